@@ -1,0 +1,21 @@
+"""gnc: certified spherical codes and collapse analysis.
+
+    >>> from gnc_cli import solve
+    >>> solve(d=3, K=4).max_cosine
+    -0.3333333333333333
+"""
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "solve"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a command's function on first use (PEP 562): `import gnc_cli` stays instant."""
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module(f"gnc_cli.workflows.{name}"), name)
+    raise AttributeError(f"module 'gnc_cli' has no attribute {name!r}")

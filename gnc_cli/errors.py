@@ -1,0 +1,67 @@
+"""What can go wrong, said once: the exit codes of the command line and the errors behind them.
+
+An error's message is one line that quotes the user's value and names the next step. `cli.py` alone
+turns it into a line on stderr and an exit status; nothing else prints or exits.
+"""
+
+from enum import IntEnum
+
+__all__ = [
+    "DataError",
+    "ExitCode",
+    "GncError",
+    "OutputError",
+    "UnavailableError",
+    "UsageError",
+]
+
+
+class ExitCode(IntEnum):
+    """Exit status of every `gnc` command."""
+
+    OK = 0
+    """Done; a plain time limit is a normal end."""
+    BUG = 1
+    """An unexpected exception: please report it."""
+    USAGE = 2
+    """The options are wrong or contradict each other."""
+    DATA = 3
+    """An input cannot be used, or an output cannot be written."""
+    UNDECIDED = 4
+    """An explicit target was missed, or a bracket straddles a gate's limit."""
+    GATE_FAILED = 5
+    """A gate or a comparison failed; outranks UNDECIDED."""
+    UNAVAILABLE = 6
+    """A device or an optional dependency is not there."""
+    INTERRUPTED = 130
+    """Ctrl-C or SIGTERM: the best so far was written and can be resumed."""
+
+
+class GncError(Exception):
+    """Base of every error that gnc raises on purpose."""
+
+    exit_code = ExitCode.BUG
+
+
+class UsageError(GncError, ValueError):
+    """An option or argument is wrong by itself."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DataError(GncError, ValueError):
+    """A file or array cannot be used as asked."""
+
+    exit_code = ExitCode.DATA
+
+
+class OutputError(GncError, OSError):
+    """A file cannot be written; nothing on disk has changed."""
+
+    exit_code = ExitCode.DATA
+
+
+class UnavailableError(GncError, RuntimeError):
+    """A device or an optional package that was asked for is missing."""
+
+    exit_code = ExitCode.UNAVAILABLE
