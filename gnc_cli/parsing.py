@@ -1,0 +1,187 @@
+"""Forgiving numbers: `1e6`, `1_000_000`, `3,5,8`, `2..64`, `2..512..2`, `1..0.001/13`.
+
+Text in, Python numbers out, for every command. Decimal arithmetic keeps `0.1..0.5..0.1` free of
+drift and `1e22` a whole number.
+"""
+
+import re
+from decimal import Decimal
+from typing import TypeVar
+
+from gnc_cli.errors import UsageError
+
+__all__ = ["device", "integer", "integers", "number", "numbers", "symmetry"]
+
+_NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
+_LARGEST = Decimal(2) ** 63
+_LONGEST = 1_000_000
+_T = TypeVar("_T")
+
+
+def number(text: str, *, least: float | None = None, above: float | None = None) -> float:
+    """One finite float.
+
+    Args:
+        text: such as `0.5`, `1e-3` or `1_000`.
+        least: smallest value allowed.
+        above: the value must be greater than this.
+
+    Raises:
+        UsageError: not a finite number, or out of range.
+
+    Example:
+        >>> number("1_000.5")
+        1000.5
+    """
+    value = float(_decimal(text))
+    if least is not None and value < least:
+        raise UsageError(f"{text!r} is too small; give at least {least:g}")
+    if above is not None and value <= above:
+        raise UsageError(f"{text!r} is too small; give a number above {above:g}")
+    return value
+
+
+def integer(text: str, *, least: int | None = None) -> int:
+    """One whole number below 2**63; `1e6` and `10.0` are whole, `10.5` is refused.
+
+    Raises:
+        UsageError: not a whole number, or out of range.
+
+    Example:
+        >>> integer("1e6")
+        1000000
+    """
+    return _whole(_decimal(text), text, least)
+
+
+def integers(text: str, *, least: int | None = None) -> list[int]:
+    """A list of whole numbers: items and ranges, separated by commas.
+
+    `2..8` counts by one, `2..512..2` by two, `10..1e6/6` takes six geometric points (rounded, each
+    once). Ranges may fall.
+
+    Raises:
+        UsageError: a malformed item, a zero step, or more than a million values.
+
+    Example:
+        >>> integers("3,5,10..1e4/4")
+        [3, 5, 10, 100, 1000, 10000]
+    """
+    values: list[int] = []
+    for item in text.split(","):
+        if ".." not in item:
+            values.append(integer(item, least=least))
+            continue
+        points = _range(item, default_step=Decimal(1))
+        if "/" in item:
+            whole = dict.fromkeys(round(p) for p in points)
+            values += [_whole(Decimal(w), item, least) for w in whole]
+        else:
+            values += [_whole(p, item, least) for p in points]
+    return _bounded(values, text)
+
+
+def numbers(
+    text: str, *, least: float | None = None, above: float | None = None
+) -> list[float]:
+    """A list of floats: items and ranges, separated by commas.
+
+    `0.1..0.5..0.1` steps, `1..0.001/13` takes thirteen geometric points with both ends exact.
+
+    Raises:
+        UsageError: a malformed item, or a range with neither step nor number of points.
+
+    Example:
+        >>> numbers("1..0.01/3")
+        [1.0, 0.1, 0.01]
+    """
+    values: list[float] = []
+    for item in text.split(","):
+        if ".." in item:
+            points = [str(p) for p in _range(item, default_step=None)]
+            values += [number(p, least=least, above=above) for p in points]
+        else:
+            values.append(number(item, least=least, above=above))
+    return _bounded(values, text)
+
+
+def device(text: str) -> str:
+    """`auto`, `cpu`, `cuda` or `cuda:1`; whether it is there is asked later.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text, re.ASCII):
+        raise UsageError(f"{text!r} is not a device; give auto, cpu, cuda or cuda:1")
+    return text
+
+
+def symmetry(text: str) -> str:
+    """`antipodal` or `cyclic:n` with n >= 2.
+
+    Raises:
+        UsageError: anything else.
+    """
+    kind, _, order = text.partition(":")
+    if text == "antipodal":
+        return text
+    if kind == "cyclic" and re.fullmatch(r"\d{1,9}", order, re.ASCII) and int(order) >= 2:
+        return f"cyclic:{int(order)}"
+    raise UsageError(f"{text!r} is not a symmetry; give antipodal or cyclic:n with n >= 2")
+
+
+def _decimal(text: str) -> Decimal:
+    stripped = text.strip()
+    if not _NUMBER.fullmatch(stripped):
+        raise UsageError(f"{text!r} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000")
+    value = Decimal(stripped.replace("_", ""))
+    if value.adjusted() > 300:
+        raise UsageError(f"{text!r} is too large; give less than 1e300")
+    return value
+
+
+def _whole(value: Decimal, text: str, least: int | None) -> int:
+    if abs(value) >= _LARGEST:
+        raise UsageError(f"{text!r} is too large; give less than 2**63")
+    if value != value.to_integral_value():
+        raise UsageError(f"{text!r} is not a whole number; give one such as 10, 1e6 or 1_000_000")
+    if least is not None and value < least:
+        raise UsageError(f"{text!r} is too small; give at least {least}")
+    return int(value)
+
+
+def _range(item: str, default_step: Decimal | None) -> list[Decimal]:
+    """The points of `a..b`, `a..b..step` or `a..b/n`, both ends included where hit."""
+    body, slash, count = item.partition("/")
+    ends = body.split("..")
+    if slash and len(ends) == 2:
+        return _geometric(_decimal(ends[0]), _decimal(ends[1]), integer(count, least=2), item)
+    if slash or len(ends) not in (2, 3):
+        raise UsageError(f"{item!r} is not a range; write 2..64, 2..512..2 or 1..0.001/13")
+    first, last = _decimal(ends[0]), _decimal(ends[1])
+    step = _decimal(ends[2]) if len(ends) == 3 else default_step
+    if step is None:
+        raise UsageError(f"{item!r} needs a step or a number of points: {item}..0.1 or {item}/10")
+    if step == 0:
+        raise UsageError(f"{item!r} has step 0; give a step such as 2")
+    step = abs(step) if last >= first else -abs(step)
+    if abs(last - first) >= abs(step) * _LONGEST:
+        raise UsageError(f"{item!r} has more than {_LONGEST:,} values; use a larger step")
+    return [first + i * step for i in range(int((last - first) / step) + 1)]
+
+
+def _geometric(first: Decimal, last: Decimal, count: int, item: str) -> list[Decimal]:
+    if first * last <= 0:
+        raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
+    if count > _LONGEST:
+        raise UsageError(f"{item!r} has more than {_LONGEST:,} values; ask for fewer points")
+    quotient = last / first
+    inner = [first * quotient ** (Decimal(i) / (count - 1)) for i in range(1, count - 1)]
+    # One correctly rounded float each, so that 1..0.01/3 reads 0.1 and not 0.09999...98.
+    return [first, *(Decimal(repr(float(x))) for x in inner), last]
+
+
+def _bounded(values: list[_T], text: str) -> list[_T]:
+    if len(values) > _LONGEST:
+        raise UsageError(f"{text!r} has more than {_LONGEST:,} values; ask for fewer")
+    return values
