@@ -1,0 +1,236 @@
+"""From a good start to a stationary point of the unconstrained feature model: L-BFGS, then Newton.
+
+L-BFGS (scipy, on the normalised parametrisation `X = Y / |Y|`) descends until its line search
+drowns in the last bits of the objective, at gradients near 1e-8. Newton steps on the gradient alone
+then reach the rounding floor in two to five iterations. Rows that barely matter (rattlers, whose
+share of the loss is exp(-gap / tau)) are brought to the scale of the others first, so they are
+placed as precisely as the rest. Where the Hessian shows a direction of descent, the point was a
+saddle: it is left along that direction.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gnc_cli.codes.ufm_objective import UfmObjective
+from gnc_cli.numerics.deadline import Deadline
+
+__all__ = ["DENSE_UNKNOWNS", "polish"]
+
+DENSE_UNKNOWNS = 700
+"""Up to this many tangent unknowns the Hessian is decomposed; beyond, MINRES on products."""
+_MAX_NEWTON = 30
+_MAX_ESCAPES = 4
+_SADDLE = -1e-6
+"""Smallest relative eigenvalue that still passes for rounding."""
+
+Report = Callable[[int, float], None]
+
+
+class _OutOfTime(Exception):
+    """Leaves scipy's loop at the deadline."""
+
+
+def polish(
+    objective: UfmObjective,
+    x: np.ndarray,
+    *,
+    tolerance: float,
+    max_steps: int,
+    deadline: Deadline,
+    report: Report | None = None,
+) -> tuple[np.ndarray, int]:
+    """A local minimiser near x, and the number of steps used.
+
+    Args:
+        objective: eq. 2 or eq. B.1.
+        x: start, (K + N, d).
+        tolerance: gradient size (largest component) to reach.
+        max_steps: limit for all L-BFGS iterations together.
+        deadline: polled at each evaluation; the best point so far is returned when it expires.
+        report: called with (step, value) after each L-BFGS iteration.
+    """
+    steps = 0
+    x = objective.retract(x)
+    for _ in range(_MAX_ESCAPES + 1):
+        x, used = _lbfgs(objective, x, tolerance, max_steps, steps, deadline, report)
+        steps += used
+        x, used, downhill = _newton(objective, x, deadline)
+        steps += used
+        if downhill is None or deadline.expired or steps >= max_steps:
+            break
+        x = _escape(objective, x, downhill)
+    return x, steps
+
+
+def _lbfgs(
+    objective: UfmObjective,
+    x: np.ndarray,
+    tolerance: float,
+    max_steps: int,
+    done: int,
+    deadline: Deadline,
+    report: Report | None,
+) -> tuple[np.ndarray, int]:
+    from scipy.optimize import minimize
+
+    best = [np.inf, x]
+    steps = 0
+
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        if deadline.expired:
+            raise _OutOfTime
+        y = flat.reshape(x.shape)
+        point = objective.retract(y)
+        f, gradient = objective.value_and_gradient(point)
+        if f < best[0]:
+            best[:] = [f, point]
+        gradient = objective.project(point, gradient)
+        if objective.on_sphere:
+            gradient = gradient / np.linalg.norm(y, axis=-1, keepdims=True)
+        return f, gradient.ravel()
+
+    def count(_: np.ndarray) -> None:
+        nonlocal steps
+        steps += 1
+        if report is not None:
+            report(done + steps, best[0])
+
+    if max_steps > done:
+        memory = int(np.clip(2**28 // (16 * x.size), 3, 30))
+        options = {
+            "maxiter": max_steps - done,
+            "maxfun": 4 * (max_steps - done) + 20,
+            "maxcor": memory,
+            "ftol": 0.0,
+            "gtol": tolerance,
+        }
+        try:
+            minimize(value, x.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options)
+        except _OutOfTime:
+            pass
+    return best[1], steps
+
+
+def _newton(
+    objective: UfmObjective, x: np.ndarray, deadline: Deadline
+) -> tuple[np.ndarray, int, np.ndarray | None]:
+    """Newton's method on the gradient while it shrinks; a direction of descent if x is a saddle."""
+    for step in range(_MAX_NEWTON):
+        if deadline.expired:
+            return x, step, None
+        gradient = objective.value_and_gradient(x)[1]
+        scale = _row_scale(objective, gradient)
+        move, downhill = _newton_move(objective, x, objective.project(x, gradient), scale, deadline)
+        if downhill is not None:
+            return x, step, downhill
+        longest = float(np.linalg.norm(move, axis=-1).max())
+        move *= min(1.0, 0.2 / longest) if longest > 0 else 0.0
+        before = _residual(objective, x, scale)
+        for _ in range(6):
+            trial = objective.retract(x + move)
+            if _residual(objective, trial, scale) < before:
+                break
+            move = move / 4
+        else:
+            return x, step, None
+        x = trial
+    return x, _MAX_NEWTON, None
+
+
+def _row_scale(objective: UfmObjective, gradient: np.ndarray) -> np.ndarray:
+    """(K + N, 1) factors that bring the rows of the Hessian to one scale."""
+    if not objective.on_sphere:
+        return np.ones((len(gradient), 1))
+    size = np.linalg.norm(gradient, axis=-1, keepdims=True)
+    return np.where(size > 1e-280, 1.0 / np.sqrt(np.maximum(size, 1e-280)), 0.0)
+
+
+def _residual(objective: UfmObjective, x: np.ndarray, scale: np.ndarray) -> float:
+    gradient = objective.project(x, objective.value_and_gradient(x)[1])
+    size = float(np.linalg.norm(scale**2 * gradient, axis=-1).max())
+    return size if np.isfinite(size) else np.inf
+
+
+def _newton_move(
+    objective: UfmObjective,
+    x: np.ndarray,
+    gradient: np.ndarray,
+    scale: np.ndarray,
+    deadline: Deadline,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The Newton step (P, d), or a direction of negative curvature."""
+    free = x.shape[1] - objective.on_sphere
+    if len(x) * free > DENSE_UNKNOWNS:
+        return _iterative_move(objective, x, gradient, scale, deadline), None
+    basis = _tangent_basis(x) if objective.on_sphere else np.eye(len(x[0]))[None].repeat(len(x), 0)
+    hessian = _scaled_hessian(objective, x, basis, scale)
+    values, vectors = np.linalg.eigh(hessian)
+    largest = float(np.abs(values).max())
+    if values[0] < _SADDLE * largest:
+        return np.zeros_like(x), _expand(vectors[:, 0], basis) * scale
+    flat = np.einsum("pd,pdf->pf", gradient * scale, basis).ravel()
+    # Rotations of W and H together leave the objective as it is: no step along them.
+    kept = np.abs(values) > 1e-13 * len(values) * largest
+    solved = vectors[:, kept] @ ((vectors[:, kept].T @ -flat) / values[kept])
+    return _expand(solved, basis) * scale, None
+
+
+def _scaled_hessian(
+    objective: UfmObjective, x: np.ndarray, basis: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
+    """Hessian in tangent coordinates, (P f, P f), rows and columns scaled."""
+    P, d, f = basis.shape
+    columns = []
+    for p in range(P):
+        directions = np.zeros((f, P, d))
+        directions[:, p] = scale[p] * basis[p].T
+        bent = objective.curvature(x, directions) * scale
+        columns.append(np.einsum("mpd,pdf->mpf", bent, basis).reshape(f, P * f))
+    hessian = np.concatenate(columns)
+    return 0.5 * (hessian + hessian.T)
+
+
+def _tangent_basis(x: np.ndarray) -> np.ndarray:
+    """Orthonormal tangent vectors at each row, (P, d, d - 1): Householder's reflection to e_1."""
+    v = x.copy()
+    v[:, 0] += np.where(x[:, 0] >= 0, 1.0, -1.0)
+    v /= np.linalg.norm(v, axis=-1, keepdims=True)
+    reflection = np.eye(x.shape[1]) - 2 * v[:, :, None] * v[:, None, :]
+    return reflection[:, :, 1:]
+
+
+def _expand(flat: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    return np.einsum("pf,pdf->pd", flat.reshape(basis.shape[0], -1), basis)
+
+
+def _iterative_move(
+    objective: UfmObjective,
+    x: np.ndarray,
+    gradient: np.ndarray,
+    scale: np.ndarray,
+    deadline: Deadline,
+) -> np.ndarray:
+    from scipy.sparse.linalg import LinearOperator, minres
+
+    def product(flat: np.ndarray) -> np.ndarray:
+        if deadline.expired:
+            raise _OutOfTime
+        direction = objective.project(x, scale * flat.reshape(x.shape))
+        bent = objective.curvature(x, direction[None])[0]
+        return (scale * bent).ravel()
+
+    operator = LinearOperator((x.size, x.size), matvec=product, dtype=np.float64)
+    try:
+        solved, _ = minres(operator, -(scale * gradient).ravel(), rtol=1e-9, maxiter=300)
+    except _OutOfTime:
+        return np.zeros_like(x)
+    return objective.project(x, scale * solved.reshape(x.shape))
+
+
+def _escape(objective: UfmObjective, x: np.ndarray, downhill: np.ndarray) -> np.ndarray:
+    """The lowest of a few points along +-downhill."""
+    unit = downhill / np.linalg.norm(downhill, axis=-1).max()
+    trials = [objective.retract(x + t * unit) for t in (-0.3, -0.1, -0.03, 0.03, 0.1, 0.3)]
+    values = [objective.value_and_gradient(t)[0] for t in trials]
+    return trials[int(np.argmin(values))]
