@@ -1,0 +1,115 @@
+"""Writing a file so that a reader sees the old one or the new one, never a part of either."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from gnc_cli.errors import OutputError
+
+__all__ = ["atomic_file", "check_writable"]
+
+
+@contextlib.contextmanager
+def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[IO[bytes]]:
+    """A binary file, open for reading and writing, that becomes `path` when the block ends well.
+
+    The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
+    target's name in one rename. If the block raises, or the process is killed, `path` is as it was.
+    A symbolic link is followed: the file it points to is the one that is replaced. Permissions are
+    those of a newly made file (the umask's).
+
+    Args:
+        path: the target.
+        force: replace an existing file.
+
+    Raises:
+        OutputError: the target exists without `force`, cannot be written, or the disk is full.
+    """
+    target = check_writable(path, force=force)
+    # A name of its own, not the target's plus a suffix: a long target name stays legal.
+    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _refusal(path, error) from error
+    file = os.fdopen(descriptor, "w+b")
+    try:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        check_writable(path, force=force)  # somebody may have made the file in the meantime
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            file.close()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise _refusal(path, error) from error
+        raise
+    _sync_folder(target.parent)
+
+
+def check_writable(
+    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False
+) -> Path:
+    """The file that writing to `path` would make, links resolved; checked without touching it.
+
+    Args:
+        path: the target.
+        force: an existing file may be replaced.
+        resume: an existing file is where the work goes on, and may be replaced.
+
+    Raises:
+        OutputError: the folder is missing or not writable, the target is a folder or a device, or
+            it exists with neither `force` nor `resume`.
+    """
+    try:
+        # os.stat, not Path.exists: the latter hides a name that is too long or a loop of links.
+        target = Path(os.path.realpath(path))
+        folder = target.parent
+        if not folder.is_dir():
+            raise OutputError(
+                f"cannot write {str(path)!r}: no folder {str(folder)!r}; make it first"
+            )
+        try:
+            mode = os.stat(target).st_mode
+        except FileNotFoundError:
+            mode = None
+    except (OSError, ValueError) as error:
+        if isinstance(error, OutputError):
+            raise
+        raise _refusal(path, error) from error
+    if target.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file inside it")
+    if mode is not None and not target.is_file():
+        raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe; name a file")
+    if mode is not None and not (force or resume):
+        raise OutputError(f"{str(path)!r} exists; add --force to replace it")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"cannot write {str(path)!r}: folder {str(folder)!r} is not writable; choose another"
+        )
+    return target
+
+
+def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return OutputError(
+        f"cannot write {os.fspath(path)!r}: {reason}; nothing was changed, choose another place"
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    # The rename itself must survive a power cut; file systems that cannot do this say so, and the
+    # file's own bytes are safe by then.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,224 @@
+"""What a file offers, listed before anything is loaded, and the checks on what is taken from it.
+
+Every reader turns its file into a `Catalogue`; choosing a dataset, refusing a wrong one and wording
+the refusal happen here, once for all formats.
+"""
+
+import contextlib
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, GncError
+
+__all__ = [
+    "Catalogue",
+    "Entry",
+    "check_entry",
+    "load_matrix",
+    "load_vector",
+    "memory_limit",
+    "translated",
+]
+
+_NOT_A_CODE = ("features", "H", "logits")
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One dataset of a file, not loaded yet."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    real: bool
+    """Integers or floating-point numbers, so that it converts to float64."""
+    load: Callable[[], np.ndarray]
+    problem: str | None = None
+    """Why it cannot be read at all: `is a group`, `is an external link to ...`."""
+
+    def __str__(self) -> str:
+        return self.problem or f"{self.shape} {self.dtype}"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The datasets of one file by name, with the file's attributes."""
+
+    path: str
+    """As the user wrote it; for messages."""
+    entries: dict[str, Entry]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def find_code(self, key: str | None) -> str:
+        """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
+
+        Raises:
+            DataError: there is none, or the choice is not clear; the message lists what there is.
+        """
+        if key is not None:
+            name = key.strip("/")
+            if name in self.entries:
+                return name
+            raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
+        for name in ("weights", "W"):
+            if name in self.entries:
+                return name
+        if len(self.entries) == 1 and not self.entries.keys() & set(_NOT_A_CODE):
+            return next(iter(self.entries))  # whatever it is: the checks will say what is wrong
+        matrices = [
+            name
+            for name, entry in self.entries.items()
+            if entry.real
+            and len(entry.shape) == 2
+            and name not in _NOT_A_CODE
+            and not name.startswith(("state/", "snapshots/"))
+        ]
+        if len(matrices) == 1:
+            return matrices[0]
+        if not self.entries:
+            raise DataError(f"{self.path!r} holds no datasets; expected a code of shape (K, d)")
+        found = "several matrices" if matrices else "no dataset 'weights'"
+        raise DataError(f"{self.path!r} has {found}; choose with {self.path}:KEY among {self}")
+
+    def __str__(self) -> str:
+        items = [
+            f"{name!r} {entry}" for name, entry in self.entries.items() if entry.problem is None
+        ]
+        items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
+        more = len(items) - _LISTED
+        return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
+    """The points stored under `name`, shape (K, d) with K, d >= 2, float64, finite, no zero row.
+
+    Raises:
+        DataError: anything else; names file, dataset, value and the next step.
+    """
+    where = f"{catalogue.path!r}: dataset {name!r}"
+    entry = _checked(catalogue, name)
+    if len(entry.shape) != 2:
+        raise DataError(
+            f"{where} has shape {entry.shape}; expected (K, d), one point a row" + _hint(entry)
+        )
+    K, d = entry.shape
+    if K < 2 or d < 2:
+        raise DataError(
+            f"{where} has shape {entry.shape}; a code needs K >= 2 rows and d >= 2 columns"
+            + _hint(entry)
+        )
+    matrix = _load(catalogue, name)
+    _require_finite(matrix, where)
+    zero = np.flatnonzero(~matrix.any(axis=1))
+    if zero.size:
+        raise DataError(
+            f"{where} has {zero.size} zero row(s), the first is row {zero[0]}; "
+            "a point on the sphere needs a direction: remove or repair these rows"
+        )
+    return matrix
+
+
+def load_vector(catalogue: Catalogue, name: str, length: int) -> np.ndarray:
+    """The finite numbers stored under `name`, shape (length,), in the file's dtype.
+
+    Raises:
+        DataError: another shape or dtype, NaN or infinity.
+    """
+    entry = _checked(catalogue, name)
+    where = f"{catalogue.path!r}: dataset {name!r}"
+    if entry.shape != (length,):
+        raise DataError(f"{where} has shape {entry.shape}; expected ({length},), one for each row")
+    vector = _load(catalogue, name, keep_integers=True)
+    _require_finite(vector, where)
+    return vector
+
+
+def memory_limit() -> int:
+    """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):  # "max" where the container has no limit
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total // 2
+
+
+@contextlib.contextmanager
+def translated(path: str, what: str) -> Iterator[None]:
+    """Turn whatever a file library raises inside the block into one DataError about `path`.
+
+    Such libraries answer a broken file with a dozen unrelated exceptions (a zip error, a KeyError,
+    a MemoryError), so this is the one place where everything is caught.
+    """
+    try:
+        yield
+    except GncError:
+        raise
+    except MemoryError as error:
+        raise DataError(f"{path!r} needs more memory than there is; is it {what}?") from error
+    except Exception as error:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        reason = reason if len(reason) <= 160 else reason[:157] + "..."
+        raise DataError(
+            f"{path!r} cannot be read as {what}: {reason}; it may be truncated or of another format"
+        ) from error
+
+
+def check_entry(entry: Entry, where: str) -> None:
+    """Refuse a dataset that cannot be read, or whose declared shape would fill the memory.
+
+    The shape may lie: a few compressed bytes can claim terabytes. So this comes before loading.
+
+    Raises:
+        DataError: either; begins with `where`.
+    """
+    if entry.problem is not None:
+        raise DataError(f"{where} {entry.problem}; copy the numbers into a dataset of this file")
+    needed = 8 * math.prod(entry.shape)
+    if needed > memory_limit():
+        raise DataError(
+            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB as float64, more than "
+            "half of this machine's memory; is the file damaged? otherwise cut it into parts"
+        )
+
+
+def _checked(catalogue: Catalogue, name: str) -> Entry:
+    entry = catalogue.entries[name]
+    where = f"{catalogue.path!r}: dataset {name!r}"
+    if entry.problem is not None and entry.problem.startswith("is a group"):
+        raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
+    check_entry(entry, where)
+    if not entry.real:
+        raise DataError(f"{where} has dtype {entry.dtype}; expected real numbers, say float64")
+    return entry
+
+
+def _load(catalogue: Catalogue, name: str, keep_integers: bool = False) -> np.ndarray:
+    entry = catalogue.entries[name]
+    with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
+        array = entry.load()
+        if keep_integers and array.dtype.kind in "iu":
+            return array.astype(np.int64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _require_finite(array: np.ndarray, where: str) -> None:
+    if np.isfinite(array).all():
+        return
+    bad = np.argwhere(~np.isfinite(array))
+    at = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
+    raise DataError(
+        f"{where} has {len(bad)} value(s) that are not finite, the first is "
+        f"{array[tuple(bad[0])]} at {at}; remove or repair these rows"
+    )
+
+
+def _hint(entry: Entry) -> str:
+    if len(entry.shape) == 2 and entry.shape[1] == 1 and entry.shape[0] >= 4:
+        return " (one coordinate a line? put each point's d coordinates on one line)"
+    return ""

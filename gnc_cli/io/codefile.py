@@ -1,0 +1,108 @@
+"""What a code file holds, and the two attributes every file carries about its birth."""
+
+import datetime
+import json
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.results import plain
+
+__all__ = ["CodeFile", "creation_time", "parse_provenance", "provenance_text"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeFile:
+    """A code as it lies in a file: rows are points, exactly as they were stored.
+
+    Raises:
+        DataError: the shapes disagree.
+    """
+
+    weights: np.ndarray
+    """The code or classifier, shape (K, d), float64, not normalised."""
+    features: np.ndarray | None = None
+    """Features as they are, shape (N, d); for a solved code one row a class."""
+    labels: np.ndarray | None = None
+    """Class of each feature, shape (N,), integers."""
+    bias: np.ndarray | None = None
+    """Shape (K,)."""
+    attrs: dict[str, Any] = field(default_factory=dict)
+    """Further attributes (`split`, `scale`); files that were read add `created`, `gnc_version`."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """How it was made: command, options, seed, library versions, result. JSON types."""
+    state: dict[str, Any] | None = None
+    """Solver state for --resume: arrays, JSON scalars and lists, nested dictionaries of these."""
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2:
+            raise DataError(f"weights have shape {self.weights.shape}; expected (K, d)")
+        K, d = self.weights.shape
+        if self.features is not None and (self.features.ndim != 2 or self.features.shape[1] != d):
+            raise DataError(f"features have shape {self.features.shape}; expected (N, {d})")
+        if self.labels is not None:
+            rows = K if self.features is None else len(self.features)
+            if self.labels.shape != (rows,):
+                raise DataError(f"labels have shape {self.labels.shape}; expected ({rows},)")
+        if self.bias is not None and self.bias.shape != (K,):
+            raise DataError(f"bias has shape {self.bias.shape}; expected ({K},)")
+
+
+def creation_time() -> str:
+    """Now in UTC, ISO 8601 to the second; SOURCE_DATE_EPOCH, where set, stands in for the clock.
+
+    Raises:
+        UsageError: SOURCE_DATE_EPOCH is not a number of seconds.
+    """
+    text = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        seconds = time.time() if text is None else int(text)
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(
+            f"SOURCE_DATE_EPOCH is {text!r}; expected seconds since 1970, for example 1700000000"
+        ) from error
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def provenance_text(provenance: dict[str, Any]) -> str:
+    """`provenance` as JSON text with sorted keys, absolute paths cut down to their last part.
+
+    >>> provenance_text({"seed": 0, "command": "gnc solve --init /home/ada/a.h5"})
+    '{"command": "gnc solve --init a.h5", "seed": 0}'
+    """
+    return json.dumps(_portable(plain(provenance)), sort_keys=True, allow_nan=False)
+
+
+def parse_provenance(text: Any) -> dict[str, Any]:
+    """The dictionary behind `provenance_text`; empty where the text is none of ours."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    try:
+        value = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+# A path that starts a word: after a blank, a quote or an equals sign, but not inside a URL.
+_FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)*(?=[^\s/'"])""")
+
+
+def _portable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _portable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_portable(item) for item in value]
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        return value
+    if os.path.isabs(value) and "\n" not in value:
+        return os.path.basename(value.rstrip("/"))
+    return _FOLDERS.sub("", value)
