@@ -85,7 +85,7 @@ def solve_ufm(
         n: samples a class; all n K features are unknowns of their own.
         rng_seed: seeds every restart through `SeedSequence.spawn`; the same seed gives the same
             result where no deadline binds.
-        restarts: random starts; by default 16, fewer where n K^2 d is large. 0 needs `init`.
+        restarts: random starts; by default 32, fewer where n K^2 d is large. 0 needs `init`.
         steps: descent steps of each restart, by default 800; L-BFGS may take five times as many.
         init: a code (K, d), or weights with features (K, d) or (n K, d), polished as it is as one
             more start: continuation along a list of temperatures.
@@ -108,7 +108,7 @@ def solve_ufm(
     _check(d, K, tau, weight_decay, n, restarts, steps, init)
     labels = np.repeat(np.arange(K), n)
     objective = UfmObjective(K, labels, float(tau), weight_decay)
-    count = max(1, min(16, 2**24 // (n * K * K * d))) if restarts is None else restarts
+    count = max(1, min(32, 2**24 // (n * K * K * d))) if restarts is None else restarts
     budget = 800 if steps is None else steps
     given = [] if init is None else [_stacked(init, d, K, labels, objective)]
     history: list[tuple[int, float]] = []
@@ -192,7 +192,7 @@ def _solution(
     """The best of `points` as a record; `ending` says why the search stopped if not stationary."""
     values = np.array([objective.value_and_gradient(x)[0] for x in points])
     # Equal up to rounding: the most stationary one.
-    tied = np.flatnonzero(values <= values.min() + 1e-12 * (1 + abs(values.min())))
+    tied = np.flatnonzero(values <= values.min() + 1e-14 * (1 + abs(values.min())))
     x = min((points[i] for i in tied), key=objective.stationarity)
     ce, K, tau = objective.cross_entropy(x), objective.K, objective.tau
     log_total, hardmax = float(ce.log_total), float(ce.hardmax)

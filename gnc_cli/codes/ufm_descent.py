@@ -29,7 +29,7 @@ _TIME_SHARE = 0.6
 def random_starts(
     d: int, K: int, labels: np.ndarray, restarts: int, rng_seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Starts (R, K + N, d), unit rows, and each restart's first temperature (R,) in 0.05..1.
+    """Starts (R, K + N, d), unit rows, and each restart's first temperature (R,) in 0.01..1.
 
     Features begin near their class weight in even restarts, anywhere in odd ones.
     """
@@ -41,7 +41,7 @@ def random_starts(
         x[r, :K] /= np.linalg.norm(x[r, :K], axis=-1, keepdims=True)
         if r % 2 == 0:
             x[r, K:] = x[r, labels] + 0.3 / np.sqrt(d) * x[r, K:]
-        first[r] = 0.05 ** rng.uniform()
+        first[r] = 0.01 ** rng.uniform()
     return x / np.linalg.norm(x, axis=-1, keepdims=True), first
 
 

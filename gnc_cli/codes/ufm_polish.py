@@ -8,6 +8,7 @@ placed as precisely as the rest. Where the Hessian shows a direction of descent,
 saddle: it is left along that direction.
 """
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +20,8 @@ __all__ = ["DENSE_UNKNOWNS", "polish"]
 
 DENSE_UNKNOWNS = 700
 """Up to this many tangent unknowns the Hessian is decomposed; beyond, MINRES on products."""
-_MAX_NEWTON = 30
+_MAX_NEWTON = 60
+_LONGEST_MOVE = 0.2
 _MAX_ESCAPES = 4
 _SADDLE = -1e-6
 """Smallest relative eigenvalue that still passes for rounding."""
@@ -121,20 +123,22 @@ def _newton(
             return x, step, None
         gradient = objective.value_and_gradient(x)[1]
         scale = _row_scale(objective, gradient)
-        move, downhill = _newton_move(objective, x, objective.project(x, gradient), scale, deadline)
+        moves, downhill = _newton_moves(
+            objective, x, objective.project(x, gradient), scale, deadline
+        )
         if downhill is not None:
             return x, step, downhill
-        longest = float(np.linalg.norm(move, axis=-1).max())
-        move *= min(1.0, 0.2 / longest) if longest > 0 else 0.0
         before = _residual(objective, x, scale)
-        for _ in range(6):
+        for move in moves:
+            longest = float(np.linalg.norm(move, axis=-1).max())
+            if longest > _LONGEST_MOVE:
+                move = move * (_LONGEST_MOVE / longest)
             trial = objective.retract(x + move)
             if _residual(objective, trial, scale) < before:
+                x = trial
                 break
-            move = move / 4
         else:
             return x, step, None
-        x = trial
     return x, _MAX_NEWTON, None
 
 
@@ -152,28 +156,39 @@ def _residual(objective: UfmObjective, x: np.ndarray, scale: np.ndarray) -> floa
     return size if np.isfinite(size) else np.inf
 
 
-def _newton_move(
+def _newton_moves(
     objective: UfmObjective,
     x: np.ndarray,
     gradient: np.ndarray,
     scale: np.ndarray,
     deadline: Deadline,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The Newton step (P, d), or a direction of negative curvature."""
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Newton's step and shorter ones, each (K + N, d); or a direction of negative curvature."""
     free = x.shape[1] - objective.on_sphere
     if len(x) * free > DENSE_UNKNOWNS:
-        return _iterative_move(objective, x, gradient, scale, deadline), None
+        move = _iterative_move(objective, x, gradient, scale, deadline)
+        return [move * s for s in (1.0, 0.25, 0.05)], None
     basis = _tangent_basis(x) if objective.on_sphere else np.eye(len(x[0]))[None].repeat(len(x), 0)
     hessian = _scaled_hessian(objective, x, basis, scale)
+    # Rotating W and H together changes nothing: those directions are made stiff, so that they
+    # neither mix with the flat ones nor pass for saddles.
+    turns = _rotations(x, basis, scale)
+    hessian -= turns @ (turns.T @ hessian)
+    hessian -= (hessian @ turns) @ turns.T
+    largest = float(np.linalg.norm(hessian, 2))
+    hessian += largest * turns @ turns.T
     values, vectors = np.linalg.eigh(hessian)
-    largest = float(np.abs(values).max())
     if values[0] < _SADDLE * largest:
-        return np.zeros_like(x), _expand(vectors[:, 0], basis) * scale
-    flat = np.einsum("pd,pdf->pf", gradient * scale, basis).ravel()
-    # Rotations of W and H together leave the objective as it is: no step along them.
-    kept = np.abs(values) > 1e-13 * len(values) * largest
-    solved = vectors[:, kept] @ ((vectors[:, kept].T @ -flat) / values[kept])
-    return _expand(solved, basis) * scale, None
+        return [], _expand(vectors[:, 0], basis) * scale
+    downhill = -vectors.T @ np.einsum("pd,pdf->pf", gradient * scale, basis).ravel()
+    sizes = np.abs(values)
+    moving = sizes > 1e-15 * len(sizes) * largest
+    # Damping, for optima so flat that the quadratic model holds only nearby.
+    solved = [
+        vectors[:, moving] @ (downhill[moving] / (sizes[moving] + damping * largest))
+        for damping in (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+    ]
+    return [_expand(flat, basis) * scale for flat in solved], None
 
 
 def _scaled_hessian(
@@ -189,6 +204,18 @@ def _scaled_hessian(
         columns.append(np.einsum("mpd,pdf->mpf", bent, basis).reshape(f, P * f))
     hessian = np.concatenate(columns)
     return 0.5 * (hessian + hessian.T)
+
+
+def _rotations(x: np.ndarray, basis: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Orthonormal coordinates, (P f, r), of the common rotations of all rows."""
+    P, d, f = basis.shape
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    turned = np.zeros((d * (d - 1) // 2, P, d))
+    for row, (i, j) in zip(turned, itertools.combinations(range(d), 2), strict=True):
+        row[:, i], row[:, j] = inverse[:, 0] * x[:, j], -inverse[:, 0] * x[:, i]
+    coordinates = np.einsum("rpd,pdf->rpf", turned, basis).reshape(len(turned), P * f)
+    vectors, sizes, _ = np.linalg.svd(coordinates.T, full_matrices=False)
+    return vectors[:, sizes > 1e-10 * sizes[0]]
 
 
 def _tangent_basis(x: np.ndarray) -> np.ndarray:
