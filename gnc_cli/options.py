@@ -23,6 +23,7 @@ __all__ = [
     "Device",
     "Dim",
     "Fixed",
+    "Floats",
     "Force",
     "Init",
     "Json",
@@ -79,12 +80,21 @@ class Rows(StrEnum):
     LAST = "last"
 
 
+class Floats(list[float]):
+    """Several numbers from one option; Typer would take a plain list for a repeatable one."""
+
+
+def _floats(text: str) -> Floats:
+    return Floats(parsing.numbers(text, above=0.0))
+
+
 def _door(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """`parse` as Typer wants it: its UsageError becomes a message that names the option."""
 
-    def parser(text: str) -> Any:
+    def parser(text: Any) -> Any:
         try:
-            return parse(text)
+            # Typer hands defaults through as well, which are values already.
+            return parse(text) if isinstance(text, str) else text
         except UsageError as error:
             raise typer.BadParameter(str(error)) from None
 
@@ -124,9 +134,8 @@ ProblemChoice = Annotated[
             "ufm: cross-entropy optimum (needs --tau or --weight-decay). Default softmax."),
 ]  # fmt: skip
 Tau = Annotated[
-    list[float] | None,
-    _option("--tau", panel=_PROBLEM, metavar="FLOATS",
-            parser=_door(partial(parsing.numbers, above=0.0)),
+    Floats | None,
+    _option("--tau", panel=_PROBLEM, metavar="FLOATS", parser=_door(_floats),
             help="ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
             "1..0.001/13 (13 geometric points)."),
 ]  # fmt: skip

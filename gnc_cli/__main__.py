@@ -1,0 +1,8 @@
+"""`python -m gnc_cli` is `gnc`."""
+
+from gnc_cli.cli import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main()

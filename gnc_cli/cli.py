@@ -1,0 +1,109 @@
+"""The `gnc` program: registers the commands and turns errors into one line and an exit code."""
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gnc_cli import __version__
+from gnc_cli.commands.show import note
+from gnc_cli.commands.solve import solve
+from gnc_cli.errors import ExitCode, GncError
+
+__all__ = ["app", "main"]
+
+# Typer's own usage errors share this base, whichever click it carries.
+_TyperError: Any = typer.BadParameter.__mro__[2]
+
+_EPILOG = (
+    "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
+    "gate undecided, 5 gate failed, 6 device or package missing, 130 interrupted."
+)
+
+
+class _OneLineErrors(TyperGroup):
+    """A group whose every error is one line on stderr and an exit code of `ExitCode`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GncError as error:
+            note(str(error))
+            raise typer.Exit(error.exit_code) from error
+        except BrokenPipeError as error:
+            note("the reader of stdout has gone; nothing more was written to it")
+            raise typer.Exit(ExitCode.DATA) from error
+        except MemoryError as error:
+            note("not enough memory; try a smaller --K or --d, or fewer --restarts")
+            raise typer.Exit(ExitCode.UNAVAILABLE) from error
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        def run() -> Any:
+            return super(_OneLineErrors, self).main(
+                args, prog_name, complete_var, False, windows_expand_args, **extra
+            )
+
+        if not standalone_mode:
+            return run()
+        try:
+            status = run()
+        except _TyperError as error:
+            # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
+            if message := error.format_message().replace("Value error, ", ""):
+                context = getattr(error, "ctx", None)
+                path = context.command_path if context else "gnc"
+                note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
+            sys.exit(error.exit_code)
+        except Exception as error:
+            traceback.print_exc()
+            note(f"this is a bug: {error!r}; please report it with the lines above")
+            sys.exit(ExitCode.BUG)
+        sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+app = typer.Typer(
+    name="gnc",
+    cls=_OneLineErrors,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gnc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _gnc(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Certified spherical codes, Softmax Codes and collapse analysis."""
+
+
+app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
+
+
+def main() -> None:
+    """Run the program; the console script `gnc` and `python -m gnc_cli` end here."""
+    app(prog_name="gnc")

@@ -1,0 +1,98 @@
+"""Where a result goes: its shape on stdout and its files, checked before the computation."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePath
+
+from gnc_cli.errors import UsageError
+
+__all__ = ["CODE_SUFFIXES", "Outputs", "Shape"]
+
+CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
+_REPORT_SUFFIXES = (".md", ".xml", ".prom")
+_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+class Shape(Enum):
+    """What stdout carries."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The output options of one command line."""
+
+    shape: Shape = Shape.TABLE
+    out: str | None = None
+    """Data product; `-` is stdout."""
+    report: str | None = None
+    plot: str | None = None
+    force: bool = False
+    resume: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        json: bool = False,
+        csv: bool = False,
+        jsonl: bool = False,
+        out: str | None = None,
+        report: str | None = None,
+        plot: str | None = None,
+        force: bool = False,
+        resume: bool = False,
+        quiet: bool = False,
+        verbose: bool = False,
+        suffixes: Sequence[str] = CODE_SUFFIXES,
+    ) -> "Outputs":
+        """Read the options; `suffixes` are those that the command's --out understands.
+
+        Raises:
+            UsageError: options that exclude each other, or an unknown suffix.
+            OutputError: a file exists without --force, or its folder is missing or not writable.
+        """
+        asked = [s for s, on in zip(Shape, (False, json, csv, jsonl), strict=True) if on]
+        if len(asked) > 1:
+            names = " and ".join(f"--{s.value}" for s in asked)
+            raise UsageError(f"{names} exclude each other; keep one of them")
+        shape = asked[0] if asked else Shape.TABLE
+        if quiet and verbose:
+            raise UsageError("-q and -v exclude each other; keep one of them")
+        if out == "-" and shape is not Shape.TABLE:
+            raise UsageError(
+                f"--out - and --{shape.value} both want stdout; write --out code.h5 instead"
+            )
+        if out == "-" and sys.stdout is not None and sys.stdout.isatty():
+            raise UsageError("--out - would write HDF5 onto the terminal; pipe or redirect it")
+        if resume and (out is None or out == "-"):
+            raise UsageError("--resume goes on from the state in a file; add --out code.h5")
+        _check_suffix("--out", None if out == "-" else out, suffixes)
+        _check_suffix("--report", report, _REPORT_SUFFIXES)
+        _check_suffix("--plot", plot, _PLOT_SUFFIXES)
+        if resume:
+            _check_suffix("--resume with --out", out, (".h5",))
+        files = [f for f in (out, report, plot) if f not in (None, "-")]
+        if len(set(files)) < len(files):
+            raise UsageError(f"{files[-1]!r} is named twice; give each output its own file")
+        if files:
+            from gnc_cli.workflows.outputs import check_targets
+
+            check_targets([str(f) for f in files], force=force, resume=resume)
+        return cls(shape, out, report, plot, force, resume, quiet, verbose)
+
+
+def _check_suffix(option: str, path: str | None, suffixes: Sequence[str]) -> None:
+    if path is None:
+        return
+    if path == "" or PurePath(path).suffix.lower() not in suffixes:
+        known = ", ".join(suffixes)
+        raise UsageError(f"{option} {path!r} has no known suffix; end it in one of {known}")

@@ -1,0 +1,159 @@
+"""Reports: a result and its verdicts for a pull request, a test page or a dashboard."""
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from gnc_cli.commands.baseline import rows_of
+from gnc_cli.commands.expressions import Status
+from gnc_cli.commands.gates import Verdict
+from gnc_cli.commands.show import flatten
+
+__all__ = ["report_text"]
+
+_MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
+_UNFINISHED = ("interrupted", "nonfinite", "target_missed")
+_LABELS = ("d", "K", "problem", "tau")
+_HEAD = ("schema", "command", "version")
+
+
+def report_text(path: str, result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
+    """The report that the suffix of `path` names: .md, .xml (JUnit) or .prom (Prometheus).
+
+    Args:
+        path: only its suffix is looked at.
+        result: a command's JSON.
+        verdicts: what its gates said.
+    """
+    write = {".md": _markdown, ".xml": _junit, ".prom": _prometheus}[PurePath(path).suffix.lower()]
+    return write(result, verdicts)
+
+
+def _title(result: dict[str, Any]) -> str:
+    named = [f"{k} = {result[k]}" for k in ("problem", "d", "K") if result.get(k) is not None]
+    return f"gnc {result['command']}: {', '.join(named)}"
+
+
+def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
+    lines = [f"## {_title(result)}", ""]
+    if verdicts:
+        lines += ["| | gate | value |", "|---|---|---|"]
+        lines += [
+            f"| {_MARKS[v.status]} {v.status.value} | `{_cell(v.gate)}` | {_cell(v.detail)} |"
+            for v in verdicts
+        ]
+        lines.append("")
+    rows = rows_of(result)
+    flat = [
+        {k: v for k, v in flatten(row).items() if k not in (*_HEAD, "advice")} for row in rows
+    ]
+    if len(rows) > 1:
+        shared = ("problem", "d", "K")
+        names = list(dict.fromkeys(n for row in flat for n in row if n not in shared))
+        lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+        lines += ["| " + " | ".join(_cell(row.get(n)) for n in names) + " |" for row in flat]
+    else:
+        lines += ["| key | value |", "|---|---|"]
+        lines += [f"| `{k}` | {_cell(v)} |" for row in flat for k, v in row.items()]
+    for row in rows[-1:]:
+        if row.get("advice"):
+            lines += ["", f"**{row['outcome']}**: {_cell(row['advice'])}"]
+    lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _junit(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
+    rows = rows_of(result)
+    unfinished = [r for r in rows if r.get("outcome") in _UNFINISHED]
+    failures = len([v for v in verdicts if v.status is not Status.PASSED]) + bool(unfinished)
+    counts = {"tests": str(len(verdicts) + 1), "failures": str(failures), "errors": "0"}
+    seconds = f"{result['seconds'] or 0.0:.3f}"
+    name = f"gnc {result['command']}"
+    root = ElementTree.Element("testsuites", {"name": name, **counts, "time": seconds})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": name, **counts, "time": seconds})
+    properties = ElementTree.SubElement(suite, "properties")
+    for key, value in flatten(result).items():
+        said = "" if value is None else str(value)
+        ElementTree.SubElement(properties, "property", {"name": key, "value": _xml(said)})
+    run = ElementTree.SubElement(
+        suite, "testcase", {"classname": name, "name": _title(result), "time": seconds}
+    )
+    for row in unfinished[:1]:
+        ElementTree.SubElement(
+            run, "failure", {"type": row["outcome"], "message": str(row.get("advice", ""))}
+        )
+    for verdict in verdicts:
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": name, "name": _xml(verdict.gate), "time": "0"}
+        )
+        if verdict.status is not Status.PASSED:
+            ElementTree.SubElement(
+                case, "failure", {"type": verdict.status.value, "message": _xml(verdict.detail)}
+            )
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML cannot carry."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
+
+
+def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
+    samples: dict[str, list[str]] = {}
+    prefix = f"gnc_{result['command']}"
+    for row in rows_of(result):
+        labels = {k: row[k] for k in _LABELS if row.get(k) is not None}
+        for key, value in flatten(row).items():
+            if key in (*_HEAD, *_LABELS) or not isinstance(value, (bool, int, float)):
+                continue
+            name = f"{prefix}_{re.sub(r'[^a-zA-Z0-9_]', '_', key)}"
+            samples.setdefault(name, []).append(f"{name}{_labels(labels)} {_value(value)}")
+        if "outcome" in row:
+            name = f"{prefix}_outcome"
+            full = labels | {"outcome": row["outcome"]}
+            samples.setdefault(name, []).append(f"{name}{_labels(full)} 1")
+    for verdict in verdicts:
+        name = f"{prefix}_gate_passed"
+        shared = {k: result[k] for k in _LABELS if result.get(k) is not None}
+        full = shared | {"gate": verdict.gate, "status": verdict.status.value}
+        passed = int(verdict.status is Status.PASSED)
+        samples.setdefault(name, []).append(f"{name}{_labels(full)} {passed}")
+    lines: list[str] = []
+    for name, values in samples.items():
+        lines += [f"# HELP {name} {_help(name, prefix)}", f"# TYPE {name} gauge", *values]
+    return "\n".join(lines) + "\n"
+
+
+def _help(name: str, prefix: str) -> str:
+    key = name.removeprefix(f"{prefix}_")
+    return {
+        "outcome": "How the run ended; 1 at the label of its outcome.",
+        "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
+    }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")
+
+
+def _labels(labels: dict[str, Any]) -> str:
+    parts = []
+    for key, value in labels.items():
+        text = repr(value) if isinstance(value, float) else str(value)
+        text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        parts.append(f'{key}="{text}"')
+    return "{" + ",".join(parts) + "}" if parts else ""
+
+
+def _value(value: float | int | bool) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN"
+    return repr(float(value)) if isinstance(value, float) else str(int(value))
