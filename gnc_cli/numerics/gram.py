@@ -1,0 +1,213 @@
+"""Questions to the Gram matrix `W W^T` that never store it: row maxima, the closest pair, pairs.
+
+Large K goes through in square tiles of float32 products, each pair of rows once. A float32 inner
+product of unit vectors is off by a proved `gamma(d + 3)`, so the tile maxima name the few places
+where the true maximum can be; those alone are computed again in float64, and the winners a last
+time through their chords.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.rounding import UNIT32, gamma
+from gnc_cli.numerics.sphere import as_unit_points, pair_chords
+
+__all__ = ["closest_pair", "max_cosine", "pairs_above", "row_maxima"]
+
+_DENSE = 1024
+"""Up to this many rows the Gram matrix (8 MB) is formed at once."""
+_SIDE = 1024
+"""Side of a tile: its float32 entries (4 MB) and factors stay in cache."""
+_COINCIDENT = 1e-6
+"""Nearest neighbours of chord about 1e-3 and less are ranked by chords instead of cosines."""
+
+
+def row_maxima(
+    W: np.ndarray, *, block_bytes: int = 64 << 20, deadline: Deadline | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's largest cosine to another row, and the index of that row.
+
+    Args:
+        W: unit rows, shape (K, d).
+        block_bytes: working memory beside W and its float32 copy.
+        deadline: polled at each tile.
+
+    Returns:
+        cosines, shape (K,), `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16;
+        and the winners, integers, shape (K,). Among ties any one may be named.
+
+    Raises:
+        DataError: W is not a matrix of at least two finite unit rows.
+        TimeoutError: the deadline expired first; a partial maximum would bound nothing.
+
+    Example:
+        >>> row_maxima(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
+        (array([0., 0., 0.]), array([1, 0, 0]))
+    """
+    W = as_unit_points(W)
+    K = len(W)
+    if K <= _DENSE and 8 * K * K <= block_bytes:
+        gram = W @ W.T
+        np.fill_diagonal(gram, -np.inf)
+        best = gram.argmax(axis=1)
+        coarse = gram[np.arange(K), best]
+    else:
+        coarse, best = _tiled_maxima(W, block_bytes, deadline)
+    near = np.flatnonzero(coarse > 1.0 - _COINCIDENT)
+    best[near] = _nearest_by_chord(W, near, block_bytes)
+    chords = pair_chords(W, np.arange(K), best, block_bytes=block_bytes)
+    return 1.0 - chords**2 / 2.0, best
+
+
+def closest_pair(
+    W: np.ndarray, *, block_bytes: int = 64 << 20, deadline: Deadline | None = None
+) -> tuple[int, int, float]:
+    """The two nearest unit rows and their chord, rho_one_vs_one: `(i, j, chord)` with i < j.
+
+    Raises:
+        DataError, TimeoutError: as `row_maxima`.
+    """
+    W = as_unit_points(W)
+    cosines, best = row_maxima(W, block_bytes=block_bytes, deadline=deadline)
+    top = np.flatnonzero(cosines >= cosines.max() - 1e-15)
+    chords = pair_chords(W, top, best[top], block_bytes=block_bytes)
+    at = int(chords.argmin())
+    i, j = sorted((int(top[at]), int(best[top[at]])))
+    return i, j, float(chords[at])
+
+
+def max_cosine(
+    W: np.ndarray, *, block_bytes: int = 64 << 20, deadline: Deadline | None = None
+) -> float:
+    """The largest cosine between two different rows.
+
+    Raises:
+        DataError, TimeoutError: as `row_maxima`.
+
+    Example:
+        >>> max_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        -1.0
+    """
+    return float(row_maxima(W, block_bytes=block_bytes, deadline=deadline)[0].max())
+
+
+def pairs_above(
+    W: np.ndarray,
+    threshold: float,
+    *,
+    block_bytes: int = 64 << 20,
+    deadline: Deadline | None = None,
+) -> np.ndarray:
+    """All pairs of unit rows whose cosine is at least `threshold`.
+
+    Args:
+        W: unit rows, shape (K, d).
+        threshold: a cosine.
+        block_bytes: working memory beside W, its float32 copy and the result.
+        deadline: polled at each tile.
+
+    Returns:
+        Index pairs i < j, integers, shape (m, 2), sorted. The cosines are those of `row_maxima`
+        (float64, through chords).
+
+    Raises:
+        DataError: W is not a matrix of at least two finite unit rows.
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> pairs_above(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 0.7)
+        array([[1, 2]])
+    """
+    W = as_unit_points(W)
+    side = _side(len(W), block_bytes // 8)
+    small = W.astype(np.float32)
+    cut = np.float32(max(threshold - 2.0 * _error32(W.shape[1]), -4.0))
+    found = []
+    for rows, columns in _tiles(len(W), side, deadline):
+        tile = small[rows] @ small[columns].T
+        i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
+        i, j = i + rows.start, j + columns.start
+        i, j = i[i < j], j[i < j]
+        keep = 1.0 - pair_chords(W, i, j, block_bytes=block_bytes) ** 2 / 2.0 >= threshold
+        found.append(np.stack([i[keep], j[keep]], axis=1))
+    pairs = np.concatenate(found)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _tiled_maxima(
+    W: np.ndarray, block_bytes: int, deadline: Deadline | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row maxima (cosines, indices), float64, by float32 tiles and a second look at candidates."""
+    K, d = W.shape
+    side = _side(K, block_bytes // 4)
+    small = W.astype(np.float32)
+    tiles = math.ceil(K / side)
+    # Tile maxima are kept for groups of tiles, so that they too stay within the memory allowed.
+    group = math.ceil(tiles * K * 4 / max(block_bytes // 2, 4 * K))
+    tops = np.full((K, math.ceil(tiles / group)), -np.inf, dtype=np.float32)
+    for rows, columns in _tiles(K, side, deadline):
+        tile = small[rows] @ small[columns].T
+        at_rows, at_columns = columns.start // side // group, rows.start // side // group
+        if rows == columns:
+            np.fill_diagonal(tile, -np.inf)
+        else:
+            below = tops[columns, at_columns]
+            np.maximum(below, tile.max(axis=0), out=below)
+        right = tops[rows, at_rows]
+        np.maximum(right, tile.max(axis=1), out=right)
+    floor = tops.max(axis=1) - np.float32(4.0 * _error32(d))
+    cosines, best = np.full(K, -np.inf), np.zeros(K, dtype=np.intp)
+    for g in range(tops.shape[1]):
+        suspects = np.flatnonzero(tops[:, g] >= floor)
+        for c in range(g * group * side, min(K, (g + 1) * group * side), side):
+            for s in range(0, len(suspects), side):
+                _poll(deadline)
+                rows_at = suspects[s : s + side]
+                tile64 = W[rows_at] @ W[c : c + side].T
+                own = (rows_at >= c) & (rows_at < c + tile64.shape[1])
+                tile64[own, rows_at[own] - c] = -np.inf
+                at = tile64.argmax(axis=1)
+                value = tile64[np.arange(len(at)), at]
+                better = value > cosines[rows_at]
+                cosines[rows_at[better]] = value[better]
+                best[rows_at[better]] = at[better] + c
+    return cosines, best
+
+
+def _nearest_by_chord(W: np.ndarray, rows: np.ndarray, block_bytes: int) -> np.ndarray:
+    """Index of the row nearest to each of `rows`, by chords: exact where cosines all round to 1."""
+    nearest = np.empty(len(rows), dtype=np.intp)
+    step = max(1, block_bytes // (8 * len(W)))
+    for s in range(0, len(rows), step):
+        gram = W[rows[s : s + step]] @ W.T
+        for a, k in enumerate(rows[s : s + step]):
+            gram[a, k] = -np.inf
+            candidates = np.flatnonzero(gram[a] >= gram[a].max() - 4.0 * gamma(W.shape[1] + 2))
+            chords = pair_chords(W, np.full(len(candidates), k), candidates)
+            nearest[s + a] = candidates[chords.argmin()]
+    return nearest
+
+
+def _error32(d: int) -> float:
+    """Proved error of a float32 inner product of (nearly) unit rows: both roundings and the sum."""
+    return 1.001 * gamma(d + 3, UNIT32)
+
+
+def _side(K: int, entries: int) -> int:
+    return max(1, min(_SIDE, K, math.isqrt(max(1, entries))))
+
+
+def _tiles(K: int, side: int, deadline: Deadline | None) -> Iterator[tuple[slice, slice]]:
+    """The tiles on and above the diagonal, as slices of rows and columns."""
+    for r in range(0, K, side):
+        for c in range(r, K, side):
+            _poll(deadline)
+            yield slice(r, min(K, r + side)), slice(c, min(K, c + side))
+
+
+def _poll(deadline: Deadline | None) -> None:
+    if deadline is not None and deadline.expired:
+        raise TimeoutError("the deadline expired before every pair of rows was seen")
