@@ -1,0 +1,1 @@
+"""Files: the HDF5 format of codes, foreign formats, atomic writing."""

@@ -115,8 +115,8 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             loaded = torch.load(file, map_location="cpu", weights_only=True)
         except pickle.UnpicklingError as error:
             raise DataError(
-                f"{path!r} is damaged, or holds Python objects beside tensors, which are not loaded "
-                "because they could run code; save with torch.save({'weights': W}, FILE)"
+                f"{path!r} is damaged, or holds Python objects beside tensors; those could run "
+                "code and are refused; save with torch.save({'weights': W}, FILE)"
             ) from error
     entries: dict[str, Entry] = {}
     attrs: dict[str, Any] = {}

@@ -1,0 +1,1 @@
+"""Pictures of results: one file per command, drawn without a display."""
