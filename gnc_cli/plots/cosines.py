@@ -8,7 +8,7 @@ __all__ = ["CosineHistogram", "cosine_histogram", "unit_rows"]
 
 _BLOCK_BYTES = 64_000_000
 _FINE = 8191  # odd: 0 and simple fractions fall inside a bin, not on an edge
-_MOST_PRODUCTS = 4e8
+_MOST_PRODUCTS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +19,8 @@ class CosineHistogram:
     """Bin edges, shape (bins + 1,)."""
     share: np.ndarray
     """Share of the pairs in each bin, shape (bins,); adds to 1."""
+    centre: np.ndarray
+    """Mean cosine of the pairs in each bin, to 2.5e-4, shape (bins,); NaN where there are none."""
     rows: np.ndarray
     """The rows k that were compared with all others, shape (r,); all K unless K is very large."""
     nearest: np.ndarray
@@ -28,7 +30,7 @@ class CosineHistogram:
 def cosine_histogram(W: np.ndarray, bins: int = 60) -> CosineHistogram:
     """Histogram of `<w_k, w_j>`, j != k, over the range where there are any.
 
-    Where K squared passes 4e8, evenly spaced rows stand in for all: a picture needs no more.
+    Where K squared passes 1e8, evenly spaced rows stand in for all: a picture needs no more.
 
     Args:
         W: unit rows, shape (K, d).
@@ -54,8 +56,10 @@ def cosine_histogram(W: np.ndarray, bins: int = 60) -> CosineHistogram:
     width = max(1, -(-(last - first) // bins))
     starts = np.arange(first, last, width)
     grouped = np.add.reduceat(counts[:last], starts)
+    moment = np.add.reduceat((counts * (fine[:-1] + fine[1:]) / 2)[:last], starts)
+    centre = np.divide(moment, grouped, out=np.full(len(starts), np.nan), where=grouped > 0)
     edges = fine[np.minimum(np.append(starts, starts[-1] + width), _FINE)]
-    return CosineHistogram(edges, grouped / grouped.sum(), rows, nearest)
+    return CosineHistogram(edges, grouped / grouped.sum(), centre, rows, nearest)
 
 
 def unit_rows(W: np.ndarray) -> np.ndarray:

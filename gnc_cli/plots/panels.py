@@ -15,19 +15,20 @@ def show_cosines(ax: Any, histogram: CosineHistogram, K: int) -> None:
     """Histogram of the pairwise cosines, with the largest marked."""
     share = 100.0 * histogram.share
     edges = histogram.edges
-    few = np.count_nonzero(share) <= 12
-    width = np.diff(edges)
-    # A code with a handful of distinct cosines: widen its lone bars so that they can be seen.
-    shown = np.maximum(width, 0.012 * (edges[-1] - edges[0]) if len(width) > 1 else 0.02)
-    if few:
-        centre = (edges[:-1] + edges[1:]) / 2
-        ax.bar(centre[share > 0], share[share > 0], shown[share > 0], color=BLUE)
+    held = share > 0.0
+    if np.count_nonzero(held) <= 12:
+        # A handful of distinct cosines: a bar on each, wide enough to be seen.
+        wide = max(0.012 * (edges[-1] - edges[0]), 0.006)
+        ax.bar(histogram.centre[held], share[held], wide, color=BLUE)
     else:
-        ax.bar(edges[:-1], share, width, align="edge", color=BLUE, linewidth=0)
+        ax.bar(edges[:-1], share, np.diff(edges), align="edge", color=BLUE, linewidth=0)
+    left, right = ax.get_xlim()
+    margin = max(0.0, 0.6 - (right - left)) / 2  # a single cosine should look like one
+    ax.set_xlim(left - margin, right + margin)
     top = float(histogram.nearest.max())
     ax.axvline(top, color=ORANGE, lw=1.4, ls="--")
     ax.annotate(
-        f"largest {top:.4f}",
+        f"largest {top:z.4f}",
         (top, 1.0),
         (-4, -2),
         xycoords=("data", "axes fraction"),
@@ -37,7 +38,7 @@ def show_cosines(ax: Any, histogram: CosineHistogram, K: int) -> None:
         color=ORANGE,
         fontsize=9,
     )
-    if (share[share > 0].max() / share[share > 0].min()) > 200.0:
+    if share.max() > 200.0 * share[held].min():
         ax.set_yscale("log")
     ax.set_ylim(top=ax.get_ylim()[1] * (3.0 if ax.get_yscale() == "log" else 1.12))
     sampled = f" (rows: {len(histogram.rows):,} of {K:,})" if len(histogram.rows) < K else ""
@@ -102,6 +103,7 @@ def show_distances(ax: Any, result: SolveResult, histogram: CosineHistogram) -> 
         ax.legend(loc="upper left", ncols=2, handletextpad=0.2)
     ax.set_title(title)
     ax.set_xlabel("classes, sorted")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel(label)
     ax.grid(axis="y")
 
@@ -127,7 +129,7 @@ def show_convergence(ax: Any, result: SolveResult) -> None:
         ax.plot(step[seen], gap[seen], color=BLUE, lw=1.5, drawstyle="steps-post")
         ax.scatter(step[seen][-1:], gap[seen][-1:], color=BLUE, s=14)
         ax.set_yscale("log")
-        ax.set_ylabel("best so far - last")
+        ax.set_ylabel("|best so far - last|")
         ax.annotate(
             f"last: {value[-1]:.9g}",
             (0.98, 0.96),

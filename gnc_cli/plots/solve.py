@@ -115,10 +115,10 @@ def _head(figure: Any, result: SolveResult) -> None:
     else:
         bracket = rf"$\rho$ in [{rho.lower:.6f}, {rho.upper:.6f}]"
     facts = (
-        f"one-vs-rest distance {bracket}     largest cosine {result.max_cosine:.9f}     "
+        f"one-vs-rest distance {bracket}     largest cosine {result.max_cosine:z.9f}     "
         f"smallest angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
     )
-    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.5)
+    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
     # The layout keeps room for the heading's empty second line; the facts are set into it.
     second = Annotation(
         facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK

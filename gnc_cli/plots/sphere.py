@@ -53,9 +53,10 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
                 edgecolors="none" if behind else "white",
                 linewidths=0.0 if behind else min(1.0, size / 30.0),
                 zorder=2 if behind else 5,
-                label=None if behind else label,
                 rasterized=len(W) > 5000,
             )
+            if not behind:
+                ax.scatter([], [], s=45, color=colour, label=label)
     if len(pairs):
         ax.plot([], [], color=INK, lw=1.3, label="contact")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3, handletextpad=0.4)

@@ -47,6 +47,7 @@ def show_length_ratios(ax: Any, weights: np.ndarray, features: np.ndarray) -> No
     ax.set_ylim(middle - reach, middle + reach)
     ax.set_title("Length ratios")
     ax.set_xlabel("classes, around the circle")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel(r"$|w_k|\,/\,|h_k|$")
     ax.annotate(
         f"mean {middle:.4f}",
