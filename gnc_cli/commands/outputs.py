@@ -81,8 +81,6 @@ class Outputs:
         if resume:
             _check_suffix("--resume with --out", out, (".h5",))
         files = [f for f in (out, report, plot) if f not in (None, "-")]
-        if len(set(files)) < len(files):
-            raise UsageError(f"{files[-1]!r} is named twice; give each output its own file")
         if files:
             from gnc_cli.workflows.outputs import check_targets
 

@@ -94,14 +94,21 @@ def note(text: str) -> None:
 def _drawn(table: "RenderableType", stream: TextIO | None) -> str:
     from rich.console import Console
 
-    plain = stream is None or not stream.isatty()
-    # A pipe has no width of its own; the widest table fits into 100 columns.
-    width = 100 if plain and "COLUMNS" not in os.environ else None
-    console = Console(file=stream, width=width, highlight=False)
-    with console.capture() as captured:
-        console.print(table)
+    terminal = stream is not None and stream.isatty()
+    # Drawn into memory, for rich writes to its file even where it captures. A pipe has no width of
+    # its own; the widest table fits into 100 columns.
+    drawing = io.StringIO()
+    console = Console(
+        file=drawing,
+        force_terminal=terminal or None,
+        width=None if terminal or "COLUMNS" in os.environ else 100,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    console.print(table)
     # A grid pads its last column; nobody wants that in a log.
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in drawing.getvalue().splitlines())
 
 
 def _silence_stdout() -> None:

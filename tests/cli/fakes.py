@@ -57,9 +57,7 @@ def ufm(tau: float, **changes: Any) -> SolveResult:
 def sweep(taus: list[float], **changes: Any) -> SolveSweep:
     """One row a temperature."""
     rows = tuple(ufm(t, **changes) for t in taus)
-    return SolveSweep(
-        seconds=2.0, version="0.1.0", problem="ufm", d=10, K=100, rows=rows, out=None
-    )
+    return SolveSweep(seconds=2.0, version="0.1.0", problem="ufm", d=10, K=100, rows=rows, out=None)
 
 
 class FakeSolve:

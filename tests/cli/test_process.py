@@ -1,0 +1,172 @@
+"""The program as a process: start-up, pipes, signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+BASE = ("solve", "--d", "10", "--K", "100")
+
+
+def _start(mode: str, *args: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "fake_gnc.py"), mode, *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+    )
+
+
+def _wait_for_work(process: subprocess.Popen[str]) -> None:
+    assert process.stderr is not None
+    assert process.stderr.readline() == "working\n"
+
+
+@pytest.mark.parametrize("args", ["['--help']", "['solve', '--help']", "['--version']"])
+def test_help_loads_nothing_heavy(args: str) -> None:
+    script = (
+        "import sys\n"
+        f"sys.argv[1:] = {args}\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "heavy = {'torch', 'scipy', 'numpy', 'h5py', 'geoopt', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_wrong_options_load_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "sys.argv[1:] = 'solve -d 3 -K 5 --out a.h5 --min x=1 --json --csv'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 2\n"
+        "assert not {'torch', 'scipy', 'numpy', 'h5py'} & set(sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_module_is_the_program() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "gnc_cli", "solve", "--d", "1", "--K", "2"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith("gnc: invalid value for '--d'")
+    assert run.stderr.endswith("see gnc solve --help\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_first_signal_finishes_with_the_best(number: signal.Signals) -> None:
+    process = _start("slow", *BASE, "--json")
+    _wait_for_work(process)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(stdout)["outcome"] == "interrupted"
+    assert stderr == "gnc: finishing with the best so far; interrupt again to stop at once\n"
+
+
+def test_second_signal_stops_at_once() -> None:
+    process = _start("slow", *BASE, "--json", GNC_FAKE_LAST="60")
+    _wait_for_work(process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert "interrupt again" in process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (stdout, stderr) == ("", "")
+
+
+def test_second_signal_reaches_a_deaf_main_thread() -> None:
+    process = _start("stubborn", *BASE, "-q")
+    _wait_for_work(process)
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--csv",)])
+def test_a_reader_that_left_gets_no_traceback(options: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run(
+        [sys.executable, str(HERE / "fake_gnc.py"), "prompt", *BASE, *options],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    os.close(write)
+    assert run.returncode == 3
+    assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_closed_streams_get_no_traceback(closing: str) -> None:
+    command = f'"{sys.executable}" "{HERE / "fake_gnc.py"}" prompt {" ".join(BASE)} {closing}'
+    run = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert run.returncode == (3 if " >&-" in f" {closing}" else 0)
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_unwritable_output() -> None:
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [sys.executable, str(HERE / "fake_gnc.py"), "prompt", *BASE],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    assert run.returncode == 3
+    assert "No space left" in run.stderr and len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("gnc so", ["solve"]),
+        ("gnc solve --weight", ["--weight-decay"]),
+        ("gnc solve --problem ", ["softmax", "tammes", "ufm"]),
+    ],
+)
+def test_shell_completion(words: str, offered: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "gnc_cli"],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "_GNC_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        },
+    )
+    assert run.stdout.split() == offered

@@ -1,0 +1,129 @@
+"""Forgiving numbers: what is read, what is refused, and the laws of ranges."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli import parsing
+from gnc_cli.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("100", 100), ("1e6", 10**6), ("1_000_000", 10**6), ("1e2", 100), ("10.0", 10), ("+7", 7),
+     (" 5 ", 5), ("2.5e1", 25), ("-3", -3), ("9_007_199_254_740_993", 2**53 + 1)],
+)  # fmt: skip
+def test_integer_reads(text: str, value: int) -> None:
+    assert parsing.integer(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "ten", "10.5", "1e-3", "0x10", "1__0", "_1", "1_", "nan", "inf", "1e999999999", "1e400",
+     "9e18e", "1e19", "١٠", "1,2", "2..4"],
+)  # fmt: skip
+def test_integer_refuses_and_quotes(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parsing.integer(text)
+    assert repr(text) in str(caught.value)
+    assert "give" in str(caught.value)
+
+
+def test_bounds_are_said() -> None:
+    with pytest.raises(UsageError, match="'1' is too small; give at least 2"):
+        parsing.integer("1", least=2)
+    with pytest.raises(UsageError, match="'0' is too small; give a number above 0"):
+        parsing.number("0", above=0.0)
+    assert parsing.number("0", least=0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("3,5,8", [3, 5, 8]), ("2..6", [2, 3, 4, 5, 6]), ("2..9..3", [2, 5, 8]),
+     ("5..2", [5, 4, 3, 2]),
+     ("10..1e4/4", [10, 100, 1000, 10000]), ("2..5/20", [2, 3, 4, 5]), ("7", [7]),
+     ("1e2,2..3", [100, 2, 3])],
+)  # fmt: skip
+def test_integers_read(text: str, values: list[int]) -> None:
+    assert parsing.integers(text) == values
+
+
+def test_long_range_of_the_contract() -> None:
+    assert parsing.integers("2..512..2") == list(range(2, 513, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("0.1", [0.1]), ("1,0.5,1e-3", [1.0, 0.5, 1e-3]), ("0.1..0.5..0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
+     ("1..0.01/3", [1.0, 0.1, 0.01]), ("-1..-4/3", [-1.0, -2.0, -4.0])],
+)  # fmt: skip
+def test_numbers_read(text: str, values: list[float]) -> None:
+    assert parsing.numbers(text) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "1,", "1..", "..2", "1..2..3..4", "1..2..0.5/3", "1..2..0", "0..1/3", "-1..1/3",
+     "1..2/1", "1..2/2.5", "1..2/x", "1..2", "0..1e9..1e-3", "1..2/1e7"],
+)  # fmt: skip
+def test_numbers_refuse(text: str) -> None:
+    with pytest.raises(UsageError):
+        parsing.numbers(text)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 40))
+def test_geometric_points_have_exact_ends_and_equal_ratios(a: float, b: float, n: int) -> None:
+    points = parsing.numbers(f"{a!r}..{b!r}/{n}")
+    assert len(points) == n
+    assert (points[0], points[-1]) == (a, b)
+    for before, after in zip(points, points[1:], strict=False):
+        assert math.isclose(after / before, (b / a) ** (1 / (n - 1)), rel_tol=1e-12)
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20))
+def test_lists_round_trip(values: list[int]) -> None:
+    assert parsing.integers(",".join(map(str, values))) == values
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, max_value=1e300, min_value=-1e300))
+def test_every_printed_float_reads_back(value: float) -> None:
+    assert parsing.number(repr(value)) == value
+
+
+@given(st.text(max_size=20))
+def test_nothing_but_a_usage_error_comes_out(text: str) -> None:
+    for parse in (
+        parsing.integer, parsing.integers, parsing.number, parsing.numbers, parsing.device,
+        parsing.symmetry,
+    ):  # fmt: skip
+        try:
+            parse(text)
+        except UsageError as error:
+            assert "\n" not in str(error).replace(repr(text), "")
+
+
+@pytest.mark.parametrize("text", ["auto", "cpu", "cuda", "cuda:1"])
+def test_devices(text: str) -> None:
+    assert parsing.device(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "gpu", "cuda:", "cuda:x", "CPU", "mps"])
+def test_no_devices(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a device"):
+        parsing.device(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("antipodal", "antipodal"), ("cyclic:5", "cyclic:5"), ("cyclic:02", "cyclic:2")],
+)
+def test_symmetries(text: str, value: str) -> None:
+    assert parsing.symmetry(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "cyclic", "cyclic:1", "cyclic:x", "antipodal:2", "c:3"])
+def test_no_symmetries(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a symmetry"):
+        parsing.symmetry(text)
