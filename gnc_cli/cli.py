@@ -1,7 +1,6 @@
 """The `gnc` program: registers the commands and turns errors into one line and an exit code."""
 
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -66,6 +65,8 @@ class _OneLineErrors(TyperGroup):
                 note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
             sys.exit(error.exit_code)
         except Exception as error:
+            import traceback
+
             traceback.print_exc()
             note(f"this is a bug: {error!r}; please report it with the lines above")
             sys.exit(ExitCode.BUG)

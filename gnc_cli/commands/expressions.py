@@ -10,7 +10,6 @@ upper} stands for an unknown number in between, so a comparison may be undecided
 value fails its comparison.
 """
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -114,14 +113,12 @@ def parse(text: str) -> Expression:
     return _Parser(text).parse()
 
 
-_TOKEN = re.compile(
-    r"""\s*(?:
+# Compiled where used, once: --help need not wait for it.
+_TOKEN = r"""\s*(?:
       (?P<op><=|>=|==|!=|<|>) | (?P<paren>[()]) |
       (?P<number>[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?\d+)?(?![\w.])) |
       (?P<word>[A-Za-z_]\w*(?:\.\w+)*) | (?P<text>"[^"]*"|'[^']*')
-    )""",
-    re.VERBOSE | re.ASCII,
-)
+    )"""
 _DEEPEST = 50
 
 
@@ -129,10 +126,11 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[tuple[str, str]] = []
+        token = re.compile(_TOKEN, re.VERBOSE | re.ASCII)
         at = 0
         end = len(text.rstrip())
         while at < end:
-            match = _TOKEN.match(text, at)
+            match = token.match(text, at)
             if match is None:
                 raise self.error(f"cannot read {text[at:].strip()!r}")
             kind = str(match.lastgroup)
@@ -213,6 +211,8 @@ def _look_up(row: dict[str, Any], key: str) -> tuple[Any, str]:
         elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
             value = value[int(part)]
         else:
+            import difflib
+
             names = difflib.get_close_matches(key, list(_keys(row)), n=1, cutoff=0.6)
             hint = f"; did you mean {names[0]}?" if names else ""
             return None, f"{key} is missing{hint}"

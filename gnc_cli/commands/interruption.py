@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -28,6 +27,8 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     interpreter's C handler writes at once; it sets the event, and after a second signal leaves the
     process if the main thread has not done so itself.
     """
+    import socket
+
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event

@@ -1,6 +1,5 @@
 """A result on stdout: table, JSON, CSV or JSON lines."""
 
-import csv
 import io
 import json
 import os
@@ -44,6 +43,8 @@ def show(result: dict[str, Any], table: "RenderableType", outputs: Outputs) -> N
 
 def csv_text(rows: list[dict[str, Any]]) -> str:
     """A header of dotted keys, then one line a row; null is an empty cell."""
+    import csv
+
     flat = [flatten(row) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     text = io.StringIO()

@@ -22,7 +22,9 @@ def gnc(fake: FakeSolve) -> Run:
     """`gnc("solve", "--d", "3")` returns exit_code, stdout and stderr."""
     from gnc_cli.cli import app
 
+    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
+
     def run(*args: str, **more: Any) -> Any:
-        return CliRunner().invoke(app, [str(a) for a in args], prog_name="gnc", **more)
+        return CliRunner(env=plain).invoke(app, [str(a) for a in args], prog_name="gnc", **more)
 
     return run

@@ -74,6 +74,9 @@ class FakeSolve:
             raise self.error
         if self.result is not None:
             return self.result
+        if options["progress"] is not None:
+            options["progress"]("descent", 1, 4, 0.5)
+            options["progress"]("polish", 0, 0, float("nan"))
         tau = options["tau"]
         if isinstance(tau, list):
             return sweep(tau, d=d, K=K, out=options["out"])

@@ -170,3 +170,49 @@ def test_shell_completion(words: str, offered: list[str]) -> None:
         },
     )
     assert run.stdout.split() == offered
+
+
+def _on_terminal(stream: str, *args: str) -> tuple[int, str]:
+    """Run with one stream on a pseudo-terminal; the exit code and what appeared there."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "fake_gnc.py"), "prompt", *args],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"},
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        | {stream: slave},
+    )
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            data = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        seen += data
+    os.close(master)
+    return process.wait(), seen.decode()
+
+
+def test_colours_on_a_terminal_unless_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    status, seen = _on_terminal("stdout", *BASE)
+    assert status == 0 and "\x1b[1;32mconverged" in seen
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[1;32m" not in _on_terminal("stdout", *BASE)[1]
+
+
+def test_progress_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    status, seen = _on_terminal("stderr", *BASE)
+    assert status == 0 and "descent" in seen and "0.5" in seen
+    assert _on_terminal("stderr", *BASE, "-q") == (0, "")
+
+
+def test_hdf5_never_goes_onto_a_terminal() -> None:
+    assert _on_terminal("stdout", *BASE, "--out", "-") == (2, "")
+
+
+def test_hdf5_is_never_read_from_a_terminal() -> None:
+    assert _on_terminal("stdin", *BASE, "--init", "-")[0] == 2

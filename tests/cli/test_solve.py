@@ -171,3 +171,21 @@ def test_warnings_become_one_line(gnc: Any, fake: FakeSolve, monkeypatch: Any) -
         assert gnc(*BASE).stderr == "gnc: warning: first second\n"
         assert gnc(*BASE, "-q").stderr == ""
         assert gnc(*BASE, "-v").stderr == "gnc: warning: first second\ngnc: a detail\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("r.md", "## gnc solve"), ("r.xml", "<testsuites"), ("r.prom", "# TYPE gnc_solve_")],
+)
+def test_report_is_written_and_replaced_only_by_force(
+    gnc: Any, tmp_path: Path, name: str, words: str
+) -> None:
+    path = tmp_path / name
+    assert gnc(*BASE, "--report", path, "--max", "max_cosine=0.3").exit_code == 5
+    assert words in path.read_text() and "max_cosine=0.3" in path.read_text()
+    path.write_text("old")
+    assert gnc(*BASE, "--report", path).exit_code == 3
+    assert path.read_text() == "old"
+    assert gnc(*BASE, "--report", path, "--force").exit_code == 0
+    assert words in path.read_text()
+    assert [p.name for p in tmp_path.iterdir()] == [name]
