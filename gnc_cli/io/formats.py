@@ -24,7 +24,7 @@ from gnc_cli.io.text import read_table
 
 __all__ = ["READERS", "Reader"]
 
-_SAFETENSORS_REAL = "F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8".split()
+_SAFETENSORS_WORDS = {"F": "float", "BF": "bfloat", "I": "int", "U": "uint"}
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
 
@@ -88,16 +88,17 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         entries = {}
         for name in tensors.keys():  # noqa: SIM118 (no mapping: it has keys and nothing else)
             view = tensors.get_slice(name)
-            dtype = str(view.get_dtype())
-            real = dtype in _SAFETENSORS_REAL
+            code = str(view.get_dtype())  # F64, BF16, I32, U8; BOOL, C64, F8_E4M3 and others
+            word = _SAFETENSORS_WORDS.get(code.rstrip("0123456789"))
+            dtype = word + code.lstrip("BFIU") if word else code
 
             def load(name: str = name, dtype: str = dtype) -> np.ndarray:
-                if dtype != "BF16":
+                if dtype != "bfloat16":
                     return tensors.get_tensor(name)
                 with safe_open(path, framework="pt") as again:
                     return again.get_tensor(name).double().numpy()
 
-            entries[name] = Entry(tuple(view.get_shape()), dtype, real, load)
+            entries[name] = Entry(tuple(view.get_shape()), dtype, word is not None, load)
         held = stack.pop_all()
         attrs = dict(tensors.metadata() or {})
     with held:

@@ -70,8 +70,10 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
 def _write_stdout(code: CodeFile) -> None:
     stream = io.BytesIO()
     write_hdf5(stream, code)
+    rest = stream.getbuffer()
     try:
-        sys.stdout.buffer.write(stream.getbuffer())
+        while rest:  # an unbuffered stdout (python -u) may take a part at a time
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except OSError as error:
         # Python flushes stdout once more at exit; give what is left to nobody, or it complains.

@@ -14,6 +14,7 @@ import gnc_cli
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, check_entry, translated
 from gnc_cli.io.codefile import CodeFile, creation_time, provenance_text
+from gnc_cli.io.sink import deferring_errors
 
 __all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_hdf5"]
 
@@ -33,17 +34,11 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
     """
     import h5py
 
-    sink = _Sink(file)
-    try:
-        with h5py.File(sink, "w") as h5:
-            _write_attributes(h5, code)
-            _write_arrays(h5, code)
-            if code.state is not None:
-                _write_state(h5.create_group("state"), code.state)
-    finally:
-        # Whatever HDF5 made of the fault, the fault itself is the news.
-        if sink.error is not None:
-            raise sink.error
+    with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
+        _write_attributes(h5, code)
+        _write_arrays(h5, code)
+        if code.state is not None:
+            _write_state(h5.create_group("state"), code.state)
 
 
 @contextlib.contextmanager
@@ -104,31 +99,6 @@ def _read_group(catalogue: Catalogue, parent: Any, name: str) -> dict[str, Any]:
             check_entry(entry, f"{catalogue.path!r}: dataset {path!r}")
             state[key] = np.asarray(entry.load())
     return state
-
-
-class _Sink:
-    """A file that keeps its first error instead of raising it.
-
-    HDF5 cannot recover from a failed write: it would fail again on closing and at exit. So it is
-    told that all went well, and the caller raises `error` afterwards and throws the file away.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._file, name)
-
-        def call(*args: Any) -> Any:
-            if self.error is None:
-                try:
-                    return method(*args)
-                except OSError as error:
-                    self.error = error
-            return len(args[0]) if name in ("write", "readinto") else 0
-
-        return call
 
 
 def _write_attributes(h5: Any, code: CodeFile) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import CodeFile, provenance_text
 from gnc_cli.io.hdf5 import write_hdf5
+from gnc_cli.io.sink import deferring_errors
 
 __all__ = ["WRITERS", "writer_for"]
 
@@ -59,7 +60,8 @@ def write_pt(file: IO[bytes], code: CodeFile) -> None:
     import torch
 
     tensors = {name: torch.from_numpy(array.copy()) for name, array in _arrays(code).items()}
-    torch.save(tensors | {"provenance": provenance_text(code.provenance)}, file)
+    with deferring_errors(file) as sink:
+        torch.save(tensors | {"provenance": provenance_text(code.provenance)}, sink)
 
 
 def write_txt(file: IO[bytes], code: CodeFile) -> None:
