@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gnc_cli.codes.ufm_descent import descend, random_starts
+from gnc_cli.codes.ufm_hardmax import hardmax_gap
 from gnc_cli.codes.ufm_objective import UfmObjective
 from gnc_cli.codes.ufm_polish import polish
 from gnc_cli.errors import DataError, UsageError
@@ -18,10 +19,11 @@ from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Bracket, Outcome
 
-__all__ = ["UfmSolution", "hardmax_band", "rho_by_theorem", "solve_ufm"]
+__all__ = ["UfmSolution", "solve_ufm"]
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray]
 _FINALISTS = 4
+_FINALISTS_FREE = 8  # weight decay: many optima within 1e-6 of each other, hard to rank early
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,8 @@ class UfmSolution:
     hardmax: float
     """HardMax value of this W and H (eq. 5): -(smallest margin)."""
     hardmax_gap: Bracket | None
-    """Certified interval for `tau * log_total_loss + rho`, rho the largest one-vs-rest distance
-    for (d, K): how far the scaled loss stands from the HardMax optimum -rho. It needs no
-    assumption on the search: -hardmax <= rho (lemma C.4) below, theorem 3.3 above. None with
-    weight decay."""
+    """Certified interval for `tau * log_total_loss + rho`, the scaled loss's distance from the
+    HardMax optimum -rho (see `hardmax_gap`); None with weight decay."""
     stationarity: float
     """Largest absolute component of the Riemannian gradient of `tau * log_total_loss` (eq. 2) or
     of the gradient of eq. B.1."""
@@ -90,12 +90,12 @@ def solve_ufm(
         init: a code (K, d), or weights with features (K, d) or (n K, d), polished as it is as one
             more start: continuation along a list of temperatures.
         deadline: polled at each step; when it expires the best point so far is returned.
-        progress: called as progress(step, steps, best value).
+        progress: called as progress(step, steps, value) at each step; the polish stays at `steps`.
         device: where torch descends: "cpu", "cuda", "cuda:1"; the polish runs in NumPy.
         threads: for BLAS and torch; by default chosen from the size of the problem.
 
     Raises:
-        UsageError: an option out of range.
+        UsageError: an option out of range, or a weight decay so large that zero is the optimum.
         DataError: `init` has the wrong shape, NaN or zero rows.
 
     Example:
@@ -116,7 +116,7 @@ def solve_ufm(
     def note(step: int, value: float) -> None:
         history.append((step, value))
         if progress is not None:
-            progress(step, budget, value)
+            progress(min(step, budget), budget, value)
 
     points, used = list(given), 0
     if count:
@@ -124,84 +124,60 @@ def solve_ufm(
         cores = threads_for(2.0 * starts[0].size * K, threads)
         found, used = descend(objective, starts, budget, deadline, note, device, cores)
         found.sort(key=lambda x: objective.value_and_gradient(x)[0])
-        points += found[:_FINALISTS]  # a continued start is always polished, and the best others
+        # A continued start is always polished, and the best of the others.
+        points += found[: _FINALISTS if objective.on_sphere else _FINALISTS_FREE]
     if not points:
-        return _solution(objective, [starts[0][0]], n, used, count, history, Outcome.NONFINITE)
+        return _solution(objective, starts[0][0], n, used, count, history, Outcome.NONFINITE)
     limit, capped = 5 * budget + 1000, False
-    for i, x in enumerate(points):
-        if deadline.expired:
-            break
 
-        def report(step: int, value: float, begun: int = used) -> None:
-            note(begun + step, value)
-
+    def improve(x: np.ndarray, finish: bool) -> np.ndarray:
+        nonlocal used, capped
+        begun = used
         with limit_threads(threads_for(2.0 * x.size * K, threads)):
-            points[i], taken = polish(
+            x, taken = polish(
                 objective,
                 x,
                 tolerance=_floor(tau),
                 max_steps=limit,
                 deadline=deadline,
-                report=report,
+                report=lambda step, value: note(begun + step, value),
+                finish=finish,
             )
         used, capped = used + taken, capped or taken >= limit
+        return x
+
+    for i, x in enumerate(points):
+        if not deadline.expired:
+            points[i] = improve(x, finish=False)
+    best = _best(objective, points)
+    if objective.stationarity(best) > _floor(tau) and not deadline.expired:
+        best = _best(objective, [improve(best, finish=True), best])
     ending = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
     if deadline.expired:
         ending = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
-    return _solution(objective, points, n, used, count, history, ending)
+    return _solution(objective, best, n, used, count, history, ending)
 
 
-def rho_by_theorem(d: int, K: int) -> Bracket:
-    """What theorem 3.3 says of the largest one-vs-rest distance: exact up to K = 2d and for d = 2.
-
-    Beyond, rho never exceeds 1, and the lower end is 0.
-
-    Example:
-        >>> rho_by_theorem(3, 6), rho_by_theorem(3, 7)
-        (Bracket(lower=1.0, upper=1.0), Bracket(lower=0.0, upper=1.0))
-    """
-    if K <= d + 1:
-        return Bracket(K / (K - 1), K / (K - 1))
-    if K <= 2 * d:
-        return Bracket(1.0, 1.0)
-    if d == 2:
-        exact = 2 * float(np.sin(np.pi / K)) ** 2
-        return Bracket(exact, exact)
-    return Bracket(0.0, 1.0)
-
-
-def hardmax_band(K: int, tau: float, n: int = 1) -> Bracket:
-    """Where `tau * log(sum of losses)` lies above the HardMax value, on the right side (eq. C.13).
-
-    The band holds for every W and H whose margins are all at least 0, and for the difference of the
-    two minima. The upper end is the paper's; its lower end -tau log K is sharpened to tau log log 2
-    by log(1 + u) >= u log 2 on [0, 1] for the worst sample.
-    """
-    return Bracket(tau * float(np.log(np.log(2.0))), tau * float(np.log(n * K * (K - 1))))
+def _best(objective: UfmObjective, points: list[np.ndarray]) -> np.ndarray:
+    """The lowest point; of those equal up to rounding, the most stationary."""
+    values = np.array([objective.value_and_gradient(x)[0] for x in points])
+    tied = np.flatnonzero(values <= values.min() + 1e-14 * (1 + abs(values.min())))
+    return min((points[i] for i in tied), key=objective.stationarity)
 
 
 def _solution(
     objective: UfmObjective,
-    points: list[np.ndarray],
+    x: np.ndarray,
     n: int,
     steps: int,
     restarts: int,
     history: list[tuple[int, float]],
     ending: Outcome,
 ) -> UfmSolution:
-    """The best of `points` as a record; `ending` says why the search stopped if not stationary."""
-    values = np.array([objective.value_and_gradient(x)[0] for x in points])
-    # Equal up to rounding: the most stationary one.
-    tied = np.flatnonzero(values <= values.min() + 1e-14 * (1 + abs(values.min())))
-    x = min((points[i] for i in tied), key=objective.stationarity)
+    """The stacked point x as a record; `ending` says why the search stopped if not stationary."""
     ce, K, tau = objective.cross_entropy(x), objective.K, objective.tau
     log_total, hardmax = float(ce.log_total), float(ce.hardmax)
-    gap = None
-    if objective.on_sphere:
-        rho = rho_by_theorem(x.shape[1], K)
-        # The optimum is at most 0, so its loss, and with it ours, is above the band's lower end.
-        lower = max(tau * log_total + max(rho.lower, -hardmax), hardmax_band(K, tau).lower)
-        gap = Bracket(lower, max(lower, tau * log_total + rho.upper))
+    gap = hardmax_gap(x.shape[1], K, tau, log_total, hardmax) if objective.on_sphere else None
     stationarity = objective.stationarity(x)
     early = ending in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED, Outcome.NONFINITE)
     return UfmSolution(
@@ -261,3 +237,11 @@ def _check(
             raise UsageError(f"{name} is {number}; it must be a positive number")
     if restarts is not None and (restarts < 0 or (restarts == 0 and init is None)):
         raise UsageError(f"restarts is {restarts}; without init at least 1 is needed")
+    # W H^T trades loss against its nuclear norm, a convex problem in which 0 is optimal as soon as
+    # lambda reaches the spectral norm of the loss gradient at 0.
+    collapse = 1 / (K * tau * n**0.5)
+    if weight_decay is not None and weight_decay >= collapse:
+        raise UsageError(
+            f"weight_decay is {weight_decay}: from 1 / (K tau sqrt(n)) = {collapse:.6g} on the "
+            "optimum is W = H = 0; choose a smaller one"
+        )

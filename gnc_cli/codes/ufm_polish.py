@@ -41,6 +41,7 @@ def polish(
     max_steps: int,
     deadline: Deadline,
     report: Report | None = None,
+    finish: bool = True,
 ) -> tuple[np.ndarray, int]:
     """A local minimiser near x, and the number of steps used.
 
@@ -51,12 +52,16 @@ def polish(
         max_steps: limit for all L-BFGS iterations together.
         deadline: polled at each evaluation; the best point so far is returned when it expires.
         report: called with (step, value) after each L-BFGS iteration.
+        finish: False leaves Newton's steps out where they are costly (no dense Hessian): enough
+            to rank starts.
     """
     steps = 0
     x = objective.retract(x)
     for _ in range(_MAX_ESCAPES + 1):
         x, used = _lbfgs(objective, x, tolerance, max_steps, steps, deadline, report)
         steps += used
+        if not finish and not _is_dense(objective, x):
+            break
         x, used, downhill = _newton(objective, x, deadline)
         steps += used
         if downhill is None or deadline.expired or steps >= max_steps:
@@ -142,6 +147,10 @@ def _newton(
     return x, _MAX_NEWTON, None
 
 
+def _is_dense(objective: UfmObjective, x: np.ndarray) -> bool:
+    return len(x) * (x.shape[1] - objective.on_sphere) <= DENSE_UNKNOWNS
+
+
 def _row_scale(objective: UfmObjective, gradient: np.ndarray) -> np.ndarray:
     """(K + N, 1) factors that bring the rows of the Hessian to one scale."""
     if not objective.on_sphere:
@@ -164,8 +173,7 @@ def _newton_moves(
     deadline: Deadline,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     """Newton's step and shorter ones, each (K + N, d); or a direction of negative curvature."""
-    free = x.shape[1] - objective.on_sphere
-    if len(x) * free > DENSE_UNKNOWNS:
+    if not _is_dense(objective, x):
         move = _iterative_move(objective, x, gradient, scale, deadline)
         return [move * s for s in (1.0, 0.25, 0.05)], None
     basis = _tangent_basis(x) if objective.on_sphere else np.eye(len(x[0]))[None].repeat(len(x), 0)
@@ -249,7 +257,7 @@ def _iterative_move(
 
     operator = LinearOperator((x.size, x.size), matvec=product, dtype=np.float64)
     try:
-        solved, _ = minres(operator, -(scale * gradient).ravel(), rtol=1e-9, maxiter=300)
+        solved, _ = minres(operator, -(scale * gradient).ravel(), rtol=1e-5, maxiter=300)
     except _OutOfTime:
         return np.zeros_like(x)
     return objective.project(x, scale * solved.reshape(x.shape))

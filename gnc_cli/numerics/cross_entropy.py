@@ -144,13 +144,13 @@ def cross_entropy_curvature(
     return total_w - drift * gradient_w, total_h - drift * gradient_h
 
 
-def _samples(
-    weights: Any, features: Any, labels: Any, tau: Any, xp: Any
-) -> tuple[Any, Any, Any]:
+def _samples(weights: Any, features: Any, labels: Any, tau: Any, xp: Any) -> tuple[Any, Any, Any]:
     """Margins (own class -inf), log-sum-exp over the wrong classes (.., B, 1), and p - onehot."""
     scores = features @ xp.swapaxes(weights, -1, -2)
-    classes = np.arange(scores.shape[-1]) if xp is np else xp.arange(
-        scores.shape[-1], device=labels.device
+    classes = (
+        np.arange(scores.shape[-1])
+        if xp is np
+        else xp.arange(scores.shape[-1], device=labels.device)
     )
     own = labels[:, None] == classes
     correct = xp.sum(xp.where(own, scores, 0.0), axis=-1, keepdims=True)
