@@ -109,15 +109,13 @@ def show_distances(ax: Any, result: SolveResult, histogram: CosineHistogram) -> 
 
 
 def has_history(result: SolveResult) -> bool:
-    """Whether there is a convergence curve to draw."""
-    history = result.extras.get("history")
-    return history is not None and np.isfinite(np.asarray(history, dtype=float)).sum() >= 4
+    """Whether there is a convergence curve to draw: two finite points at least."""
+    return len(_history(result)) >= 2
 
 
 def show_convergence(ax: Any, result: SolveResult) -> None:
     """How far the best value so far was from the final one, against the steps taken."""
-    history = np.asarray(result.extras["history"], dtype=float)
-    history = history[np.isfinite(history).all(axis=1)]
+    history = _history(result)
     step, value = history[:, 0], history[:, 1]
     gap = np.abs(value - value[-1])
     name = {"softmax": r"$\rho$", "tammes": "the largest cosine"}.get(result.problem, "the loss")
@@ -142,3 +140,8 @@ def show_convergence(ax: Any, result: SolveResult) -> None:
     else:
         ax.plot(step, value, color=BLUE, lw=1.5, marker="o", ms=3, drawstyle="steps-post")
         ax.set_ylabel("best so far")
+
+
+def _history(result: SolveResult) -> np.ndarray:
+    history = np.asarray(result.extras.get("history", np.empty((0, 2))), dtype=float)
+    return history[np.isfinite(history).all(axis=1)]

@@ -278,7 +278,11 @@ def test_a_code_goes_through_a_pipe() -> None:
         assert done.stdout.count(b"\n") == 1 and (b"stdin" in done.stdout or b"'-'" in done.stdout)
 
 
-def test_a_closed_pipe_is_an_output_error_without_noise() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # as containers often set it: partial writes
+def test_a_closed_pipe_is_an_output_error_without_noise(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     script = _TO_STDOUT.replace("200, 10", "-1, 10").replace("2001.0", "2000001.0")
     script = script.replace("write_code(", "import sys\ntry:\n    write_code(", 1)
     script += "except OSError as error:\n    sys.exit(int(error.exit_code))\n"
