@@ -143,5 +143,6 @@ def show_convergence(ax: Any, result: SolveResult) -> None:
 
 
 def _history(result: SolveResult) -> np.ndarray:
-    history = np.asarray(result.extras.get("history", np.empty((0, 2))), dtype=float)
+    history = result.extras.get("history")
+    history = np.empty((0, 2)) if history is None else np.asarray(history, float).reshape(-1, 2)
     return history[np.isfinite(history).all(axis=1)]

@@ -109,6 +109,7 @@ RESULTS = {
     "icosahedron": result_of(icosahedron(), "tammes", **full_extras(12)),
     "antipodes": result_of(np.array([[1.0, 0, 0], [-1, 0, 0]])),
     "bare": result_of(random_code(10, 100)),
+    "nothing known": result_of(random_code(3, 9), **dict.fromkeys(full_extras(9))),
     "full": result_of(random_code(10, 100), **full_extras(100)),
     "no brackets": result_of(random_code(4, 9), one_vs_rest_lower=np.ones(9), history=HISTORY[:1]),
     "flat history": result_of(random_code(4, 9), history=np.ones((5, 2))),
