@@ -91,12 +91,13 @@ def solve_ufm(
             more start: continuation along a list of temperatures.
         deadline: polled at each step; when it expires the best point so far is returned.
         progress: called as progress(step, steps, value) at each step; the polish stays at `steps`.
-        device: where torch descends: "cpu", "cuda", "cuda:1"; the polish runs in NumPy.
+        device: where torch descends: "auto", "cpu", "cuda", "cuda:1"; the polish runs in NumPy.
         threads: for BLAS and torch; by default chosen from the size of the problem.
 
     Raises:
         UsageError: an option out of range, or a weight decay so large that zero is the optimum.
         DataError: `init` has the wrong shape, NaN or zero rows.
+        UnavailableError: no such device.
 
     Example:
         >>> from gnc_cli.codes.ufm import solve_ufm

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.codes.ufm_objective import UfmObjective
+from gnc_cli.numerics.backend import resolve_device
 from gnc_cli.numerics.cross_entropy import cross_entropy
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads
@@ -62,11 +63,14 @@ def descend(
         steps: of each restart. Under a time limit the same schedule is walked through faster.
         deadline: polled at each step.
         note: called with (step, lowest objective over the restarts at their present tau).
-        device: torch device.
+        device: `auto`, `cpu`, `cuda` or `cuda:N`.
         threads: for torch on the CPU.
 
     Returns:
         the end points (K + N, d) of the restarts that stayed finite, and the steps taken.
+
+    Raises:
+        UsageError, UnavailableError: no such device.
     """
     import torch
 
@@ -75,9 +79,10 @@ def descend(
         import geoopt
 
     x0, first = starts
+    place = resolve_device(device)
     manifold = geoopt.Sphere() if objective.on_sphere else geoopt.Euclidean(ndim=1)
-    x = geoopt.ManifoldParameter(torch.tensor(x0, device=device), manifold=manifold)
-    loss = _loss(torch, objective, device)
+    x = geoopt.ManifoldParameter(torch.tensor(x0, device=place), manifold=manifold)
+    loss = _loss(torch, objective, place)
     # Adam's eps only guards 0 / 0: rows with gradients of 1e-50 are real on the sphere.
     optimizer = geoopt.optim.RiemannianAdam(
         [x], lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10
@@ -95,7 +100,7 @@ def descend(
             for group in optimizer.param_groups:
                 group["lr"] = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(done, 1.0)
             optimizer.zero_grad()
-            values = loss(x, torch.tensor(tau, device=device))
+            values = loss(x, torch.tensor(tau, device=place))
             values.sum().backward()
             optimizer.step()
             with torch.no_grad():
@@ -106,10 +111,10 @@ def descend(
     return [point for point in end if np.isfinite(point).all()], step
 
 
-def _loss(torch: Any, objective: UfmObjective, device: str) -> Callable[[Any, Any], Any]:
+def _loss(torch: Any, objective: UfmObjective, place: Any) -> Callable[[Any, Any], Any]:
     """(x (R, K + N, d), tau (R,)) -> objectives (R,), differentiable in x by closed forms."""
     K, decay = objective.K, objective.weight_decay
-    labels = torch.as_tensor(objective.labels, device=device)
+    labels = torch.as_tensor(objective.labels, device=place)
 
     class Loss(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -11,7 +11,7 @@ from gnc_cli.codes import ufm_polish
 from gnc_cli.codes.ufm import UfmSolution, solve_ufm
 from gnc_cli.codes.ufm_hardmax import hardmax_band, hardmax_gap, rho_by_theorem
 from gnc_cli.codes.ufm_objective import UfmObjective
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.numerics.cross_entropy import cross_entropy
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Outcome
@@ -254,6 +254,7 @@ def test_deadlines_and_interruptions_return_the_best_so_far() -> None:
         ({"restarts": 0}, UsageError, "without init"),
         ({"weight_decay": -1.0}, UsageError, "weight_decay is -1.0"),
         ({"tau": 1.0, "weight_decay": 0.2}, UsageError, "W = H = 0"),
+        ({"device": "cuda:99"}, UnavailableError, "cuda:99 is not available"),
         ({"init": np.eye(3)}, DataError, r"expected \(5, 3\)"),
         ({"init": np.zeros((5, 3))}, DataError, "zero or not finite"),
     ],
