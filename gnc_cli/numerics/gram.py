@@ -13,7 +13,7 @@ import numpy as np
 
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.rounding import UNIT32, gamma
-from gnc_cli.numerics.sphere import as_unit_points, pair_chords
+from gnc_cli.numerics.sphere import as_unit_points, pair_chords, pair_cosines
 
 __all__ = ["closest_pair", "max_cosine", "pairs_above", "row_maxima"]
 
@@ -58,8 +58,7 @@ def row_maxima(
         coarse, best = _tiled_maxima(W, block_bytes, deadline)
     near = np.flatnonzero(coarse > 1.0 - _COINCIDENT)
     best[near] = _nearest_by_chord(W, near, block_bytes)
-    chords = pair_chords(W, np.arange(K), best, block_bytes=block_bytes)
-    return 1.0 - chords**2 / 2.0, best
+    return pair_cosines(W, np.arange(K), best, block_bytes=block_bytes), best
 
 
 def closest_pair(
@@ -131,7 +130,7 @@ def pairs_above(
         i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
         i, j = i + rows.start, j + columns.start
         i, j = i[i < j], j[i < j]
-        keep = 1.0 - pair_chords(W, i, j, block_bytes=block_bytes) ** 2 / 2.0 >= threshold
+        keep = pair_cosines(W, i, j, block_bytes=block_bytes) >= threshold
         found.append(np.stack([i[keep], j[keep]], axis=1))
     pairs = np.concatenate(found)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

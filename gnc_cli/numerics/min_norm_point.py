@@ -88,7 +88,7 @@ def certify(x: np.ndarray, V: np.ndarray, weights: np.ndarray | None = None) -> 
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (d,) or (weights is not None and np.shape(weights) != (m,)):
         shapes = [np.shape(a) for a in (x, V, weights) if a is not None]
-        raise DataError(f"x, V (and weights) have shapes {shapes}; expected (d,), (m, d) (and (m,))")
+        raise DataError(f"x, V, weights have shapes {shapes}; expected (d,), (m, d), (m,)")
     if not np.isfinite(x).all():
         raise DataError("x holds NaN or infinity")
     if weights is None:
@@ -219,7 +219,7 @@ def _descend(V: np.ndarray, corral: np.ndarray, a: np.ndarray) -> tuple[np.ndarr
 
     while len(corral) > 1:
         edges = V[corral[1:]] - V[corral[0]]
-        tail = lstsq(edges.T, -V[corral[0]], cond=1e-14, lapack_driver="gelsy", check_finite=False)[0]
+        tail = lstsq(edges.T, -V[corral[0]], cond=1e-14, lapack_driver="gelsy")[0]
         target = np.concatenate([[1.0 - tail.sum()], tail])
         if (target > 0.0).all():
             return corral, target

@@ -1,0 +1,110 @@
+"""GNC1: how much features vary within their classes, against how the class means spread.
+
+`tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_W = mean_i (h_i - mean_{y_i})(...)^T` and `Sigma_B =
+mean_k class_mean_k class_mean_k^T`, not centred (section 2.2 of arXiv 2310.05351). K counts the
+classes present.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+
+__all__ = ["Gnc1", "gnc1", "gnc1_from_covariances"]
+
+
+@dataclass(frozen=True)
+class Gnc1:
+    """GNC1 and what it was computed over."""
+
+    value: float
+    """0 at collapse."""
+    rank: int
+    """Rank of Sigma_B that the pseudo-inverse kept."""
+    classes_present: int
+    """Classes with at least one sample: the K of the formula."""
+    single_sample_classes: int
+    """Classes with exactly one sample: they add nothing to Sigma_W."""
+
+
+def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
+    """GNC1 of features held in memory; two passes in float64.
+
+    Args:
+        features: unit rows, shape (N, d).
+        labels: integers from 0 to K - 1, shape (N,). Classes without samples are left out.
+        K: number of classes, to check the labels against; None for no check from above.
+
+    Raises:
+        DataError: the shapes disagree, features are not finite, or a label is out of range.
+
+    Example:
+        >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+        >>> gnc1(features, np.array([0, 0, 1, 1]))
+        Gnc1(value=0.0, rank=2, classes_present=2, single_sample_classes=0)
+    """
+    features = np.asarray(features, dtype=np.float64)
+    labels = np.asarray(labels)
+    if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
+        raise DataError(
+            f"features have shape {features.shape}, labels {labels.shape}; expected (N, d), (N,)"
+        )
+    if labels.dtype.kind not in "iu":
+        raise DataError(f"labels have dtype {labels.dtype}; expected integers")
+    top = int(labels.max())
+    if labels.min() < 0 or (K is not None and top >= K):
+        wrong, last = min(int(labels.min()), 0) or top, top if K is None else K - 1
+        raise DataError(f"label {wrong} is out of range; expected 0 to {last}")
+    if not np.isfinite(features).all():
+        raise DataError("features hold NaN or infinity")
+    _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(classes, kind="stable")
+    rows = features[order]
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    means = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
+    deviations = rows - means[classes[order]]
+    within_cov = deviations.T @ deviations / len(rows)
+    between_cov = means.T @ means / len(means)
+    singles = int((counts == 1).sum())
+    return gnc1_from_covariances(within_cov, between_cov, len(means), singles)
+
+
+def gnc1_from_covariances(
+    within_cov: np.ndarray,
+    between_cov: np.ndarray,
+    classes_present: int,
+    single_sample_classes: int = 0,
+) -> Gnc1:
+    """GNC1 from covariances that were accumulated elsewhere.
+
+    The pseudo-inverse keeps the eigenvalues above `max(K, d) * eps * (largest eigenvalue)`.
+
+    Args:
+        within_cov: Sigma_W, mean over samples, shape (d, d).
+        between_cov: Sigma_B, mean over the classes present, shape (d, d).
+        classes_present: K.
+        single_sample_classes: passed through.
+
+    Raises:
+        DataError: not two finite square matrices of one shape, no class, or Sigma_B is zero.
+    """
+    within_cov = np.asarray(within_cov, dtype=np.float64)
+    between_cov = np.asarray(between_cov, dtype=np.float64)
+    d = len(within_cov)
+    if within_cov.shape != (d, d) or between_cov.shape != (d, d):
+        raise DataError(
+            f"covariances have shapes {within_cov.shape} and {between_cov.shape}; expected (d, d)"
+        )
+    if classes_present < 1:
+        raise DataError("no class has a sample; GNC1 needs at least one")
+    if not (np.isfinite(within_cov).all() and np.isfinite(between_cov).all()):
+        raise DataError("covariances hold NaN or infinity")
+    values, vectors = np.linalg.eigh(between_cov)
+    if not values[-1] > 0.0:
+        raise DataError("all class means are zero; GNC1 is undefined")
+    kept = values > max(classes_present, d) * np.finfo(np.float64).eps * values[-1]
+    basis = vectors[:, kept]
+    spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
+    value = float((spread / values[kept]).sum() / classes_present)
+    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present), int(single_sample_classes))

@@ -1,0 +1,36 @@
+"""GNC3: how far class weights and class means are from pointing the same way."""
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+
+__all__ = ["gnc3"]
+
+
+def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
+    """Self-duality `mean_k (1 - <w_k, class_mean_k>)` (section 2.2 of arXiv 2310.05351).
+
+    The class means are plain means of unit features, neither centred nor brought back to norm 1, so
+    that spread within a class counts too. Collapsed at 0.
+
+    Args:
+        W: class weights, unit rows, shape (K, d).
+        class_means: shape (K, d). Leave out the classes without a sample, in both arrays.
+
+    Raises:
+        DataError: the shapes disagree, or an entry is not finite.
+
+    Example:
+        >>> gnc3(np.eye(2), np.array([[1.0, 0.0], [0.0, 0.5]]))
+        0.25
+    """
+    W = np.asarray(W, dtype=np.float64)
+    class_means = np.asarray(class_means, dtype=np.float64)
+    if W.ndim != 2 or not len(W) or W.shape != class_means.shape:
+        raise DataError(
+            f"W has shape {W.shape}, class_means {class_means.shape}; expected (K, d) twice"
+        )
+    value = float((1.0 - np.einsum("kd,kd->k", W, class_means)).mean())
+    if not np.isfinite(value):
+        raise DataError("W or class_means holds NaN or infinity; is a class without samples?")
+    return value

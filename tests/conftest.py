@@ -1,0 +1,29 @@
+"""One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream."""
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", default="cpu", help="torch device of the tests that use one")
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> str:
+    """Name of the torch device asked for; the test skips where it is missing."""
+    name = str(request.config.getoption("--device"))
+    if name != "cpu":
+        from gnc_cli.errors import UnavailableError
+        from gnc_cli.numerics.backend import resolve_device
+
+        try:
+            resolve_device(name)
+        except UnavailableError as error:
+            pytest.skip(str(error))
+    return name
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator that starts the same in every test."""
+    return np.random.default_rng(20231009)

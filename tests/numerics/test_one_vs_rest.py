@@ -1,0 +1,214 @@
+"""One-vs-rest brackets: closed forms, a conic solver, laws, and every corner of the search."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError
+from gnc_cli.numerics import hull_search
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.gram import max_cosine
+from gnc_cli.numerics.hull_directions import hull_directions, onto_simplex
+from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.numerics.sphere import normalise, random_points
+from tests.numerics.test_min_norm_point import witness
+from tests.problems import WITH_POINTS, Problem, orthoplex, random_rotation, simplex
+
+sizes = st.tuples(st.integers(2, 40), st.integers(2, 8), st.integers(0, 999))
+
+
+def some_code(size: tuple[int, int, int]) -> np.ndarray:
+    K, d, seed = size
+    return random_points(np.random.default_rng(seed), K, d)
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_closed_forms(problem: Problem) -> None:
+    W = problem.points()
+    result = one_vs_rest(W)
+    assert (result.lower <= result.upper).all()
+    assert (result.upper - result.lower).max() <= 1e-13
+    assert result.lower.min() - 1e-15 <= problem.rho <= result.upper.min() + 1e-15
+    if problem.rattlers == 0:
+        assert result.upper.max() == pytest.approx(problem.rho, abs=1e-13)
+    bracket, k, lower = minimum_one_vs_rest(W)
+    assert bracket.width <= 1e-13
+    assert bracket.lower - 1e-15 <= problem.rho <= bracket.upper + 1e-15
+    assert lower.shape == (problem.K,) and result.lower[k] <= bracket.upper
+
+
+@pytest.mark.parametrize("K, d", [(12, 3), (30, 30), (60, 5), (20, 50)])
+def test_clarabel_agrees(K: int, d: int, rng: np.random.Generator) -> None:
+    W = random_points(rng, K, d)
+    result = one_vs_rest(W)
+    assert (result.upper - result.lower).max() < 1e-12
+    for k in range(0, K, 5):
+        distance = witness(W[k] - np.delete(W, k, axis=0))
+        assert distance == pytest.approx(result.upper[k], abs=1e-7)
+
+
+def test_what_the_record_holds_proves_it(rng: np.random.Generator) -> None:
+    W = random_points(rng, 150, 12)
+    result = one_vs_rest(W, np.array([7, 3, 149]))
+    assert np.array_equal(result.classes, [7, 3, 149])
+    for i, k in enumerate(result.classes):
+        others = np.delete(W, k, axis=0)
+        h, rows, weights = result.directions[i], result.supports[i], result.weights[i]
+        assert ((W[k] - others) @ h).min() == pytest.approx(result.lower[i], abs=1e-13)
+        assert k not in rows and (weights > 0).all() and weights.sum() == pytest.approx(1.0)
+        reached = np.linalg.norm(W[k] - weights @ W[rows])
+        assert reached == pytest.approx(result.upper[i], abs=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(sizes)
+def test_laws(size: tuple[int, int, int]) -> None:
+    W = some_code(size)
+    K, d, seed = size
+    result = one_vs_rest(W)
+    assert (0.0 <= result.lower).all() and (result.lower <= result.upper).all()
+    assert (result.upper - result.lower).max() < 1e-12
+    rho = result.upper.min()
+    assert rho >= 1.0 - max_cosine(W) - 1e-14
+    rng = np.random.default_rng(seed)
+    turned = one_vs_rest(W @ random_rotation(rng, d))
+    assert turned.upper == pytest.approx(result.upper, abs=1e-12)
+    order = rng.permutation(K)
+    assert one_vs_rest(W[order]).upper == pytest.approx(result.upper[order], abs=1e-12)
+    if K > 2:
+        fewer = one_vs_rest(W[1:])
+        assert (fewer.upper >= result.lower[1:]).all()
+    bracket, _, lower = minimum_one_vs_rest(W)
+    assert bracket.width <= 1e-9
+    assert bracket.lower <= rho and result.lower.min() <= bracket.upper
+    assert (lower <= result.upper).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(sizes)
+def test_duplicates_and_rows_inside_are_zero(size: tuple[int, int, int]) -> None:
+    W = some_code(size)
+    K = len(W)
+    twice = one_vs_rest(np.vstack([W, W]))
+    assert not twice.lower.any() and twice.upper.max() < 1e-15
+    inside = np.vstack([W, W.mean(axis=0), (W[0] + W[1]) / 2.0])
+    result = one_vs_rest(inside, np.array([K, K + 1]))
+    assert not result.lower.any() and result.upper.max() < 1e-13
+    assert minimum_one_vs_rest(inside)[0].lower == 0.0
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-10])
+def test_near_duplicates_keep_their_digits(gap: float, rng: np.random.Generator) -> None:
+    W = random_points(rng, 20, 5)
+    W = normalise(np.vstack([W, W + gap * random_points(rng, 20, 5)]))
+    result = one_vs_rest(W)
+    assert (result.upper - result.lower).max() < 1e-12
+    assert result.lower.max() > gap / 100
+
+
+def test_block_size_changes_nothing(rng: np.random.Generator) -> None:
+    W = random_points(rng, 300, 6)
+    expected = one_vs_rest(W)
+    for block_bytes in (1, 20000, 300000):
+        result = one_vs_rest(W, block_bytes=block_bytes)
+        assert result.upper == pytest.approx(expected.upper, abs=1e-13)
+        assert (result.upper - result.lower).max() < 1e-12
+
+
+def test_single_precision_bounds_lose_no_proof(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of large codes, on one small enough to know every distance exactly."""
+    monkeypatch.setattr(hull_search, "_SINGLE", 100)
+    for W in (random_points(rng, 400, 20), np.vstack([orthoplex(60), orthoplex(60) * 0.5])):
+        exact = one_vs_rest(W)
+        for directions in (None, W, rng.standard_normal(W.shape)):
+            bracket, k, lower = minimum_one_vs_rest(W, directions=directions, block_bytes=1 << 17)
+            assert bracket.width <= 1e-9
+            assert bracket.lower <= exact.upper.min() and exact.lower.min() <= bracket.upper
+            assert exact.lower[k] <= bracket.upper
+            assert (lower <= exact.upper).all()
+
+
+def test_rows_need_not_be_unit(rng: np.random.Generator) -> None:
+    W = rng.standard_normal((60, 5))
+    expected = one_vs_rest(W)
+    hull_only = [witness(W[k] - np.delete(W, k, axis=0)) for k in range(0, 60, 6)]
+    assert expected.upper[::6] == pytest.approx(hull_only, abs=3e-6)
+    for scale in (1e-6, 1e4):
+        scaled = one_vs_rest(W * scale, tolerance=1e-12 * scale)
+        assert scaled.upper / scale == pytest.approx(expected.upper, abs=1e-12)
+        bracket = minimum_one_vs_rest(W * scale, tolerance=1e-12 * scale)[0]
+        assert bracket.lower <= expected.upper.min() * scale * (1.0 + 1e-12)
+    with_origin = np.vstack([W, np.zeros((1, 5))])
+    assert one_vs_rest(with_origin, np.array([60])).lower[0] == 0.0
+
+
+def test_good_directions_are_proofs_at_once(rng: np.random.Generator) -> None:
+    W = random_points(rng, 80, 6)
+    best = one_vs_rest(W)
+    bracket, _, lower = minimum_one_vs_rest(W, directions=best.directions, max_exact=1)
+    assert lower == pytest.approx(best.lower, abs=1e-13)
+    assert bracket.width < 1e-12
+
+
+def test_whenever_the_deadline_strikes_the_bracket_holds(rng: np.random.Generator) -> None:
+    W = random_points(rng, 200, 8)
+    rho = one_vs_rest(W).upper.min()
+    for ticks in range(0, 60, 7):
+        clock = iter(range(10**6))
+        deadline = Deadline(ticks, clock=lambda clock=clock: float(next(clock)))
+        bracket, k, lower = minimum_one_vs_rest(W, deadline=deadline)
+        assert bracket.lower <= rho <= bracket.upper and (lower >= 0.0).all() and 0 <= k < 200
+        deadline = Deadline(ticks, clock=lambda clock=clock: float(next(clock) % 1000))
+        result = one_vs_rest(W, deadline=deadline)
+        assert (result.lower <= result.upper).all() and (result.upper >= rho - 1e-13).all()
+    assert minimum_one_vs_rest(W, max_exact=0)[0].lower <= rho
+
+
+def test_two_rows_and_bad_arguments() -> None:
+    bracket = minimum_one_vs_rest(np.array([[1.0, 0.0], [-1.0, 0.0]]))[0]
+    assert bracket.lower <= 2.0 <= bracket.upper
+    with pytest.raises(DataError, match="K >= 2"):
+        one_vs_rest(np.ones((1, 3)))
+    with pytest.raises(DataError, match="between 0 and 2"):
+        one_vs_rest(np.eye(3), np.array([3]))
+    with pytest.raises(DataError, match="directions have shape"):
+        minimum_one_vs_rest(np.eye(3), directions=np.eye(2))
+    with pytest.raises(DataError, match="NaN"):
+        minimum_one_vs_rest(np.eye(3), directions=np.full((3, 3), np.nan))
+    assert one_vs_rest(np.eye(3), np.empty(0, dtype=int)).upper.shape == (0,)
+
+
+def test_large_simplex_starts_from_its_theorem() -> None:
+    bracket = minimum_one_vs_rest(simplex(120))[0]
+    assert bracket.lower <= 121 / 120 <= bracket.upper and bracket.width < 1e-12
+
+
+def test_onto_simplex_is_the_nearest_point(rng: np.random.Generator) -> None:
+    """Optimality: the residual is constant on the support and no larger off it."""
+    a = 2.0 * rng.standard_normal((50, 7))
+    b = onto_simplex(a)
+    assert (b >= 0.0).all() and b.sum(axis=1) == pytest.approx(np.ones(50))
+    for row, nearest in zip(a - b, b, strict=True):
+        level = row[nearest > 0.0]
+        assert np.ptp(level) < 1e-12 and (row <= level.max() + 1e-12).all()
+
+
+def test_approximate_directions_are_nearly_the_best(rng: np.random.Generator) -> None:
+    K, d, count = 400, 40, 80
+    W = random_points(rng, K, d)
+    exact = one_vs_rest(W)
+    gram = W @ W.T
+    np.fill_diagonal(gram, -np.inf)
+    candidates = np.argsort(-gram, axis=1)[:, :count]
+    h = hull_directions(W.astype(np.float32), np.arange(K), candidates)
+    assert np.linalg.norm(h, axis=1) == pytest.approx(np.ones(K))
+    products = h @ W.T
+    own = products.diagonal().copy()
+    np.fill_diagonal(products, -np.inf)
+    lower = own - products.max(axis=1)
+    assert (lower <= exact.upper + 1e-6).all()
+    lost, lost_by_rows = exact.upper - lower, exact.upper - (1.0 - gram.max(axis=1))
+    assert lost.mean() < 0.1 * lost_by_rows.mean()
