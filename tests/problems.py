@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -166,28 +167,28 @@ PROBLEMS: tuple[Problem, ...] = (
     *(
         Problem(
             "polygon", 2, K, math.cos(2.0 * math.pi / K), True, "[T]", 0, K, True,
-            lambda K=K: polygon(K),
+            partial(polygon, K),
         )
         for K in (4, 5, 7, 12, 30)
     ),
     *(
         Problem(
             "simplex", d, K, -1.0 / (K - 1), True, "[RR] [T]", 0, K * (K - 1) // 2, True,
-            lambda d=d, K=K: simplex(d, K),
+            partial(simplex, d, K),
         )
         for d, K in ((2, 2), (2, 3), (3, 4), (5, 6), (10, 4), (9, 10))
     ),
     *(
         Problem(
             "orthoplex", d, 2 * d, 0.0, True, "[RR] [T]", 0, 2 * d * (d - 1), True,
-            lambda d=d: orthoplex(d),
+            partial(orthoplex, d),
         )
         for d in (3, 4, 5, 8)
     ),
     *(
         Problem(
             "within-orthoplex", d, K, 0.0, True, "[RR] [T]", None, None, True,
-            lambda d=d, K=K: orthoplex(d, K),
+            partial(orthoplex, d, K),
         )
         for d, K in ((3, 5), (5, 8), (8, 12))
     ),
