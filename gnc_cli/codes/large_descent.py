@@ -144,7 +144,9 @@ class Descent:
         """
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
-        found = pairs_above(rounded, threshold, self.workers, limit=_MAX_PAIRS, half=self.half)
+        found = pairs_above(
+            rounded, threshold, self.workers, limit=_MAX_PAIRS, half=self._search_half(threshold)
+        )
         assert found is not None, "without a deadline the search is complete"
         if not found.complete:
             return None
@@ -203,11 +205,15 @@ class Descent:
         threshold = choose_threshold(self.W, self.per_row, generator=self.generator)
         self.near = None  # the old list's memory goes to the new one
         self.near = pairs_above(
-            self.W, threshold, self.workers, limit=_MAX_PAIRS, frozen=self.frozen, half=self.half,
-            deadline=deadline,
+            self.W, threshold, self.workers, limit=_MAX_PAIRS, frozen=self.frozen,
+            half=self._search_half(threshold), deadline=deadline,
         )  # fmt: skip
         self.life = 0
         return self.near is not None
+
+    def _search_half(self, threshold: float) -> bool:
+        """Whether to search in bfloat16: its error of 0.006 must be small beside the distances."""
+        return self.half and threshold < 0.8
 
     def _step(self, smoothed: Smoothed, done: float) -> None:
         """One Riemannian Adam step of every row that may move."""

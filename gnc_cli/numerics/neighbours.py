@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gnc_cli.numerics.blocked import Smoothed, _panels
+from gnc_cli.numerics.blocked import Smoothed, _panels, exp_in_place
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.workers import Workers
 
@@ -176,7 +176,7 @@ def sparse_log_sum_exp(
             ends = neighbours.columns[first:last]
             far = W.index_select(0, ends)
             own = W.index_select(0, neighbours.rows[first:last])
-            p = own.mul_(far).sum(1).sub_(shift).mul_(sharpness).exp_()
+            p = exp_in_place(own.mul_(far).sum(1).sub_(shift).mul_(sharpness))
             total += float(p.sum(dtype=torch.float64))
             largest = max(largest, float(p.max()))
             gradient[top:bottom] = torch.nn.functional.embedding_bag(
@@ -190,7 +190,7 @@ def sparse_log_sum_exp(
 
     parts = workers.map(work)
     total, largest = sum(part[0] for part in parts) / 2, max(part[1] for part in parts)
-    if 1e-25 < total < 1e25:
+    if 1e-15 < total < 1e25:
         # Ordered pairs were summed, but each row's gradient holds each of its pairs once.
         return Smoothed(
             loss=shift + math.log(total) / sharpness,
@@ -199,9 +199,9 @@ def sparse_log_sum_exp(
         )
     if math.isnan(total) or sharpness < 1.0:
         return Smoothed(math.nan, gradient, math.nan)
-    # Out of range, as in `log_sum_exp`: a third of the sharpness finds the way back.
+    # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
     near = min(1.0, max(-1.0, shift))
-    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 3, workers, shift=near)
+    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, workers, shift=near)
     if not math.isfinite(coarse.loss):
         return coarse
     return sparse_log_sum_exp(W, neighbours, sharpness, workers, shift=coarse.loss)
