@@ -40,7 +40,8 @@ _NEIGHBOURS = (32, 64)
 _MAX_PAIRS = 12_000_000
 """Pairs in a list: about 1 GB while it is made, 0.6 GB after."""
 _LISTS_FROM = 300
-"""Lists pay from this K / neighbours on (measured: 1500 does by far, 150 does not)."""
+"""Lists pay from this K / neighbours on where d is large, from a third of it where products are so
+short (d up to 10) that exp dominates: (3, 5000) and (8, 5000) end better, (512, 10000) would not."""
 _SHORTEST_LIFE = 3
 """Steps that a list serves at least."""
 _WORK = 3e13
@@ -69,7 +70,8 @@ class Descent:
         self.generator = torch.Generator().manual_seed(seed)
         few, many = _NEIGHBOURS
         self.per_row = min(max(few, self.d), many, max(1, 2 * _MAX_PAIRS // self.K), self.K - 1)
-        self.uses_lists = self.K > _LISTS_FROM * self.per_row
+        cheap = min(1.0, max(1.0 / 3.0, self.d / 32.0))
+        self.uses_lists = self.K > cheap * _LISTS_FROM * self.per_row
         # The angle between neighbours, in radians: caps of half of it about fill the sphere.
         angle = min(1.0, 2.0 * self.K ** (-1.0 / (self.d - 1)))
         self.first_sharpness = (2.0 if self.uses_lists else 1.25) * math.sqrt(self.d) / angle**2
