@@ -41,7 +41,7 @@ _MAX_PAIRS = 12_000_000
 """Pairs in a list: about 1 GB while it is made, 0.6 GB after."""
 _LISTS_FROM = 300
 """Lists pay from this K / neighbours on where d is large, from a third of it where products are so
-short (d up to 10) that exp dominates: (3, 5000) and (8, 5000) end better, (512, 10000) would not."""
+short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
 _SHORTEST_LIFE = 3
 """Steps that a list serves at least."""
 _WORK = 3e13
