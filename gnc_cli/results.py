@@ -148,11 +148,16 @@ class UfmMeasures:
     """What the unconstrained feature model adds: collapse of its own W and H."""
 
     tau: float
+    weight_decay: float | None
+    """lambda of eq. B.1; None on the sphere (eq. 2)."""
+    n: int
+    """Samples a class."""
     gnc1: float
     gnc2: Bracket
     gnc3: float
-    hardmax_gap: Bracket
-    """tau * log(total loss) stands this close to the HardMax value (eq. C.13)."""
+    hardmax_gap: Bracket | None
+    """tau * log(total loss) + rho*, with rho* between this pair's margin and theorem 3.3's value:
+    how far the cross-entropy optimum is from HardMax. None with weight decay."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""What can be said of a finished code, with proof: distances, rattlers, contacts, margins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.codes.rattlers import contact_pairs, one_vs_one_rattlers, one_vs_rest_rattlers
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.gram import closest_pair, row_maxima
+from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.numerics.sphere import angle_from_chord, chord
+from gnc_cli.results import Bracket, Rattlers
+
+__all__ = ["ALL_CLASSES", "Certified", "certify_code"]
+
+ALL_CLASSES = 3000
+"""Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
+_MOST_CONTACTS = 10**6
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Measures of one code."""
+
+    max_cosine: float
+    min_angle: float
+    """Radians, from the chord."""
+    rho_one_vs_one: float
+    rho_one_vs_rest: Bracket
+    rattlers: Rattlers
+    contact_pairs: np.ndarray | None
+    """Pairs at the smallest distance, shape (m, 2); None where the code is too large to list."""
+    features: np.ndarray | None
+    """Optimal features (theorem 3.5), one row a class, shape (K, d)."""
+    one_vs_rest_lower: np.ndarray | None
+    one_vs_rest_upper: np.ndarray | None
+    rattles_one_vs_one: np.ndarray
+    """Bool, shape (K,)."""
+    rattles_one_vs_rest: np.ndarray | None
+
+
+def certify_code(
+    weights: np.ndarray,
+    *,
+    tolerance: float,
+    deadline: Deadline | None = None,
+    row_max: np.ndarray | None = None,
+    every_class: bool = True,
+) -> Certified:
+    """Measure a code.
+
+    Args:
+        weights: unit rows, shape (K, d).
+        tolerance: of rattlers and contacts, absolute on distances.
+        deadline: bounds the exact work on the minimum of large codes; its bracket is valid anyway.
+        row_max: each row's largest cosine, where already known exactly.
+        every_class: bracket every class (for K up to `ALL_CLASSES`), not the minimum alone.
+
+    Raises:
+        DataError: rows are not finite or not unit.
+    """
+    K = len(weights)
+    if row_max is None:
+        row_max, _ = row_maxima(weights)
+        _, _, shortest = closest_pair(weights)
+    else:
+        shortest = float(chord(row_max.max()))
+    loose = one_vs_one_rattlers(row_max, tolerance)
+    pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
+    lower = upper = features = loose_rest = None
+    if every_class and K <= ALL_CLASSES:
+        found = one_vs_rest(weights)
+        rho = Bracket(float(found.lower.min()), float(found.upper.min()))
+        lower, upper, features = found.lower, found.upper, found.directions
+        loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
+    else:
+        rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
+    return Certified(
+        max_cosine=float(row_max.max()),
+        min_angle=float(angle_from_chord(shortest)),
+        rho_one_vs_one=shortest,
+        rho_one_vs_rest=rho,
+        rattlers=Rattlers(
+            one_vs_one=int(loose.sum()),
+            one_vs_rest=None if loose_rest is None else int(loose_rest.sum()),
+            tolerance=tolerance,
+        ),
+        contact_pairs=pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None,
+        features=features,
+        one_vs_rest_lower=lower,
+        one_vs_rest_upper=upper,
+        rattles_one_vs_one=loose,
+        rattles_one_vs_rest=loose_rest,
+    )

@@ -1,0 +1,71 @@
+"""How much to search by default: rounds, restarts and steps that suit d and K.
+
+Effort is counted, never timed, so that the same seed gives the same code. The counts come from a
+cost model of one core (nanoseconds per term and step, measured with float32 kernels), aimed at
+about a quarter of a minute for K <= 60 on the sphere in three dimensions and three quarters of a
+minute elsewhere.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["Effort", "default_effort"]
+
+_SECONDS_SMALL, _SECONDS = 10.0, 30.0
+_PER_TERM = 3.0e-9
+_PER_TERM_AND_DIMENSION = 2.0e-10
+_PER_STEP = 6e-4
+_BATCH_TERMS = 1_000_000
+"""Terms (R * K * K) in one batch: a few megabytes, so that passes stay in cache."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The plan of one search."""
+
+    rounds: int
+    """Batches of descents."""
+    restarts: int
+    """Descents in a batch of unsymmetric ones."""
+    steps: int
+    """Gradient steps of a fresh descent; perturbed ones take two thirds."""
+    polishes: int
+    """Candidates of a round that are polished."""
+    shakes: int
+    """Direct polishes of jittered leaders in a shaking round; 0 where a polish costs too much."""
+
+
+def default_effort(
+    d: int,
+    K: int,
+    *,
+    term_rows: int,
+    coordinates: int,
+    restarts: int | None = None,
+    steps: int | None = None,
+    share: float = 1.0,
+) -> Effort:
+    """Plan a search.
+
+    Args:
+        d, K: of the code.
+        term_rows: rows of the matrix of terms: K, or fewer where some are given.
+        coordinates: tangent coordinates of the polish.
+        restarts: descents in all, where the user said so.
+        steps: gradient steps of a descent, where the user said so.
+        share: part of the usual time that this search may take.
+    """
+    terms = term_rows * K
+    batch = max(4, min(64, _BATCH_TERMS // terms))
+    steps = steps or 600
+    polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1
+    shakes = int(min(24, 24 * (400 / coordinates) ** 2))
+    if restarts is not None:
+        batch = max(1, min(batch, restarts))
+        rounds = -(-restarts // batch)
+    else:
+        per_step = _PER_STEP + batch * terms * (_PER_TERM + d * _PER_TERM_AND_DIMENSION)
+        polish = 30 * (2e-3 + coordinates**3 / 3 / 1.5e10)
+        seconds = share * (_SECONDS_SMALL if d == 3 and K <= 60 else _SECONDS)
+        per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
+        rounds = max(2, min(60, round(seconds / per_round)))
+    return Effort(rounds, batch, steps, polishes, shakes)

@@ -1,0 +1,241 @@
+"""From (d, K) to one code: which searches run, in which order, and what they hand to each other.
+
+Tammes: one search. Softmax Code: a Tammes search first (half the unknowns; at a first-order point
+rho = 1 - max_cosine), its best codes as starts of the search with W and H separate, and the better
+end by the value reached. Without cross-starts the Softmax search stands alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gnc_cli.codes.effort import default_effort
+from gnc_cli.codes.first_order import FirstOrder, first_order
+from gnc_cli.codes.layout import Layout, extending, free, orbits, random_generator
+from gnc_cli.codes.problem import Problem
+from gnc_cli.codes.search import Candidate, Note, SearchState, Symmetry, polished, search
+from gnc_cli.codes.softmax_code import SoftmaxCode
+from gnc_cli.codes.tammes import Tammes
+from gnc_cli.errors import UsageError
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.polish import MAX_UNKNOWNS, polish
+from gnc_cli.numerics.refine import refine
+
+__all__ = ["Found", "Plan", "solve_code"]
+
+_REFINE_STEPS = 300
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked of a search; arrays are checked already."""
+
+    problem: str
+    """`tammes` or `softmax`."""
+    d: int
+    K: int
+    seed: int = 0
+    restarts: int | None = None
+    steps: int | None = None
+    target: float | None = None
+    """Stop at this value: largest cosine (Tammes), or rho (softmax)."""
+    init: np.ndarray | None = None
+    """Unit rows, shape (K, d)."""
+    fixed: np.ndarray | None = None
+    """Unit rows that stay, shape (F, d)."""
+    symmetry: tuple[str, int] | None = None
+    """`("antipodal", 2)` or `("cyclic", n)`."""
+    cross_start: bool = True
+    device: str = "cpu"
+
+
+@dataclass
+class Found:
+    """The best code of a plan."""
+
+    weights: np.ndarray
+    features: np.ndarray | None
+    """The search's own features (softmax); optimal ones come from the certificate."""
+    order: FirstOrder | None
+    """None where the code was not polished."""
+    finished: bool
+    """The whole effort was spent, or the target reached."""
+    restarts: int
+    steps: int
+    history: np.ndarray
+    """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
+    states: dict[str, SearchState] = field(default_factory=dict)
+    """Per search, for `--resume`."""
+
+
+def solve_code(
+    plan: Plan,
+    deadline: Deadline,
+    note: Note | None = None,
+    states: dict[str, SearchState] | None = None,
+) -> Found:
+    """Search as planned, from `states` on.
+
+    Raises:
+        UsageError: the symmetry does not fit (d, K).
+    """
+    states = dict(states or {})
+    layout = _layout(plan)
+    softmax = plan.problem == "softmax"
+    stages: list[Problem] = []
+    if not softmax or plan.cross_start:
+        stages.append(Tammes(layout))
+    if softmax:
+        stages.append(SoftmaxCode(layout))
+    for problem in stages:
+        name = type(problem).__name__
+        state = states.get(name) or _first_state(problem, plan, deadline, states)
+        states[name] = state
+        effort = default_effort(
+            plan.d, plan.K, term_rows=problem.term_rows, coordinates=problem.coordinates,
+            restarts=plan.restarts, steps=plan.steps,
+            share=0.25 if len(stages) == 2 and problem is stages[1] else 1.0,
+        )  # fmt: skip
+        states[name] = search(
+            problem, effort, plan.seed, state,
+            deadline=deadline, target=_target(problem, plan), symmetry=_symmetry(problem, plan),
+            device=plan.device, note=_labelled(note, problem),
+        )  # fmt: skip
+        if deadline.expired or _reached(problem, plan, states[name]):
+            break
+        finished_rounds = states[name].round >= effort.rounds
+    else:
+        problem = stages[-1]
+        finished_rounds = True
+    return _finish(problem, plan, deadline, states, finished_rounds)
+
+
+def _finish(
+    problem: Problem,
+    plan: Plan,
+    deadline: Deadline,
+    states: dict[str, SearchState],
+    finished: bool,
+) -> Found:
+    state = states[type(problem).__name__]
+    best = state.best
+    if best is None:  # stopped before the first round ended
+        points = problem.starts(np.random.default_rng([plan.seed, 0]), 1)[0]
+        best = Candidate(np.inf, problem.whole(points))
+    order = None
+    whole = best.whole
+    if problem.coordinates <= MAX_UNKNOWNS:
+        # Again from its end: a few steps that return the multipliers.
+        scale = problem.scale(problem.select(whole, -np.inf).largest(whole))
+        done = polish(
+            whole, problem.select, problem.movable(), scale=scale, deadline=deadline,
+        )  # fmt: skip
+        if done.value <= best.value + 1e-14:
+            whole = done.points if best.over is None else best.over.symmetric(done.points)
+            order = first_order(whole, done.terms, done.multipliers, problem.movable())
+    elif not deadline.expired:
+        points = problem.unknowns(whole)
+        refined = refine(
+            points, problem.objective, scale=problem.scale(best.value), steps=_REFINE_STEPS,
+            deadline=deadline, project=problem.layout.project,
+        )  # fmt: skip
+        whole = problem.whole(refined.points)
+        order = FirstOrder(refined.stationarity, np.nan)
+    K = plan.K
+    sign = -1.0 if isinstance(problem, SoftmaxCode) else 1.0
+    softmax = plan.problem == "softmax"
+    return Found(
+        weights=whole[:K],
+        features=whole[K:] if len(whole) > K else None,
+        order=order,
+        finished=finished or _reached(problem, plan, state),
+        restarts=sum(s.restarts for s in states.values()),
+        steps=sum(s.steps for s in states.values()),
+        history=_history(states, softmax, sign),
+        states=states,
+    )
+
+
+def _history(states: dict[str, SearchState], softmax: bool, sign: float) -> np.ndarray:
+    """Best value so far over all stages, as the problem's own quantity (rho, or max_cosine)."""
+    rows: list[tuple[float, float]] = []
+    offset = 0
+    for name, state in states.items():
+        for step, value in state.history:
+            shown = -value if name == SoftmaxCode.__name__ else (1.0 - value if softmax else value)
+            rows.append((offset + step, shown))
+        offset += state.steps
+    table = np.array(rows).reshape(-1, 2)
+    better = np.maximum if softmax else np.minimum
+    table[:, 1] = better.accumulate(table[:, 1]) if len(table) else table[:, 1]
+    return table
+
+
+def _first_state(
+    problem: Problem, plan: Plan, deadline: Deadline, states: dict[str, SearchState]
+) -> SearchState:
+    """An empty pool, or one that holds the user's start or the other search's best codes."""
+    codes = [] if plan.init is None else [plan.init]
+    other = states.get(Tammes.__name__)
+    if other is not None and isinstance(problem, SoftmaxCode):
+        codes += [c.whole for c in other.pool[:3]]
+    pool = []
+    for code in codes:
+        whole = problem.whole(problem.from_code(code)) if plan.symmetry is None else code
+        value = problem.select(whole, -np.inf).largest(whole)
+        pool.append(Candidate(value, whole))
+    for at, candidate in enumerate(pool):
+        if problem.coordinates > MAX_UNKNOWNS or deadline.expired:
+            break
+        done = polished(problem, candidate, deadline)
+        pool[at] = done if done.value <= candidate.value else candidate
+    return SearchState(pool=sorted(pool, key=lambda c: c.value))
+
+
+def _layout(plan: Plan) -> Layout:
+    return free(plan.d, plan.K) if plan.fixed is None else extending(plan.fixed, plan.K)
+
+
+def _symmetry(problem: Problem, plan: Plan) -> Symmetry | None:
+    if plan.symmetry is None:
+        return None
+    kind, order = plan.symmetry
+
+    def draw(rng: np.random.Generator) -> Problem:
+        if kind == "antipodal":
+            return problem.with_layout(orbits(-np.eye(plan.d), 2, plan.K))
+        refusal: UsageError | None = None
+        for _ in range(50):
+            try:
+                generator = random_generator(rng, plan.d, order)
+                return problem.with_layout(orbits(generator, order, plan.K))
+            except UsageError as error:
+                refusal = error
+        raise refusal or UsageError(f"--symmetry cyclic:{order} does not fit K = {plan.K}")
+
+    draw(np.random.default_rng(plan.seed))
+    return draw
+
+
+def _target(problem: Problem, plan: Plan) -> float | None:
+    """The plan's target as a value to reach from above."""
+    if plan.target is None:
+        return None
+    if isinstance(problem, SoftmaxCode):
+        return -plan.target
+    return 1.0 - plan.target if plan.problem == "softmax" else plan.target
+
+
+def _reached(problem: Problem, plan: Plan, state: SearchState) -> bool:
+    target, best = _target(problem, plan), state.best
+    return target is not None and best is not None and best.value <= target
+
+
+def _labelled(note: Note | None, problem: Problem) -> Note | None:
+    if note is None:
+        return None
+    softmax = isinstance(problem, SoftmaxCode)
+    name = "Softmax Code: rho" if softmax else "Tammes: max_cosine"
+    tell: Callable[[str, int, int, float], None] = note
+    return lambda _, done, total, value: tell(name, done, total, -value if softmax else value)

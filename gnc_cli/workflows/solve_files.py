@@ -1,0 +1,123 @@
+"""Files around a solve: checked early, resumed from, written at the end."""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.atomic import check_writable
+from gnc_cli.io.gncfile import CodeFile, check_target, read_code, write_code
+from gnc_cli.results import SolveResult, SolveSweep, plain
+from gnc_cli.workflows.solve_request import Request
+
+__all__ = ["prepare", "read_state", "write_solution"]
+
+_Path = str | os.PathLike[str]
+
+
+def prepare(out: _Path | None, plot: _Path | None, *, force: bool, resume: bool) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Raises:
+        UsageError, OutputError: unknown suffix, existing file, unwritable folder.
+    """
+    if out is not None:
+        check_target(out, force=force, resume=resume)
+    if plot is not None:
+        from gnc_cli.plots.style import check_plot_suffix
+
+        check_plot_suffix(plot)
+        check_writable(plot, force=force, resume=resume)
+
+
+def read_state(out: _Path | None, request: Request) -> dict[str, Any]:
+    """The searches to go on with; empty where the file is not there yet.
+
+    Raises:
+        DataError: the file has no state, or belongs to another problem, (d, K), seed or option.
+    """
+    if out is None or os.fspath(out) == "-" or not os.path.exists(out):
+        return {}
+    from gnc_cli.codes.resume import from_plain
+
+    code = read_code(out)
+    state = dict(code.state or {})
+    if not state:
+        raise DataError(f"{os.fspath(out)!r} holds no solver state to resume; use --force to redo")
+    was, now = state.pop("identity", {}), _identity(request)
+    for key, value in now.items():
+        if was.get(key) != value:
+            raise DataError(
+                f"{os.fspath(out)!r} was made with {key} = {was.get(key)}, not {value};"
+                " resume with equal options, or use --force to start anew"
+            )
+    try:
+        return from_plain(state, request.d, request.K)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{os.fspath(out)!r} holds a damaged solver state: {error}") from error
+
+
+def write_solution(
+    result: SolveResult | SolveSweep,
+    states: dict[str, Any],
+    request: Request,
+    options: dict[str, Any],
+    out: _Path | None,
+    plot: _Path | None,
+    *,
+    force: bool,
+) -> SolveResult | SolveSweep:
+    """Write the code with its provenance and state, and the plot; returns the result naming it."""
+    if out is not None:
+        result = replace(result, out=os.fspath(out))
+        write_code(out, _code_file(result, states, request, options), force=force)
+    if plot is not None:
+        from gnc_cli.plots.solve import plot_solve
+
+        plot_solve(result, plot)
+    return result
+
+
+def _code_file(
+    result: SolveResult | SolveSweep,
+    states: dict[str, Any],
+    request: Request,
+    options: dict[str, Any],
+) -> CodeFile:
+    last = result.rows[-1] if isinstance(result, SolveSweep) else result
+    shown = result.to_json()
+    shown.pop("out", None)  # a path belongs to one machine
+    features = last.features
+    labels = None
+    if features is not None and len(features) != request.K:
+        labels = np.repeat(np.arange(request.K), len(features) // request.K)
+    return CodeFile(
+        weights=last.weights,
+        features=features,
+        labels=labels,
+        provenance={**options, "libraries": _libraries(), "result": shown},
+        state={**states, "identity": _identity(request)} if states else None,
+    )
+
+
+def _identity(request: Request) -> dict[str, Any]:
+    """What must agree for a state to be gone on with."""
+    checksum = 0.0 if request.fixed is None else float(np.abs(request.fixed).sum())
+    return {
+        "problem": request.problem,
+        "d": request.d,
+        "K": request.K,
+        "seed": request.seed,
+        "steps": request.steps or 0,
+        "symmetry": ":".join(map(str, request.symmetry or ())),
+        "cross_start": int(request.cross_start),
+        "fixed": checksum,
+    }
+
+
+def _libraries() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: plain(version(name)) for name in ("numpy", "scipy", "torch", "geoopt")}
