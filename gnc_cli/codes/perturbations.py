@@ -57,7 +57,7 @@ def melt(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.nda
 def twist(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """Turn one cap by a random rotation about its own axis."""
     d = code.shape[1]
-    pole = rng.standard_normal(d)
+    pole = rng.standard_normal(code.shape[1:])
     pole /= np.linalg.norm(pole)
     skew = rng.standard_normal((d, d))
     across = np.eye(d) - np.outer(pole, pole)

@@ -116,7 +116,7 @@ def _loss(torch: Any, objective: UfmObjective, place: Any) -> Callable[[Any, Any
     K, decay = objective.K, objective.weight_decay
     labels = torch.as_tensor(objective.labels, device=place)
 
-    class Loss(torch.autograd.Function):  # type: ignore[misc]
+    class Loss(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any, tau: Any) -> Any:
             ce = cross_entropy(x[:, :K], x[:, K:], labels, tau, xp=torch)
@@ -134,4 +134,4 @@ def _loss(torch: Any, objective: UfmObjective, place: Any) -> Callable[[Any, Any
             (gradient,) = ctx.saved_tensors
             return upstream[:, None, None] * gradient, None
 
-    return Loss.apply  # type: ignore[no-any-return]
+    return Loss.apply

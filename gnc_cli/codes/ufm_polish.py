@@ -81,17 +81,18 @@ def _lbfgs(
 ) -> tuple[np.ndarray, int]:
     from scipy.optimize import minimize
 
-    best = [np.inf, x]
+    best_value, best_point = np.inf, x
     steps = 0
 
     def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best_value, best_point
         if deadline.expired:
             raise _OutOfTime
         y = flat.reshape(x.shape)
         point = objective.retract(y)
         f, gradient = objective.value_and_gradient(point)
-        if f < best[0]:
-            best[:] = [f, point]
+        if f < best_value:
+            best_value, best_point = f, point
         gradient = objective.project(point, gradient)
         if objective.on_sphere:
             gradient = gradient / np.linalg.norm(y, axis=-1, keepdims=True)
@@ -101,7 +102,7 @@ def _lbfgs(
         nonlocal steps
         steps += 1
         if report is not None:
-            report(done + steps, best[0])
+            report(done + steps, best_value)
 
     if max_steps > done:
         memory = int(np.clip(2**28 // (16 * x.size), 3, 30))
@@ -116,7 +117,7 @@ def _lbfgs(
             minimize(value, x.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options)
         except _OutOfTime:
             pass
-    return best[1], steps
+    return best_point, steps
 
 
 def _newton(

@@ -200,7 +200,7 @@ class _State:
         if not np.isfinite(dx).all():
             return False, shift
         dt = float((u @ dx - r2) / total)
-        slope = J @ dx  # type: ignore[operator]
+        slope = J @ dx
         dlam = push - D * (dt - slope)
         ds = dt - slope + defect
         dual = _to_boundary(lam, dlam)

@@ -85,7 +85,7 @@ def anneal(
         optimizer.zero_grad()
         values = objective(points, sharpness)
         values.sum().backward()
-        if project is not None:
+        if project is not None and points.grad is not None:
             points.grad = project(points.grad)
         optimizer.step()
         if done % 20 == 1:

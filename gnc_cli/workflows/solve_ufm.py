@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -36,10 +37,7 @@ def run_ufm(
         begun = time.monotonic()
         tell = None
         if progress is not None:
-            shown, stage = progress, f"tau = {tau:.4g}"
-
-            def tell(done: int, total: int, value: float, stage: str = stage) -> None:
-                shown(stage, done, total, value)
+            tell = partial(progress, f"tau = {tau:.4g}")
 
         found = solve_ufm(
             request.d, request.K, tau=tau, weight_decay=request.weight_decay, n=request.n,
