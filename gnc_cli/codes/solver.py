@@ -88,6 +88,7 @@ def solve_code(
         stages.append(Tammes(layout))
     if softmax:
         stages.append(SoftmaxCode(layout))
+    finished = False
     for problem in stages:
         name = type(problem).__name__
         state = states.get(name) or _first_state(problem, plan, deadline, states)
@@ -104,11 +105,9 @@ def solve_code(
         )  # fmt: skip
         if deadline.expired or _reached(problem, plan, states[name]):
             break
-        finished_rounds = states[name].round >= effort.rounds
     else:
-        problem = stages[-1]
-        finished_rounds = True
-    return _finish(problem, plan, deadline, states, finished_rounds)
+        finished = True
+    return _finish(problem, plan, deadline, states, finished)
 
 
 def _finish(

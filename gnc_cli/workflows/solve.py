@@ -220,6 +220,7 @@ def _large(
     started: float,
 ) -> SolveResult:
     from gnc_cli.codes.large_scale import solve_large
+    from gnc_cli.numerics.backend import resolve_device
 
     tell = None
     if progress is not None:
@@ -227,8 +228,8 @@ def _large(
         tell = lambda share, value: shown("large scale: max_cosine", int(100 * share), 100, value)  # noqa: E731
     found = solve_large(
         request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
-        deadline=deadline.reserving(_LARGE_RESERVE), device=device, threads=threads,
-        progress=tell, fixed=request.fixed,
+        deadline=deadline.reserving(_LARGE_RESERVE), device=str(resolve_device(device)),
+        threads=threads, progress=tell, fixed=request.fixed,
     )  # fmt: skip
     certified = certify_code(
         found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,

@@ -38,7 +38,6 @@ def run_ufm(
         tell = None
         if progress is not None:
             tell = partial(progress, f"tau = {tau:.4g}")
-
         found = solve_ufm(
             request.d, request.K, tau=tau, weight_decay=request.weight_decay, n=request.n,
             rng_seed=request.seed, restarts=request.restarts, steps=request.steps,
