@@ -130,8 +130,8 @@ class _State:
         free: np.ndarray,
         scale: float,
     ) -> None:
-        self.points = points / np.linalg.norm(points, axis=1, keepdims=True)
         self._select, self._free, self._scale = select, free, scale
+        self.points = self._onto_spheres(points)
         self.width = 0.3 * scale
         top = select(self.points, -np.inf).largest(self.points)
         self.terms = select(self.points, top - self.width)
@@ -149,6 +149,11 @@ class _State:
     def value(self) -> float:
         """Largest term of the present list."""
         return float(self.terms.values(self.points).max())
+
+    def _onto_spheres(self, points: np.ndarray) -> np.ndarray:
+        """Free rows at unit length; the others keep every bit."""
+        norms = np.linalg.norm(points, axis=1, keepdims=True)
+        return np.where(self._free[:, None], points / norms, points)
 
     def refresh(self) -> None:
         """Take in terms that came near; keep slacks and multipliers of the others."""
@@ -211,8 +216,7 @@ class _State:
         primal = min(_to_boundary(s, ds), reach / longest if longest > 0.0 else 1.0)
         allowed = max(float(np.abs(defect).max()), float(s.mean()))
         for _ in range(30):
-            points = self.points + primal * move
-            points /= np.linalg.norm(points, axis=1, keepdims=True)
+            points = self._onto_spheres(self.points + primal * move)
             t, slack = self.t + primal * dt, s + primal * ds
             if np.abs(t - self.terms.values(points) - slack).max() <= allowed:
                 break

@@ -70,11 +70,12 @@ def refine(
             gradient = project(gradient)
         g = gradient[0].numpy()
         g = g - (g * unit).sum(1, keepdims=True) * unit
-        if float(value) < best[0]:
-            best = float(value), unit
+        smooth = float(value.detach())
+        if smooth < best[0]:
+            best = smooth, unit
         if deadline.expired:
             raise _Stop
-        return float(value), (g / norms).ravel()
+        return smooth, (g / norms).ravel()
 
     for sharp in _SHARPNESS:
         sharpness = torch.full((1, 1, 1), sharp / scale, dtype=torch.float64)

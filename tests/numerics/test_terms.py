@@ -1,0 +1,99 @@
+"""Terms and their derivatives against autograd of the retraction itself."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.numerics.sphere import random_points
+from gnc_cli.numerics.terms import Terms, assemble, tangent_bases
+
+
+def random_terms(rng: np.random.Generator, P: int, m: int, three: bool) -> Terms:
+    rows = np.array([rng.choice(P, 3, replace=False) for _ in range(m)])
+    return Terms(rows[:, 0], rows[:, 1], rows[:, 2] if three else None)
+
+
+def along_the_retraction(
+    terms: Terms, points: np.ndarray, bases: np.ndarray, free: np.ndarray, x: torch.Tensor
+) -> torch.Tensor:
+    """Values of the terms where each free row is normalise(z + B x)."""
+    z, B = torch.as_tensor(points), torch.as_tensor(bases)
+    step = torch.zeros(len(points), B.shape[2], dtype=torch.float64)
+    step = step.index_put((torch.as_tensor(np.flatnonzero(free)),), x.reshape(-1, B.shape[2]))
+    moved = z + torch.einsum("pdq,pq->pd", B, step)
+    moved = moved / moved.norm(dim=1, keepdim=True)
+    pull = moved[terms.b] if terms.e is None else moved[terms.b] - moved[terms.e]
+    return (moved[terms.a] * pull).sum(1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    P=st.integers(3, 6),
+    d=st.integers(2, 5),
+    m=st.integers(1, 12),
+    three=st.booleans(),
+    some_fixed=st.booleans(),
+)
+def test_both_derivatives(
+    seed: int, P: int, d: int, m: int, three: bool, some_fixed: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    points, terms = random_points(rng, P, d), random_terms(rng, P, m, three)
+    free = np.ones(P, dtype=bool)
+    free[: P // 2 if some_fixed else 0] = False
+    bases, multipliers = tangent_bases(points), rng.standard_normal(m)
+    jacobian, hessian, curvature = assemble(terms, points, bases, multipliers, free)
+    at = torch.zeros(int(free.sum()) * (d - 1), dtype=torch.float64)
+
+    def values(x: torch.Tensor) -> torch.Tensor:
+        return along_the_retraction(terms, points, bases, free, x)
+
+    def lagrangian(x: torch.Tensor) -> torch.Tensor:
+        return (torch.as_tensor(multipliers) * values(x)).sum()
+
+    exact = torch.autograd.functional.jacobian(values, at).numpy()
+    np.testing.assert_allclose(jacobian.toarray(), exact, atol=1e-13)
+    exact = torch.autograd.functional.hessian(lagrangian, at).numpy()
+    np.testing.assert_allclose(hessian.toarray(), exact, atol=1e-12)
+    assert curvature >= 0.0
+
+
+@pytest.mark.parametrize("d", [2, 3, 8])
+def test_bases_are_orthonormal_and_tangent(d: int, rng: np.random.Generator) -> None:
+    poles = np.concatenate([np.eye(d), -np.eye(d)])
+    points = np.concatenate([random_points(rng, 20, d), poles])
+    bases = tangent_bases(points)
+    assert bases.shape == (len(points), d, d - 1)
+    gram = np.einsum("pdq,pdr->pqr", bases, bases)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(d - 1), gram.shape), atol=1e-15)
+    np.testing.assert_allclose(np.einsum("pd,pdq->pq", points, bases), 0.0, atol=1e-15)
+
+
+def test_values_and_lists(rng: np.random.Generator) -> None:
+    z = random_points(rng, 5, 3)
+    pairs = Terms(np.array([0, 1, 2]), np.array([3, 4, 0]))
+    np.testing.assert_allclose(pairs.values(z), [z[0] @ z[3], z[1] @ z[4], z[2] @ z[0]])
+    assert pairs.largest(z) == pairs.values(z).max()
+    margins = Terms(pairs.a, pairs.b, np.array([1, 0, 4]))
+    expected = [z[0] @ (z[3] - z[1]), z[1] @ (z[4] - z[0]), z[2] @ (z[0] - z[4])]
+    np.testing.assert_allclose(margins.values(z), expected, atol=1e-16)
+    for terms in (pairs, margins):
+        first, rest = terms.take(np.array([0])), terms.take(np.array([False, True, True]))
+        assert len(first) == 1 and len(rest) == 2
+        missing = terms.missing_in(first)
+        assert np.array_equal(missing.a, rest.a) and np.array_equal(missing.b, rest.b)
+        assert len(terms.missing_in(terms)) == 0
+        again = first.joined(rest)
+        assert np.array_equal(again.values(z), terms.values(z))
+
+
+def test_margins_of_close_rows_lose_no_digits() -> None:
+    """<a, b> - <a, e> would be rounded to 1e-16; the difference first is exact to 1e-25."""
+    e = np.array([1.0, 0.0])
+    b = np.array([1.0, 2.0**-40])
+    a = np.array([0.6, 0.8])
+    (value,) = Terms(np.array([0]), np.array([1]), np.array([2])).values(np.stack([a, b, e]))
+    assert value == 0.8 * 2.0**-40
