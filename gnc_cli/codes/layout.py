@@ -112,9 +112,10 @@ def orbits(generator: np.ndarray, order: int, K: int) -> Layout:
         projections += [onto] * count
         left -= length * count
     if left:
+        fits = K - left if K - left >= 2 else order
         raise UsageError(
             f"K = {K} is no sum of orbit lengths of this symmetry of order {order}"
-            f" in {d} dimensions; try K = {K - left} or another order"
+            f" in {d} dimensions; try K = {fits} or another order"
         )
     images = np.array([powers[j] for length in lengths for j in range(length)])
     source = np.repeat(np.arange(len(lengths)), lengths)

@@ -130,16 +130,16 @@ def _finish(
         done = polish(
             whole, problem.select, problem.movable(), scale=scale, deadline=deadline,
         )  # fmt: skip
-        if done.value <= best.value + 1e-14:
+        if done.value <= best.value + 1e-9:
             whole = done.points if best.over is None else best.over.symmetric(done.points)
             order = first_order(whole, done.terms, done.multipliers, problem.movable())
     elif not deadline.expired:
-        points = problem.unknowns(whole)
+        setting = best.over or problem
         refined = refine(
-            points, problem.objective, scale=problem.scale(best.value), steps=_REFINE_STEPS,
-            deadline=deadline, project=problem.layout.project,
+            setting.unknowns(whole), setting.objective, scale=problem.scale(best.value),
+            steps=_REFINE_STEPS, deadline=deadline, project=setting.layout.project,
         )  # fmt: skip
-        whole = problem.whole(refined.points)
+        whole = setting.whole(refined.points)
         order = FirstOrder(refined.stationarity, np.nan)
     K = plan.K
     sign = -1.0 if isinstance(problem, SoftmaxCode) else 1.0
@@ -175,15 +175,19 @@ def _first_state(
     problem: Problem, plan: Plan, deadline: Deadline, states: dict[str, SearchState]
 ) -> SearchState:
     """An empty pool, or one that holds the user's start or the other search's best codes."""
-    codes = [] if plan.init is None else [plan.init]
+    codes: list[tuple[np.ndarray, Problem | None]] = []
+    if plan.init is not None:
+        codes.append((plan.init, None))
     other = states.get(Tammes.__name__)
     if other is not None and isinstance(problem, SoftmaxCode):
-        codes += [c.whole for c in other.pool[:3]]
+        codes += [(c.whole, c.over) for c in other.pool[:3]]
     pool = []
-    for code in codes:
-        whole = problem.whole(problem.from_code(code)) if plan.symmetry is None else code
+    for code, symmetric in codes:
+        over = None if symmetric is None else problem.with_layout(symmetric.layout)
+        setting = over or problem
+        whole = setting.whole(setting.from_code(code))
         value = problem.select(whole, -np.inf).largest(whole)
-        pool.append(Candidate(value, whole))
+        pool.append(Candidate(value, whole, over=over))
     for at, candidate in enumerate(pool):
         if problem.coordinates > MAX_UNKNOWNS or deadline.expired:
             break

@@ -25,6 +25,8 @@ _TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
 _TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
+_ROUNDING = 1e-12
+"""A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
 _LARGE_RESERVE = 4.0
 """Seconds kept for writing a large code."""
 
@@ -159,7 +161,7 @@ def _search(
     del torch  # loaded before `limit_threads`, which then holds its threads as well
     plan = Plan(
         request.problem, request.d, request.K, request.seed, request.restarts, request.steps,
-        request.target, request.init, request.fixed, request.symmetry, request.cross_start,
+        _less_rounding(request), request.init, request.fixed, request.symmetry, request.cross_start,
         str(resolve_device(device)),
     )  # fmt: skip
     with limit_threads(threads_for(request.K**2 * request.d, threads)):
@@ -297,12 +299,20 @@ def _judged(result: SolveResult, request: Request) -> SolveResult:
     """The outcome in the light of the user's target, by what is certified."""
     from dataclasses import replace
 
-    if request.target is None or result.outcome is Outcome.INTERRUPTED:
+    target = _less_rounding(request)
+    if target is None or result.outcome is Outcome.INTERRUPTED:
         return result
     if request.problem == "softmax":
-        reached = result.rho_one_vs_rest.lower >= request.target
+        reached = result.rho_one_vs_rest.lower >= target
     else:
-        reached = result.max_cosine <= request.target
+        reached = result.max_cosine <= target
     return replace(
         result, outcome=Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
     )
+
+
+def _less_rounding(request: Request) -> float | None:
+    """The target, easier by what rounding may take away."""
+    if request.target is None:
+        return None
+    return request.target + (-_ROUNDING if request.problem == "softmax" else _ROUNDING)

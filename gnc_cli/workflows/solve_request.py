@@ -13,6 +13,8 @@ __all__ = ["LARGE", "Request", "read_request"]
 LARGE = 2896
 """From here on a K x K matrix of float64 would pass 64 MB."""
 
+_UNIT = 1e-14
+"""Rows this near to unit length are not touched."""
 _PROBLEMS = ("softmax", "tammes", "ufm")
 _METHODS = ("auto", "descent", "paper")
 
@@ -78,9 +80,12 @@ def read_request(
         raise UsageError(f"--problem {problem!r} is not one of {', '.join(_PROBLEMS)}")
     if method not in _METHODS:
         raise UsageError(f"--method {method!r} is not one of {', '.join(_METHODS)}")
-    for name, value, least in (("--restarts", restarts, 0), ("--steps", steps, 1)):
-        if value is not None:
-            _integer(name, value, least)
+    seed, n = _integer("--seed", seed, 0), _integer("--n", n, 1)
+    restarts = None if restarts is None else _integer("--restarts", restarts, 0)
+    steps = None if steps is None else _integer("--steps", steps, 1)
+    target = None if target is None else _number("--target", target)
+    if weight_decay is not None and not _number("--weight-decay", weight_decay) > 0.0:
+        raise UsageError(f"--weight-decay {weight_decay:g} must be positive")
     ufm = problem == "ufm"
     if ufm and tau is None and weight_decay is None:
         raise UsageError("--problem ufm needs a temperature; add --tau 0.1 (or --weight-decay)")
@@ -94,6 +99,10 @@ def read_request(
             raise UsageError(f"{name} needs --problem softmax or tammes with a search; drop it")
     if fixed is not None and group is not None:
         raise UsageError("--fixed and --symmetry exclude each other; give one of them")
+    if group is not None and group[1] > K:
+        raise UsageError(f"--symmetry cyclic:{group[1]} has orbits longer than --K {K}; lower it")
+    if init is not None and group is not None:
+        raise UsageError("--init and --symmetry exclude each other; give one of them")
     if init is not None and method == "paper":
         raise UsageError("--method paper starts at random; drop --init or --method")
     if target is not None and ufm:
@@ -110,7 +119,7 @@ def read_request(
     if start is not None and len(start) != K:
         raise DataError(f"--init holds {len(start)} rows, --K is {K}; they must agree")
     return Request(
-        d, K, problem, method, int(seed), restarts, steps, start, given, group, target,
+        d, K, problem, method, seed, restarts, steps, start, given, group, target,
         cross_start, taus, weight_decay, n,
     )  # fmt: skip
 
@@ -126,10 +135,24 @@ def _integer(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} {value!r} is not a number") from error
+    if not np.isfinite(number):
+        raise UsageError(f"{name} {number:g} must be finite")
+    return number
+
+
 def _taus(tau: Any) -> tuple[float, ...]:
-    values = () if tau is None else tuple(float(t) for t in np.atleast_1d(np.asarray(tau)))
+    if tau is None:
+        return ()
+    values = tuple(_number("--tau", t) for t in np.atleast_1d(np.asarray(tau)).ravel())
+    if not values:
+        raise UsageError("--tau is an empty list; give at least one temperature")
     for value in values:
-        if not (np.isfinite(value) and value > 0.0):
+        if not value > 0.0:
             raise UsageError(f"--tau {value:g} must be positive and finite")
     return values
 
@@ -140,7 +163,7 @@ def _symmetry(symmetry: Any) -> tuple[str, int] | None:
     kind, _, order = str(symmetry).partition(":")
     if kind == "antipodal" and not order:
         return "antipodal", 2
-    if kind == "cyclic" and order.isdigit() and int(order) >= 2:
+    if kind == "cyclic" and order.isascii() and order.isdigit() and int(order) >= 2:
         return "cyclic", int(order)
     raise UsageError(f"--symmetry {symmetry!r} is neither antipodal nor cyclic:n with n >= 2")
 
@@ -153,7 +176,10 @@ def _rows(name: str, source: Any, d: int) -> np.ndarray:
         rows, said = read_points(source).weights, f"{name} {os.fspath(source)!r}"
     else:
         rows, said = source, name
-    rows = np.array(rows, dtype=np.float64)
+    try:
+        rows = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{said} is no matrix of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != d:
         hint = "; it looks transposed" if rows.ndim == 2 and rows.shape[0] == d else ""
         raise DataError(f"{said} has shape {rows.shape}; rows of length --d = {d} expected{hint}")
@@ -161,4 +187,5 @@ def _rows(name: str, source: Any, d: int) -> np.ndarray:
     if not np.isfinite(norms).all() or (norms == 0.0).any():
         bad = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)).ravel())[0])
         raise DataError(f"{said}: row {bad} is zero or not finite; remove or mend it")
-    return rows / norms
+    # Unit rows stay as they are, bit for bit: dividing by a rounded 1 would change them.
+    return np.where(np.abs(norms - 1.0) <= _UNIT, rows, rows / norms)

@@ -1,4 +1,4 @@
-"""The smooth maximum: its value and closed-form gradient against autograd, float64, and its laws."""
+"""The smooth maximum: value and closed-form gradient against autograd in float64, and its laws."""
 
 import math
 

@@ -1,0 +1,112 @@
+"""Certificates: known answers, brute force, a conic solver, and invariance."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.errors import DataError
+from gnc_cli.numerics.sphere import normalise, random_points
+from tests.numerics.test_min_norm_point import witness
+from tests.problems import WITH_POINTS, Problem, icosahedron, random_rotation
+
+sizes = st.tuples(st.integers(2, 30), st.integers(2, 7), st.integers(0, 999))
+
+
+def certified(code: np.ndarray, **options: object) -> Certified:
+    return certify_code(code, **({"tolerance": 1e-7} | options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("known", WITH_POINTS, ids=str)
+def test_known_answers(known: Problem) -> None:
+    assert known.points is not None
+    found = certified(known.points())
+    assert found.max_cosine == pytest.approx(known.max_cosine, abs=1e-14)
+    assert np.cos(found.min_angle) == pytest.approx(known.max_cosine, abs=1e-14)
+    assert found.rho_one_vs_one**2 == pytest.approx(2 - 2 * known.max_cosine, abs=1e-14)
+    rho = found.rho_one_vs_rest
+    assert rho.lower - 1e-14 <= known.rho <= rho.upper + 1e-14 and rho.width <= 1e-12
+    if known.rattlers is not None:
+        assert found.rattlers.one_vs_one == known.rattlers
+        assert found.rattlers.one_vs_rest == 0
+    if known.contacts is not None:
+        assert found.contact_pairs is not None
+        assert len(found.contact_pairs) == known.contacts
+
+
+@settings(max_examples=40, deadline=None)
+@given(sizes)
+def test_brute_force_and_invariance(size: tuple[int, int, int]) -> None:
+    K, d, seed = size
+    rng = np.random.default_rng(seed)
+    W = random_points(rng, K, d)
+    found = certified(W)
+    gram = W @ W.T - 3.0 * np.eye(K)
+    assert found.max_cosine == pytest.approx(gram.max(), abs=1e-15)
+    chords = np.linalg.norm(W[:, None] - W[None], axis=2) + 3.0 * np.eye(K)
+    assert found.rho_one_vs_one == pytest.approx(chords.min(), abs=1e-14)
+    assert np.array_equal(
+        found.rattles_one_vs_one, chords.min(axis=1) > chords.min() + 1e-7
+    )
+    assert found.contact_pairs is not None
+    assert len(found.contact_pairs) == (chords[np.triu_indices(K, 1)] <= chords.min() + 1e-7).sum()
+    rho = found.rho_one_vs_rest
+    assert 0.0 <= rho.lower <= rho.upper
+    assert rho.upper >= 1.0 - found.max_cosine - 1e-13
+    other = certified((W @ random_rotation(rng, d))[rng.permutation(K)])
+    assert other.max_cosine == pytest.approx(found.max_cosine, abs=1e-14)
+    assert other.rho_one_vs_rest.lower == pytest.approx(rho.lower, abs=1e-12)
+    assert other.rattlers == found.rattlers
+
+
+@pytest.mark.parametrize("K, d", [(9, 3), (40, 6)])
+def test_clarabel_agrees(K: int, d: int, rng: np.random.Generator) -> None:
+    W = random_points(rng, K, d)
+    exact = min(witness(W[k] - np.delete(W, k, axis=0)) for k in range(K))
+    rho = certified(W).rho_one_vs_rest
+    assert rho.lower - 1e-7 <= exact <= rho.upper + 1e-7
+
+
+def test_features_attain_the_distances(rng: np.random.Generator) -> None:
+    W = random_points(rng, 20, 5)
+    found = certified(W)
+    assert found.features is not None and found.one_vs_rest_lower is not None
+    for k in range(20):
+        others = np.delete(W, k, axis=0)
+        margin = ((W[k] - others) @ found.features[k]).min()
+        assert margin == pytest.approx(found.one_vs_rest_lower[k], abs=1e-12)
+
+
+def test_the_minimum_alone_agrees_with_every_class(rng: np.random.Generator) -> None:
+    W = random_points(rng, 60, 6)
+    every, least = certified(W), certified(W, every_class=False)
+    assert least.features is None and least.rattlers.one_vs_rest is None
+    assert least.one_vs_rest_lower is None and least.rattles_one_vs_rest is None
+    assert least.rho_one_vs_rest.lower == pytest.approx(every.rho_one_vs_rest.lower, abs=1e-12)
+    gram = W @ W.T - 3.0 * np.eye(60)
+    again = certified(W, row_max=gram.max(axis=1))
+    assert again.rho_one_vs_one == pytest.approx(every.rho_one_vs_one, abs=1e-12)
+    assert again.rattlers == every.rattlers
+
+
+def test_rattlers_of_both_kinds_are_counted_apart() -> None:
+    """Two rows close together hold each other; the two far ones are free."""
+    code = normalise(np.array([
+        [1.0, 0.0, 0.0], [0.9, 0.5, 0.0], [-0.1, -0.2, 1.0], [-1.0, 0.0, -0.5],
+    ]))  # fmt: skip
+    found = certified(code)
+    assert list(found.rattles_one_vs_one) == [False, False, True, True]
+    assert found.rattles_one_vs_rest is not None
+    distances = [witness(code[k] - np.delete(code, k, axis=0)) for k in range(4)]
+    assert list(found.rattles_one_vs_rest) == list(np.array(distances) > min(distances) + 1e-6)
+    assert found.rattlers.one_vs_one == 2
+    assert found.rattlers.one_vs_rest == found.rattles_one_vs_rest.sum()
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf, 0.5])
+def test_rows_must_be_unit(spoilt: float) -> None:
+    code = icosahedron()
+    code[3] = spoilt
+    with pytest.raises(DataError):
+        certified(code)
