@@ -1,0 +1,1 @@
+"""What finds codes: closed forms, searches, polish, certificates."""

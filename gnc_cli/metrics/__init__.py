@@ -1,0 +1,1 @@
+"""Collapse metrics: pure functions of features and weights."""

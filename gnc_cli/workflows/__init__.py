@@ -1,0 +1,1 @@
+"""The plain functions behind the commands: the Python API."""

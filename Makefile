@@ -1,0 +1,18 @@
+.PHONY: help dev format lint test test-gpu docs bench
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+dev:  ## install for development, with the tested versions
+	pip install -c constraints.txt -e '.[dev]'
+format:  ## ruff: sort imports, mend what can be mended, format
+	ruff check --fix && ruff format
+lint:  ## ruff and mypy
+	ruff check && mypy
+test:  ## every test
+	python -m pytest
+test-gpu:  ## the same suite on the first CUDA device
+	python -m pytest --device cuda
+docs:  ## write the live help into README, then run README
+	python -m tests.readme && python -m pytest tests/test_docs.py
+bench:  ## measure quality and time (long; can be resumed)
+	python benchmarks/solve.py

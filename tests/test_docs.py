@@ -1,0 +1,173 @@
+"""The documents keep their word: README runs, its tables equal the code, and all speak plainly."""
+
+import ast
+import doctest
+import hashlib
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import gnc_cli
+from gnc_cli.cli import app
+from gnc_cli.errors import ExitCode
+from tests.readme import README, Block, blocks, environment, live_help
+
+ROOT = README.parent
+TEXT = README.read_text(encoding="utf-8")
+DOCUMENTS = [
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "Makefile",
+    "constraints.txt", "pyproject.toml", "data/known_codes/SOURCES.md", ".ci/run",
+]  # fmt: skip
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+_EXACT = ("one-vs-rest distance", "one-vs-one distance", "largest cosine")
+"""Rows of the table whose numbers any machine finds; the others hang on rounding and speed."""
+
+
+def test_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for block in blocks(TEXT, "bash", "console", "python"):
+        if block.language == "python":
+            _run_python(block)
+        elif not block.note.startswith("not run: "):
+            _run_shell(block, tmp_path)
+        ran += 1
+    assert ran == TEXT.count("```") // 2
+
+
+def _run_python(block: Block) -> None:
+    told: list[str] = []
+    example = doctest.DocTestParser().get_doctest(block.text, {}, "README.md", "README.md", 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    assert runner.run(example, out=told.append).failed == 0, "".join(told)
+
+
+def _run_shell(block: Block, folder: Path) -> None:
+    """Each command as written, plus what the note above the block adds to keep it short."""
+    more = block.note.removeprefix("tested with: ") if block.note else ""
+    status = 0
+    for number, (command, shown) in enumerate(block.commands):
+        line = re.sub(r"\bgnc solve (?!--help)", f"gnc solve {more} ", command) if more else command
+        asks = line == "echo $?"
+        run = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line.replace("$?", str(status))],
+            cwd=folder, env=environment(), stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+        )  # fmt: skip
+        status = run.returncode
+        following = [c for c, _ in block.commands[number + 1 : number + 2]]
+        assert asks or status == 0 or following == ["echo $?"], f"{line}\n{run.stdout}"
+        if shown and "--help" not in command:
+            _agree(shown, run.stdout.splitlines())
+
+
+def _agree(shown: list[str], live: list[str]) -> None:
+    """The same words, and the same numbers where numbers do not hang on the machine."""
+    shown, live = _without_blank_ends(shown), _without_blank_ends(live)
+    assert [_words(line) for line in shown] == [_words(line) for line in live]
+    for ours, theirs in zip(shown, live, strict=True):
+        if ours.startswith(_EXACT):
+            pasted, found = (float(re.findall(_NUMBER, line)[0]) for line in (ours, theirs))
+            assert found == pytest.approx(pasted, abs=1e-9), ours
+
+
+def _without_blank_ends(lines: list[str]) -> list[str]:
+    return "\n".join(line.rstrip() for line in lines).strip("\n").splitlines()
+
+
+def _words(line: str) -> str:
+    """The first cell of a table's row, or a whole sentence; numbers as `#`."""
+    return re.sub(_NUMBER, "#", re.split(r"\s{2,}", line.strip())[0])
+
+
+def test_help_equals_readme() -> None:
+    shown = {
+        command: output
+        for block in blocks(TEXT, "console")
+        for command, output in block.commands
+        if command.endswith("--help")
+    }
+    assert set(shown) == {f"gnc {name} --help" for name, _ in _commands()}
+    for command, output in shown.items():
+        assert output == live_help(command), "run `make docs`"
+
+
+def _commands() -> list[tuple[str, Any]]:
+    group: Any = typer.main.get_command(app)
+    return list(group.commands.items())
+
+
+def test_every_command_and_option_has_help() -> None:
+    for name, command in _commands():
+        assert command.help, name
+        for parameter in command.params:
+            assert parameter.help, f"{name} {parameter.opts}"
+            assert parameter.help.endswith("."), f"{name} {parameter.opts}"
+
+
+def test_exit_codes_equal_the_enum() -> None:
+    table = re.findall(r"^\| (\d+) \| (.+) \|$", TEXT, re.MULTILINE)
+    expected = []
+    for code, said in zip(ExitCode, _docstrings_of("errors.py", "ExitCode"), strict=True):
+        for other in ExitCode:
+            said = said.replace(other.name, str(other.value))
+        expected.append((str(code.value), said))
+    assert table == expected
+
+
+def _docstrings_of(file: str, name: str) -> list[str]:
+    tree = ast.parse((ROOT / "gnc_cli" / file).read_text(encoding="utf-8"))
+    (found,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name)
+    strings = [s.value for s in found.body if isinstance(s, ast.Expr)]
+    return [str(s.value) for s in strings[1:] if isinstance(s, ast.Constant)]
+
+
+def test_every_json_key_is_explained() -> None:
+    schema = json.loads((ROOT / "gnc_cli/schemas/solve.schema.json").read_text(encoding="utf-8"))
+    keys = set(schema["$defs"]["row"]["properties"]) - {"problem", "d", "K", "out", "seconds"}
+    rows = re.findall(r"^\| (`.+?) \|", TEXT, re.MULTILINE)
+    named = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
+    assert keys <= named, keys - named
+
+
+def test_changelog_has_unreleased_on_top() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", h) for h in headings[1:])
+
+
+def test_citation_names_this_version_and_the_paper() -> None:
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {gnc_cli.__version__}\n" in text
+    assert "10.48550/arXiv.2310.05351" in text
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_speak_of_the_project_alone(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    machine = r"/(?:work|root|tmp|home|opt)/"
+    registry = r"\b(?:pypi|anaconda)\.org|pythonhosted|download\.pytorch"
+    assert not re.findall(f"{machine}|{registry}", text)
+
+
+def test_documents_link_to_files_that_exist() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", text):
+            assert (ROOT / target).exists(), f"{name}: {target}"
+
+
+def test_known_codes_match_their_birth_certificate() -> None:
+    folder = ROOT / "data/known_codes"
+    table = (folder / "table.csv").read_bytes()
+    certificate = (folder / "SOURCES.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(table).hexdigest() in certificate
+    header, *rows = table.decode().splitlines()
+    assert header == "d,K,max_cosine,proven,rattlers,contacts,source"
+    assert f"rows    {len(rows)}\n" in certificate
