@@ -50,7 +50,15 @@ def code(**changes: Any) -> SolveResult:
 
 def ufm(tau: float, **changes: Any) -> SolveResult:
     """The same as an optimum of the unconstrained feature model."""
-    measures = UfmMeasures(tau, 0.0, Bracket(0.66, 0.67), 1e-4 * tau, Bracket(0.0, 0.1 * tau))
+    measures = UfmMeasures(
+        tau=tau,
+        weight_decay=None,
+        n=1,
+        gnc1=0.0,
+        gnc2=Bracket(0.66, 0.67),
+        gnc3=1e-4 * tau,
+        hardmax_gap=Bracket(0.0, 0.1 * tau),
+    )
     return code(**({"problem": "ufm", "ufm": measures, "seconds": 0.5} | changes))
 
 

@@ -89,7 +89,15 @@ def full_extras(K: int) -> dict[str, Any]:
 
 
 def with_tau(result: SolveResult, tau: float, **changes: Any) -> SolveResult:
-    measures = UfmMeasures(tau, 0.1, Bracket(0.5, 0.5), 0.1, Bracket(0.0, 0.1))
+    measures = UfmMeasures(
+        tau=tau,
+        weight_decay=0.01,
+        n=1,
+        gnc1=0.1,
+        gnc2=Bracket(0.5, 0.5),
+        gnc3=0.1,
+        hardmax_gap=Bracket(0.0, 0.1),
+    )
     return dataclasses.replace(result, problem="ufm", ufm=measures, **changes)
 
 
