@@ -70,6 +70,9 @@ class Layout:
         rows = rng.standard_normal((restarts, self.unknown, self.d))
         if self.projections is not None:
             rows = np.einsum("mab,rmb->rma", self.projections, rows)
+            axial = np.flatnonzero(np.trace(self.projections, axis1=1, axis2=2) < 1.5)
+            if len(axial) == 2:  # two points on one axis: its two ends
+                rows[:, axial[1]] = -rows[:, axial[0]]
         return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 

@@ -71,7 +71,11 @@ class Problem(ABC):
 
     def symmetric(self, whole: np.ndarray) -> np.ndarray:
         """`whole` made exactly what the layout says again, after steps that knew nothing of it."""
-        return self.whole(self.unknowns(whole))
+        points = self.unknowns(whole)
+        if self.layout.projections is not None:
+            points = self.layout.project(torch.as_tensor(points)[None])[0].numpy()
+            points /= np.linalg.norm(points, axis=1, keepdims=True)
+        return self.whole(points)
 
     @property
     def coordinates(self) -> int:

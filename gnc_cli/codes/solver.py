@@ -19,7 +19,7 @@ from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.polish import MAX_UNKNOWNS, polish
+from gnc_cli.numerics.polish import MAX_UNKNOWNS
 from gnc_cli.numerics.refine import refine
 
 __all__ = ["Found", "Plan", "solve_code"]
@@ -125,14 +125,12 @@ def _finish(
     order = None
     whole = best.whole
     if problem.coordinates <= MAX_UNKNOWNS:
-        # Again from its end: a few steps that return the multipliers.
-        scale = problem.scale(problem.select(whole, -np.inf).largest(whole))
-        done = polish(
-            whole, problem.select, problem.movable(), scale=scale, deadline=deadline,
-        )  # fmt: skip
-        if done.value <= best.value + 1e-9:
-            whole = done.points if best.over is None else best.over.symmetric(done.points)
-            order = first_order(whole, done.terms, done.multipliers, problem.movable())
+        if best.proof is None:  # from a file, or never polished
+            settled = polished(problem, best, deadline)
+            best = settled if settled.value <= best.value + 1e-9 else best
+        whole, proof = best.whole, best.proof
+        if proof is not None:
+            order = first_order(whole, proof.terms, proof.multipliers, problem.movable())
     elif not deadline.expired:
         setting = best.over or problem
         refined = refine(
@@ -188,11 +186,9 @@ def _first_state(
         whole = setting.whole(setting.from_code(code))
         value = problem.select(whole, -np.inf).largest(whole)
         pool.append(Candidate(value, whole, over=over))
-    for at, candidate in enumerate(pool):
-        if problem.coordinates > MAX_UNKNOWNS or deadline.expired:
-            break
-        done = polished(problem, candidate, deadline)
-        pool[at] = done if done.value <= candidate.value else candidate
+    if pool and problem.coordinates <= MAX_UNKNOWNS:
+        done = polished(problem, pool[0], deadline)
+        pool[0] = done if done.value <= pool[0].value + 1e-9 else pool[0]
     return SearchState(pool=sorted(pool, key=lambda c: c.value))
 
 

@@ -67,7 +67,8 @@ def anneal(
         objective: the smoothed maximum, batched and differentiable.
         estimate: the maximum each iterate leads to, computed once at the end.
         starts: unit rows, shape (R, P, d).
-        project: keeps gradients inside a linear subspace (fixed spaces of a symmetry).
+        project: onto the linear subspaces where rows and their gradients lie (fixed spaces of a
+            symmetry).
         deadline: polled at each step; the iterates at hand are returned when it strikes.
 
     Returns:
@@ -88,6 +89,10 @@ def anneal(
         if project is not None and points.grad is not None:
             points.grad = project(points.grad)
         optimizer.step()
+        if project is not None:
+            # Adam scales rounding up to whole steps where the gradient inside vanishes.
+            with torch.no_grad():
+                points.copy_(torch.nn.functional.normalize(project(points), dim=-1))
         if done % 20 == 1:
             history.append((done, float(values.detach().min())))
         if deadline.expired:

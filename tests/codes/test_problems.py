@@ -10,7 +10,7 @@ from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.one_vs_rest import one_vs_rest
-from gnc_cli.numerics.sphere import random_points
+from gnc_cli.numerics.sphere import normalise, random_points
 from tests.problems import PROBLEMS, WITH_POINTS
 from tests.problems import Problem as Known
 
@@ -56,6 +56,18 @@ def test_whole_and_unknowns_are_inverse(problem: Problem) -> None:
         assert len(whole) == problem.K * (2 if isinstance(problem, SoftmaxCode) else 1)
         np.testing.assert_allclose(problem.unknowns(whole), points, atol=1e-15)
         np.testing.assert_allclose(problem.symmetric(whole), whole, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
+def test_what_left_its_fixed_space_is_brought_back(kind: type) -> None:
+    problem = kind(LAYOUTS["half-turn"])
+    rng = np.random.default_rng(4)
+    whole = problem.whole(starts(problem)[0])
+    mended = problem.symmetric(normalise(whole + 0.1 * rng.standard_normal(whole.shape)))
+    np.testing.assert_allclose(np.linalg.norm(mended, axis=1), 1.0, atol=1e-15)
+    for rows in np.split(mended, len(mended) // 7):
+        turned = rows * [-1.0, -1.0, 1.0]
+        np.testing.assert_allclose(turned, rows[[1, 0, 3, 2, 5, 4, 6]], atol=1e-15)
 
 
 @pytest.mark.parametrize("problem", EVERY)
