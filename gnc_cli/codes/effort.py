@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 __all__ = ["Effort", "default_effort"]
 
-_SECONDS_SMALL, _SECONDS = 10.0, 30.0
+_SECONDS_SMALL, _SECONDS = 12.0, 40.0
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10
 _PER_STEP = 6e-4
@@ -30,6 +30,8 @@ class Effort:
     """Gradient steps of a fresh descent; perturbed ones take two thirds."""
     polishes: int
     """Candidates of a round that are polished."""
+    patience: int
+    """Rounds without a better value after which the search ends."""
     shakes: int
     """Direct polishes of jittered leaders in a shaking round; 0 where a polish costs too much."""
 
@@ -58,14 +60,16 @@ def default_effort(
     batch = max(4, min(64, _BATCH_TERMS // terms))
     steps = steps or 600
     polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1
-    shakes = int(min(24, 24 * (400 / coordinates) ** 2))
+    shakes = max(3, int(min(30, 30 * (400 / coordinates) ** 2)))
     if restarts is not None:
         batch = max(1, min(batch, restarts))
         rounds = -(-restarts // batch)
     else:
         per_step = _PER_STEP + batch * terms * (_PER_TERM + d * _PER_TERM_AND_DIMENSION)
-        polish = 30 * (2e-3 + coordinates**3 / 3 / 1.5e10)
+        polish = 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)
         seconds = share * (_SECONDS_SMALL if d == 3 and K <= 60 else _SECONDS)
         per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
-        rounds = max(2, min(60, round(seconds / per_round)))
-    return Effort(rounds, batch, steps, polishes, shakes)
+        rounds = max(1, min(60, round(seconds / per_round)))
+    # Few unknowns have few basins: one or two turns through all kinds of rounds see them.
+    patience = rounds if restarts is not None else 8 if coordinates <= 60 else max(16, rounds // 2)
+    return Effort(rounds, batch, steps, polishes, patience, shakes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.numerics.terms import Terms, assemble, tangent_bases
+from gnc_cli.numerics.terms import Terms, linearise
 
 __all__ = ["FirstOrder", "first_order"]
 
@@ -41,14 +41,14 @@ def first_order(
         free: rows that may move, shape (P,), bool.
     """
     values = terms.values(points)
-    jacobian, _, _ = assemble(terms, points, tangent_bases(points), multipliers, free)
-    gradient = jacobian.T @ multipliers
+    linear = linearise(terms, points, free)
+    gradient = linear.adjoint(multipliers)
     gap = float(multipliers @ (values.max() - values))
     stationarity = float(np.abs(gradient).max(initial=0.0))
     bound = gap + float(np.abs(gradient).sum())
-    if bound <= _SMALL or jacobian.nnz > _MOST_ENTRIES:
+    if bound <= _SMALL or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
         return FirstOrder(stationarity, bound)
-    return FirstOrder(stationarity, min(bound, _programme(jacobian, values)))
+    return FirstOrder(stationarity, min(bound, _programme(linear.jacobian(), values)))
 
 
 def _programme(jacobian: object, values: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import expm
 
-__all__ = ["MOVES", "perturb"]
+__all__ = ["MOVES", "perturb", "shake"]
 
 Move = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
 
@@ -18,6 +18,34 @@ Move = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
 def perturb(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """One random move; `mate` is another good code of the same shape."""
     moved = MOVES[rng.integers(len(MOVES))](rng, code.copy(), mate)
+    return moved / np.linalg.norm(moved, axis=1, keepdims=True)
+
+
+def shake(
+    rng: np.random.Generator, whole: np.ndarray, K: int, movable: np.ndarray, spacing: float
+) -> np.ndarray:
+    """A small move that a polish alone can follow up: jitter everywhere, in a cap, or one hole.
+
+    Args:
+        whole: the code, or the code and its features below it, shape (K, d) or (2 K, d).
+        K: rows of the code.
+        movable: rows that may move, bool.
+        spacing: smallest chord of the code.
+
+    Returns:
+        Unit rows of the same shape.
+    """
+    kind = rng.integers(3)
+    if kind == 0 and movable[:K].all():
+        code = fill_hole(rng, whole[:K].copy(), whole[:K])
+        moved = np.tile(code, (len(whole) // K, 1)) if len(whole) > K else code
+    else:
+        touched = movable.copy()
+        if kind == 1:
+            order = _from_random_pole(rng, whole)
+            touched[order[rng.integers(len(whole) // 5, len(whole)) :]] = False
+        size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-1.3, -0.35)
+        moved = whole + size * rng.standard_normal(whole.shape) * touched[:, None]
     return moved / np.linalg.norm(moved, axis=1, keepdims=True)
 
 

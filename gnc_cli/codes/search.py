@@ -22,11 +22,11 @@ import torch
 
 from gnc_cli.codes.effort import Effort
 from gnc_cli.codes.layout import orbits, random_generator
-from gnc_cli.codes.perturbations import perturb
+from gnc_cli.codes.perturbations import perturb, shake
 from gnc_cli.codes.problem import Problem, typical_scale
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.polish import MAX_UNKNOWNS, polish
+from gnc_cli.numerics.polish import MAX_UNKNOWNS, Polished, polish
 from gnc_cli.numerics.riemannian import Annealing, Descent, anneal
 
 __all__ = ["Candidate", "Note", "SearchState", "Symmetry", "polished", "search"]
@@ -38,6 +38,10 @@ _NEAR = 1e-3
 """Estimates this far above the best value, relative to the scale, are still worth a polish."""
 _SHARP = 1e4
 """Final sharpness times scale: the estimate is then good to 1e-5 of the scale."""
+_FAIR_CHANCE = 40
+"""Newton steps before a polish may be left for being predicted to end above the bar."""
+_GROUPS = 6
+"""Random groups in a symmetric round."""
 _ORDERS = (2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 10, 12)
 
 Note = Callable[[str, int, int, float], None]
@@ -57,6 +61,8 @@ class Candidate:
     gap: float = np.inf
     over: Problem | None = None
     """The problem over the symmetric layout it must keep, where the user asked for one."""
+    proof: Polished | None = None
+    """Terms and multipliers of the polish; not kept in files."""
 
     @property
     def polished(self) -> bool:
@@ -136,6 +142,8 @@ def search(
             note("search", state.round, effort.rounds, after)
         if target is not None and best is not None and best.polished and best.value <= target:
             break
+        if state.idle >= effort.patience and best is not None and best.polished:
+            break
     return state
 
 
@@ -156,12 +164,13 @@ def _descents(
     if kind == "hop":
         batches.append((problem, _children(problem, rng, state, effort.restarts), *hop))
     elif kind == "symmetric" or symmetry is not None:
-        for _ in range(4 if symmetry is None else 1):
+        for _ in range(_GROUPS if symmetry is None else 1):
             over = symmetry(rng) if symmetry else _random_symmetry(problem, rng)
             if over is None:
                 continue
-            some = max(4, effort.restarts // 4) if symmetry is None else effort.restarts
-            batches.append((over, over.starts(rng, some), (0.0, 1.3), effort.steps))
+            some = max(4, effort.restarts // 5) if symmetry is None else effort.restarts
+            steps = effort.steps if symmetry else 2 * effort.steps // 3
+            batches.append((over, over.starts(rng, some), (0.0, 1.3), steps))
     if not batches:
         fresh = problem.starts(rng, effort.restarts)
         batches.append((problem, fresh, (0.0, 1.3), effort.steps))
@@ -208,19 +217,21 @@ def _shake(
     state: SearchState,
     deadline: Deadline,
 ) -> None:
-    """Jitter the best three by 2 to 25% of the spacing and polish, without descent between."""
-    leaders = [c for c in state.pool if c.polished][:3]
+    """Disturb one of the best three a little and polish, without descent between.
+
+    Each find takes its place among the three at once: a walk downhill through crowded basins.
+    """
     movable = problem.movable()
     for turn in range(effort.shakes):
+        leaders = [c for c in state.pool if c.polished][:3]
         parent = leaders[turn % len(leaders)]
-        spacing = np.sqrt(2.0 * problem.scale(parent.value) / problem.d)
-        noise = rng.standard_normal(parent.whole.shape) * movable[:, None]
-        whole = parent.whole + spacing * 10 ** rng.uniform(-1.7, -0.6) * noise
-        shaken = replace(parent, whole=whole)
+        spacing = np.sqrt(2.0 * problem.scale(parent.value))
+        whole = shake(rng, parent.whole, problem.K, movable, spacing)
+        shaken = replace(parent, whole=whole, proof=None)
         state.pool.append(polished(problem, shaken, deadline, bar=leaders[-1].value))
+        state.pool = _distinct(state.pool)[:_POOL]
         if deadline.expired:
             break
-    state.pool = _distinct(state.pool)[:_POOL]
 
 
 def _random_symmetry(problem: Problem, rng: np.random.Generator) -> Problem | None:
@@ -312,7 +323,7 @@ def polished(
         problem.select,
         problem.movable(),
         scale=problem.scale(candidate.value),
-        give_up=lambda step, predicted: step >= 12 and predicted > bar,
+        give_up=lambda step, predicted: step >= _FAIR_CHANCE and predicted > bar,
         deadline=deadline,
     )
     whole, value = done.points, done.value
@@ -321,7 +332,7 @@ def polished(
         value = problem.select(whole, -np.inf).largest(whole)
         if value > done.value + 1e-9:
             return candidate
-    return Candidate(value, whole, done.stationarity, done.gap, candidate.over)
+    return Candidate(value, whole, done.stationarity, done.gap, candidate.over, done)
 
 
 def _distinct(pool: list[Candidate]) -> list[Candidate]:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.terms import Terms, assemble, tangent_bases
+from gnc_cli.numerics.terms import Linearisation, Terms, linearise
 
 __all__ = ["MAX_UNKNOWNS", "Polished", "polish"]
 
@@ -112,7 +112,7 @@ class _System:
 
     normal: np.ndarray
     gradient: np.ndarray
-    jacobian: "np.ndarray | object"
+    linear: Linearisation
     weights: np.ndarray
     """lambda / s per term."""
     curvature: float
@@ -168,25 +168,22 @@ class _State:
         self.multipliers = np.concatenate([self.multipliers, self.mu / slack])
 
     def system(self) -> _System:
-        bases = tangent_bases(self.points)
+        linear = linearise(self.terms, self.points, self._free)
         ratio = self.multipliers / self.slack
-        jacobian, hessian, curvature = assemble(
-            self.terms, self.points, bases, self.multipliers, self._free
-        )
-        gradient = jacobian.T @ self.multipliers
-        normal = (jacobian.T @ jacobian.multiply(ratio[:, None]).tocsr() + hessian).toarray()
-        self._bases = bases
+        gradient = linear.adjoint(self.multipliers)
+        normal = linear.normal(self.multipliers, ratio)
+        curvature = float(np.abs(linear.curvature(self.multipliers)).mean())
         residual = float(np.abs(gradient).max(initial=0.0))
-        return _System(normal, gradient, jacobian, ratio, curvature, residual)
+        return _System(normal, gradient, linear, ratio, curvature, residual)
 
     def advance(self, system: _System, shift: float, reach: float) -> tuple[bool, float]:
         """One damped Newton step; returns whether it moved and the next Levenberg shift."""
-        J, D = system.jacobian, system.weights
+        linear, D = system.linear, system.weights
         lam, s, m = self.multipliers, self.slack, len(self.slack)
         defect = self.t - self.terms.values(self.points) - s
         push = self.mu / s - lam - D * defect
-        u = J.T @ D  # type: ignore[attr-defined]
-        r1 = -(system.gradient + J.T @ push)  # type: ignore[attr-defined]
+        u = linear.adjoint(D)
+        r1 = -(system.gradient + linear.adjoint(push))
         r2 = 1.0 - lam.sum() - push.sum()
         total = D.sum()
         matrix = system.normal - np.outer(u, u) / total
@@ -205,13 +202,13 @@ class _State:
         if not np.isfinite(dx).all():
             return False, shift
         dt = float((u @ dx - r2) / total)
-        slope = J @ dx
+        slope = linear.forward(dx)
         dlam = push - D * (dt - slope)
         ds = dt - slope + defect
         dual = _to_boundary(lam, dlam)
         move = np.zeros_like(self.points)
         q = self.points.shape[1] - 1
-        move[self._free] = np.einsum("kdq,kq->kd", self._bases[self._free], dx.reshape(-1, q))
+        move[self._free] = np.einsum("kdq,kq->kd", linear.bases[self._free], dx.reshape(-1, q))
         longest = float(np.linalg.norm(move, axis=1).max(initial=0.0))
         primal = min(_to_boundary(s, ds), reach / longest if longest > 0.0 else 1.0)
         allowed = max(float(np.abs(defect).max()), float(s.mean()))
@@ -245,10 +242,9 @@ class _State:
 
     def snapshot(self, steps: int) -> Polished:
         c = self.terms.values(self.points)
-        bases = tangent_bases(self.points)
-        jacobian, _, _ = assemble(self.terms, self.points, bases, self.multipliers, self._free)
         lam = self.multipliers / self.multipliers.sum()
-        residual = float(np.abs(jacobian.T @ lam).max(initial=0.0))
+        gradient = linearise(self.terms, self.points, self._free).adjoint(lam)
+        residual = float(np.abs(gradient).max(initial=0.0))
         value = float(c.max())
         gap = float(lam @ (value - c))
         return Polished(self.points.copy(), value, self.terms, lam, residual, gap, steps)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Terms", "assemble", "tangent_bases"]
+__all__ = ["Linearisation", "Terms", "linearise", "tangent_bases"]
 
 
 @dataclass(frozen=True)
@@ -68,89 +68,117 @@ def tangent_bases(points: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(reflections[:, :, 1:])
 
 
-def assemble(
-    terms: Terms,
-    points: np.ndarray,
-    bases: np.ndarray,
-    multipliers: np.ndarray,
-    free: np.ndarray,
-) -> tuple[sparse.csr_matrix, sparse.csr_matrix, float]:
-    """Jacobian of the terms and Hessian of `sum multipliers c`, in the free rows' coordinates.
+@dataclass(frozen=True)
+class Linearisation:
+    """First and second derivatives of m terms in the tangent coordinates of the free rows.
+
+    Row r of the configuration owns the q = d - 1 coordinates `place[r] * q ...`; rows that may not
+    move own none. Nothing of size m x n is formed.
+    """
+
+    rows: tuple[np.ndarray, ...]
+    """Per slot (a, b and perhaps e) the row of each term, shape (m,)."""
+    gradients: tuple[np.ndarray, ...]
+    """Per slot the derivative of each term in its row's coordinates, (m, q); 0 at fixed rows."""
+    bends: tuple[np.ndarray, ...]
+    """Per slot the second derivative of each term along its own row, a multiple of I, (m,)."""
+    bases: np.ndarray
+    """Tangent bases, shape (P, d, q)."""
+    place: np.ndarray
+    """Position of each row among the free ones, -1 for the others, shape (P,)."""
+    size: int
+    """n, the number of coordinates."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """Jacobian times coordinates x (n,): change of every term, shape (m,)."""
+        q = self.bases.shape[2]
+        padded = np.concatenate([x.reshape(-1, q), np.zeros((1, q))])
+        return sum(
+            np.einsum("mq,mq->m", g, padded[self.place[r]])
+            for r, g in zip(self.rows, self.gradients, strict=True)
+        )  # type: ignore[return-value]
+
+    def adjoint(self, weights: np.ndarray) -> np.ndarray:
+        """Transposed Jacobian times weights (m,): shape (n,)."""
+        q = self.bases.shape[2]
+        total = np.zeros((int(self.place.max(initial=-1)) + 2, q))
+        for r, g in zip(self.rows, self.gradients, strict=True):
+            for c in range(q):
+                total[:, c] += np.bincount(
+                    self.place[r] + 1, weights * g[:, c], minlength=len(total)
+                )
+        return total[1:].ravel()
+
+    def curvature(self, multipliers: np.ndarray) -> np.ndarray:
+        """Per row, `d^2 (sum multipliers c)` along that row, shape (P,)."""
+        return sum(
+            np.bincount(r, multipliers * b, minlength=len(self.place))
+            for r, b in zip(self.rows, self.bends, strict=True)
+        )  # type: ignore[return-value]
+
+    def normal(self, multipliers: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+        """`H + J^T diag(ratios) J` with H the Hessian of `sum multipliers c`, dense (n, n)."""
+        q, n = self.bases.shape[2], self.size
+        inner = np.arange(q)
+        where, what = [], []
+        for s in range(len(self.rows)):
+            for t in range(s, len(self.rows)):
+                live = (self.place[self.rows[s]] >= 0) & (self.place[self.rows[t]] >= 0)
+                i, j = self.rows[s][live], self.rows[t][live]
+                gs, gt = self.gradients[s][live], self.gradients[t][live]
+                block = (ratios[live, None] * gs)[:, :, None] * gt[:, None, :]
+                if s == 0 and t > 0:  # c is bilinear in row a and rows b, e
+                    sign = 1.0 if t == 1 else -1.0
+                    lam = (sign * multipliers[live])[:, None, None]
+                    block += lam * (self.bases[i].transpose(0, 2, 1) @ self.bases[j])
+                at = self.place[i] * q * n + self.place[j] * q
+                where.append((at[:, None, None] + inner[:, None] * n + inner).ravel())
+                what.append((block if s < t else 0.5 * block).ravel())
+        flat = np.bincount(np.concatenate(where), np.concatenate(what), minlength=n * n)
+        half = flat.reshape(n, n)
+        matrix = half + half.T
+        bend = self.curvature(multipliers)[self.place >= 0]
+        matrix[np.diag_indices(n)] += np.repeat(bend, q)
+        return matrix
+
+    def jacobian(self) -> sparse.csr_matrix:
+        """The Jacobian itself, sparse (m, n), for a linear programme."""
+        q, m = self.bases.shape[2], len(self.rows[0])
+        data, row, column = [], [], []
+        for r, g in zip(self.rows, self.gradients, strict=True):
+            live = self.place[r] >= 0
+            data.append(g[live].ravel())
+            row.append(np.repeat(np.flatnonzero(live), q))
+            column.append((self.place[r[live], None] * q + np.arange(q)).ravel())
+        entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
+        return sparse.csr_matrix(entries, shape=(m, self.size))
+
+
+def linearise(terms: Terms, points: np.ndarray, free: np.ndarray) -> Linearisation:
+    """Differentiate terms at unit rows.
 
     Args:
         terms: m terms.
         points: unit rows, shape (P, d).
-        bases: tangent bases, shape (P, d, d-1).
-        multipliers: shape (m,).
-        free: rows that may move, shape (P,), bool; the others have no coordinates.
-
-    Returns:
-        Jacobian (m, n) and Hessian (n, n) with n = free.sum() * (d - 1), sparse, and the mean
-        absolute curvature term, a scale for shifts.
+        free: rows that may move, shape (P,), bool.
     """
-    q = points.shape[1] - 1
+    bases = tangent_bases(points)
     place = np.full(len(points), -1)
     place[free] = np.arange(int(free.sum()))
-    n = int(free.sum()) * q
-    pull = terms.pull(points)
     first = points[terms.a]
-    slots = [(terms.a, pull), (terms.b, first)]
+    slots = [(terms.a, terms.pull(points)), (terms.b, first)]
     if terms.e is not None:
         slots.append((terms.e, -first))
-    jacobian = _jacobian(slots, bases, place, len(terms), n)
-
-    # Mixed second derivatives: row a with row b (and, negatively, with row e); b and e do not mix.
-    blocks = [(terms.a, terms.b, multipliers)]
-    if terms.e is not None:
-        blocks.append((terms.a, terms.e, -multipliers))
-    diagonal = np.zeros(len(points))
-    for rows, gradient in slots:
-        np.add.at(
-            diagonal, rows, -multipliers * np.einsum("md,md->m", points[rows], gradient)
-        )
-    hessian = _hessian(blocks, diagonal, bases, place, n)
-    return jacobian, hessian, float(np.abs(diagonal).mean())
-
-
-def _jacobian(
-    slots: list[tuple[np.ndarray, np.ndarray]],
-    bases: np.ndarray,
-    place: np.ndarray,
-    m: int,
-    n: int,
-) -> sparse.csr_matrix:
-    q = bases.shape[2]
-    data, row, column = [], [], []
-    for rows, gradient in slots:
-        live = place[rows] >= 0
-        data.append(np.einsum("md,mdq->mq", gradient[live], bases[rows[live]]).ravel())
-        row.append(np.repeat(np.flatnonzero(live), q))
-        column.append((place[rows[live], None] * q + np.arange(q)).ravel())
-    entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
-    return sparse.csr_matrix(entries, shape=(m, n))
-
-
-def _hessian(
-    blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
-    diagonal: np.ndarray,
-    bases: np.ndarray,
-    place: np.ndarray,
-    n: int,
-) -> sparse.csr_matrix:
-    q = bases.shape[2]
-    live = place >= 0
-    data = [np.repeat(diagonal[live], q)]
-    row = [np.arange(n)]
-    column = [np.arange(n)]
-    inner = np.arange(q)
-    for i, j, weight in blocks:
-        both = live[i] & live[j]
-        a, b = i[both], j[both]
-        block = np.einsum("m,mdp,mdq->mpq", weight[both], bases[a], bases[b], optimize=True)
-        ia = np.broadcast_to(place[a, None, None] * q + inner[:, None], block.shape).ravel()
-        jb = np.broadcast_to(place[b, None, None] * q + inner[None, :], block.shape).ravel()
-        data += [block.ravel(), block.ravel()]
-        row += [ia, jb]
-        column += [jb, ia]
-    entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
-    return sparse.csr_matrix(entries, shape=(n, n))
+    gradients, bends = [], []
+    for rows, outer in slots:
+        moves = (place[rows] >= 0)[:, None]
+        gradients.append((outer[:, None, :] @ bases[rows])[:, 0] * moves)
+        bends.append(-np.einsum("md,md->m", points[rows], outer))
+    return Linearisation(
+        rows=tuple(rows for rows, _ in slots),
+        gradients=tuple(gradients),
+        bends=tuple(bends),
+        bases=bases,
+        place=place,
+        size=int(free.sum()) * (points.shape[1] - 1),
+    )
