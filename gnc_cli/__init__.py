@@ -1,8 +1,8 @@
 """gnc: certified spherical codes and collapse analysis.
 
     >>> from gnc_cli import solve
-    >>> solve(d=3, K=4).max_cosine
-    -0.3333333333333333
+    >>> round(solve(d=3, K=4).max_cosine, 12)
+    -0.333333333333
 """
 
 from typing import Any
