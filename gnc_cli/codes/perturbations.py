@@ -33,7 +33,7 @@ def shake(
         spacing: smallest chord of the code.
 
     Returns:
-        Unit rows of the same shape.
+        Unit rows of the same shape; those that may not move keep every bit.
     """
     kind = rng.integers(3)
     if kind == 0 and movable[:K].all():
@@ -43,10 +43,11 @@ def shake(
         touched = movable.copy()
         if kind == 1:
             order = _from_random_pole(rng, whole)
-            touched[order[rng.integers(len(whole) // 5, len(whole)) :]] = False
+            touched[order[rng.integers(max(1, len(whole) // 5), len(whole)) :]] = False
         size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-1.3, -0.35)
         moved = whole + size * rng.standard_normal(whole.shape) * touched[:, None]
-    return moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return np.where(movable[:, None], unit, whole)
 
 
 def fill_hole(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:

@@ -193,28 +193,29 @@ def _first_state(
 
 
 def _layout(plan: Plan) -> Layout:
+    if plan.symmetry is not None:
+        return _orbits(plan, np.random.default_rng(plan.seed))
     return free(plan.d, plan.K) if plan.fixed is None else extending(plan.fixed, plan.K)
 
 
 def _symmetry(problem: Problem, plan: Plan) -> Symmetry | None:
     if plan.symmetry is None:
         return None
-    kind, order = plan.symmetry
+    return lambda rng: problem.with_layout(_orbits(plan, rng))
 
-    def draw(rng: np.random.Generator) -> Problem:
-        if kind == "antipodal":
-            return problem.with_layout(orbits(-np.eye(plan.d), 2, plan.K))
-        refusal: UsageError | None = None
-        for _ in range(50):
-            try:
-                generator = random_generator(rng, plan.d, order)
-                return problem.with_layout(orbits(generator, order, plan.K))
-            except UsageError as error:
-                refusal = error
-        raise refusal or UsageError(f"--symmetry cyclic:{order} does not fit K = {plan.K}")
 
-    draw(np.random.default_rng(plan.seed))
-    return draw
+def _orbits(plan: Plan, rng: np.random.Generator) -> Layout:
+    """The user's symmetry, by a random group of its kind that fits."""
+    kind, order = plan.symmetry or ("", 0)
+    if kind == "antipodal":
+        return orbits(-np.eye(plan.d), 2, plan.K)
+    for attempt in range(50):
+        try:
+            return orbits(random_generator(rng, plan.d, order), order, plan.K)
+        except UsageError:
+            if attempt == 49:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _target(problem: Problem, plan: Plan) -> float | None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli.codes.perturbations import MOVES, Move, perturb
+from gnc_cli.codes.perturbations import MOVES, Move, perturb, shake
 from gnc_cli.numerics.sphere import random_points
 from tests.problems import icosahedron
 
@@ -58,3 +58,20 @@ def test_jitter_stays_within_half_the_spacing_on_average(rng: np.random.Generato
         moved = MOVES[1](rng, code, code)
         rms = np.sqrt(np.mean(np.sum((moved - code) ** 2, axis=1)))
         assert 0.02 * spacing < rms < 0.8 * spacing
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 12), st.integers(2, 5), st.integers(0, 3), st.booleans(), st.integers(0, 999))
+def test_shaking_moves_what_may_move(
+    K: int, d: int, given_rows: int, features: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    whole = random_points(rng, 2 * K if features else K, d)
+    whole[:, 0] = np.nextafter(whole[:, 0], 2.0)  # unit to rounding, not idempotently so
+    movable = np.ones(len(whole), dtype=bool)
+    movable[: min(given_rows, K - 1)] = False
+    moved = shake(rng, whole, K, movable, 0.5)
+    assert moved.shape == whole.shape
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1.0, atol=1e-14)
+    assert np.array_equal(moved[~movable], whole[~movable])
+    assert not (movable.all() and np.array_equal(moved, whole))

@@ -92,6 +92,14 @@ def test_antipodal_codes(problem: str, cross_start: bool) -> None:
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-13)
 
 
+def test_symmetry_outlasts_the_first_round() -> None:
+    """Fourteen points do better without: no round may perturb them out of their orbits."""
+    done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256, steps=40)
+    assert done.states["Tammes"].round >= 3
+    assert np.array_equal(done.weights[1::2], -done.weights[::2])
+    assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
+
+
 @pytest.mark.parametrize("problem", ["tammes", "softmax"])
 def test_cyclic_codes(problem: str) -> None:
     """Nine points: the best code has a threefold axis."""

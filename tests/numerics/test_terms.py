@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.numerics.sphere import random_points
-from gnc_cli.numerics.terms import Terms, assemble, tangent_bases
+from gnc_cli.numerics.terms import Terms, linearise, tangent_bases
 
 
 def random_terms(rng: np.random.Generator, P: int, m: int, three: bool) -> Terms:
@@ -45,7 +45,7 @@ def test_both_derivatives(
     free = np.ones(P, dtype=bool)
     free[: P // 2 if some_fixed else 0] = False
     bases, multipliers = tangent_bases(points), rng.standard_normal(m)
-    jacobian, hessian, curvature = assemble(terms, points, bases, multipliers, free)
+    linear = linearise(terms, points, free)
     at = torch.zeros(int(free.sum()) * (d - 1), dtype=torch.float64)
 
     def values(x: torch.Tensor) -> torch.Tensor:
@@ -54,11 +54,19 @@ def test_both_derivatives(
     def lagrangian(x: torch.Tensor) -> torch.Tensor:
         return (torch.as_tensor(multipliers) * values(x)).sum()
 
-    exact = torch.autograd.functional.jacobian(values, at).numpy()
-    np.testing.assert_allclose(jacobian.toarray(), exact, atol=1e-13)
-    exact = torch.autograd.functional.hessian(lagrangian, at).numpy()
-    np.testing.assert_allclose(hessian.toarray(), exact, atol=1e-12)
-    assert curvature >= 0.0
+    first = torch.autograd.functional.jacobian(values, at).numpy()
+    second = torch.autograd.functional.hessian(lagrangian, at).numpy()
+    assert linear.size == len(at)
+    np.testing.assert_allclose(linear.jacobian().toarray(), first, atol=1e-13)
+    x, weights = rng.standard_normal(linear.size), rng.standard_normal(m)
+    np.testing.assert_allclose(linear.forward(x), first @ x, atol=1e-12)
+    np.testing.assert_allclose(linear.adjoint(weights), first.T @ weights, atol=1e-12)
+    ratios = rng.uniform(0.0, 2.0, m)
+    normal = second + first.T @ (ratios[:, None] * first)
+    np.testing.assert_allclose(linear.normal(multipliers, ratios), normal, atol=1e-12)
+    bend = np.repeat(linear.curvature(multipliers)[free], d - 1)
+    blocks = np.kron(np.eye(int(free.sum())), np.ones((d - 1, d - 1)))
+    np.testing.assert_allclose(np.diag(bend), second * blocks, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])
