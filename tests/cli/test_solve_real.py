@@ -1,0 +1,275 @@
+"""`gnc solve` end to end with the real solver: results, files, signals, exit codes."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli import schemas
+from gnc_cli.cli import app
+from gnc_cli.io.gncfile import read_code
+from tests.problems import icosahedron
+
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
+QUICK = ("--restarts", "8", "--steps", "150")
+LONG = ("--d", "4", "--K", "31", "--seed", "3")
+"""A search of half a minute: long enough to be stopped inside."""
+
+
+def gnc(*args: Any, **more: Any) -> Any:
+    plain = {"COLUMNS": "120", "NO_COLOR": "1"}
+    words = [str(a) for a in args]
+    return CliRunner(env=plain).invoke(app, ["solve", *words], prog_name="gnc", **more)
+
+
+def solved(*args: Any) -> dict[str, Any]:
+    """The JSON of a run that ended well, as its schema wants it."""
+    run = gnc(*args, "--json")
+    assert run.exit_code == 0, run.stderr
+    assert run.stderr == ""
+    result: dict[str, Any] = json.loads(run.stdout)
+    VALIDATOR.validate(result)
+    return result
+
+
+class OnTerminal:
+    """`gnc solve` as a process whose stderr is a terminal, so that its progress can be seen."""
+
+    def __init__(self, *args: Any) -> None:
+        self._master, slave = os.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gnc_cli", "solve", *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "xterm", "COLUMNS": "120"},
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def wait_for(self, words: str) -> None:
+        """Until the terminal shows these words; the end of the process ends it, too."""
+        while words not in self.seen and self._read():
+            pass
+        assert words in self.seen, self.seen
+
+    def finish(self) -> str:
+        """What stdout got in the end."""
+        while self._read():
+            pass
+        os.close(self._master)
+        stdout, _ = self.process.communicate(timeout=60)
+        return stdout
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._master, 4096)
+        except OSError:  # the other end is closed
+            return False
+        self.seen += data.decode()
+        return bool(data)
+
+
+@pytest.mark.parametrize(
+    ("args", "origin", "outcome"),
+    [
+        (("-d", 3, "-K", 4), "closed form: simplex ETF", "closed_form"),
+        (("-d", 3, "-K", 4, "--method", "descent", *QUICK), "descent", "converged"),
+        (("-d", 3, "-K", 12, "--problem", "tammes", *QUICK), "descent", "converged"),
+        (("-d", 3, "-K", 8, *QUICK), "descent", "converged"),
+        (("-d", 3, "-K", 8, "--no-cross-start", *QUICK), "descent", "converged"),
+        (("-d", 3, "-K", 8, "--method", "paper", "--steps", 200), "paper recipe",
+         "max_steps_reached"),
+        (("-d", 3, "-K", 7, "--problem", "ufm", "--tau", 0.1, *QUICK), "descent", "converged"),
+        (("-d", 2, "-K", 5, "--problem", "ufm", "--weight-decay", 5e-3, *QUICK), "descent",
+         "converged"),
+        (("-d", 8, "-K", 3000, "--steps", 3), "large-scale descent", "max_steps_reached"),
+        (("-d", 3, "-K", 12, "--symmetry", "antipodal", *QUICK), "descent", "converged"),
+    ],
+)  # fmt: skip
+def test_every_kind_of_result_follows_the_schema(
+    args: tuple[Any, ...], origin: str, outcome: str
+) -> None:
+    result = solved(*args)
+    assert (result["origin"], result["outcome"]) == (origin, outcome)
+    rho = result["rho_one_vs_rest"]
+    assert rho["lower"] <= rho["upper"] <= rho["lower"] + 1e-9
+    assert rho["upper"] >= 1.0 - result["max_cosine"] - 1e-13
+
+
+def test_a_sweep() -> None:
+    args = ("-d", 3, "-K", 7, "--problem", "ufm", "--tau", "1..0.01/3", *QUICK)
+    result = solved(*args)
+    assert [row["tau"] for row in result["rows"]] == [1.0, 0.1, 0.01]
+    table = list(csv.DictReader(io.StringIO(gnc(*args, "--csv").stdout)))
+    assert [float(row["tau"]) for row in table] == [1.0, 0.1, 0.01]
+    assert float(table[2]["max_cosine"]) == result["rows"][2]["max_cosine"]
+
+
+def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
+    file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
+    run = gnc(
+        "-d", 3, "-K", 12, *QUICK, "--out", file, "--plot", picture, "--report", report,
+        "--min", "rho_one_vs_rest=0.55", "--check", "max_cosine<=0.4472136",
+    )  # fmt: skip
+    assert run.exit_code == 0, run.stderr
+    assert "0.552786404500" in run.stdout and "converged" in run.stdout
+    assert run.stderr.count("gate") == 2
+    assert picture.stat().st_size > 1000 and "0.5527" in report.read_text()
+    stored = read_code(file)
+    assert stored.provenance["result"]["rho_one_vs_rest"]["lower"] > 0.5527864045
+    assert "gnc solve" in stored.provenance["command"]
+    again = gnc("-d", 3, "-K", 12, *QUICK, "--out", file)
+    assert again.exit_code == 3 and "--force" in again.stderr
+
+
+def test_gates_hold_real_results_to_their_word() -> None:
+    base = ("-d", 3, "-K", 12, "--problem", "tammes", *QUICK)
+    assert gnc(*base, "--max", "max_cosine=0.44").exit_code == 5
+    assert gnc(*base, "--target", 0.44).exit_code == 4
+    assert gnc(*base, "--target", 0.44, "--max", "max_cosine=0.44").exit_code == 5
+    assert gnc(*base, "--target", 0.448).exit_code == 0
+
+
+def test_codes_through_pipes() -> None:
+    """`--out -` into `--init -`: HDF5 from one to the other, the table on stderr."""
+    command = (
+        f"{sys.executable} -m gnc_cli solve -d 5 -K 6 --out - |"
+        f" {sys.executable} -m gnc_cli solve -d 5 -K 6 --init - --method descent"
+        " --restarts 1 --steps 20 --json"
+    )
+    run = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["max_cosine"] == pytest.approx(-0.2, abs=1e-12)
+    assert "closed form" in run.stderr  # the first program's table
+
+
+def test_given_classes_stay(tmp_path: Path) -> None:
+    given, file = tmp_path / "given.npy", tmp_path / "code.npy"
+    np.save(given, icosahedron()[:5])
+    solved("-d", 3, "-K", 12, *QUICK, "--fixed", given, "--out", file)
+    np.testing.assert_allclose(np.load(file)[:5], icosahedron()[:5], rtol=0, atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (("-d", 3, "-K", 13, "--symmetry", "antipodal"), 2, "try K = 12"),
+        (("-d", 3, "-K", 12, "--symmetry", "cyclic:40"), 2, "longer than --K 12"),
+        (("-d", 3, "-K", 12, "--fixed", "nowhere.h5"), 3, "nowhere.h5"),
+        (("-d", 3, "-K", 12, "--init", "nowhere.h5"), 3, "nowhere.h5"),
+        (("-d", 3, "-K", 9, "--symmetry", "antipodal", "--fixed", "a.h5"), 2, "exclude"),
+        (("-d", 2, "-K", 4, "--problem", "ufm", "--weight-decay", 1), 2, "smaller"),
+        (("-d", 3, "-K", 4000, "--method", "paper"), 2, "K = 2896"),
+        (("-d", 3, "-K", 12, "--device", "cuda:99"), 6, "cuda"),
+    ],
+)
+def test_refusals_are_one_line(args: tuple[Any, ...], status: int, words: str) -> None:
+    run = gnc(*args)
+    assert run.exit_code == status
+    assert run.stdout == ""
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("gnc: ") and words in line
+
+
+def test_rows_of_the_wrong_shape(tmp_path: Path) -> None:
+    file = tmp_path / "rows.npy"
+    np.save(file, icosahedron().T)
+    run = gnc("-d", 3, "-K", 12, "--init", file)
+    assert run.exit_code == 3 and "transposed" in run.stderr
+    np.save(file, np.full((12, 3), np.nan))
+    run = gnc("-d", 3, "-K", 12, "--init", file)
+    assert run.exit_code == 3 and len(run.stderr.splitlines()) == 1
+
+
+def test_a_time_limit_is_a_normal_end(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    run = gnc(*LONG, "--time-limit", 1, "--out", file, "--json")
+    assert run.exit_code == 0
+    first = json.loads(run.stdout)
+    VALIDATOR.validate(first)
+    assert first["outcome"] == "time_limit" and "--resume" in first["advice"]
+    again = solved(*LONG, "--time-limit", 1, "--out", file, "--resume")
+    assert again["steps"] > first["steps"]
+    assert again["rho_one_vs_rest"]["lower"] >= first["rho_one_vs_rest"]["lower"] - 1e-9
+
+
+def test_a_missed_target_under_a_time_limit_is_4() -> None:
+    run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.9, "--json")
+    assert run.exit_code == 4
+    assert json.loads(run.stdout)["outcome"] == "target_missed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_runs_write_their_best_and_go_on(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    file = tmp_path / "code.h5"
+    running = OnTerminal(*LONG, "--out", file, "--json")
+    running.wait_for("Tammes")  # the first round is over
+    running.process.send_signal(number)
+    first = json.loads(running.finish())
+    assert running.process.returncode == 130, running.seen
+    assert "finishing with the best so far" in running.seen and "Traceback" not in running.seen
+    VALIDATOR.validate(first)
+    assert first["outcome"] == "interrupted" and first["steps"] > 0
+    stored = read_code(file)
+    assert stored.state is not None and stored.weights.shape == (31, 4)
+    reached = first["rho_one_vs_rest"]["lower"]
+    done = solved(*LONG, "--out", file, "--resume", "--target", reached - 1e-9)
+    assert done["outcome"] == "target_reached" and done["steps"] >= first["steps"]
+    assert read_code(file).weights.shape == (31, 4)
+
+
+def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    gnc(*LONG, "--steps", 20, "--restarts", 1, "--out", file)
+    before = file.read_bytes()
+    running = OnTerminal(*LONG, "--out", file, "--force")
+    running.wait_for("Tammes")
+    running.process.kill()
+    running.finish()
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["code.h5"]
+
+
+def test_resume_needs_the_same_question(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    solved("-d", 3, "-K", 7, *QUICK, "--out", file)
+    before = file.read_bytes()
+    run = gnc("-d", 3, "-K", 7, *QUICK, "--seed", 1, "--out", file, "--resume")
+    assert run.exit_code == 3 and "seed = 0, not 1" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert file.read_bytes() == before
+
+
+def test_same_command_same_numbers() -> None:
+    args = ("-d", 4, "-K", 9, *QUICK)
+    one, two = solved(*args), solved(*args)
+    assert one | {"seconds": 0} == two | {"seconds": 0}
+
+
+def test_a_closed_form_never_loads_torch(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        f"sys.argv[1:] = ['solve', '-d', '9', '-K', '10', '--out', {str(tmp_path / 'a.h5')!r}]\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "heavy = {'torch', 'geoopt', 'matplotlib', 'scipy.optimize._highspy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "closed form" in run.stdout
