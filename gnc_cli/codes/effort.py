@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 __all__ = ["Effort", "default_effort"]
 
-_SECONDS_SMALL, _SECONDS = 12.0, 40.0
+_SECONDS = {"small": 14.0, "sphere": 80.0, "other": 30.0}
+"""Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10
 _PER_STEP = 6e-4
@@ -67,7 +68,8 @@ def default_effort(
     else:
         per_step = _PER_STEP + batch * terms * (_PER_TERM + d * _PER_TERM_AND_DIMENSION)
         polish = 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)
-        seconds = share * (_SECONDS_SMALL if d == 3 and K <= 60 else _SECONDS)
+        kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
+        seconds = share * _SECONDS[kind]
         per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
         rounds = max(1, min(60, round(seconds / per_round)))
     # Few unknowns have few basins: one or two turns through all kinds of rounds see them.

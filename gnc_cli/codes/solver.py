@@ -6,7 +6,7 @@ end by the value reached. Without cross-starts the Softmax search stands alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.polish import MAX_UNKNOWNS
 from gnc_cli.numerics.refine import refine
+from gnc_cli.numerics.terms import Terms
 
 __all__ = ["Found", "Plan", "solve_code"]
 
@@ -173,23 +174,45 @@ def _first_state(
     problem: Problem, plan: Plan, deadline: Deadline, states: dict[str, SearchState]
 ) -> SearchState:
     """An empty pool, or one that holds the user's start or the other search's best codes."""
-    codes: list[tuple[np.ndarray, Problem | None]] = []
     if plan.init is not None:
-        codes.append((plan.init, None))
+        whole = problem.whole(problem.from_code(plan.init))
+        start = Candidate(problem.select(whole, -np.inf).largest(whole), whole)
+        if problem.coordinates <= MAX_UNKNOWNS:
+            done = polished(problem, start, deadline)
+            start = done if done.value <= start.value + 1e-9 else start
+        return SearchState(pool=[start])
     other = states.get(Tammes.__name__)
-    if other is not None and isinstance(problem, SoftmaxCode):
-        codes += [(c.whole, c.over) for c in other.pool[:3]]
-    pool = []
-    for code, symmetric in codes:
-        over = None if symmetric is None else problem.with_layout(symmetric.layout)
-        setting = over or problem
-        whole = setting.whole(setting.from_code(code))
-        value = problem.select(whole, -np.inf).largest(whole)
-        pool.append(Candidate(value, whole, over=over))
-    if pool and problem.coordinates <= MAX_UNKNOWNS:
-        done = polished(problem, pool[0], deadline)
-        pool[0] = done if done.value <= pool[0].value + 1e-9 else pool[0]
-    return SearchState(pool=sorted(pool, key=lambda c: c.value))
+    if other is None or not isinstance(problem, SoftmaxCode):
+        return SearchState()
+    crossed = [_crossed(problem, candidate) for candidate in other.pool[:3]]
+    if problem.layout.fixed is not None and crossed and problem.coordinates <= MAX_UNKNOWNS:
+        crossed[0] = polished(problem, crossed[0], deadline)
+    return SearchState(pool=sorted(crossed, key=lambda c: c.value))
+
+
+def _crossed(problem: SoftmaxCode, candidate: Candidate) -> Candidate:
+    """A Tammes code as a point of the Softmax problem: features on their weights.
+
+    A first-order point of Tammes is first-order here as well, each pair's multiplier going half to
+    either direction.
+    """
+    K = problem.K
+    over = None if candidate.over is None else problem.with_layout(candidate.over.layout)
+    setting = over or problem
+    whole = setting.whole(setting.from_code(candidate.whole))
+    value = problem.select(whole, -np.inf).largest(whole)
+    proof = candidate.proof
+    if proof is None or problem.layout.fixed is not None:
+        return Candidate(value, whole, over=over)
+    i, j = proof.terms.a, proof.terms.b
+    terms = Terms(np.concatenate([i, j]) + K, np.concatenate([j, i]), np.concatenate([i, j]))
+    multipliers = np.tile(0.5 * proof.multipliers, 2)
+    order = first_order(whole, terms, multipliers, problem.movable())
+    moved = replace(
+        proof, points=whole, value=value, terms=terms, multipliers=multipliers,
+        stationarity=order.stationarity,
+    )  # fmt: skip
+    return Candidate(value, whole, order.stationarity, proof.gap, over, moved)
 
 
 def _layout(plan: Plan) -> Layout:

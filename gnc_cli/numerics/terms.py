@@ -96,7 +96,7 @@ class Linearisation:
         return sum(
             np.einsum("mq,mq->m", g, padded[self.place[r]])
             for r, g in zip(self.rows, self.gradients, strict=True)
-        )  # type: ignore[return-value]
+        )
 
     def adjoint(self, weights: np.ndarray) -> np.ndarray:
         """Transposed Jacobian times weights (m,): shape (n,)."""
