@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 __all__ = ["Effort", "default_effort"]
 
-_SECONDS = {"small": 14.0, "sphere": 80.0, "other": 30.0}
+_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 30.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10
@@ -61,7 +61,7 @@ def default_effort(
     batch = max(4, min(64, _BATCH_TERMS // terms))
     steps = steps or 600
     polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1
-    shakes = max(3, int(min(30, 30 * (400 / coordinates) ** 2)))
+    shakes = max(3, int(min(40, 40 * (300 / coordinates) ** 1.5)))
     if restarts is not None:
         batch = max(1, min(batch, restarts))
         rounds = -(-restarts // batch)

@@ -135,15 +135,12 @@ def orbits(generator: np.ndarray, order: int, K: int) -> Layout:
 def random_generator(rng: np.random.Generator, d: int, order: int) -> np.ndarray:
     """An orthogonal matrix g (d, d) with g**order = 1 and no smaller power 1.
 
-    Planes turn by random multiples of 2 pi / order; a coordinate left over keeps or, for an even
-    order, changes its sign.
+    The first plane turns by 2 pi / order, which among the powers of g is no restriction where some
+    plane turns by a unit; the others by random multiples. A coordinate left over keeps or, for an
+    even order, changes its sign.
     """
-    while True:
-        turns = rng.integers(0, order // 2 + 1, size=d // 2)
-        flip = d % 2 == 1 and order % 2 == 0 and rng.random() < 0.5
-        parts = [*turns.tolist(), *([order // 2] if flip else [])]
-        if np.gcd.reduce([order, *parts]) == 1:
-            break
+    turns = np.concatenate([[1], rng.integers(0, order // 2 + 1, size=d // 2 - 1)])
+    flip = d % 2 == 1 and order % 2 == 0 and rng.random() < 0.5
     g = np.eye(d)
     for i, turn in enumerate(turns):
         c, s = np.cos(2 * np.pi * turn / order), np.sin(2 * np.pi * turn / order)

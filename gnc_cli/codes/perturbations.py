@@ -43,8 +43,8 @@ def shake(
         touched = movable.copy()
         if kind == 1:
             order = _from_random_pole(rng, whole)
-            touched[order[rng.integers(max(1, len(whole) // 5), len(whole)) :]] = False
-        size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-1.3, -0.35)
+            touched[order[rng.integers(min(6, len(whole) - 1), max(7, len(whole) // 3)) :]] = False
+        size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-0.9, -0.25)
         moved = whole + size * rng.standard_normal(whole.shape) * touched[:, None]
     unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
     return np.where(movable[:, None], unit, whole)

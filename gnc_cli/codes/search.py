@@ -168,7 +168,7 @@ def _descents(
             over = symmetry(rng) if symmetry else _random_symmetry(problem, rng)
             if over is None:
                 continue
-            some = max(4, effort.restarts // 5) if symmetry is None else effort.restarts
+            some = max(4, effort.restarts // 4) if symmetry is None else effort.restarts
             steps = effort.steps if symmetry else 2 * effort.steps // 3
             batches.append((over, over.starts(rng, some), (0.0, 1.3), steps))
     if not batches:
@@ -224,7 +224,7 @@ def _shake(
     movable = problem.movable()
     for turn in range(effort.shakes):
         leaders = [c for c in state.pool if c.polished][:3]
-        parent = leaders[turn % len(leaders)]
+        parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
         spacing = np.sqrt(2.0 * problem.scale(parent.value))
         whole = shake(rng, parent.whole, problem.K, movable, spacing)
         shaken = replace(parent, whole=whole, proof=None)

@@ -1,0 +1,154 @@
+"""Quality and time of `gnc solve` at default effort: sampled, resumable, reported with the machine.
+
+    python -m benchmarks.solve run softmax tammes3 tammes conjecture large versus
+    python -m benchmarks.solve report
+
+Each case runs the command as a user would (a process of its own), so start-up counts. Rows are kept
+in benchmarks/work/solve.jsonl; a case that is there already is not run again. `report` writes the
+section between the markers of benchmarks/RESULTS.md.
+"""
+
+import argparse
+import csv
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROWS = HERE / "work" / "solve.jsonl"
+RESULTS = HERE / "RESULTS.md"
+TABLE = HERE.parent / "data" / "known_codes" / "table.csv"
+NAMED = [(4, 24), (4, 120), (5, 16), (5, 43), (6, 27), (7, 56), (8, 240), (5, 41), (6, 86)]
+PAIRS = [
+    (d, K) for d, Ks in {
+        3: (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20), 4: (9, 10, 12, 14, 16, 18, 20),
+        5: (11, 13, 15, 16, 18, 20), 6: (13, 16, 20),
+    }.items() for K in Ks
+]  # fmt: skip
+
+
+def best_known() -> dict[tuple[int, int], float]:
+    """The reference figures; they are compared with, never searched towards."""
+    with TABLE.open() as file:
+        return {
+            (int(r["d"]), int(r["K"])): float(r["max_cosine"]) for r in csv.DictReader(file)
+        }
+
+
+def cases(group: str) -> list[tuple[str, list[str]]]:
+    """Name and options of each run of a group."""
+    table = best_known()
+
+    def solve(d: int, K: int, *more: str) -> list[str]:
+        return ["--d", str(d), "--K", str(K), "--method", "descent", *more]
+
+    if group == "softmax":
+        return [(f"softmax (10, 100) seed {s}", solve(10, 100, "--seed", str(s))) for s in range(3)]
+    if group == "tammes3":
+        return [
+            (f"tammes (3, {K})", solve(3, K, "--problem", "tammes"))
+            for d, K in sorted(table) if d == 3 and 7 <= K <= 130
+        ]  # fmt: skip
+    if group == "tammes":
+        return [(f"tammes ({d}, {K})", solve(d, K, "--problem", "tammes")) for d, K in NAMED]
+    if group == "conjecture":
+        return [(f"conjecture ({d}, {K})", solve(d, K, "--no-cross-start")) for d, K in PAIRS]
+    if group == "large":
+        return [
+            ("large (512, 10000)", solve(512, 10000, "--time-limit", "120")),
+            ("large (64, 100000)", solve(64, 100000, "--time-limit", "180")),
+        ]
+    raise SystemExit(f"no group {group!r}")
+
+
+def run(groups: list[str], only: str | None, every: int) -> None:
+    """Run what is not there yet."""
+    ROWS.parent.mkdir(exist_ok=True)
+    done = {row["case"] for row in rows()}
+    for group in groups:
+        if group == "versus":
+            from benchmarks.versus import versus
+
+            for row in versus(done):
+                keep(row)
+            continue
+        for name, options in cases(group)[::every]:
+            if name not in done and (only is None or only in name):
+                keep({"case": name, "group": group, **measure(options)})
+
+
+def measure(options: list[str]) -> dict[str, Any]:
+    """One run of the command: its JSON, wall time and peak memory."""
+    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "gnc_cli", "solve", *options, "--json", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 4):
+        return {"failed": done.returncode, "stderr": done.stderr[-400:]}
+    return {
+        "wall": time.perf_counter() - begun,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_mb": after.ru_maxrss / 1024,  # of the largest child so far
+        "load": os.getloadavg()[0],
+        "result": json.loads(done.stdout),
+    }
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Append a row and say so."""
+    with ROWS.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    shown = row.get("result", {})
+    wall = f"{row.get('wall', 0):6.1f} s"
+    print(row["case"], wall, shown.get("max_cosine"), row.get("failed", ""), flush=True)
+
+
+def rows() -> list[dict[str, Any]]:
+    """All rows so far."""
+    return [json.loads(line) for line in ROWS.open()] if ROWS.exists() else []
+
+
+def machine() -> str:
+    """The machine, without its name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "CPU")
+    import torch
+
+    return (
+        f"{os.cpu_count()} cores ({model}, shared with other work), {platform.system()}, "
+        f"Python {platform.python_version()}, torch {torch.__version__.split('+')[0]}"
+    )
+
+
+def main() -> None:
+    """Parse and go."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("groups", nargs="+")
+    running.add_argument("--only", help="cases whose name contains this")
+    running.add_argument("--every", type=int, default=1, help="each n-th case of a group")
+    commands.add_parser("report")
+    asked = parser.parse_args()
+    if asked.command == "run":
+        run(asked.groups, asked.only, asked.every)
+    else:
+        from benchmarks.report import section
+
+        text = RESULTS.read_text() if RESULTS.exists() else "# Measured\n\n"
+        start, end = "<!-- solve -->", "<!-- /solve -->"
+        head, _, rest = text.partition(start)
+        _, _, tail = rest.partition(end)
+        body = section(rows(), best_known(), machine())
+        RESULTS.write_text(f"{head}{start}\n{body}\n{end}{tail or chr(10)}")
+
+
+if __name__ == "__main__":
+    main()
