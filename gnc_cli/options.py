@@ -172,8 +172,8 @@ Init = Annotated[
 ]  # fmt: skip
 Restarts = Annotated[
     int | None,
-    _option("--restarts", panel=_SEARCH, metavar="INT", parser=_integer(1),
-            help="Number of starts. Default adapts to d and K."),
+    _option("--restarts", panel=_SEARCH, metavar="INT", parser=_integer(0),
+            help="Number of starts; 0 only polishes --init. Default adapts to d and K."),
 ]  # fmt: skip
 Steps = Annotated[
     int | None,

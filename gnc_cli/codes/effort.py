@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 __all__ = ["Effort", "default_effort"]
 
-_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 30.0}
+_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 40.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10

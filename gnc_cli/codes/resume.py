@@ -9,6 +9,8 @@ from gnc_cli.codes.problem import Problem
 from gnc_cli.codes.search import Candidate, SearchState
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
+from gnc_cli.numerics.polish import Polished
+from gnc_cli.numerics.terms import Terms
 
 __all__ = ["from_plain", "to_plain"]
 
@@ -34,47 +36,78 @@ def from_plain(plain: dict[str, Any], d: int, K: int) -> dict[str, SearchState]:
 
 
 def _state_to_plain(state: SearchState) -> dict[str, Any]:
-    plain: dict[str, Any] = {
+    return {
         "round": state.round,
         "restarts": state.restarts,
         "steps": state.steps,
         "idle": state.idle,
+        "cut_restarts": state.cut_restarts,
+        "cut_steps": state.cut_steps,
         "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
-        "value": np.array([c.value for c in state.pool]),
-        "stationarity": np.array([c.stationarity for c in state.pool]),
-        "gap": np.array([c.gap for c in state.pool]),
+        "pool": _pool_to_plain(state.pool),
+        "finds": _pool_to_plain(state.finds),
     }
-    if state.pool:
-        plain["whole"] = np.array([c.whole for c in state.pool])
-    groups = {str(i): c.over.layout.group for i, c in enumerate(state.pool) if c.over is not None}
-    plain["symmetry"] = {
-        i: {"generator": group[0], "order": group[1]} for i, group in groups.items() if group
+
+
+def _pool_to_plain(pool: list[Candidate]) -> dict[str, Any]:
+    return {str(i): _candidate_to_plain(candidate) for i, candidate in enumerate(pool)}
+
+
+def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "value": np.float64(candidate.value),
+        "whole": candidate.whole,
+        "stationarity": np.float64(candidate.stationarity),
+        "gap": np.float64(candidate.gap),
     }
+    if candidate.over is not None and candidate.over.layout.group is not None:
+        generator, order = candidate.over.layout.group
+        plain["symmetry"] = {"generator": generator, "order": order}
+    if candidate.proof is not None:
+        terms = candidate.proof.terms
+        plain["proof"] = {"a": terms.a, "b": terms.b, "multipliers": candidate.proof.multipliers}
+        if terms.e is not None:
+            plain["proof"]["e"] = terms.e
     return plain
 
 
 def _state_from_plain(plain: dict[str, Any], kind: type[Problem], d: int, K: int) -> SearchState:
     base = kind(free(d, K))
-    over = {
-        int(i): base.with_layout(orbits(np.asarray(g["generator"]), int(g["order"]), K))
-        for i, g in plain.get("symmetry", {}).items()
+    pools = {
+        name: [
+            _candidate_from_plain(plain[name][str(i)], base) for i in range(len(plain[name]))
+        ]
+        for name in ("pool", "finds")
     }
-    rows = len(base.movable())
-    wholes = np.asarray(plain.get("whole", np.empty((0, rows, d))))
-    if wholes.shape[1:] != (rows, d):
-        raise ValueError(f"the stored codes have shape {wholes.shape[1:]}, not {(rows, d)}")
-    numbers = zip(
-        plain["value"], wholes, plain["stationarity"], plain["gap"], strict=True
-    )
-    pool = [
-        Candidate(float(value), np.array(whole), float(stationarity), float(gap), over.get(i))
-        for i, (value, whole, stationarity, gap) in enumerate(numbers)
-    ]
     return SearchState(
         round=int(plain["round"]),
         restarts=int(plain["restarts"]),
         steps=int(plain["steps"]),
         idle=int(plain["idle"]),
-        pool=pool,
+        pool=pools["pool"],
         history=[(int(step), float(value)) for step, value in plain["history"]],
+        finds=pools["finds"],
+        cut_restarts=int(plain["cut_restarts"]),
+        cut_steps=int(plain["cut_steps"]),
     )
+
+
+def _candidate_from_plain(plain: dict[str, Any], base: Problem) -> Candidate:
+    whole = np.array(plain["whole"], dtype=np.float64)
+    expected = (len(base.movable()), base.d)
+    if whole.shape != expected:
+        raise ValueError(f"a stored code has shape {whole.shape}, not {expected}")
+    value, gap = float(plain["value"]), float(plain["gap"])
+    stationarity = float(plain["stationarity"])
+    over, proof = None, None
+    if "symmetry" in plain:
+        group = plain["symmetry"]
+        layout = orbits(np.asarray(group["generator"]), int(group["order"]), base.K)
+        over = base.with_layout(layout)
+    if "proof" in plain:
+        kept = plain["proof"]
+        e = np.asarray(kept["e"]) if "e" in kept else None
+        terms = Terms(np.asarray(kept["a"]), np.asarray(kept["b"]), e)
+        multipliers = np.asarray(kept["multipliers"])
+        proof = Polished(whole, value, terms, multipliers, stationarity, gap, 0)
+    return Candidate(value, whole, stationarity, gap, over, proof)

@@ -62,7 +62,7 @@ class Candidate:
     over: Problem | None = None
     """The problem over the symmetric layout it must keep, where the user asked for one."""
     proof: Polished | None = None
-    """Terms and multipliers of the polish; not kept in files."""
+    """Terms and multipliers of the polish."""
 
     @property
     def polished(self) -> bool:
@@ -81,12 +81,28 @@ class SearchState:
     """Rounds since the best value last fell."""
     pool: list[Candidate] = field(default_factory=list)
     history: list[tuple[int, float]] = field(default_factory=list)
+    finds: list[Candidate] = field(default_factory=list)
+    """What rounds cut short left: counts for `best`, never for going on."""
+    cut_restarts: int = 0
+    """Descents of rounds cut short."""
+    cut_steps: int = 0
+
+    @property
+    def leader(self) -> Candidate | None:
+        """The best of the pool: polished ones first."""
+        return _best_of(self.pool)
 
     @property
     def best(self) -> Candidate | None:
-        """The best polished candidate, or the best of all where none is polished."""
-        polished = [c for c in self.pool if c.polished]
-        return min(polished or self.pool, key=lambda c: c.value, default=None)
+        """The best of all that was found."""
+        return _best_of(self.pool + self.finds)
+
+    def done(self, effort: Effort, target: float | None) -> bool:
+        """The rounds are spent, the target is met, or nothing better has come for long."""
+        best = self.leader
+        settled = best is not None and best.polished
+        met = settled and target is not None and best.value <= target  # type: ignore[union-attr]
+        return self.round >= effort.rounds or met or (settled and self.idle >= effort.patience)
 
 
 def search(
@@ -108,17 +124,18 @@ def search(
         effort: the plan.
         seed: with the round's number it decides every random choice.
         state: where to go on; `SearchState()` at first.
-        deadline: polled at each step; the round it strikes in counts only through its candidates.
+        deadline: polled at each step; a round it cuts short leaves its `finds` and nothing else,
+            so that a resumed search repeats it from its beginning.
         target: stop once the best polished value is at most this.
         symmetry: every round draws its layout here (the user's `--symmetry`); None for the mixture.
         note: told of progress.
 
     Returns:
-        The state after the last complete round, with the candidates of a round cut short.
+        The state after the last complete round.
     """
-    while state.round < effort.rounds:
+    while not state.done(effort, target):
         rng = np.random.default_rng([seed, state.round])
-        before = state.best.value if state.best else np.inf
+        before = state.leader.value if state.leader else np.inf
         nxt = replace(state, pool=list(state.pool), history=list(state.history))
         if _kind(problem, effort, nxt) == "shake":
             results = []
@@ -128,22 +145,22 @@ def search(
         nxt.restarts += sum(len(descent.estimates) for descent, _ in results)
         nxt.steps += sum(descent.steps for descent, _ in results)
         _admit(problem, effort, nxt, _candidates(results, symmetry is not None), deadline)
-        best = nxt.best
+        best = nxt.leader
         if best is not None:
             nxt.history.append((nxt.steps, best.value))
         if deadline.expired:
-            # The round is not finished: keep its finds, but let a resumed search repeat it.
-            return replace(nxt, round=state.round)
+            return replace(
+                state,
+                finds=_distinct(state.finds + nxt.pool)[:_POOL],
+                cut_restarts=state.cut_restarts + nxt.restarts - state.restarts,
+                cut_steps=state.cut_steps + nxt.steps - state.steps,
+            )
         nxt.round += 1
         after = best.value if best else np.inf
         nxt.idle = 0 if after < before - 1e-12 else nxt.idle + 1
         state = nxt
         if note is not None:
             note("search", state.round, effort.rounds, after)
-        if target is not None and best is not None and best.polished and best.value <= target:
-            break
-        if state.idle >= effort.patience and best is not None and best.polished:
-            break
     return state
 
 
@@ -158,7 +175,8 @@ def _descents(
 ) -> list[tuple[Descent, Problem]]:
     """The batches of this round, each with the problem it ran over."""
     kind = _kind(problem, effort, state)
-    scale = problem.scale(state.best.value) if state.best else typical_scale(problem.d, problem.K)
+    leader = state.leader
+    scale = problem.scale(leader.value) if leader else typical_scale(problem.d, problem.K)
     batches: list[tuple[Problem, np.ndarray, tuple[float, float], int]] = []
     hop = (0.6, 1.8), 2 * effort.steps // 3
     if kind == "hop":
@@ -205,7 +223,7 @@ def _kind(problem: Problem, effort: Effort, state: SearchState) -> str:
     else:
         turns = ("fresh",)
     kind = turns[state.round % len(turns)]
-    if kind == "shake" and not (effort.shakes and state.best and state.best.polished):
+    if kind == "shake" and not (effort.shakes and state.leader and state.leader.polished):
         kind = "hop"
     return "fresh" if kind == "hop" and not state.pool else kind
 
@@ -333,6 +351,11 @@ def polished(
         if value > done.value + 1e-9:
             return candidate
     return Candidate(value, whole, done.stationarity, done.gap, candidate.over, done)
+
+
+def _best_of(pool: list[Candidate]) -> Candidate | None:
+    settled = [c for c in pool if c.polished]
+    return min(settled or pool, key=lambda c: c.value, default=None)
 
 
 def _distinct(pool: list[Candidate]) -> list[Candidate]:

@@ -90,9 +90,10 @@ def solve_code(
     if softmax:
         stages.append(SoftmaxCode(layout))
     finished = False
+    searching = deadline.reserving(_reserve(stages[-1], deadline))
     for problem in stages:
         name = type(problem).__name__
-        state = states.get(name) or _first_state(problem, plan, deadline, states)
+        state = states.get(name) or _first_state(problem, plan, searching, states)
         states[name] = state
         effort = default_effort(
             plan.d, plan.K, term_rows=problem.term_rows, coordinates=problem.coordinates,
@@ -101,14 +102,22 @@ def solve_code(
         )  # fmt: skip
         states[name] = search(
             problem, effort, plan.seed, state,
-            deadline=deadline, target=_target(problem, plan), symmetry=_symmetry(problem, plan),
+            deadline=searching, target=_target(problem, plan), symmetry=_symmetry(problem, plan),
             device=plan.device, note=_labelled(note, problem),
         )  # fmt: skip
-        if deadline.expired or _reached(problem, plan, states[name]):
+        if searching.expired or _reached(problem, plan, states[name]):
             break
     else:
         finished = True
     return _finish(problem, plan, deadline, states, finished)
+
+
+def _reserve(problem: Problem, deadline: Deadline) -> float:
+    """Seconds of a time limit kept for the last polish and the certificate; a fifth at most."""
+    if deadline.seconds is None:
+        return 0.0
+    n = min(problem.coordinates, MAX_UNKNOWNS)
+    return min(0.2 * deadline.seconds, 0.2 + 2e-3 * problem.K + n**3 / 1e9)
 
 
 def _finish(
@@ -148,8 +157,8 @@ def _finish(
         features=whole[K:] if len(whole) > K else None,
         order=order,
         finished=finished or _reached(problem, plan, state),
-        restarts=sum(s.restarts for s in states.values()),
-        steps=sum(s.steps for s in states.values()),
+        restarts=sum(s.restarts + s.cut_restarts for s in states.values()),
+        steps=sum(s.steps + s.cut_steps for s in states.values()),
         history=_history(states, softmax, sign),
         states=states,
     )

@@ -56,7 +56,8 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
     line("contacts", _count(r["contacts"]), "pairs at the smallest distance", "contacts")
     line("stationarity", _small(r["stationarity"]), "largest residual of the first-order equations",
          "stationarity")  # fmt: skip
-    line("first-order gain", _small(r["first_order_gain"]), _locally(r["first_order_gain"]),
+    gain = r["first_order_gain"]
+    line("first-order gain", _small(gain), _locally(gain, r["stationarity"]),
          "first_order_gain")  # fmt: skip
     known = r["best_known"]
     if known is not None:
@@ -151,10 +152,10 @@ def _angle(degrees: float | None) -> str:
     return "" if degrees is None else f"smallest angle {degrees:.8f} degrees"
 
 
-def _locally(gain: float | None) -> str:
+def _locally(gain: float | None, stationarity: float | None) -> str:
     if gain is None:
         return "not computed"
-    if gain <= 1e-12:
+    if gain <= 1e-9 and (stationarity is None or stationarity <= 1e-9):
         return "nothing to gain to first order: locally optimal"
     return "what small moves could still gain"
 

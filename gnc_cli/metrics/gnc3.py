@@ -33,4 +33,4 @@ def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
     value = float((1.0 - np.einsum("kd,kd->k", W, class_means)).mean())
     if not np.isfinite(value):
         raise DataError("W or class_means holds NaN or infinity; is a class without samples?")
-    return value
+    return max(0.0, value) if value > -1e-12 else value  # rounding must not show as a sign

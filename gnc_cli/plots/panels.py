@@ -140,6 +140,8 @@ def show_convergence(ax: Any, result: SolveResult) -> None:
     else:
         ax.plot(step, value, color=BLUE, lw=1.5, marker="o", ms=3, drawstyle="steps-post")
         ax.set_ylabel("best so far")
+        if np.ptp(value) < 1e-9:  # found at once: do not magnify rounding
+            ax.set_ylim(value[-1] - 1e-3, value[-1] + 1e-3)
 
 
 def _history(result: SolveResult) -> np.ndarray:

@@ -110,7 +110,9 @@ def solve(
         tau=tau, weight_decay=weight_decay, n=n,
     )  # fmt: skip
     prepare(out, plot, force=force, resume=resume)
-    states = read_state(out, request) if resume else {}
+    states: dict[str, Any] = {}
+    if resume:
+        states, request = read_state(out, request)
 
     def finish(result: SolveResult | SolveSweep, plain_states: dict[str, Any]) -> Any:
         options = {"method": method, "seed": seed, "command": command_line}
@@ -167,7 +169,7 @@ def _search(
     with limit_threads(threads_for(request.K**2 * request.d, threads)):
         found = solve_code(plan, deadline, progress, states)
         order = found.order
-        polished = order is not None and order.stationarity <= 1e-9
+        polished = order is not None and (order.stationarity <= 1e-9 or order.gain <= 1e-9)
         certified = certify_code(
             found.weights, tolerance=_TOLERANCE if polished else _TOLERANCE_ROUGH
         )

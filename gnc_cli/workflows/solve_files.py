@@ -32,18 +32,31 @@ def prepare(out: _Path | None, plot: _Path | None, *, force: bool, resume: bool)
         check_writable(plot, force=force, resume=resume)
 
 
-def read_state(out: _Path | None, request: Request) -> dict[str, Any]:
-    """The searches to go on with; empty where the file is not there yet.
+def read_state(out: _Path | None, request: Request) -> tuple[dict[str, Any], Request]:
+    """What to go on with: the searches' states, or (without a search) the code as the start.
+
+    Returns:
+        The states, and the request, with its start where the file holds a code of a large descent
+        or of a feature model. Both as they were where the file is not there yet.
 
     Raises:
-        DataError: the file has no state, or belongs to another problem, (d, K), seed or option.
+        DataError: the file cannot be gone on with, or belongs to another problem, (d, K), seed or
+            option.
     """
     if out is None or os.fspath(out) == "-" or not os.path.exists(out):
-        return {}
+        return {}, request
     from gnc_cli.codes.resume import from_plain
 
     code = read_code(out)
     state = dict(code.state or {})
+    if not state and (request.large or request.problem == "ufm") and request.method != "paper":
+        if code.weights.shape != (request.K, request.d):
+            raise DataError(
+                f"{os.fspath(out)!r} holds a code of shape {code.weights.shape},"
+                f" not {(request.K, request.d)}; use --force to start anew"
+            )
+        start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
+        return {}, replace(request, init=start if request.init is None else request.init)
     if not state:
         raise DataError(f"{os.fspath(out)!r} holds no solver state to resume; use --force to redo")
     was, now = state.pop("identity", {}), _identity(request)
@@ -54,7 +67,7 @@ def read_state(out: _Path | None, request: Request) -> dict[str, Any]:
                 " resume with equal options, or use --force to start anew"
             )
     try:
-        return from_plain(state, request.d, request.K)
+        return from_plain(state, request.d, request.K), request
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{os.fspath(out)!r} holds a damaged solver state: {error}") from error
 

@@ -104,7 +104,7 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     ((*BASE, *UFM, "--tau", "1", "--target", "0.5"), "--target 0.5"),
     ((*BASE, *UFM, "--weight-decay", "-1"), "'-1' is too small"),
     ((*BASE, "--symmetry", "cyclic:1"), "'cyclic:1'"),
-    ((*BASE, "--restarts", "0"), "at least 1"),
+    ((*BASE, "--restarts", "-1"), "at least 0"),
     ((*BASE, "--steps", "1.5"), "'1.5'"),
     ((*BASE, "--seed", "-1"), "at least 0"),
     ((*BASE, "--time-limit", "0"), "above 0"),

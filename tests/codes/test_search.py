@@ -113,16 +113,26 @@ def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> Non
     assert cut.round == 2
     assert cut.best is not None and before.best is not None
     assert cut.best.value <= before.best.value
-    done = run(problem, 8, cut)
-    assert done.round == 8
-    assert done.best is not None and done.best.value <= cut.best.value
+    same(run(problem, 8, cut), run(problem, 8))
 
 
 def test_an_interruption_in_the_first_round_leaves_something() -> None:
     stop = threading.Event()
     stop.set()
     state = run(Tammes(free(3, 8)), 3, deadline=Deadline(None, stop))
-    assert state.round == 0 and state.pool
+    assert state.round == 0 and not state.pool
+    assert state.best is not None and state.best in state.finds
+
+
+def test_a_finished_search_does_not_go_on() -> None:
+    problem = Tammes(free(3, 4))
+    met = run(problem, 8, target=-0.33)
+    assert met.round < 8
+    same(run(problem, 8, met, target=-0.33), met)
+    patient = search(problem, replace(EFFORT, rounds=30, patience=2), 3, met, deadline=Deadline())
+    assert patient.round < 30
+    again = search(problem, replace(EFFORT, rounds=30, patience=2), 3, patient, deadline=Deadline())
+    same(again, patient)
 
 
 def test_notes_tell_rounds_and_the_best() -> None:
