@@ -54,18 +54,24 @@ def test_codes_of_another_size_are_refused(rng: np.random.Generator) -> None:
         from_plain({"Tammes": plain["Tammes"]}, 3, 7)
 
 
-@pytest.mark.parametrize("missing", ["round", "value", "stationarity", "gap", "history", "idle"])
+@pytest.mark.parametrize(
+    "missing", ["round", "pool/0/value", "pool/0/stationarity", "pool/0/gap", "history", "idle"]
+)
 def test_missing_parts_are_refused(missing: str, rng: np.random.Generator) -> None:
     plain = to_plain(some_states(rng))
-    del plain["Tammes"][missing]
+    *path, last = missing.split("/")
+    place = plain["Tammes"]
+    for key in path:
+        place = place[key]
+    del place[last]
     with pytest.raises(KeyError):
         from_plain(plain, 3, 6)
 
 
 def test_a_shorter_list_is_refused(rng: np.random.Generator) -> None:
     plain = to_plain(some_states(rng))
-    plain["Tammes"]["gap"] = plain["Tammes"]["gap"][:1]
-    with pytest.raises(ValueError):
+    del plain["Tammes"]["pool"]["0"]  # a gap in the numbering
+    with pytest.raises(KeyError):
         from_plain(plain, 3, 6)
 
 

@@ -379,6 +379,25 @@ def test_a_damaged_state_is_refused(tmp_path: Path, _resumable: bytes) -> None:
     file = tmp_path / "code.h5"
     file.write_bytes(_resumable)
     with h5py.File(file, "r+") as h5:
-        del h5["state/Tammes/gap"]
+        del h5["state/Tammes/pool/0/whole"]
     with pytest.raises(DataError, match="damaged solver state"):
         quick(3, 7, out=file, resume=True)
+
+
+def test_a_large_descent_goes_on_from_its_file(tmp_path: Path) -> None:
+    """It keeps no search state: the code itself is the start."""
+    file = tmp_path / "code.h5"
+    first = solve(8, 3000, steps=3, out=file)
+    again = solve(8, 3000, steps=3, out=file, resume=True)
+    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    assert again.max_cosine < first.max_cosine
+    with pytest.raises(DataError, match="shape"):
+        solve(8, 3001, steps=3, out=file, resume=True)
+
+
+def test_a_feature_model_goes_on_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    first = solve(3, 7, problem="ufm", tau=0.1, restarts=2, steps=50, out=file)
+    again = solve(3, 7, problem="ufm", tau=0.1, restarts=1, steps=50, out=file, resume=True)
+    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    assert abs(again.max_cosine - first.max_cosine) < 1e-9
