@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.codes.candidates import Candidate, SearchState
 from gnc_cli.codes.layout import free, orbits
 from gnc_cli.codes.problem import Problem
-from gnc_cli.codes.search import Candidate, SearchState
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.numerics.polish import Polished

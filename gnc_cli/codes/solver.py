@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gnc_cli.codes.candidates import Candidate, SearchState, polished
 from gnc_cli.codes.effort import default_effort
 from gnc_cli.codes.first_order import FirstOrder, first_order
 from gnc_cli.codes.layout import Layout, extending, free, orbits, random_generator
 from gnc_cli.codes.problem import Problem
-from gnc_cli.codes.search import Candidate, Note, SearchState, Symmetry, polished, search
+from gnc_cli.codes.rounds import Symmetry
+from gnc_cli.codes.search import Note, search
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.errors import UsageError

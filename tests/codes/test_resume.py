@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnc_cli.codes.candidates import Candidate, SearchState
 from gnc_cli.codes.layout import free, orbits
 from gnc_cli.codes.resume import from_plain, to_plain
-from gnc_cli.codes.search import Candidate, SearchState
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.io.codefile import CodeFile

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gnc_cli.codes.candidates import Candidate, SearchState, polished
 from gnc_cli.codes.effort import Effort, default_effort
 from gnc_cli.codes.layout import extending, free, orbits
 from gnc_cli.codes.problem import Problem
 from gnc_cli.codes.resume import from_plain, to_plain
-from gnc_cli.codes.search import Candidate, SearchState, polished, search
+from gnc_cli.codes.search import search
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.numerics.deadline import Deadline

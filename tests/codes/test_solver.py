@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gnc_cli.codes import solver
+from gnc_cli.codes.candidates import SearchState
 from gnc_cli.codes.resume import from_plain, to_plain
-from gnc_cli.codes.search import SearchState
 from gnc_cli.codes.solver import Found, Plan, solve_code
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
@@ -159,7 +159,7 @@ def test_same_seed_same_code() -> None:
 def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """With too many coordinates for a dense factorisation L-BFGS polishes, and says how far."""
     monkeypatch.setattr(solver, "MAX_UNKNOWNS", 10)
-    monkeypatch.setattr("gnc_cli.codes.search.MAX_UNKNOWNS", 10)
+    monkeypatch.setattr("gnc_cli.codes.rounds.MAX_UNKNOWNS", 10)
     done = found("tammes", 3, 12, restarts=4)
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
     assert done.order is not None and np.isnan(done.order.gain)
