@@ -15,6 +15,8 @@ LARGE = 2896
 
 _UNIT = 1e-14
 """Rows this near to unit length are not touched."""
+_ROUNDING = 1e-12
+"""A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
 _PROBLEMS = ("softmax", "tammes", "ufm")
 _METHODS = ("auto", "descent", "paper")
 
@@ -43,6 +45,13 @@ class Request:
     def large(self) -> bool:
         """Too large for K x K matrices."""
         return self.K > LARGE
+
+    @property
+    def reachable_target(self) -> float | None:
+        """The target, easier by what rounding may take away."""
+        if self.target is None:
+            return None
+        return self.target + (-_ROUNDING if self.problem == "softmax" else _ROUNDING)
 
     @property
     def may_use_closed_form(self) -> bool:

@@ -1,0 +1,181 @@
+"""The ways to a code behind `solve`, each from a checked request to a certified record."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gnc_cli import __version__
+from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.results import Margins, Outcome, SolveResult
+from gnc_cli.workflows.solve_request import Request
+
+__all__ = ["TOLERANCE", "assemble", "large_run", "paper_run", "search_run"]
+
+Progress = Callable[[str, int, int, float], None]
+
+TOLERANCE = 1e-7
+"""Default of rattlers and contacts, on distances, where the polish reached far below it."""
+_TOLERANCE_ROUGH = 1e-4
+"""Where nothing was polished."""
+_LARGE_RESERVE = 4.0
+"""Seconds kept for writing a large code."""
+
+
+def search_run(
+    request: Request,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+    states: dict[str, Any],
+) -> tuple[SolveResult, dict[str, Any]]:
+    """Search over basins, then certify; the states go into the file for `--resume`."""
+    import torch
+
+    from gnc_cli.codes.resume import to_plain
+    from gnc_cli.codes.solver import Plan, solve_code
+    from gnc_cli.numerics.backend import resolve_device
+    from gnc_cli.numerics.threads import limit_threads, threads_for
+
+    del torch  # loaded before `limit_threads`, which then holds its threads as well
+    plan = Plan(
+        request.problem, request.d, request.K, request.seed, request.restarts, request.steps,
+        request.reachable_target, request.init, request.fixed, request.symmetry,
+        request.cross_start,
+        str(resolve_device(device)),
+    )  # fmt: skip
+    with limit_threads(threads_for(request.K**2 * request.d, threads)):
+        found = solve_code(plan, deadline, progress, states)
+        order = found.order
+        polished = order is not None and (order.stationarity <= 1e-9 or order.gain <= 1e-9)
+        certified = certify_code(
+            found.weights, tolerance=TOLERANCE if polished else _TOLERANCE_ROUGH
+        )
+    if deadline.interrupted:
+        outcome = Outcome.INTERRUPTED
+    elif not found.finished:
+        outcome = Outcome.TIME_LIMIT
+    elif polished:
+        outcome = Outcome.CONVERGED
+    elif order is None or np.isnan(order.gain):
+        outcome = Outcome.MAX_STEPS_REACHED
+    else:
+        outcome = Outcome.STALLED
+    result = assemble(
+        request, found.weights, certified, started, outcome=outcome, origin="descent",
+        stationarity=None if order is None else order.stationarity,
+        gain=None if order is None else order.gain,
+        restarts=found.restarts, steps=found.steps, history=found.history,
+    )  # fmt: skip
+    return result, to_plain(found.states)
+
+
+def paper_run(
+    request: Request, deadline: Deadline, progress: Progress | None, started: float
+) -> SolveResult:
+    """The paper's recipe, certified."""
+    from gnc_cli.codes.paper_recipe import PAPER_STEPS, paper_recipe
+    from gnc_cli.numerics.threads import limit_threads, threads_for
+
+    tell = None
+    if progress is not None:
+        shown = progress
+        tell = lambda done, total, value: shown("paper recipe: margin", done, total, value)  # noqa: E731
+    steps = request.steps or PAPER_STEPS
+    with limit_threads(threads_for(2.0 * request.K**2 * request.d)):
+        weights, _, made = paper_recipe(
+            request.d, request.K, seed=request.seed, steps=steps, deadline=deadline, progress=tell
+        )
+        certified = certify_code(weights, tolerance=_TOLERANCE_ROUGH)
+    stopped = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
+    return assemble(
+        request, weights, certified, started, origin="paper recipe", restarts=1, steps=made,
+        outcome=stopped if made < steps else Outcome.MAX_STEPS_REACHED,
+    )  # fmt: skip
+
+
+def large_run(
+    request: Request,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+) -> SolveResult:
+    """One blocked descent for K beyond K x K matrices, certified by its own largest cosine."""
+    from gnc_cli.codes.large_scale import solve_large
+    from gnc_cli.numerics.backend import resolve_device
+
+    tell = None
+    if progress is not None:
+        shown = progress
+        tell = lambda share, value: shown("large scale: max_cosine", int(100 * share), 100, value)  # noqa: E731
+    found = solve_large(
+        request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
+        deadline=deadline.reserving(_LARGE_RESERVE), device=str(resolve_device(device)),
+        threads=threads, progress=tell, fixed=request.fixed,
+    )  # fmt: skip
+    certified = certify_code(
+        found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,
+        deadline=deadline.reserving(_LARGE_RESERVE),
+    )  # fmt: skip
+    return assemble(
+        request, found.weights, certified, started, outcome=found.outcome,
+        origin="large-scale descent", restarts=1, steps=found.steps, history=found.history,
+    )  # fmt: skip
+
+
+def assemble(
+    request: Request,
+    weights: np.ndarray,
+    certified: Certified,
+    started: float,
+    *,
+    outcome: Outcome,
+    origin: str,
+    stationarity: float | None = None,
+    gain: float | None = None,
+    restarts: int = 0,
+    steps: int = 0,
+    history: np.ndarray | None = None,
+) -> SolveResult:
+    """Put the record together."""
+    pairs = certified.contact_pairs
+    extras = {
+        "history": history,
+        "one_vs_rest_lower": certified.one_vs_rest_lower,
+        "one_vs_rest_upper": certified.one_vs_rest_upper,
+        "contact_pairs": pairs,
+        "rattlers_one_vs_one": certified.rattles_one_vs_one,
+        "rattlers_one_vs_rest": certified.rattles_one_vs_rest,
+    }
+    return SolveResult(
+        seconds=time.monotonic() - started,
+        version=__version__,
+        problem=request.problem,
+        d=request.d,
+        K=request.K,
+        origin=origin,
+        outcome=outcome,
+        max_cosine=certified.max_cosine,
+        min_angle_deg=float(np.degrees(certified.min_angle)),
+        rho_one_vs_one=certified.rho_one_vs_one,
+        rho_one_vs_rest=certified.rho_one_vs_rest,
+        rattlers=certified.rattlers,
+        contacts=None if pairs is None else len(pairs),
+        stationarity=stationarity,
+        first_order_gain=gain,
+        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
+        best_known=None,
+        seed=request.seed,
+        restarts=restarts,
+        steps=steps,
+        out=None,
+        weights=weights,
+        features=certified.features,
+        extras={k: v for k, v in extras.items() if v is not None},
+    )
