@@ -69,12 +69,17 @@ def certify_code(
     pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
     lower = upper = features = loose_rest = None
     if every_class and K <= ALL_CLASSES:
-        found = one_vs_rest(weights)
+        found = one_vs_rest(weights, deadline=deadline)
         rho = Bracket(float(found.lower.min()), float(found.upper.min()))
         lower, upper, features = found.lower, found.upper, found.directions
         loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
     else:
-        rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
+        found_rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
+        # Whatever the deadline left undone: h = w_k proves 1 - max_cosine (here less the rounding
+        # of an inner product), and no hull is farther than its nearest vertex.
+        simple = 1.0 - float(row_max.max()) - 4.0 * (weights.shape[1] + 2) * np.finfo(float).eps
+        lower_end = max(found_rho.lower, simple)
+        rho = Bracket(lower_end, max(lower_end, min(found_rho.upper, shortest * (1.0 + 1e-12))))
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),

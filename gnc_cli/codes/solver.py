@@ -129,6 +129,12 @@ def _finish(
     states: dict[str, SearchState],
     finished: bool,
 ) -> Found:
+    softmax = states.get(SoftmaxCode.__name__)
+    if isinstance(problem, Tammes) and softmax is not None and softmax.best is not None:
+        # A resumed Softmax search that was cut in its Tammes stage: the better code counts.
+        tammes = states[Tammes.__name__].best
+        if tammes is None or -softmax.best.value >= 1.0 - tammes.value:
+            problem = SoftmaxCode(problem.layout)
     state = states[type(problem).__name__]
     best = state.best
     if best is None:  # stopped before the first round ended
@@ -152,8 +158,6 @@ def _finish(
         whole = setting.whole(refined.points)
         order = FirstOrder(refined.stationarity, np.nan)
     K = plan.K
-    sign = -1.0 if isinstance(problem, SoftmaxCode) else 1.0
-    softmax = plan.problem == "softmax"
     return Found(
         weights=whole[:K],
         features=whole[K:] if len(whole) > K else None,
@@ -161,12 +165,12 @@ def _finish(
         finished=finished or _reached(problem, plan, state),
         restarts=sum(s.restarts + s.cut_restarts for s in states.values()),
         steps=sum(s.steps + s.cut_steps for s in states.values()),
-        history=_history(states, softmax, sign),
+        history=_history(states, plan.problem == "softmax"),
         states=states,
     )
 
 
-def _history(states: dict[str, SearchState], softmax: bool, sign: float) -> np.ndarray:
+def _history(states: dict[str, SearchState], softmax: bool) -> np.ndarray:
     """Best value so far over all stages, as the problem's own quantity (rho, or max_cosine)."""
     rows: list[tuple[float, float]] = []
     offset = 0
@@ -185,20 +189,21 @@ def _first_state(
     problem: Problem, plan: Plan, deadline: Deadline, states: dict[str, SearchState]
 ) -> SearchState:
     """An empty pool, or one that holds the user's start or the other search's best codes."""
+    pool: list[Candidate] = []
     if plan.init is not None:
         whole = problem.whole(problem.from_code(plan.init))
         start = Candidate(problem.select(whole, -np.inf).largest(whole), whole)
         if problem.coordinates <= MAX_UNKNOWNS:
             done = polished(problem, start, deadline)
             start = done if done.value <= start.value + 1e-9 else start
-        return SearchState(pool=[start])
+        pool.append(start)
     other = states.get(Tammes.__name__)
     if other is None or not isinstance(problem, SoftmaxCode):
-        return SearchState()
+        return SearchState(pool=pool)
     crossed = [_crossed(problem, candidate) for candidate in other.pool[:3]]
     if problem.layout.fixed is not None and crossed and problem.coordinates <= MAX_UNKNOWNS:
         crossed[0] = polished(problem, crossed[0], deadline)
-    return SearchState(pool=sorted(crossed, key=lambda c: c.value))
+    return SearchState(pool=sorted(pool + crossed, key=lambda c: c.value))
 
 
 def _crossed(problem: SoftmaxCode, candidate: Candidate) -> Candidate:

@@ -156,7 +156,7 @@ def _locally(gain: float | None, stationarity: float | None) -> str:
     if gain is None:
         return "not computed"
     if gain <= 1e-9 and (stationarity is None or stationarity <= 1e-9):
-        return "nothing to gain to first order: locally optimal"
+        return "nothing to gain to first order"
     return "what small moves could still gain"
 
 

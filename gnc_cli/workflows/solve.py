@@ -101,7 +101,8 @@ def solve(
     )  # fmt: skip
     prepare(out, plot, force=force, resume=resume)
     states: dict[str, Any] = {}
-    if resume:
+    exact = closed_form(request.d, request.K) if request.may_use_closed_form else None
+    if resume and exact is None:
         states, request = read_state(out, request)
 
     def finish(result: SolveResult | SolveSweep, plain_states: dict[str, Any]) -> Any:
@@ -114,7 +115,6 @@ def solve(
         from gnc_cli.workflows.solve_ufm import run_ufm
 
         return finish(run_ufm(request, deadline, device, threads, progress, started), {})
-    exact = closed_form(request.d, request.K) if request.may_use_closed_form else None
     if exact is not None:
         certified = certify_code(
             exact.weights, tolerance=TOLERANCE, deadline=deadline, every_class=request.K <= 200
@@ -125,7 +125,7 @@ def solve(
         )  # fmt: skip
         return finish(_judged(result, request), {})
     if request.method == "paper":
-        result = paper_run(request, deadline, progress, started)
+        result = paper_run(request, deadline, threads, progress, started)
         return finish(_judged(result, request), {})
     if request.large:
         result = large_run(request, deadline, device, threads, progress, started)

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,12 @@ def read_state(out: _Path | None, request: Request) -> tuple[dict[str, Any], Req
             raise DataError(
                 f"{os.fspath(out)!r} holds a code of shape {code.weights.shape},"
                 f" not {(request.K, request.d)}; use --force to start anew"
+            )
+        made = (code.provenance.get("result") or {}).get("problem")
+        if made is not None and made != request.problem:
+            raise DataError(
+                f"{os.fspath(out)!r} was made with problem = {made}, not {request.problem};"
+                " resume with equal options, or use --force to start anew"
             )
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
         return {}, replace(request, init=start if request.init is None else request.init)
@@ -117,7 +124,7 @@ def _code_file(
 
 def _identity(request: Request) -> dict[str, Any]:
     """What must agree for a state to be gone on with."""
-    checksum = 0.0 if request.fixed is None else float(np.abs(request.fixed).sum())
+    given = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
     return {
         "problem": request.problem,
         "d": request.d,
@@ -126,7 +133,7 @@ def _identity(request: Request) -> dict[str, Any]:
         "steps": request.steps or 0,
         "symmetry": ":".join(map(str, request.symmetry or ())),
         "cross_start": int(request.cross_start),
-        "fixed": checksum,
+        "fixed": sha256(given).hexdigest() if given else "",
     }
 
 

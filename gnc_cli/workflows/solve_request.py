@@ -112,6 +112,9 @@ def read_request(
         raise UsageError(f"--symmetry cyclic:{group[1]} has orbits longer than --K {K}; lower it")
     if init is not None and group is not None:
         raise UsageError("--init and --symmetry exclude each other; give one of them")
+    if method == "paper" and (ufm or restarts is not None):
+        what = "--problem ufm" if ufm else "--restarts"
+        raise UsageError(f"--method paper is one run from one random start; drop {what}")
     if init is not None and method == "paper":
         raise UsageError("--method paper starts at random; drop --init or --method")
     if target is not None and ufm:

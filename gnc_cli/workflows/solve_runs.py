@@ -20,6 +20,8 @@ TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
 _TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
+_QUICK = 500
+"""Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
 _LARGE_RESERVE = 4.0
 """Seconds kept for writing a large code."""
 
@@ -51,9 +53,13 @@ def search_run(
     with limit_threads(threads_for(request.K**2 * request.d, threads)):
         found = solve_code(plan, deadline, progress, states)
         order = found.order
-        polished = order is not None and (order.stationarity <= 1e-9 or order.gain <= 1e-9)
+        polished = order is not None and (
+            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and not order.gain > 1e-7)
+        )
         certified = certify_code(
-            found.weights, tolerance=TOLERANCE if polished else _TOLERANCE_ROUGH
+            found.weights,
+            tolerance=TOLERANCE if polished else _TOLERANCE_ROUGH,
+            deadline=deadline if request.K > _QUICK else None,
         )
     if deadline.interrupted:
         outcome = Outcome.INTERRUPTED
@@ -75,7 +81,11 @@ def search_run(
 
 
 def paper_run(
-    request: Request, deadline: Deadline, progress: Progress | None, started: float
+    request: Request,
+    deadline: Deadline,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
 ) -> SolveResult:
     """The paper's recipe, certified."""
     from gnc_cli.codes.paper_recipe import PAPER_STEPS, paper_recipe
@@ -86,7 +96,7 @@ def paper_run(
         shown = progress
         tell = lambda done, total, value: shown("paper recipe: margin", done, total, value)  # noqa: E731
     steps = request.steps or PAPER_STEPS
-    with limit_threads(threads_for(2.0 * request.K**2 * request.d)):
+    with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
         weights, _, made = paper_recipe(
             request.d, request.K, seed=request.seed, steps=steps, deadline=deadline, progress=tell
         )
