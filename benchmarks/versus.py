@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 30.0
+SECONDS = 60.0
 D, K = 10, 100
 
 

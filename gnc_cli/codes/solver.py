@@ -119,7 +119,7 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
     if deadline.seconds is None:
         return 0.0
     n = min(problem.coordinates, MAX_UNKNOWNS)
-    return min(0.2 * deadline.seconds, 0.2 + 2e-3 * problem.K + n**3 / 1e9)
+    return min(0.2 * deadline.seconds, 0.2 + 2e-3 * problem.K + n**3 / 5e9)
 
 
 def _finish(
