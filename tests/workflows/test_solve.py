@@ -401,3 +401,39 @@ def test_a_feature_model_goes_on_from_its_file(tmp_path: Path) -> None:
     again = solve(3, 7, problem="ufm", tau=0.1, restarts=1, steps=50, out=file, resume=True)
     assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
     assert abs(again.max_cosine - first.max_cosine) < 1e-9
+
+
+def test_given_rows_of_other_signs_are_other_rows(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    given = np.eye(3)[:2]
+    solve(3, 7, fixed=given, restarts=4, steps=40, out=file)
+    with pytest.raises(DataError, match="was made with fixed"):
+        solve(3, 7, fixed=-given, restarts=4, steps=40, out=file, resume=True)
+
+
+def test_a_start_does_not_hide_the_tammes_search(rng: np.random.Generator) -> None:
+    start = rng.standard_normal((20, 3))
+    options: dict[str, Any] = {"init": start, "restarts": 2, "steps": 100, "seed": 2}
+    softmax = solve(3, 20, **options)
+    tammes = solve(3, 20, problem="tammes", **options)
+    assert isinstance(softmax, SolveResult) and isinstance(tammes, SolveResult)
+    assert softmax.rho_one_vs_rest.lower >= 1 - tammes.max_cosine - 1e-9
+
+
+def test_resuming_what_a_theorem_answers_answers_again(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    solve(3, 4, out=file)
+    assert solve(3, 4, out=file, resume=True).outcome is Outcome.CLOSED_FORM  # type: ignore[union-attr]
+
+
+def test_a_large_code_is_certified_however_short_the_time() -> None:
+    result = solve(8, 3000, steps=3, time_limit=0.5)
+    assert isinstance(result, SolveResult)
+    rho = result.rho_one_vs_rest
+    assert 1 - result.max_cosine - 1e-13 <= rho.lower <= rho.upper <= result.rho_one_vs_one + 1e-9
+
+
+@pytest.mark.parametrize("more", [{"problem": "ufm", "tau": 0.1}, {"restarts": 9}])
+def test_the_recipe_is_one_run(more: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="--method paper"):
+        solve(3, 7, method="paper", **more)
