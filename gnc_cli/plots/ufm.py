@@ -25,6 +25,7 @@ def show_vectors(ax: Any, vectors: np.ndarray, colour: str, title: str) -> None:
     ax.scatter(*vectors.T, s=26, color=colour, zorder=3, edgecolors="white", linewidths=0.6)
     ax.scatter([0], [0], s=10, color=INK, zorder=4)
     ax.set_aspect("equal")
+    ax.locator_params(nbins=5)
     ax.set_xlim(-1.12 * reach, 1.12 * reach)
     ax.set_ylim(-1.12 * reach, 1.12 * reach)
     ax.set_title(title)
