@@ -17,12 +17,16 @@ __all__ = [
     "SCHEMA",
     "BestKnown",
     "Bracket",
+    "CompareResult",
+    "CompareRow",
     "Margins",
     "Outcome",
     "Rattlers",
     "Result",
     "SolveResult",
     "SolveSweep",
+    "Standing",
+    "TableStamp",
     "UfmMeasures",
     "plain",
 ]
@@ -35,6 +39,7 @@ class Outcome(Enum):
 
     CONVERGED = "converged"
     CLOSED_FORM = "closed_form"
+    CONSTRUCTED = "constructed"
     MAX_STEPS_REACHED = "max_steps_reached"
     STALLED = "stalled"
     TIME_LIMIT = "time_limit"
@@ -52,6 +57,7 @@ class Outcome(Enum):
 _ADVICE = {
     Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
+    Outcome.CONSTRUCTED: "built from algebra; --method descent or a --time-limit searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps, or --restarts for other basins",
     Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
     Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
@@ -224,6 +230,78 @@ class SolveSweep(Result):
     def _body(self) -> dict[str, Any]:
         rows = [r._body() | {"seconds": plain(r.seconds)} for r in self.rows]
         return {"problem": self.problem, "d": self.d, "K": self.K, "rows": rows, "out": self.out}
+
+
+class Standing(Enum):
+    """Where a code stands beside the best known one."""
+
+    MATCHES = "matches"
+    """Equal within the rounding of the table's figure."""
+    WORSE = "worse"
+    IMPROVES = "improves"
+    """Below the table's figure by more than its rounding, verified in rational arithmetic."""
+    NO_ENTRY = "no_entry"
+
+
+@dataclass(frozen=True)
+class TableStamp:
+    """Which table of known codes a comparison was made with."""
+
+    rows: int
+    date: str
+    """Year and month, or the file's own date (ISO)."""
+    sha256: str
+    current: bool
+    """Given by the user as current (`--table`); our copy otherwise."""
+
+
+@dataclass(frozen=True)
+class CompareRow:
+    """One code, or one entry of the table, beside the best known code of its (d, K)."""
+
+    d: int
+    K: int
+    max_cosine: float | None
+    """Of the code at hand; None in a plain list of the table."""
+    best_known: float | None
+    gap: float | None
+    """max_cosine - best_known: negative is better."""
+    status: Standing | None
+    rattlers: Rattlers | None
+    contacts: int | None
+    congruent_to: str | None
+    """Name of the construction or stored code that it equals up to rotation, reflection and order."""
+    source: str | None
+    """Of best_known."""
+    proven: bool | None
+    """Whether best_known is proved optimal; None where not settled."""
+    file: str | None = None
+    """What was read; None for a fresh solve."""
+    seconds: float | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further keys of one mode (verified figure, digits, brackets), spread into the JSON row."""
+
+
+@dataclass(frozen=True)
+class CompareResult(Result):
+    """Codes beside the known codes: the result of `gnc compare`."""
+
+    rows: tuple[CompareRow, ...]
+    table: TableStamp
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata={"json": False}, repr=False, compare=False
+    )
+    """Arrays for plots; never printed."""
+
+    command = "compare"
+
+    def _body(self) -> dict[str, Any]:
+        rows = []
+        for row in self.rows:
+            body = plain(row)
+            rows.append(body | body.pop("more"))
+        counts = {s.value: sum(r.status is s for r in self.rows) for s in Standing}
+        return {"rows": rows, "counts": counts, "table": plain(self.table)}
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,55 @@
+"""All constructions, by name and by dimension. Family modules register here and nowhere else.
+
+A module of single codes offers `CODES`, a tuple. A family module offers `FAMILIES`, a tuple for
+lists; `named(name)`, its construction of that name or None; and `in_dimension(d)`, its
+constructions in exactly d dimensions. Figures only: nothing is built.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+
+from gnc_cli.codes.constructions.construction import Construction, Family
+
+__all__ = ["families", "find", "in_dimension", "single_codes"]
+
+_SINGLE: tuple[str, ...] = ()
+"""Modules with `CODES`."""
+_FAMILIES: tuple[str, ...] = ()
+"""Modules with `FAMILIES`, `named` and `in_dimension`."""
+
+
+def single_codes() -> Iterator[Construction]:
+    """The codes that stand alone, in the order of their modules."""
+    for module in _modules(_SINGLE):
+        yield from module.CODES
+
+
+def families() -> Iterator[Family]:
+    """The families with a parameter, in the order of their modules."""
+    for module in _modules(_FAMILIES):
+        yield from module.FAMILIES
+
+
+def in_dimension(d: int) -> Iterator[Construction]:
+    """Every construction in exactly d dimensions, largest cosine and size known, none built."""
+    yield from (code for code in single_codes() if code.d == d)
+    for module in _modules(_FAMILIES):
+        yield from module.in_dimension(d)
+
+
+def find(name: str) -> Construction | None:
+    """The construction called `name`, or None."""
+    for code in single_codes():
+        if code.name == name:
+            return code
+    for module in _modules(_FAMILIES):
+        code = module.named(name)
+        if code is not None:
+            return code
+    return None
+
+
+def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:
+    for name in names:
+        yield import_module(f"gnc_cli.codes.constructions.{name}")
