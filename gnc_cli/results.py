@@ -57,7 +57,7 @@ class Outcome(Enum):
 _ADVICE = {
     Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
-    Outcome.CONSTRUCTED: "built from algebra; --method descent or a --time-limit searches for better",
+    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps, or --restarts for other basins",
     Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
     Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
@@ -270,7 +270,7 @@ class CompareRow:
     rattlers: Rattlers | None
     contacts: int | None
     congruent_to: str | None
-    """Name of the construction or stored code that it equals up to rotation, reflection and order."""
+    """The construction or stored code it equals up to rotation, reflection and order."""
     source: str | None
     """Of best_known."""
     proven: bool | None

@@ -47,7 +47,7 @@ class IntegerRows(Rows):
     def unit(self, start: int, stop: int) -> np.ndarray:
         rows: np.ndarray = self.vectors[start:stop].astype(np.float64)
         if self.frame is not None:
-            rows = rows @ self.frame
+            rows = np.matmul(rows, self.frame)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def verify(self) -> Verified:
