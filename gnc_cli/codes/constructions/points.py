@@ -58,11 +58,11 @@ class IntegerRows(Rows):
         dtype = np.float32 if exact32 else np.float64
         if not exact32 and largest**2 * self.vectors.shape[1] >= 2**53:
             raise ValueError("coordinates too large for exact products")
-        vectors = self.vectors.astype(dtype)
+        vectors: np.ndarray = self.vectors.astype(dtype)
         counts: dict[int, int] = {}
         for i in range(0, K, _TILE):
             for j in range(i, K, _TILE):
-                tile = vectors[i : i + _TILE] @ vectors[j : j + _TILE].T
+                tile = np.matmul(vectors[i : i + _TILE], vectors[j : j + _TILE].T)
                 entries = tile[np.triu_indices(len(tile), 1)] if i == j else tile.ravel()
                 offset = entries.astype(np.int64) + self.square
                 for value in np.flatnonzero(found := np.bincount(offset)):
