@@ -84,6 +84,12 @@ class Rows(ABC):
     def verify(self) -> Verified:
         """Find size, distinctness and largest cosine from the rows, with proof."""
 
+    def first(self, K: int) -> "Rows":
+        """The first K rows."""
+        from gnc_cli.codes.constructions.subset import FirstRows
+
+        return FirstRows(self, K)
+
     def __len__(self) -> int:
         return self.shape[0]
 
