@@ -90,13 +90,14 @@ def _changed(
 ) -> Construction:
     return Construction(
         name=construction.name,
-        title=f"{construction.title}, {what}" if construction.title else what,
+        title=construction.title,
         d=d,
         K=K,
         cosine=construction.cosine,
         proven=False,
         reference=construction.reference,
         build=partial(_build_changed, construction, change),
+        changes=(*construction.changes, what),
     )
 
 

@@ -119,6 +119,13 @@ class Construction:
     """The literature's inner products `(text, neighbours of each row)`, where it gives them."""
     transitive: bool = False
     """A group of symmetries takes each row to each other: one row speaks for all."""
+    changes: tuple[str, ...] = ()
+    """What was done to the code called `name`: rows dropped, dimensions added."""
+
+    @property
+    def origin(self) -> str:
+        """Name and changes in one line: `gold-9, first 10000 of 525312 rows`."""
+        return ", ".join((self.name, *self.changes))
 
 
 @dataclass(frozen=True)

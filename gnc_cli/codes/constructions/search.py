@@ -1,0 +1,96 @@
+"""The best construction for (d, K): every family that fits, whole or in part, alone or in sums.
+
+The search is over figures alone. Candidates are all constructions in up to d dimensions with K rows
+or more, of which the first K are kept; their cross sections and shortened or punctured relatives;
+and sums in orthogonal subspaces, found by a knapsack over dimensions for each largest cosine.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from gnc_cli.codes.constructions.combine import embedded, first_rows, orthogonal_sum
+from gnc_cli.codes.constructions.construction import Construction
+from gnc_cli.codes.constructions.registry import find, in_dimension
+from gnc_cli.codes.constructions.relatives import relatives
+
+__all__ = ["best_construction"]
+
+
+def best_construction(d: int, K: int) -> Construction | None:
+    """The construction of K rows in d dimensions with the smallest largest cosine, or None.
+
+    Ties go to fewer dimensions left idle, then to fewer rows dropped; none is built. Codes of
+    theorem 3.3 (K <= 2 d, d = 2) are `closed_form`'s, not looked for here.
+
+    Example:
+        >>> best_construction(512, 10000).cosine.text
+        '1/16'
+    """
+    whole = [c for c in _up_to(d) if c.K >= K]
+    whole += [c for c in relatives(d) if c.K >= K]
+    single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
+    bar = single.cosine.value if single is not None else 1.0
+    summed = _best_sum(d, K, bar)
+    if summed is not None:
+        return first_rows(summed, K)
+    return None if single is None else embedded(first_rows(single, K), d)
+
+
+@lru_cache(maxsize=16)
+def _up_to(d: int) -> tuple[Construction, ...]:
+    """All constructions in at most d dimensions, but for simplices and orthoplexes."""
+    return tuple(c for e in range(2, d + 1) for c in in_dimension(e) if c.K > 2 * c.d)
+
+
+def _best_sum(d: int, K: int, bar: float) -> Construction | None:
+    """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
+    cosines = sorted({c.cosine.value for c in _up_to(d) if 0.0 <= c.cosine.value < bar})
+    low, high = 0, len(cosines)
+    while low < high:  # more cosine allows more rows, so the least that is enough can be bisected
+        middle = (low + high) // 2
+        if _fullest(d, cosines[middle])[0] >= K:
+            high = middle
+        else:
+            low = middle + 1
+    if low == len(cosines):
+        return None
+    return orthogonal_sum(_fullest(d, cosines[low])[1], d)
+
+
+@lru_cache(maxsize=64)
+def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
+    """Most rows in d dimensions as an orthogonal sum of constructions of at most this cosine.
+
+    An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
+    opposite rows a dimension are always to be had.
+    """
+    parts = [c for c in _up_to(d) if c.cosine.value <= cosine]
+    sizes = np.array([c.d for c in parts], dtype=np.int64)
+    counts = np.array([float(c.K) for c in parts])
+    rows = np.zeros(d + 1)
+    taken = np.full(d + 1, -1)
+    for e in range(1, d + 1):
+        rows[e] = rows[e - 1] + 2.0
+        fits = np.flatnonzero(sizes <= e)
+        if len(fits):
+            totals = counts[fits] + rows[e - sizes[fits]]
+            best = int(totals.argmax())
+            if totals[best] > rows[e]:
+                rows[e], taken[e] = totals[best], fits[best]
+    chosen, idle, e = [], 0, d
+    while e > 0:
+        if taken[e] < 0:
+            idle, e = idle + 1, e - 1
+        else:
+            chosen.append(parts[taken[e]])
+            e -= int(sizes[taken[e]])
+    return int(rows[d]), chosen + list(_orthoplex(idle))
+
+
+def _orthoplex(d: int) -> Iterator[Construction]:
+    """The signed standard basis of the dimensions that no part takes."""
+    found = find(f"orthoplex-{d}") if d >= 2 else None
+    if found is not None:
+        yield found
