@@ -1,17 +1,17 @@
 """The file format's doorway: check a target early, write a code, read it back with its state."""
 
-import contextlib
 import dataclasses
 import io
 import os
 import sys
 
-from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.io.codefile import CodeFile
 from gnc_cli.io.hdf5 import open_hdf5, read_state, write_hdf5
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.readers import collect
+from gnc_cli.io.stdout import write_stdout
 from gnc_cli.io.writers import writer_for
 
 __all__ = ["CodeFile", "check_target", "read_code", "write_code"]
@@ -44,7 +44,9 @@ def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = Fa
     """
     check_target(path, force=force)
     if os.fspath(path) == "-":
-        _write_stdout(code)
+        with io.BytesIO() as stream:
+            write_hdf5(stream, code)
+            write_stdout(stream)
         return
     writer = writer_for(path)
     with atomic_file(path, force=force) as file:
@@ -65,20 +67,3 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
                 "solve writes one with --out FILE.h5"
             )
         return dataclasses.replace(collect(catalogue), state=read_state(catalogue, h5))
-
-
-def _write_stdout(code: CodeFile) -> None:
-    stream = io.BytesIO()
-    write_hdf5(stream, code)
-    rest = stream.getbuffer()
-    try:
-        while rest:  # an unbuffered stdout (python -u) may take a part at a time
-            rest = rest[sys.stdout.buffer.write(rest) :]
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        # Python flushes stdout once more at exit; give what is left to nobody, or it complains.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise OutputError(
-            f"cannot write to stdout: {error.strerror}; is the pipe closed?"
-        ) from error

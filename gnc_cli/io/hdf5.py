@@ -16,7 +16,7 @@ from gnc_cli.io.catalogue import Catalogue, Entry, check_entry, translated
 from gnc_cli.io.codefile import CodeFile, creation_time, provenance_text
 from gnc_cli.io.sink import deferring_errors
 
-__all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_hdf5"]
+__all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_attributes", "write_hdf5"]
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
@@ -35,7 +35,7 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        _write_attributes(h5, code)
+        write_attributes(h5, code.attrs, code.provenance)
         _write_arrays(h5, code)
         if code.state is not None:
             _write_state(h5.create_group("state"), code.state)
@@ -101,15 +101,16 @@ def _read_group(catalogue: Catalogue, parent: Any, name: str) -> dict[str, Any]:
     return state
 
 
-def _write_attributes(h5: Any, code: CodeFile) -> None:
+def write_attributes(h5: Any, attrs: dict[str, Any], provenance: dict[str, Any]) -> None:
+    """The attributes that every file of gnc carries, and further ones."""
     ours = {
         "gnc_format": FORMAT,
         "kind": "code",
         "created": creation_time(),
         "gnc_version": gnc_cli.__version__,
-        "provenance": provenance_text(code.provenance),
+        "provenance": provenance_text(provenance),
     }
-    for name, value in (dict(sorted(code.attrs.items())) | ours).items():
+    for name, value in (dict(sorted(attrs.items())) | ours).items():
         h5.attrs[name] = value
 
 
