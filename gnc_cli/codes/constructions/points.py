@@ -9,13 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from gnc_cli.codes.constructions.construction import Cosine, Rows, Verified
+from gnc_cli.numerics.integer_gram import pair_counts
 
 __all__ = ["IntegerRows", "spanned_frame"]
-
-_TILE = 2048
-"""Rows of a tile of the Gram matrix: its float32 entries take 16 MB."""
-_EXACT32 = 2**24
-"""Integers below this are exact in float32, sums of them too."""
 
 
 class IntegerRows(Rows):
@@ -51,32 +47,32 @@ class IntegerRows(Rows):
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def verify(self) -> Verified:
-        """Every pair, by blocked products of exact integers."""
-        K = len(self.vectors)
-        largest = int(np.abs(self.vectors).max())
-        exact32 = self.square < _EXACT32 and largest**2 * self.vectors.shape[1] < _EXACT32
-        dtype = np.float32 if exact32 else np.float64
-        if not exact32 and largest**2 * self.vectors.shape[1] >= 2**53:
-            raise ValueError("coordinates too large for exact products")
-        vectors: np.ndarray = self.vectors.astype(dtype)
-        counts: dict[int, int] = {}
-        for i in range(0, K, _TILE):
-            for j in range(i, K, _TILE):
-                tile = np.matmul(vectors[i : i + _TILE], vectors[j : j + _TILE].T)
-                entries = tile[np.triu_indices(len(tile), 1)] if i == j else tile.ravel()
-                offset = entries.astype(np.int64) + self.square
-                for value in np.flatnonzero(found := np.bincount(offset)):
-                    key = int(value) - self.square
-                    counts[key] = counts.get(key, 0) + int(found[value])
-        distinct = self.square not in counts
+        """Every pair, by blocked products of exact integers; one row of each +- pair is enough.
+
+        Raises:
+            ValueError: the frame is not one of the rows' space.
+        """
+        if self.frame is not None:
+            self._check(self.frame)
+        counts, how = pair_counts(self.vectors)
         order = sorted(counts, reverse=True)
         return Verified(
-            K=K,
-            distinct=distinct,
+            K=len(self.vectors),
+            distinct=self.square not in counts,
             max_cosine=Cosine.of(Fraction(order[0], self.square)),
             distribution=tuple((Cosine.of(Fraction(c, self.square)), counts[c]) for c in order),
-            how="all pairs, exact integers",
+            how=how,
         )
+
+    def _check(self, frame: np.ndarray) -> None:
+        """The products of `unit` rows are those of the integers only in a frame of their space."""
+        scale = self.square**0.5
+        worst = float(np.abs(frame.T @ frame - np.eye(frame.shape[1])).max())
+        for start in range(0, len(self.vectors), 4096):
+            rows: np.ndarray = self.vectors[start : start + 4096] / scale
+            worst = max(worst, float(np.abs(rows @ frame @ frame.T - rows).max()))
+        if worst > 1e-11:
+            raise ValueError(f"the frame misses the rows' space by {worst:.1e}")
 
 
 def spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:
