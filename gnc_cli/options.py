@@ -18,6 +18,7 @@ __all__ = [
     "Allow",
     "Baseline",
     "Check",
+    "Construction",
     "CrossStart",
     "Csv",
     "Device",
@@ -28,6 +29,7 @@ __all__ = [
     "Init",
     "Json",
     "Jsonl",
+    "ListConstructions",
     "Max",
     "Method",
     "MethodChoice",
@@ -118,12 +120,12 @@ _OUTPUT = "Output"
 _GATES = "Gates for CI"
 
 Dim = Annotated[
-    int,
+    int | None,
     _option("--d", "-d", panel=_PROBLEM, metavar="INT", parser=_integer(2),
             help="Dimension of the space, at least 2."),
 ]  # fmt: skip
 NumPoints = Annotated[
-    int,
+    int | None,
     _option("--K", "-K", panel=_PROBLEM, metavar="INT", parser=_integer(2),
             help="Number of points or classes, at least 2."),
 ]  # fmt: skip
@@ -162,8 +164,18 @@ Symmetry = Annotated[
 MethodChoice = Annotated[
     Method,
     _option("--method", panel=_SEARCH,
-            help="auto: theorems first, then search; descent: search always; paper: the paper's "
-            "own recipe, as a baseline. Default auto."),
+            help="auto: theorems and constructions first, then search; descent: search always; "
+            "paper: the paper's own recipe, as a baseline. Default auto."),
+]  # fmt: skip
+Construction = Annotated[
+    str | None,
+    _option("--construction", panel=_SEARCH, metavar="NAME",
+            help="Build this known code (leech, gold-9), or its first --K rows, without a search."),
+]  # fmt: skip
+ListConstructions = Annotated[
+    bool,
+    _option("--list-constructions", panel=_SEARCH,
+            help="List the constructions with size, cosine and source, and stop."),
 ]  # fmt: skip
 Init = Annotated[
     str | None,

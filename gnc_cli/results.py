@@ -19,6 +19,8 @@ __all__ = [
     "Bracket",
     "CompareResult",
     "CompareRow",
+    "ConstructionList",
+    "ConstructionRow",
     "Margins",
     "Outcome",
     "Rattlers",
@@ -193,8 +195,9 @@ class SolveResult(Result):
     restarts: int
     steps: int
     out: str | None
-    weights: np.ndarray = field(metadata={"json": False}, repr=False, compare=False)
-    """The code, rows of unit norm, shape (K, d), float64."""
+    weights: Any = field(metadata={"json": False}, repr=False, compare=False)
+    """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
+    object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
     features: np.ndarray | None = field(metadata={"json": False}, repr=False, compare=False)
     """The optimal features, one row a class, shape (K, d); None where not computed."""
     ufm: UfmMeasures | None = field(default=None, metadata={"json": False}, repr=False)
@@ -230,6 +233,32 @@ class SolveSweep(Result):
     def _body(self) -> dict[str, Any]:
         rows = [r._body() | {"seconds": plain(r.seconds)} for r in self.rows]
         return {"problem": self.problem, "d": self.d, "K": self.K, "rows": rows, "out": self.out}
+
+
+@dataclass(frozen=True)
+class ConstructionRow:
+    """A code, or a family of codes, that algebra gives."""
+
+    name: str
+    """What `--construction` takes; a family shows its parameter as a letter."""
+    title: str
+    d: str
+    """A number, or a family's formula; likewise K and max_cosine."""
+    K: str
+    max_cosine: str
+    """Exact, as a formula."""
+    proven: bool | None
+    """Proved optimal for the Tammes problem; None for a family."""
+    reference: str
+
+
+@dataclass(frozen=True)
+class ConstructionList(Result):
+    """What `gnc solve --list-constructions` shows."""
+
+    rows: tuple[ConstructionRow, ...]
+
+    command = "solve"
 
 
 class Standing(Enum):

@@ -34,8 +34,8 @@ class Certified:
     """Optimal features (theorem 3.5), one row a class, shape (K, d)."""
     one_vs_rest_lower: np.ndarray | None
     one_vs_rest_upper: np.ndarray | None
-    rattles_one_vs_one: np.ndarray
-    """Bool, shape (K,)."""
+    rattles_one_vs_one: np.ndarray | None
+    """Bool, shape (K,); None where not looked at."""
     rattles_one_vs_rest: np.ndarray | None
 
 

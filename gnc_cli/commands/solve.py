@@ -6,6 +6,7 @@ import typer
 
 from gnc_cli import options as o
 from gnc_cli.commands.conclude import conclude
+from gnc_cli.commands.constructions import show_constructions
 from gnc_cli.commands.conversation import conversation
 from gnc_cli.commands.gates import Gates
 from gnc_cli.commands.interruption import interruptible
@@ -19,8 +20,8 @@ __all__ = ["solve"]
 
 def solve(
     context: typer.Context,
-    d: o.Dim,
-    K: o.NumPoints,
+    d: o.Dim = None,
+    K: o.NumPoints = None,
     problem: o.ProblemChoice = o.Problem.SOFTMAX,
     tau: o.Tau = None,
     weight_decay: o.WeightDecay = None,
@@ -28,6 +29,8 @@ def solve(
     fixed: o.Fixed = None,
     symmetry: o.Symmetry = None,
     method: o.MethodChoice = o.Method.AUTO,
+    construction: o.Construction = None,
+    list_constructions: o.ListConstructions = False,
     restarts: o.Restarts = None,
     steps: o.Steps = None,
     init: o.Init = None,
@@ -59,10 +62,14 @@ def solve(
     The one-vs-rest distance of a point is its distance from the convex hull
     of all others; a code that maximises the smallest is a Softmax Code.
     """
+    if list_constructions:
+        raise typer.Exit(show_constructions(json=json, csv=csv, jsonl=jsonl, quiet=quiet))
+    _check_size(d, K, construction)
     _check_problem(problem, tau, weight_decay, n, target)
     _check_stdin(init=init, fixed=fixed)
     gates = Gates.read(minimum, maximum, check, rows, baseline, allow)
-    identity = {"command": "solve", "problem": problem.value, "d": d, "K": K}
+    identity: dict[str, object] = {"command": "solve", "problem": problem.value}
+    identity |= {k: v for k, v in (("d", d), ("K", K)) if v is not None}
     gates.expect([identity | {"tau": t} for t in tau] if tau else [identity])
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, out=out, report=report, plot=plot, force=force,
@@ -76,9 +83,9 @@ def solve(
         from gnc_cli.workflows.solve import solve as run_solve
 
         result = run_solve(
-            d, K, problem=problem.value, method=method.value, seed=seed, restarts=restarts,
-            steps=steps, init=init, fixed=fixed, symmetry=symmetry, target=target,
-            time_limit=time_limit, cross_start=cross_start,
+            d, K, problem=problem.value, method=method.value, construction=construction,
+            seed=seed, restarts=restarts, steps=steps, init=init, fixed=fixed, symmetry=symmetry,
+            target=target, time_limit=time_limit, cross_start=cross_start,
             tau=tau[0] if tau and len(tau) == 1 else tau, weight_decay=weight_decay, n=n,
             device=device, threads=threads, out=out, force=force, resume=resume, plot=plot,
             interrupt=interrupt, progress=progress, command_line=command_line(context),
@@ -86,6 +93,17 @@ def solve(
     from gnc_cli.commands.solve_table import solve_table
 
     raise typer.Exit(conclude(result.to_json(), solve_table, outputs, gates))
+
+
+def _check_size(d: int | None, K: int | None, construction: str | None) -> None:
+    """Without a construction, which brings its own, both are needed.
+
+    Raises:
+        UsageError: one is missing.
+    """
+    missing = [name for name, value in (("--d", d), ("--K", K)) if value is None]
+    if missing and construction is None:
+        raise UsageError(f"missing option {' and '.join(missing)}; see gnc solve --help")
 
 
 def _check_problem(

@@ -12,6 +12,15 @@ from gnc_cli.codes.closed_forms import closed_form
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Outcome, SolveResult, SolveSweep
+from gnc_cli.workflows.solve_construction import (
+    Choice,
+    better,
+    check_streamed,
+    choose,
+    constructed_run,
+    named_construction,
+    with_start,
+)
 from gnc_cli.workflows.solve_files import prepare, read_state, write_solution
 from gnc_cli.workflows.solve_request import Request, read_request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble, large_run, paper_run, search_run
@@ -22,11 +31,12 @@ Progress = Callable[[str, int, int, float], None]
 
 
 def solve(
-    d: int,
-    K: int,
+    d: int | None = None,
+    K: int | None = None,
     *,
     problem: str = "softmax",
     method: str = "auto",
+    construction: str | None = None,
     seed: int = 0,
     restarts: int | None = None,
     steps: int | None = None,
@@ -52,13 +62,14 @@ def solve(
     """Find K unit vectors in R^d that are as far apart as possible.
 
     Args:
-        d: dimension, at least 2.
-        K: number of points, at least 2.
+        d: dimension, at least 2; a named construction brings its own.
+        K: number of points, at least 2; likewise.
         problem: `softmax` maximises the smallest distance of a point from the hull of the others,
             `tammes` minimises the largest cosine, `ufm` minimises the cross-entropy of the
             unconstrained feature model.
-        method: `auto` takes closed forms where theorem 3.3 has them; `descent` never does;
-            `paper` is the paper's plain recipe.
+        method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
+            before it searches; `descent` does neither; `paper` is the paper's plain recipe.
+        construction: build this one, or its first K rows; no search.
         seed: decides every random choice; the same seed gives the same code.
         restarts: descents in all; by default adapted to d and K.
         steps: gradient steps of a descent.
@@ -94,6 +105,14 @@ def solve(
     if time_limit is not None and not time_limit > 0.0:
         raise UsageError(f"--time-limit {time_limit:g} must be positive")
     deadline = Deadline(time_limit, interrupt)
+    named = None
+    if construction is not None:
+        named = named_construction(
+            construction, d, K,
+            {"--init": init is not None, "--fixed": fixed is not None, "--symmetry": symmetry,
+             "--method": method != "auto", "--problem ufm": problem == "ufm", "--resume": resume},
+        )  # fmt: skip
+        d, K = named.d, named.K
     request = read_request(
         d, K, problem=problem, method=method, seed=seed, restarts=restarts, steps=steps,
         init=init, fixed=fixed, symmetry=symmetry, target=target, cross_start=cross_start,
@@ -101,8 +120,16 @@ def solve(
     )  # fmt: skip
     prepare(out, plot, force=force, resume=resume)
     states: dict[str, Any] = {}
-    exact = closed_form(request.d, request.K) if request.may_use_closed_form else None
-    if resume and exact is None:
+    may_be_exact = request.may_use_closed_form and named is None
+    exact = closed_form(request.d, request.K) if may_be_exact else None
+    choice = None
+    if named is not None:
+        choice = Choice(named, alone=True)
+    elif exact is None:
+        choice = choose(request, limited=time_limit is not None or target is not None)
+    if choice is not None and choice.streamed:
+        check_streamed(choice, out, plot)
+    if resume and exact is None and not (choice is not None and choice.alone):
         states, request = read_state(out, request)
 
     def finish(result: SolveResult | SolveSweep, plain_states: dict[str, Any]) -> Any:
@@ -127,10 +154,22 @@ def solve(
     if request.method == "paper":
         result = paper_run(request, deadline, threads, progress, started)
         return finish(_judged(result, request), {})
+    constructed = None
+    if choice is not None:
+        constructed = constructed_run(request, choice, started)
+        judged = _judged(constructed, request)
+        if choice.alone or judged.outcome is Outcome.TARGET_REACHED:
+            return finish(judged, {})
+        request = with_start(request, choice, constructed)
+    plain_states: dict[str, Any] = {}
     if request.large:
         result = large_run(request, deadline, device, threads, progress, started)
-        return finish(_judged(result, request), {})
-    result, plain_states = search_run(request, deadline, device, threads, progress, started, states)
+    else:
+        result, plain_states = search_run(
+            request, deadline, device, threads, progress, started, states
+        )
+    if constructed is not None:
+        result = better(constructed, result)
     return finish(_judged(result, request), plain_states)
 
 

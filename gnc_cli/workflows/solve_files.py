@@ -10,6 +10,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.gncfile import CodeFile, check_target, read_code, write_code
+from gnc_cli.io.streams import write_rows
 from gnc_cli.results import SolveResult, SolveSweep, plain
 from gnc_cli.workflows.solve_request import Request
 
@@ -92,7 +93,12 @@ def write_solution(
     """Write the code with its provenance and state, and the plot; returns the result naming it."""
     if out is not None:
         result = replace(result, out=os.fspath(out))
-        write_code(out, _code_file(result, states, request, options), force=force)
+        if isinstance(result, SolveResult) and not isinstance(result.weights, np.ndarray):
+            rows = result.weights  # made block by block
+            made = _provenance(result, options)
+            write_rows(out, rows.shape, rows.unit, made, force=force)
+        else:
+            write_code(out, _code_file(result, states, request, options), force=force)
     if plot is not None:
         from gnc_cli.plots.solve import plot_solve
 
@@ -107,8 +113,6 @@ def _code_file(
     options: dict[str, Any],
 ) -> CodeFile:
     last = result.rows[-1] if isinstance(result, SolveSweep) else result
-    shown = result.to_json()
-    shown.pop("out", None)  # a path belongs to one machine
     features = last.features
     labels = None
     if features is not None and len(features) != request.K:
@@ -117,9 +121,15 @@ def _code_file(
         weights=last.weights,
         features=features,
         labels=labels,
-        provenance={**options, "libraries": _libraries(), "result": shown},
+        provenance=_provenance(result, options),
         state={**states, "identity": _identity(request)} if states else None,
     )
+
+
+def _provenance(result: SolveResult | SolveSweep, options: dict[str, Any]) -> dict[str, Any]:
+    shown = result.to_json()
+    shown.pop("out", None)  # a path belongs to one machine
+    return {**options, "libraries": _libraries(), "result": shown}
 
 
 def _identity(request: Request) -> dict[str, Any]:

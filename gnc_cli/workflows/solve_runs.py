@@ -141,7 +141,7 @@ def large_run(
 
 def assemble(
     request: Request,
-    weights: np.ndarray,
+    weights: Any,
     certified: Certified,
     started: float,
     *,

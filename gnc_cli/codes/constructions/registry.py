@@ -11,7 +11,7 @@ from types import ModuleType
 
 from gnc_cli.codes.constructions.construction import Construction, Family
 
-__all__ = ["families", "find", "in_dimension", "single_codes"]
+__all__ = ["families", "find", "in_dimension", "names", "single_codes"]
 
 _SINGLE: tuple[str, ...] = ()
 """Modules with `CODES`."""
@@ -48,6 +48,11 @@ def find(name: str) -> Construction | None:
         if code is not None:
             return code
     return None
+
+
+def names() -> list[str]:
+    """What there is to choose from: names of single codes and patterns of families."""
+    return [code.name for code in single_codes()] + [family.name for family in families()]
 
 
 def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:

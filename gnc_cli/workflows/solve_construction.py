@@ -1,0 +1,185 @@
+"""Codes from algebra within `solve`: chosen, built, certified, held against what a search finds.
+
+K rows up to `LARGE` are certified like any code. Beyond, the largest cosine is the one that the
+construction's own structure proves, and the rows are made only where they are looked at or written.
+"""
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.codes.constructions.certificate import certified_margin
+from gnc_cli.codes.constructions.choice import near_optimal, promising
+from gnc_cli.codes.constructions.combine import embedded, first_rows
+from gnc_cli.codes.constructions.construction import Construction, Rows
+from gnc_cli.codes.constructions.registry import find, names
+from gnc_cli.codes.constructions.search import best_construction
+from gnc_cli.errors import UsageError
+from gnc_cli.io.streams import check_stream_target
+from gnc_cli.numerics.sphere import angle_from_chord
+from gnc_cli.results import Outcome, Rattlers, SolveResult
+from gnc_cli.workflows.solve_request import Request
+from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
+
+__all__ = [
+    "Choice",
+    "better",
+    "check_streamed",
+    "choose",
+    "constructed_run",
+    "named_construction",
+    "with_start",
+]
+
+_MOST_HELD = 1 << 26
+"""Numbers of a code (512 MB) up to which its rows are held in memory."""
+_EVERY_CLASS = 600
+"""Up to this K each class of a construction gets its own bracket."""
+_EXACT = 1e-12
+"""Computed and exact cosine agree to this."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A construction for the (d, K) asked."""
+
+    construction: Construction
+    alone: bool
+    """No search is made beside it."""
+
+    @property
+    def streamed(self) -> bool:
+        """Too large to hold: its rows are made block by block."""
+        return self.construction.K * self.construction.d > _MOST_HELD
+
+
+def named_construction(
+    name: str, d: int | None, K: int | None, options: dict[str, Any]
+) -> Construction:
+    """The construction of that name, with its first K rows, in d dimensions.
+
+    Args:
+        name: as `--list-constructions` shows it.
+        d, K: where not all of it is wanted.
+        options: what else was asked that only a search understands, by option.
+
+    Raises:
+        UsageError: no such name, or it does not fit d, K or the other options.
+    """
+    whole = find(name)
+    if whole is None:
+        near = get_close_matches(name, names(), n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UsageError(f"--construction {name!r} is not known{hint}; see --list-constructions")
+    asked = [option for option, value in options.items() if value]
+    if asked:
+        raise UsageError(f"--construction {name} needs no search; drop {', '.join(asked)}")
+    if d is not None and d < whole.d:
+        raise UsageError(f"--construction {name} has {whole.d} dimensions; raise --d {d}")
+    if K is not None and K > whole.K:
+        raise UsageError(f"--construction {name} has {whole.K} rows; lower --K {K}")
+    return embedded(first_rows(whole, K or whole.K), d or whole.d)
+
+
+def choose(request: Request, *, limited: bool) -> Choice | None:
+    """The best construction for a request, where one may be used at all.
+
+    Args:
+        request: of the user.
+        limited: the user set a time limit, which invites a search beside a construction that is
+            not proved optimal.
+    """
+    if not request.may_use_closed_form:
+        return None
+    found = best_construction(request.d, request.K)
+    if found is None:
+        return None
+    choice = Choice(found, alone=True)
+    settled = found.proven or choice.streamed
+    quick = request.large and not limited and near_optimal(found)
+    return replace(choice, alone=settled or quick)
+
+
+def check_streamed(choice: Choice, out: Any, plot: Any) -> None:
+    """Refuse what a code that is never whole in memory cannot give.
+
+    Raises:
+        UsageError: a plot, or a file format that is not written in chunks.
+    """
+    if plot is not None:
+        raise UsageError(f"--plot needs the rows in memory, up to K d = {_MOST_HELD}; drop it")
+    if out is not None:
+        check_stream_target(out)
+
+
+def with_start(request: Request, choice: Choice, constructed: SolveResult) -> Request:
+    """Let the search start from the construction too, where its rows are near a good code's."""
+    whole = not choice.construction.changes
+    if request.large or not (whole or promising(choice.construction)):
+        return request
+    return replace(request, init=constructed.weights)
+
+
+def constructed_run(request: Request, choice: Choice, started: float) -> SolveResult:
+    """Build and certify."""
+    construction = choice.construction
+    rows = construction.build()
+    if request.large:
+        weights = rows if choice.streamed else np.asarray(rows)
+        certified = _certified_by_algebra(rows)
+    else:
+        weights = np.asarray(rows)
+        certified = certify_code(
+            weights, tolerance=TOLERANCE, every_class=request.K <= _EVERY_CLASS
+        )
+        if abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
+            certified = replace(certified, max_cosine=construction.cosine.value)
+    return assemble(
+        request, weights, certified, started,
+        outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}",
+    )  # fmt: skip
+
+
+def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
+    """The better code by the problem's own measure; a tie goes to algebra.
+
+    The time, and how a search ended, are those of the whole run.
+    """
+    if found.problem == "softmax":
+        wins = found.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
+    else:
+        wins = found.max_cosine < constructed.max_cosine - _EXACT
+    if wins:
+        return found
+    stopped = found.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
+    return replace(
+        constructed,
+        outcome=found.outcome if stopped else constructed.outcome,
+        restarts=found.restarts,
+        steps=found.steps,
+        seconds=found.seconds,
+        extras={**constructed.extras, "history": found.extras.get("history")},
+    )
+
+
+def _certified_by_algebra(rows: Rows) -> Certified:
+    """Where there are too many pairs: the code's structure proves its largest cosine."""
+    verified = rows.verify()
+    cosine = verified.max_cosine
+    chord = float(np.sqrt(2.0 - 2.0 * cosine.value))
+    return Certified(
+        max_cosine=cosine.value,
+        min_angle=float(angle_from_chord(chord)),
+        rho_one_vs_one=chord,
+        rho_one_vs_rest=certified_margin(rows, cosine),
+        rattlers=Rattlers(one_vs_one=None, one_vs_rest=None, tolerance=TOLERANCE),
+        contact_pairs=None,
+        features=None,
+        one_vs_rest_lower=None,
+        one_vs_rest_upper=None,
+        rattles_one_vs_one=None,
+        rattles_one_vs_rest=None,
+    )
