@@ -47,7 +47,8 @@ def test_options_reach_the_work_function(gnc: Any, fake: FakeSolve, tmp_path: Pa
         "target": -0.25, "time_limit": 150.0, "cross_start": False, "tau": None,
         "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2, "out": str(out),
         "force": False, "resume": True, "plot": str(plot), "progress": None,
-        "construction": None, "command_line": "gnc solve --d 10 --K 1000 --problem tammes --fixed - --symmetry cyclic:3 "
+        "construction": None,
+        "command_line": "gnc solve --d 10 --K 1000 --problem tammes --fixed - --symmetry cyclic:3 "
         "--method descent --restarts 100 --steps 5000 --init a.npz --target -0.25 "
         "--no-cross-start --resume --seed 7 --time-limit 150.0 --device cuda:1 --threads 2 "
         "--out code.h5 --plot code.svg --quiet --check 'max_cosine<1'",
