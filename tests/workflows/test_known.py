@@ -1,0 +1,95 @@
+"""The best code on record: theorems before tables before constructions."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from gnc_cli.codes.closed_forms import closed_form
+from gnc_cli.codes.constructions import search
+from gnc_cli.codes.constructions.construction import Construction, Cosine
+from gnc_cli.errors import DataError
+from gnc_cli.results import BestKnown
+from gnc_cli.workflows.known import best_known, read_table, reference
+
+CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(5, 8)), False, "nobody", list)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+    """What the search over constructions was asked; it answers `CODE`."""
+    asked: list[tuple[int, int]] = []
+
+    def answer(d: int, K: int) -> Construction:
+        asked.append((d, K))
+        return CODE
+
+    monkeypatch.setattr(search, "best_construction", answer)
+    yield asked
+
+
+@pytest.mark.parametrize(
+    "pair", [(2, 2), (2, 3), (2, 4), (2, 5), (2, 50), (3, 4), (3, 5), (3, 6), (9, 10), (9, 18)]
+)
+def test_theorems_are_those_of_the_closed_forms(pair: tuple[int, int]) -> None:
+    known, exact = best_known(*pair), closed_form(*pair)
+    assert known is not None and exact is not None
+    assert known.max_cosine == pytest.approx(exact.max_cosine, abs=1e-16)
+    assert known.source == f"theorem 3.3: {exact.name}" and known.proven
+
+
+def test_the_table(found: list[tuple[int, int]]) -> None:
+    known = best_known(3, 12)
+    assert known == BestKnown(1 / math.sqrt(5), "proven optimal", True)
+    unsettled, unproven = best_known(4, 24), best_known(3, 15)
+    assert unsettled is not None and unproven is not None
+    assert not unsettled.proven and not unproven.proven
+    assert found == []
+    refined = reference(3, 24, read_table())
+    assert refined is not None and refined.listed and refined.rounding == 1e-13
+    assert refined.exact is not None and float(refined.exact) == refined.max_cosine
+
+
+def test_constructions_come_last(found: list[tuple[int, int]]) -> None:
+    known = reference(9, 500, read_table())
+    assert known is not None and found == [(9, 500)]
+    assert (known.max_cosine, known.source) == (0.625, "construction: a-code")
+    assert not known.listed and known.exact is None and known.proven is False
+
+
+def test_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "best_construction", lambda d, K: None)
+    assert best_known(9, 500) is None
+
+
+def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("3,12,0.447213595500\n3,15,0.55\n3,4,-0.1\n5,16,0.21\n")
+    # Agrees with what is proved: then the exact figure and the proof count.
+    assert best_known(3, 12, path) == best_known(3, 12)
+    assert best_known(3, 15, path) == BestKnown(0.55, "now.txt", False)
+    assert best_known(5, 16, path) == BestKnown(0.21, "now.txt", False)
+    # A theorem is above any table.
+    assert best_known(3, 4, path) == best_known(3, 4)
+    # Our copy is not asked where the user's table is silent.
+    assert best_known(3, 24, path) == BestKnown(0.625, "construction: a-code", False)
+    assert best_known(3, 15, read_table(path)) == best_known(3, 15, path)
+    path.write_text("3,12\n")
+    with pytest.raises(DataError, match="line 1"):
+        best_known(3, 12, path)
+
+
+def test_a_look_up_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from gnc_cli.workflows.known import best_known\n"
+        "assert best_known(3, 24).proven\n"
+        "best_known(9, 500)\n"
+        "heavy = {'torch', 'scipy', 'matplotlib', 'h5py', 'mpmath'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
