@@ -99,8 +99,7 @@ def choose(request: Request, *, limited: bool) -> Choice | None:
         return None
     choice = Choice(found, alone=True)
     settled = found.proven or choice.streamed
-    quick = request.large and not limited and near_optimal(found)
-    return replace(choice, alone=settled or quick)
+    return replace(choice, alone=settled or (not limited and near_optimal(found)))
 
 
 def check_streamed(choice: Choice, out: Any, plot: Any) -> None:

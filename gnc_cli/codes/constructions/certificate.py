@@ -38,11 +38,12 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
 
 def lower_end(cosine: Cosine) -> float:
     """The largest double not above 1 - cosine (for irrational cosines a few ulp below)."""
-    lower = 1.0 - cosine.value
     try:
         exact = 1 - Fraction(cosine.text)
     except ValueError:
+        lower = 1.0 - cosine.value
         return lower - _ULPS * float(np.spacing(max(lower, 0.5)))
+    lower = float(exact)
     return lower if Fraction(lower) <= exact else float(np.nextafter(lower, -np.inf))
 
 

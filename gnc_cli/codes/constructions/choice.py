@@ -9,8 +9,12 @@ from gnc_cli.codes.constructions.construction import Construction
 
 __all__ = ["near_optimal", "promising", "welch"]
 
-_NEAR = 1.75
-"""Descents of many points from nothing seldom come nearer to Welch's bound than this factor."""
+_NEAR = {False: 1.45, True: 1.75}
+"""Descents seldom come nearer to Welch's bound than this factor; those of thousands of points
+(True) stay farther away from it."""
+_POLISHED = 5000
+"""Numbers in a code up to which a descent is polished to machine precision: always worth a try."""
+_THOUSANDS = 2896
 _PROMISING = 1.5
 _MOST_ENTRIES = 2e7
 """Numbers in a code beyond which a descent of minutes only makes a beginning."""
@@ -19,8 +23,8 @@ _MOST_ENTRIES = 2e7
 def near_optimal(construction: Construction) -> bool:
     """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
     d, K = construction.d, construction.K
-    near = construction.cosine.value <= _NEAR * welch(d, K)
-    return construction.proven or near or float(K) * d > _MOST_ENTRIES
+    near = construction.cosine.value <= _NEAR[K > _THOUSANDS] * welch(d, K)
+    return construction.proven or (near and K * d > _POLISHED) or K * d > _MOST_ENTRIES
 
 
 def promising(construction: Construction) -> bool:
