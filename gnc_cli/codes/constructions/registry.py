@@ -13,9 +13,17 @@ from gnc_cli.codes.constructions.construction import Construction, Family
 
 __all__ = ["families", "find", "in_dimension", "names", "single_codes"]
 
-_SINGLE: tuple[str, ...] = ()
+_SINGLE: tuple[str, ...] = (
+    "polyhedra",
+    "quaternions",
+    "root_systems",
+    "gosset",
+    "smith",
+)
 """Modules with `CODES`."""
-_FAMILIES: tuple[str, ...] = ()
+_FAMILIES: tuple[str, ...] = (
+    "classical",
+)
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 
 
