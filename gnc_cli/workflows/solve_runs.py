@@ -10,6 +10,7 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Margins, Outcome, SolveResult
+from gnc_cli.workflows.known import best_known
 from gnc_cli.workflows.solve_request import Request
 
 __all__ = ["TOLERANCE", "assemble", "large_run", "paper_run", "search_run"]
@@ -180,7 +181,7 @@ def assemble(
         stationarity=stationarity,
         first_order_gain=gain,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=None,
+        best_known=best_known(request.d, request.K),
         seed=request.seed,
         restarts=restarts,
         steps=steps,
