@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli.codes.constructions.construction import Construction, Cosine, Rows, Verified
 
-__all__ = ["embedded", "first_rows", "orthogonal_sum"]
+__all__ = ["embedded", "embedded_rows", "first_rows", "orthogonal_sum"]
 
 def first_rows(construction: Construction, K: int) -> Construction:
     """The first K rows of a construction.
@@ -50,8 +50,13 @@ def embedded(construction: Construction, d: int) -> Construction:
         f"embedded from {construction.d} dimensions",
         d,
         construction.K,
-        lambda rows: _Sum([rows], d),
+        lambda rows: embedded_rows(rows, d),
     )
+
+
+def embedded_rows(rows: Rows, d: int) -> Rows:
+    """Rows with zeros appended up to d coordinates."""
+    return rows if rows.shape[1] == d else _Sum([rows], d)
 
 
 def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:

@@ -13,7 +13,7 @@ import numpy as np
 from gnc_cli.codes.constructions.combine import embedded, first_rows, orthogonal_sum
 from gnc_cli.codes.constructions.construction import Construction
 from gnc_cli.codes.constructions.registry import find, in_dimension
-from gnc_cli.codes.constructions.relatives import relatives
+from gnc_cli.codes.constructions.relatives import cross_sections
 
 __all__ = ["best_construction"]
 
@@ -29,7 +29,7 @@ def best_construction(d: int, K: int) -> Construction | None:
         '1/16'
     """
     whole = [c for c in _up_to(d) if c.K >= K]
-    whole += [c for c in relatives(d) if c.K >= K]
+    whole += [c for c in cross_sections(d) if c.K >= K]
     single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
     bar = single.cosine.value if single is not None else 1.0
     summed = _best_sum(d, K, bar)
