@@ -19,10 +19,14 @@ _SINGLE: tuple[str, ...] = (
     "root_systems",
     "gosset",
     "smith",
+    "graphs",
+    "equiangular",
+    "leech",
 )
 """Modules with `CODES`."""
 _FAMILIES: tuple[str, ...] = (
     "classical",
+    "isotropic",
 )
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 
