@@ -17,44 +17,61 @@ from gnc_cli.errors import UsageError
 __all__ = [
     "Allow",
     "Baseline",
+    "Budget",
     "Check",
+    "Codes",
+    "ConjectureMode",
     "Construction",
     "CrossStart",
     "Csv",
     "Device",
+    "Digits",
     "Dim",
+    "Dims",
+    "Export",
     "Fixed",
     "Floats",
     "Force",
     "Init",
+    "Ints",
     "Json",
     "Jsonl",
     "ListConstructions",
+    "ListMode",
     "Max",
     "Method",
     "MethodChoice",
     "Min",
+    "Named",
     "NumPoints",
     "NumSamples",
     "Out",
     "Plot",
     "Problem",
     "ProblemChoice",
+    "Proven",
     "Quiet",
     "Report",
+    "RequireEntry",
     "Restarts",
     "Resume",
     "Rows",
     "RowsChoice",
+    "RowsOut",
     "Seed",
+    "Sizes",
+    "SolveMode",
     "Steps",
     "Symmetry",
+    "Table",
     "Target",
     "Tau",
     "Threads",
     "TimeLimit",
+    "Tolerance",
     "Verbose",
     "WeightDecay",
+    "Workers",
 ]
 
 
@@ -84,6 +101,14 @@ class Rows(StrEnum):
 
 class Floats(list[float]):
     """Several numbers from one option; Typer would take a plain list for a repeatable one."""
+
+
+class Ints(list[int]):
+    """Several whole numbers from one option."""
+
+
+def _ints(text: str) -> Ints:
+    return Ints(parsing.integers(text, least=2))
 
 
 def _floats(text: str) -> Floats:
@@ -285,4 +310,86 @@ Allow = Annotated[
     list[str] | None,
     _option("--allow", panel=_GATES, metavar="KEY=CHANGE",
             help="How much worse than the baseline a number may be: 10% or 0.01. Repeatable."),
+]  # fmt: skip
+
+_COMPARE = "What to compare"
+_FRESH = "Fresh solves"
+
+Codes = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILES]...", rich_help_panel=_COMPARE, show_default=False,
+                   help="Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point a line, "
+                   "or Sloane's); FILE:KEY picks a dataset; '-' is HDF5 on stdin."),
+]  # fmt: skip
+ListMode = Annotated[
+    bool, _option("--list", panel=_COMPARE, help="List the table, or what --d and --K leave of it.")
+]
+SolveMode = Annotated[
+    bool,
+    _option("--solve", panel=_COMPARE, help="Solve every pair of --d and --K and compare that."),
+]
+ConjectureMode = Annotated[
+    bool,
+    _option("--conjecture", panel=_COMPARE,
+            help="Search Softmax Codes without Tammes codes for every pair: does one end above "
+            "1 - t? Exit 5 on a counterexample."),
+]  # fmt: skip
+Dims = Annotated[
+    Ints | None,
+    _option("--d", "-d", panel=_COMPARE, metavar="INTS", parser=_door(_ints),
+            help="Dimensions: 3, 3,5 or 3..8; of a file with one number a line, its dimension."),
+]  # fmt: skip
+Sizes = Annotated[
+    Ints | None,
+    _option("--K", "-K", panel=_COMPARE, metavar="INTS", parser=_door(_ints),
+            help="Numbers of points: 24, 2..100 or 10..100..10."),
+]  # fmt: skip
+Proven = Annotated[
+    bool, _option("--proven", panel=_COMPARE, help="List proved optima alone.")
+]
+Named = Annotated[
+    bool,
+    _option("--named", panel=_COMPARE, help="Test the conjecture on the named codes, d <= 100."),
+]
+Table = Annotated[
+    str | None,
+    _option("--table", panel=_COMPARE, metavar="FILE",
+            help="A current table of known codes, d,N,cosine a line. Default: our copy."),
+]  # fmt: skip
+Digits = Annotated[
+    int | None,
+    _option("--digits", panel=_COMPARE, metavar="INT", parser=_integer(1),
+            help="Polish each file's code to so many digits of its cosine, and propose its minimal "
+            "polynomial."),
+]  # fmt: skip
+Tolerance = Annotated[
+    float,
+    _option("--tolerance", panel=_GATES, metavar="FLOAT",
+            parser=_door(partial(parsing.number, least=0.0)),
+            help="Exit 5 where a cosine is worse than the best known by more. Default 1e-9."),
+]  # fmt: skip
+RequireEntry = Annotated[
+    bool,
+    _option("--require-entry", panel=_GATES, help="Exit 5 where the table lacks (d, K) as well."),
+]
+Export = Annotated[
+    str | None,
+    _option("--export", panel=_OUTPUT, metavar="DIR",
+            help="Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
+            "each file's code there."),
+]  # fmt: skip
+Budget = Annotated[
+    float | None,
+    _option("--budget", panel=_FRESH, metavar="SECONDS", parser=_positive,
+            help="Time of each solve. Default 10."),
+]  # fmt: skip
+Workers = Annotated[
+    int | None,
+    _option("--workers", panel=_FRESH, metavar="INT", parser=_integer(1),
+            help="Solves side by side, a process each. Default 1."),
+]  # fmt: skip
+RowsOut = Annotated[
+    str | None,
+    _option("--out", panel=_FRESH, metavar="FILE",
+            help="Keep the rows of --solve or --conjecture, each as it is ready: .jsonl."),
 ]  # fmt: skip

@@ -27,7 +27,7 @@ HIGHER_IS_BETTER = frozenset(
 """First parts of keys that are better when larger."""
 
 LOWER_IS_BETTER = frozenset(
-    {"first_order_gain", "gnc1", "gnc3", "hardmax_gap", "max_cosine", "rattlers", "restarts",
+    {"first_order_gain", "gap", "gnc1", "gnc3", "hardmax_gap", "max_cosine", "rattlers", "restarts",
      "seconds", "stationarity", "steps"}
 )  # fmt: skip
 """First parts of keys that are better when smaller."""

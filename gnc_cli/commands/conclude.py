@@ -1,11 +1,11 @@
 """The last move of every command: show, judge, report, and the exit status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.commands.baseline import rows_of
 from gnc_cli.commands.expressions import Status
-from gnc_cli.commands.gates import Gates, exit_code
+from gnc_cli.commands.gates import Gates, Verdict, exit_code
 from gnc_cli.commands.outputs import Outputs, Shape
 from gnc_cli.commands.show import note, show
 from gnc_cli.errors import ExitCode
@@ -18,7 +18,16 @@ __all__ = ["conclude"]
 Draw = Callable[[dict[str, Any], bool], "RenderableType"]
 
 
-def conclude(result: dict[str, Any], draw: Draw, outputs: Outputs, gates: Gates) -> ExitCode:
+def conclude(
+    result: dict[str, Any],
+    draw: Draw,
+    outputs: Outputs,
+    gates: Gates,
+    *,
+    own: Sequence[Verdict] = (),
+    lines: Sequence[dict[str, Any]] | None = None,
+    interrupted: bool = False,
+) -> ExitCode:
     """Print `result`, say what the gates say, write the report.
 
     Args:
@@ -26,6 +35,9 @@ def conclude(result: dict[str, Any], draw: Draw, outputs: Outputs, gates: Gates)
         draw: its table, from the JSON and the -v flag; called only where a table is wanted.
         outputs: where things go.
         gates: what the result must satisfy.
+        own: verdicts of the command itself.
+        lines: rows for --csv and --jsonl, where they are not `rows_of(result)`.
+        interrupted: the result is not whole, though its rows are.
 
     Returns:
         The exit status.
@@ -35,8 +47,8 @@ def conclude(result: dict[str, Any], draw: Draw, outputs: Outputs, gates: Gates)
         OutputError: stdout is closed or the report cannot be written.
     """
     table = draw(result, outputs.verbose) if outputs.shape is Shape.TABLE else ""
-    show(result, table, outputs)
-    verdicts = gates.judge(rows_of(result))
+    show(result, table, outputs, lines)
+    verdicts = [*own, *gates.judge(rows_of(result))]
     for verdict in verdicts:
         if not (outputs.quiet and verdict.status is Status.PASSED):
             note(verdict.line)
@@ -46,7 +58,7 @@ def conclude(result: dict[str, Any], draw: Draw, outputs: Outputs, gates: Gates)
 
         text = report_text(outputs.report, result, verdicts)
         write_text(outputs.report, text, force=outputs.force or outputs.resume)
-    return exit_code(_ended(result), verdicts)
+    return exit_code(ExitCode.INTERRUPTED if interrupted else _ended(result), verdicts)
 
 
 def _ended(result: dict[str, Any]) -> ExitCode:

@@ -53,8 +53,13 @@ class Outputs:
         quiet: bool = False,
         verbose: bool = False,
         suffixes: Sequence[str] = CODE_SUFFIXES,
+        resumable: Sequence[str] = (".h5",),
     ) -> "Outputs":
-        """Read the options; `suffixes` are those that the command's --out understands.
+        """Read the options.
+
+        Args:
+            suffixes: those that the command's --out understands.
+            resumable: those that --resume can go on from.
 
         Raises:
             UsageError: options that exclude each other, or an unknown suffix.
@@ -74,12 +79,13 @@ class Outputs:
         if out == "-" and sys.stdout is not None and sys.stdout.isatty():
             raise UsageError("--out - would write HDF5 onto the terminal; pipe or redirect it")
         if resume and (out is None or out == "-"):
-            raise UsageError("--resume goes on from the state in a file; add --out code.h5")
+            example = "code.h5" if resumable == (".h5",) else f"rows{resumable[0]}"
+            raise UsageError(f"--resume goes on from the state in a file; add --out {example}")
         _check_suffix("--out", None if out == "-" else out, suffixes)
         _check_suffix("--report", report, _REPORT_SUFFIXES)
         _check_suffix("--plot", plot, _PLOT_SUFFIXES)
         if resume:
-            _check_suffix("--resume with --out", out, (".h5",))
+            _check_suffix("--resume with --out", out, resumable)
         files = [f for f in (out, report, plot) if f not in (None, "-")]
         if files:
             from gnc_cli.workflows.outputs import check_targets

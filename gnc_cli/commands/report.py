@@ -16,8 +16,11 @@ __all__ = ["report_text"]
 
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
-_LABELS = ("d", "K", "problem", "tau")
+_LABELS = ("d", "K", "problem", "tau", "file", "name")
 _HEAD = ("schema", "command", "version")
+_WHOLE = ("counts", "table")
+"""Keys of a whole result that its rows repeat."""
+_ENDINGS = ("outcome", "status", "verdict")
 
 
 def report_text(path: str, result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
@@ -34,7 +37,7 @@ def report_text(path: str, result: dict[str, Any], verdicts: Sequence[Verdict]) 
 
 def _title(result: dict[str, Any]) -> str:
     named = [f"{k} = {result[k]}" for k in ("problem", "d", "K") if result.get(k) is not None]
-    return f"gnc {result['command']}: {', '.join(named)}"
+    return f"gnc {result['command']}" + (f": {', '.join(named)}" if named else "")
 
 
 def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
@@ -51,16 +54,18 @@ def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
         {k: v for k, v in flatten(row).items() if k not in (*_HEAD, "advice")} for row in rows
     ]
     if len(rows) > 1:
-        shared = ("problem", "d", "K")
-        names = list(dict.fromkeys(n for row in flat for n in row if n not in shared))
+        shared = [k for k in ("problem", "d", "K", *_WHOLE) if k in result]
+        flat = [{k: v for k, v in row.items() if k.split(".")[0] not in shared} for row in flat]
+        names = list(dict.fromkeys(n for row in flat for n in row))
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         lines += ["| " + " | ".join(_cell(row.get(n)) for n in names) + " |" for row in flat]
     else:
         lines += ["| key | value |", "|---|---|"]
         lines += [f"| `{k}` | {_cell(v)} |" for row in flat for k, v in row.items()]
     for row in rows[-1:]:
-        if row.get("advice"):
-            lines += ["", f"**{row['outcome']}**: {_cell(row['advice'])}"]
+        if row.get("advice") and (len(rows) == 1 or "outcome" in row):
+            ended = row.get("status") or row.get("outcome")
+            lines += ["", f"**{ended}**: {_cell(row['advice'])}"]
     lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
     return "\n".join(lines)
 
@@ -113,23 +118,27 @@ def _xml(text: str) -> str:
 def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
     samples: dict[str, list[str]] = {}
     prefix = f"gnc_{result['command']}"
+
+    def sample(key: str, labels: dict[str, Any], value: float | int | bool) -> None:
+        name = f"{prefix}_{re.sub(r'[^a-zA-Z0-9_]', '_', key)}"
+        samples.setdefault(name, []).append(f"{name}{_labels(labels)} {_value(value)}")
+
+    for key, value in flatten({k: result[k] for k in _WHOLE if k in result}).items():
+        if isinstance(value, (bool, int, float)):
+            sample(key, {}, value)
     for row in rows_of(result):
         labels = {k: row[k] for k in _LABELS if row.get(k) is not None}
         for key, value in flatten(row).items():
-            if key in (*_HEAD, *_LABELS) or not isinstance(value, (bool, int, float)):
-                continue
-            name = f"{prefix}_{re.sub(r'[^a-zA-Z0-9_]', '_', key)}"
-            samples.setdefault(name, []).append(f"{name}{_labels(labels)} {_value(value)}")
-        if "outcome" in row:
-            name = f"{prefix}_outcome"
-            full = labels | {"outcome": row["outcome"]}
-            samples.setdefault(name, []).append(f"{name}{_labels(full)} 1")
+            silent = key in (*_HEAD, *_LABELS) or key.split(".")[0] in _WHOLE
+            if not silent and isinstance(value, (bool, int, float)):
+                sample(key, labels, value)
+        for key in _ENDINGS:
+            if row.get(key) is not None:
+                sample(key, labels | {key: row[key]}, 1)
     for verdict in verdicts:
-        name = f"{prefix}_gate_passed"
         shared = {k: result[k] for k in _LABELS if result.get(k) is not None}
         full = shared | {"gate": verdict.gate, "status": verdict.status.value}
-        passed = int(verdict.status is Status.PASSED)
-        samples.setdefault(name, []).append(f"{name}{_labels(full)} {passed}")
+        sample("gate_passed", full, int(verdict.status is Status.PASSED))
     lines: list[str] = []
     for name, values in samples.items():
         lines += [f"# HELP {name} {_help(name, prefix)}", f"# TYPE {name} gauge", *values]
@@ -140,6 +149,8 @@ def _help(name: str, prefix: str) -> str:
     key = name.removeprefix(f"{prefix}_")
     return {
         "outcome": "How the run ended; 1 at the label of its outcome.",
+        "status": "Where the code stands beside the best known one; 1 at the label of its status.",
+        "verdict": "What the code says of the conjecture; 1 at the label of its verdict.",
         "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
     }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO, assert_never
 
 import typer
@@ -18,14 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["csv_text", "emit", "flatten", "note", "show"]
 
 
-def show(result: dict[str, Any], table: "RenderableType", outputs: Outputs) -> None:
+def show(
+    result: dict[str, Any],
+    table: "RenderableType",
+    outputs: Outputs,
+    lines: Sequence[dict[str, Any]] | None = None,
+) -> None:
     """Print `result`, a command's JSON, in the shape that was asked for.
 
-    The table goes to stderr where stdout carries the data product.
+    The table goes to stderr where stdout carries the data product. `lines` are the rows of CSV and
+    JSON lines; `rows_of(result)` by default.
 
     Raises:
         OutputError: stdout is closed or full.
     """
+    lines = rows_of(result) if lines is None else lines
     match outputs.shape:
         case Shape.TABLE if outputs.out == "-":
             typer.echo(_drawn(table, sys.stderr), nl=False, err=True, color=True)
@@ -34,14 +42,14 @@ def show(result: dict[str, Any], table: "RenderableType", outputs: Outputs) -> N
         case Shape.JSON:
             emit(json.dumps(result, allow_nan=False) + "\n")
         case Shape.CSV:
-            emit(csv_text(rows_of(result)))
+            emit(csv_text(lines))
         case Shape.JSONL:
-            emit("".join(json.dumps(r, allow_nan=False) + "\n" for r in rows_of(result)))
+            emit("".join(json.dumps(r, allow_nan=False) + "\n" for r in lines))
         case _:
             assert_never(outputs.shape)
 
 
-def csv_text(rows: list[dict[str, Any]]) -> str:
+def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     """A header of dotted keys, then one line a row; null is an empty cell."""
     import csv
 
