@@ -310,6 +310,11 @@ class CompareRow:
     more: dict[str, Any] = field(default_factory=dict)
     """Further keys of one mode (verified figure, digits, brackets), spread into the JSON row."""
 
+    def to_json(self) -> dict[str, Any]:
+        """One flat object: the keys above, then those of `more`."""
+        body: dict[str, Any] = plain(self)
+        return body | body.pop("more")
+
 
 @dataclass(frozen=True)
 class CompareResult(Result):
@@ -325,10 +330,7 @@ class CompareResult(Result):
     command = "compare"
 
     def _body(self) -> dict[str, Any]:
-        rows = []
-        for row in self.rows:
-            body = plain(row)
-            rows.append(body | body.pop("more"))
+        rows = [row.to_json() for row in self.rows]
         counts = {s.value: sum(r.status is s for r in self.rows) for s in Standing}
         return {"rows": rows, "counts": counts, "table": plain(self.table)}
 
