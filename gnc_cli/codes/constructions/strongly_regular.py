@@ -111,7 +111,7 @@ def strongly_regular(adjacency: np.ndarray) -> StronglyRegular:
         # Rows of A^2 from the diagonal on: it is symmetric.
         square = np.matmul(A[start : start + _BLOCK], A[:, start:])
         near = A[start : start + _BLOCK, start:] == 1
-        same = np.eye(*square.shape, dtype=bool)
+        same = np.eye(*square.shape) == 1
         for name, where in (("k", same), ("lambda", near), ("mu", ~(near | same))):
             values = square[where]
             if len(values):
