@@ -1,0 +1,221 @@
+"""Codes are recognised under any rotation, order and noise; others, however similar, are not."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.codes.congruence import Congruence, Undecided, congruence
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.sphere import normalise, random_points
+from tests.problems import (
+    WITH_POINTS,
+    Problem,
+    antiprism,
+    cell24,
+    e8_roots,
+    hemicube,
+    icosahedron,
+    orthoplex,
+    random_rotation,
+    simplex,
+)
+
+
+def scrambled(W: np.ndarray, seed: int = 0, noise: float = 1e-9) -> np.ndarray:
+    """W rotated, reordered, and moved a little."""
+    rng = np.random.default_rng(seed)
+    moved = W @ random_rotation(rng, W.shape[1]) + noise * rng.standard_normal(W.shape)
+    return normalise(moved)[rng.permutation(len(W))]
+
+
+def matched(A: np.ndarray, B: np.ndarray, **options: object) -> Congruence:
+    """The congruence, which must be found, checked against what it claims."""
+    found = congruence(A, B, **options)  # type: ignore[arg-type]
+    assert isinstance(found, Congruence)
+    rows = np.flatnonzero(found.permutation >= 0)
+    partners = found.permutation[rows]
+    assert len(set(partners.tolist())) == len(rows)
+    away = np.linalg.norm(A[rows] @ found.rotation - B[partners], axis=1).max()
+    assert away == pytest.approx(found.deviation, abs=1e-12)
+    return found
+
+
+def cell600() -> np.ndarray:
+    """The 120 unit icosians: 24 Hurwitz units and even permutations of (0, 1, g, 1/g) / 2."""
+    golden = (1.0 + 5.0**0.5) / 2.0
+    rows = [np.array(s) / 2.0 for s in itertools.product((1.0, -1.0), repeat=4)]
+    rows += list(np.eye(4)) + list(-np.eye(4))
+    for order in itertools.permutations(range(4)):
+        if np.linalg.det(np.eye(4)[list(order)]) > 0.0:
+            for signs in itertools.product((1.0, -1.0), repeat=3):
+                corner = np.array([*np.array(signs) * (golden, 1.0, 1.0 / golden), 0.0]) / 2.0
+                rows.append(corner[list(order)])
+    return np.array(rows)
+
+
+def eigenspace_code(adjacency: np.ndarray, dimension: int) -> np.ndarray:
+    """Vertices projected on the eigenspace of this dimension: equal angles along edges."""
+    values, vectors = np.linalg.eigh(adjacency.astype(float))
+    levels, counts = np.unique(values.round(6), return_counts=True)
+    level = levels[counts == dimension][0]
+    return normalise(vectors[:, np.abs(values - level) < 1e-6])
+
+
+def cayley_graph(steps: set[tuple[int, int]]) -> np.ndarray:
+    """The graph on Z4 x Z4 that joins vertices with these differences."""
+    grid = list(itertools.product(range(4), repeat=2))
+    return np.array(
+        [[((x[0] - y[0]) % 4, (x[1] - y[1]) % 4) in steps for y in grid] for x in grid]
+    )
+
+
+ROOK = cayley_graph({(0, k) for k in (1, 2, 3)} | {(k, 0) for k in (1, 2, 3)})
+SHRIKHANDE = cayley_graph({(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)})
+
+
+@cache
+def chang() -> tuple[np.ndarray, ...]:
+    """T(8) and the three Chang graphs, by Seidel's switching: equal parameters (28, 12, 6, 4)."""
+    edges = list(itertools.combinations(range(8), 2))
+    triangular = np.array([[len({*x} & {*y}) == 1 for y in edges] for x in edges])
+    matching = [(0, 1), (2, 3), (4, 5), (6, 7)]
+    octagon = [(i, (i + 1) % 8) for i in range(8)]
+    circles = [(0, 1), (1, 2), (0, 2)] + [(3 + i, 3 + (i + 1) % 5) for i in range(5)]
+    graphs = [triangular]
+    for subset in (matching, octagon, circles):
+        inside = np.isin(np.arange(28), [edges.index((min(e), max(e))) for e in subset])
+        graphs.append(triangular ^ (inside[:, None] != inside))
+    return tuple(graphs)
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_known_codes_recognise_themselves(problem: Problem) -> None:
+    W = problem.points()  # type: ignore[misc]
+    found = matched(W, scrambled(W, seed=problem.K))
+    assert found.deviation < 2e-8
+    assert found.rotation @ found.rotation.T == pytest.approx(np.eye(problem.d), abs=1e-12)
+
+
+def test_600_cell() -> None:
+    W = cell600()
+    gram = W @ W.T
+    assert sorted(gram[0].round(9))[-2] == pytest.approx((1.0 + 5.0**0.5) / 4.0, abs=1e-9)
+    assert matched(W, scrambled(W)).deviation < 2e-8
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 60), st.integers(2, 12), st.integers(0, 10**6), st.floats(1e-13, 1e-8))
+def test_any_code_is_recognised(K: int, d: int, seed: int, noise: float) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    assert matched(W, scrambled(W, seed + 1, noise)).deviation < 20.0 * noise + 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([icosahedron, antiprism, cell24, hemicube, e8_roots]),
+    st.integers(0, 10**6),
+    st.floats(1e-5, 0.1),
+)
+def test_one_moved_row_is_seen(code: type, seed: int, by: float) -> None:
+    W = code()
+    moved = scrambled(W, seed)
+    row = normalise(moved[0] + by * np.random.default_rng(seed).standard_normal(W.shape[1]))
+    assume(np.linalg.norm(row - moved[0]) > 1e-5)
+    moved[0] = row
+    assert congruence(W, moved) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(4, 40), st.integers(3, 8), st.integers(0, 10**6))
+def test_codes_with_duplicates(K: int, d: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    W = np.concatenate([W, W[:2], W[:1]])
+    assert matched(W, scrambled(W, seed, noise=1e-10)).deviation < 1e-8
+
+
+@pytest.mark.parametrize("dimension", [6, 9])
+def test_rook_and_shrikhande(dimension: int) -> None:
+    """Strongly regular graphs with equal parameters: equal distance distributions, other codes."""
+    rook, shrikhande = (eigenspace_code(g, dimension) for g in (ROOK, SHRIKHANDE))
+    assert np.sort(rook @ rook.T, axis=None) == pytest.approx(
+        np.sort(shrikhande @ shrikhande.T, axis=None), abs=1e-12
+    )
+    assert congruence(rook, shrikhande) is None
+    for W in (rook, shrikhande):
+        matched(W, scrambled(W))
+
+
+@pytest.mark.parametrize("dimension", [7, 20])
+@pytest.mark.parametrize(("i", "j"), [(i, j) for j in range(4) for i in range(j + 1)])
+def test_chang_graphs(dimension: int, i: int, j: int) -> None:
+    A, B = (eigenspace_code(chang()[g], dimension) for g in (i, j))
+    found = congruence(A, scrambled(B))
+    assert isinstance(found, Congruence) if i == j else found is None
+
+
+def test_mirror_images_are_one() -> None:
+    W = random_points(np.random.default_rng(5), 9, 4)
+    mirrored = W * np.array([1.0, 1.0, 1.0, -1.0])
+    assert np.linalg.det(matched(W, mirrored).rotation) == pytest.approx(-1.0)
+
+
+def test_subspaces_and_dimensions() -> None:
+    """A square in the plane, in space, and a simplex of the same size."""
+    square, tetrahedron = orthoplex(2), simplex(3)
+    wide = square @ random_rotation(np.random.default_rng(1), 3)[:2]
+    assert matched(square, wide).rotation.shape == (2, 3)
+    assert matched(wide, square).rotation.shape == (3, 2)
+    assert congruence(wide, tetrahedron) is None
+    assert congruence(square, np.delete(wide, 0, axis=0)) is None
+
+
+def test_rattlers_are_left_out() -> None:
+    """Two icosahedra, each with a row of its own in some hole."""
+    rng = np.random.default_rng(3)
+    extra = random_points(rng, 2, 3)
+    A = np.vstack([icosahedron(), extra[:1]])
+    B = np.vstack([extra[1:], scrambled(icosahedron())])
+    assert congruence(A, B) is None
+    found = matched(A, B, ignore=(np.arange(13) == 12, np.array([0])))
+    assert found.permutation[12] == -1
+    assert sorted(found.permutation[:12]) == list(range(1, 13))
+    assert congruence(A, B, ignore=(np.array([12]), np.array([], dtype=int))) is None
+    with pytest.raises(DataError, match="left out"):
+        congruence(A, A, ignore=(np.ones(13, dtype=bool),) * 2)
+
+
+def test_giving_up_is_no_verdict() -> None:
+    A, B = (eigenspace_code(g, 6) for g in (ROOK, SHRIKHANDE))
+    for options in ({"effort": 1.0}, {"deadline": Deadline(0.0)}):
+        found = congruence(A, B, **options)
+        assert isinstance(found, Undecided)
+        assert "cut short" in found.reason
+
+
+def test_rows_closer_than_the_tolerance_are_not_told_apart() -> None:
+    """Clusters of rows 1e-8 apart, moved by 1e-5: neither same nor provably different."""
+    rng = np.random.default_rng(8)
+    W = normalise(np.repeat(np.eye(3), 4, axis=0) + 1e-8 * rng.standard_normal((12, 3)))
+    matched(W, scrambled(W, noise=1e-10))
+    apart = normalise(np.repeat(np.eye(3), 4, axis=0) + 1e-5 * rng.standard_normal((12, 3)))
+    assert not isinstance(congruence(W, apart), Congruence)
+
+
+def test_beyond_the_codes_of_the_gram_matrix(rng: np.random.Generator) -> None:
+    """8000 rows: recognised from a few rows' inner products alone."""
+    W = random_points(rng, 8000, 6)
+    B = scrambled(W)
+    matched(W, B)
+    B[17] = normalise(B[17] + 1e-3)
+    assert congruence(W, B) is None
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 0.5, float("nan")])
+def test_bad_tolerance(tolerance: float) -> None:
+    with pytest.raises(UsageError, match="tolerance"):
+        congruence(np.eye(3), np.eye(3), tolerance=tolerance)
