@@ -1,0 +1,165 @@
+"""What rotation and relabelling cannot change, in a few numbers: which stored code may this be?
+
+The distribution of inner products is the invariant of first choice where they take few values; its
+moments are as good for telling codes apart, never depend on where a rounding falls, and cost one
+blocked product. Equal fingerprints are a reason to look (`congruence`), never a proof.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.sphere import as_points, normalise
+
+__all__ = ["Distribution", "Fingerprint", "distribution", "fingerprint"]
+
+_ALL_PAIRS = 6000
+"""Up to this many rows every inner product enters the higher moments."""
+_ORDER = 6
+_GRID = 1e-10
+"""Inner products this near are one from the start: their rounding is far below."""
+_FEW = 256
+_SIDE = 1024
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Invariants of a code."""
+
+    K: int
+    rank: int
+    """Dimension of the space that the rows span, beyond noise of 1e-6."""
+    moments: tuple[float, ...]
+    """Means of the powers 1, 2, .. of the inner products of different rows: 6 of them, or 2 where
+    there are too many rows to look at every pair."""
+
+    def agrees(self, other: "Fingerprint", tolerance: float = 1e-7) -> bool:
+        """Whether codes with these fingerprints can be one, rows `tolerance` apart at most."""
+        if (self.K, self.rank) != (other.K, other.rank):
+            return False
+        return all(
+            abs(mine - theirs) <= 2.0 * power * (tolerance + tolerance**2) + 1e-12
+            for power, (mine, theirs) in enumerate(
+                zip(self.moments, other.moments, strict=False), start=1
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Inner products with their numbers of pairs."""
+
+    values: np.ndarray
+    """From large to small, shape (m,)."""
+    pairs: np.ndarray
+    """Unordered pairs of rows at each, integers, shape (m,)."""
+
+
+def fingerprint(
+    W: np.ndarray, *, ignore: np.ndarray | None = None, deadline: Deadline | None = None
+) -> Fingerprint:
+    """Rank and moments of a code.
+
+    Args:
+        W: rows that stand for directions, shape (K, d).
+        ignore: rows to leave out (rattlers), Booleans or indices.
+        deadline: polled at each tile.
+
+    Raises:
+        DataError: not a matrix of at least two finite nonzero rows.
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        >>> square.K, square.rank, square.moments[:2]
+        (4, 2, (-0.333333333333, 0.333333333333))
+    """
+    W = normalise(as_points(W))
+    if ignore is not None:
+        W = np.delete(W, np.asarray(ignore), axis=0)
+    K = len(W)
+    pairs = max(1, K * (K - 1))
+    form = W.T @ W
+    sizes = np.linalg.eigvalsh(form)
+    rank = int((sizes > 1e-12 * max(sizes[-1], 1e-300)).sum())
+    total = W.sum(axis=0)
+    sums = np.array([total @ total, (form * form).sum()]) - K
+    if K <= _ALL_PAIRS:
+        sums = np.zeros(_ORDER)
+        for entries in _entries(W, deadline):
+            power = np.ones_like(entries)
+            for p in range(_ORDER):
+                power *= entries
+                sums[p] += 2.0 * power.sum()
+    return Fingerprint(K, rank, tuple(float(round(s / pairs, 12)) for s in sums))
+
+
+def distribution(
+    W: np.ndarray,
+    *,
+    tolerance: float = 1e-8,
+    most: int = 100_000,
+    deadline: Deadline | None = None,
+) -> Distribution | None:
+    """All inner products of different rows, those within rounding of each other as one.
+
+    Args:
+        W: rows that stand for directions, shape (K, d).
+        tolerance: neighbours in the sorted list this near are one value, their mean.
+        most: different values that are worth listing.
+        deadline: polled at each tile.
+
+    Returns:
+        The distribution, or None where it has more than `most` different values.
+
+    Raises:
+        DataError: not a matrix of at least two finite nonzero rows.
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        >>> square.values.tolist(), square.pairs.tolist()
+        ([0.0, -1.0], [4, 2])
+    """
+    W = normalise(as_points(W))
+    keys, sums, counts = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+    for entries in _entries(W, deadline):
+        found, where = _cells(entries, keys)
+        merged, place = np.unique(np.concatenate([keys, found]), return_inverse=True)
+        into = place[len(keys) :][where]
+        old = place[: len(keys)]
+        sums = np.bincount(old, sums, len(merged)) + np.bincount(into, entries, len(merged))
+        fresh = np.bincount(into, minlength=len(merged))
+        counts = np.bincount(old, counts, len(merged)) + fresh  # integers, exact below 2**53
+        keys = merged
+        if len(keys) > 20 * most:
+            return None
+    cut = np.concatenate([[0], np.cumsum(np.diff(keys) * _GRID > tolerance)])
+    totals = np.bincount(cut, counts)
+    if len(totals) > most:
+        return None
+    values = np.bincount(cut, sums) / totals
+    return Distribution(values[::-1] + 0.0, totals[::-1].astype(np.int64))
+
+
+def _cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Grid cells of the entries: the different ones, sorted, and which of them each entry has."""
+    cells = np.rint(entries / _GRID).astype(np.int64)
+    if 0 < len(known) <= _FEW:  # most codes of algebra: no sorting needed
+        at = np.minimum(np.searchsorted(known, cells), len(known) - 1)
+        if np.array_equal(known[at], cells):
+            return known, at
+    found, where = np.unique(cells, return_inverse=True)
+    return found, where
+
+
+def _entries(W: np.ndarray, deadline: Deadline | None) -> Iterator[np.ndarray]:
+    """The entries above the diagonal of the Gram matrix, flat, tile by tile."""
+    for r in range(0, len(W), _SIDE):
+        for c in range(r, len(W), _SIDE):
+            if deadline is not None and deadline.expired:
+                raise TimeoutError("the deadline expired before every pair of rows was seen")
+            tile = W[r : r + _SIDE] @ W[c : c + _SIDE].T
+            yield tile[np.triu_indices(len(tile), 1)] if r == c else tile.ravel()
