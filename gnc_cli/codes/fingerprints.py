@@ -124,7 +124,9 @@ def distribution(
         ([0.0, -1.0], [4, 2])
     """
     W = normalise(as_points(W))
-    keys, sums, counts = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+    keys: np.ndarray = np.empty(0, dtype=np.int64)
+    sums: np.ndarray = np.empty(0)
+    counts: np.ndarray = np.empty(0)
     for entries in _entries(W, deadline):
         found, where = _cells(entries, keys)
         merged, place = np.unique(np.concatenate([keys, found]), return_inverse=True)
