@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gnc_cli.commands.baseline import rows_of
 
-__all__ = ["solve_table"]
+__all__ = ["bracket_value", "certified", "solve_table"]
 
 _TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 _GOOD = {"converged", "closed_form", "target_reached"}
@@ -41,7 +41,7 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
         cells: list[str | Text] = [name, value, remark]
         grid.add_row(*cells, *([key] if verbose else []))
 
-    line("one-vs-rest distance", _bracket_value(rho), _certified(rho), "rho_one_vs_rest")
+    line("one-vs-rest distance", bracket_value(rho), certified(rho), "rho_one_vs_rest")
     line("one-vs-one distance", _number(r["rho_one_vs_one"]), "smallest chord", "rho_one_vs_one")
     line("largest cosine", _number(r["max_cosine"]), _angle(r["min_angle_deg"]), "max_cosine")
     if "tau" in r:
@@ -62,11 +62,11 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
     known = r["best_known"]
     if known is not None:
         proved = "proved optimal" if known["proven"] else "best known"
-        line("reference cosine", _number(known["max_cosine"]), f"{proved}, {known['source']}",
-             "best_known")  # fmt: skip
-    line("found by", r["origin"], f"{_plural(r['restarts'], 'start')}, "
-         f"{_plural(r['steps'], 'step')}, seed {r['seed']}, {r['seconds']:.3g} s",
-         "origin")  # fmt: skip
+        source = "" if known["source"] == "proven optimal" else f", {known['source']}"
+        line("reference cosine", _number(known["max_cosine"]), f"{proved}{source}", "best_known")
+    effort = f"{_plural(r['restarts'], 'start')}, {_plural(r['steps'], 'step')}, seed {r['seed']}, "
+    took = f"{r['seconds']:.3g} s"
+    line("found by", r["origin"], effort + took if r["steps"] else took, "origin")
     if r["out"] not in (None, "-"):
         line("written", str(r["out"]), "", "out")
     title = Text.assemble(
@@ -95,7 +95,7 @@ def _sweep(result: dict[str, Any]) -> RenderableType:
         gap = r.get("hardmax_gap") or {}
         table.add_row(
             f"{r['tau']:.6g}" if r.get("tau") is not None else "-",
-            _bracket_value(r["rho_one_vs_rest"], 10),
+            bracket_value(r["rho_one_vs_rest"], 10),
             _number(r["max_cosine"], 10),
             _small(r.get("gnc1")),
             _small(r.get("gnc3")),
@@ -123,7 +123,7 @@ def _colour(outcome: str) -> str:
     return "green" if outcome in _GOOD else "red" if outcome in _BAD else "yellow"
 
 
-def _bracket_value(bracket: dict[str, Any], most: int = 15) -> str:
+def bracket_value(bracket: dict[str, Any], most: int = 15) -> str:
     """The proved lower end, cut to the digits that both ends settle (at least six)."""
     lower, upper = bracket["lower"], bracket["upper"]
     if lower is None:
@@ -137,7 +137,8 @@ def _bracket_value(bracket: dict[str, Any], most: int = 15) -> str:
     return str(Decimal(lower).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR))
 
 
-def _certified(bracket: dict[str, Any]) -> str:
+def certified(bracket: dict[str, Any]) -> str:
+    """How far a bracket's lower end is to be trusted, in words."""
     lower, upper = bracket["lower"], bracket["upper"]
     if lower is None or upper is None:
         return "certified from below only"

@@ -126,9 +126,10 @@ def constructed_run(request: Request, choice: Choice, started: float) -> SolveRe
     """Build and certify."""
     construction = choice.construction
     rows = construction.build()
+    contacts = None
     if request.large:
         weights = rows if choice.streamed else np.asarray(rows)
-        certified = _certified_by_algebra(rows)
+        certified, contacts = _certified_by_algebra(rows, construction)
     else:
         weights = np.asarray(rows)
         certified = certify_code(
@@ -136,10 +137,11 @@ def constructed_run(request: Request, choice: Choice, started: float) -> SolveRe
         )
         if abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
             certified = replace(certified, max_cosine=construction.cosine.value)
-    return assemble(
+    result = assemble(
         request, weights, certified, started,
         outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}",
     )  # fmt: skip
+    return result if contacts is None else replace(result, contacts=contacts)
 
 
 def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
@@ -164,17 +166,19 @@ def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
     )
 
 
-def _certified_by_algebra(rows: Rows) -> Certified:
-    """Where there are too many pairs: the code's structure proves its largest cosine."""
+def _certified_by_algebra(rows: Rows, construction: Construction) -> tuple[Certified, int | None]:
+    """Where there are too many pairs: the structure proves the largest cosine, and its pairs."""
     verified = rows.verify()
     cosine = verified.max_cosine
+    # In a code that looks alike from every row nobody is farther from the others than anybody.
+    loose = 0 if construction.transitive else None
     chord = float(np.sqrt(2.0 - 2.0 * cosine.value))
-    return Certified(
+    certified = Certified(
         max_cosine=cosine.value,
         min_angle=float(angle_from_chord(chord)),
         rho_one_vs_one=chord,
         rho_one_vs_rest=certified_margin(rows, cosine),
-        rattlers=Rattlers(one_vs_one=None, one_vs_rest=None, tolerance=TOLERANCE),
+        rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
         contact_pairs=None,
         features=None,
         one_vs_rest_lower=None,
@@ -182,3 +186,5 @@ def _certified_by_algebra(rows: Rows) -> Certified:
         rattles_one_vs_one=None,
         rattles_one_vs_rest=None,
     )
+    pairs = verified.distribution
+    return certified, pairs[0][1] if pairs else None

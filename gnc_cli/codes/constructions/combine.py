@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -45,13 +46,15 @@ def embedded(construction: Construction, d: int) -> Construction:
         raise ValueError(f"{construction.name} has {construction.d} dimensions, more than {d}")
     if construction.d == d:
         return construction
-    return _changed(
+    wide = _changed(
         construction,
         f"embedded from {construction.d} dimensions",
         d,
         construction.K,
         lambda rows: embedded_rows(rows, d),
     )
+    same = construction.distribution, construction.transitive
+    return replace(wide, distribution=same[0], transitive=same[1])
 
 
 def embedded_rows(rows: Rows, d: int) -> Rows:
