@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from gnc_cli.codes.constructions.combine import embedded, first_rows, orthogonal_sum
-from gnc_cli.codes.constructions.construction import Construction
+from gnc_cli.codes.constructions.construction import Construction, Cosine
+from gnc_cli.codes.constructions.points import IntegerRows
 from gnc_cli.codes.constructions.registry import find, in_dimension
 from gnc_cli.codes.constructions.relatives import cross_sections
 
@@ -91,6 +92,12 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
 
 def _orthoplex(d: int) -> Iterator[Construction]:
     """The signed standard basis of the dimensions that no part takes."""
-    found = find(f"orthoplex-{d}") if d >= 2 else None
+    found = _PAIR if d == 1 else find(f"orthoplex-{d}") if d >= 2 else None
     if found is not None:
         yield found
+
+
+_PAIR = Construction(
+    "pair", "two opposite points", 1, 2, Cosine.of(-1), True, "theorem 3.3",
+    build=lambda: IntegerRows(np.array([[1], [-1]])),
+)  # fmt: skip
