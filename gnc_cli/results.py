@@ -9,9 +9,10 @@ import json
 import math
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "SCHEMA",
@@ -198,7 +199,7 @@ class SolveResult(Result):
     weights: Any = field(metadata={"json": False}, repr=False, compare=False)
     """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
     object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
-    features: np.ndarray | None = field(metadata={"json": False}, repr=False, compare=False)
+    features: "np.ndarray | None" = field(metadata={"json": False}, repr=False, compare=False)
     """The optimal features, one row a class, shape (K, d); None where not computed."""
     ufm: UfmMeasures | None = field(default=None, metadata={"json": False}, repr=False)
     extras: dict[str, Any] = field(
@@ -343,14 +344,12 @@ def plain(value: Any) -> Any:
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars, without loading NumPy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     return value
 
 
