@@ -9,7 +9,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "solve"]
+__all__ = ["__version__", "compare", "solve"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from gnc_cli import __version__
+from gnc_cli.commands.compare import compare
 from gnc_cli.commands.show import note
 from gnc_cli.commands.solve import solve
 from gnc_cli.errors import ExitCode, GncError
@@ -103,6 +104,7 @@ def _gnc(
 
 
 app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
+app.command(epilog="Example: gnc compare code.h5")(compare)
 
 
 def main() -> None:

@@ -7,8 +7,10 @@ from shlex import quote
 from gnc_cli.results import Standing, TableStamp
 from gnc_cli.workflows.known import Reference
 
-__all__ = ["advice", "passes", "standing", "table_name"]
+__all__ = ["TOLERANCE", "advice", "passes", "standing", "table_name"]
 
+TOLERANCE = 1e-9
+"""Default of the largest gap that passes."""
 _COORDINATES = 1e-11
 """Coordinates are published with twelve decimals; a code is no worse for having been printed."""
 _NOISE = 1e-14
@@ -61,8 +63,21 @@ def table_name(stamp: TableStamp) -> str:
     return f"{which} of {stamp.date} (sha256 {stamp.sha256})"
 
 
-def advice(status: Standing | None, d: int, K: int, file: str | None, stamp: TableStamp) -> str:
-    """One sentence: what the verdict means for the user."""
+def advice(
+    status: Standing | None,
+    d: int,
+    K: int,
+    file: str | None,
+    stamp: TableStamp,
+    proved: str | None = None,
+) -> str:
+    """One sentence: what the verdict means for the user.
+
+    Args:
+        file: where the code is, so that the user may go on with it.
+        stamp: the table of the verdict.
+        proved: of an improvement, a decimal that no cosine exceeds.
+    """
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
     match status:
         case None:
@@ -75,7 +90,8 @@ def advice(status: Standing | None, d: int, K: int, file: str | None, stamp: Tab
                 "polishes this one or finds others"
             )
         case Standing.IMPROVES:
-            said = f"improves on {table_name(stamp)}, proved in rational arithmetic"
+            bound = f": no cosine exceeds {proved}" if proved else ""
+            said = f"improves on {table_name(stamp)}, proved in rational arithmetic{bound}"
             current = "" if stamp.current else "; check the public table with --table"
             return f"{said}{current}"
         case Standing.NO_ENTRY:

@@ -1,0 +1,84 @@
+"""Which named or stored code a code equals, up to rotation, reflection and relabelling."""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.codes.congruence import Undecided, congruence
+from gnc_cli.codes.constructions.registry import find, in_dimension
+from gnc_cli.codes.rattlers import one_vs_one_rattlers
+from gnc_cli.io.known_codes import stored_codes
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.gram import row_maxima
+from gnc_cli.numerics.sphere import normalise
+
+__all__ = ["congruent_to"]
+
+_ROWS = 1e-6
+"""Largest distance of corresponding rows: far above what a polish leaves, far below what tells two
+codes apart."""
+_COSINES = 1e-5
+"""Candidates whose largest cosine is off by more are not built."""
+_MOST_NUMBERS = 2e7
+_MOST_ROWS = 3000
+"""Up to this many rows the whole Gram matrix may be looked at for its two values."""
+
+_log = logging.getLogger(__name__)
+
+
+def congruent_to(
+    W: np.ndarray,
+    max_cosine: float,
+    rattles: np.ndarray,
+    deadline: Deadline | None = None,
+) -> str | None:
+    """The name of a code that `W` equals, or None.
+
+    Args:
+        W: unit rows, shape (K, d).
+        max_cosine: of W.
+        rattles: one-vs-one rattlers of W, shape (K,), bool; their places are not compared.
+        deadline: bounds the search; what it leaves undecided is not claimed.
+    """
+    K, d = W.shape
+    if W.size > _MOST_NUMBERS:
+        return None
+    for name, cosine, build in _candidates(d, K):
+        if abs(cosine - max_cosine) > _COSINES:
+            continue
+        rows = np.asarray(build())
+        if rattles.any():
+            loose = one_vs_one_rattlers(row_maxima(rows)[0], 1e-7)
+            found = congruence(W, rows, tolerance=_ROWS, ignore=(rattles, loose), deadline=deadline)
+        else:
+            found = congruence(W, rows, tolerance=_ROWS, deadline=deadline)
+        if isinstance(found, Undecided):
+            _log.info("congruence with %s is undecided: %s", name, found.reason)
+        elif found is not None:
+            return f"{name}, rattlers aside" if rattles.any() else name
+    if d + 1 < K <= min(2 * d, _MOST_ROWS) and _in_orthoplex(W):
+        return f"orthoplex-{d}, {K} of its {2 * d} points"
+    return None
+
+
+def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:
+    """Codes of K points that fit into d dimensions: name, largest cosine, what makes the rows."""
+    # Theorem 3.3; the smaller simplices lie in subspaces.
+    theorem = find(f"simplex-{K - 1}") if 3 <= K <= d else find(f"polygon-{K}") if d == 2 else None
+    if theorem is not None:
+        yield theorem.name, theorem.cosine.value, theorem.build
+    for code in in_dimension(d):
+        if code.K == K:
+            yield code.name, code.cosine.value, code.build
+    for name, rows in stored_codes(d, K):
+        yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
+
+
+def _in_orthoplex(W: np.ndarray) -> bool:
+    """Whether all inner products of different rows are 0 or -1."""
+    gram = W @ W.T
+    np.fill_diagonal(gram, 0.0)
+    return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= _ROWS)

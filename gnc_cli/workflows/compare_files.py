@@ -1,0 +1,60 @@
+"""`compare FILES`: each code measured, judged and recognised; further digits; files for others."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gnc_cli import __version__
+from gnc_cli.io.known_codes import KnownCodes
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.results import CompareResult, CompareRow
+from gnc_cli.workflows.compare_codes import Judged, judge_code, load_code
+
+__all__ = ["compare_files"]
+
+
+def compare_files(
+    sources: Sequence[Any],
+    table: KnownCodes,
+    *,
+    d: int | None,
+    tolerance: float,
+    require_entry: bool,
+    digits: int | None,
+    export: str | os.PathLike[str] | None,
+    force: bool,
+    threads: int | None,
+    deadline: Deadline,
+    progress: Callable[[str, int, int, float], None] | None,
+    on_row: Callable[[CompareRow], None],
+) -> CompareResult:
+    """Rows in the order of the sources; arguments as of `compare`.
+
+    All sources are read before the first is measured: a bad file costs no waiting.
+
+    Raises:
+        DataError, UsageError, OutputError: a source cannot be used, a file cannot be written.
+    """
+    codes = [load_code(source, d) for source in sources]
+    judged: list[Judged] = []
+    for code in codes:
+        if deadline.interrupted:
+            break
+        found = judge_code(
+            code, table, tolerance=tolerance, require_entry=require_entry, deadline=deadline,
+            threads=threads,
+        )  # fmt: skip
+        if found.row.status is None and deadline.interrupted:
+            break
+        judged.append(found)
+        on_row(found.row)
+        if progress is not None:
+            gaps = [j.row.gap for j in judged if j.row.gap is not None]
+            progress("codes, largest gap", len(judged), len(codes), max(gaps, default=float("nan")))
+    return CompareResult(
+        seconds=0.0,
+        version=__version__,
+        rows=tuple(j.row for j in judged),
+        table=table.stamp,
+        extras={"mode": "files", "codes": tuple(judged)},
+    )
