@@ -48,6 +48,7 @@ class RealField:
         self.degree = len(relation)
         self._monic = (*(-r for r in relation), 1)
         self._ends = (Fraction(between[0]), Fraction(between[1]))
+        self._roots: dict[int, tuple[Fraction, Fraction]] = {}
         if self.degree not in (2, 3):
             raise ValueError(f"degree {self.degree}: the fields here have degree 2 or 3")
         if any(self._at(Fraction(r)) == 0 for r in self._divisors()):
@@ -152,19 +153,21 @@ class RealField:
         ]
 
     def _root(self, bits: int) -> tuple[Fraction, Fraction]:
-        """t between fractions 2^-bits apart or less."""
-        low, high = self._ends
-        rising = self._at(high) > 0
-        # Integers only: halve in units of 2^-bits over the common denominator of the ends.
-        unit = Fraction(1, lcm(low.denominator, high.denominator) << bits)
-        a, b = int(low / unit), int(high / unit)
-        while b - a > 1:
-            middle = (a + b) // 2
-            if (self._at(middle * unit) > 0) == rising:
-                b = middle
-            else:
-                a = middle
-        return a * unit, b * unit
+        """t between fractions 2^-bits apart or less, found once."""
+        if bits not in self._roots:
+            low, high = self._ends
+            # Integers only: t lies between a and b in units of 2^-bits over the ends' denominators.
+            units = lcm(low.denominator, high.denominator) << bits
+            a, b = int(low * units), int(high * units)
+            rising = self._at(high) > 0
+            while b - a > 1:
+                middle = (a + b) // 2
+                value = sum(
+                    c * middle**k * units ** (self.degree - k) for k, c in enumerate(self._monic)
+                )
+                a, b = (a, middle) if (value > 0) == rising else (middle, b)
+            self._roots[bits] = Fraction(a, units), Fraction(b, units)
+        return self._roots[bits]
 
 
 def _times_interval(
