@@ -27,6 +27,12 @@ _SINGLE: tuple[str, ...] = (
 _FAMILIES: tuple[str, ...] = (
     "classical",
     "isotropic",
+    "kerdock",
+    "gold",
+    "delsarte_goethals",
+    "bch",
+    "bases",
+    "chirps",
 )
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 
