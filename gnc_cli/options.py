@@ -370,8 +370,9 @@ Tolerance = Annotated[
 ]  # fmt: skip
 RequireEntry = Annotated[
     bool,
-    _option("--require-entry", panel=_GATES, help="Exit 5 where the table lacks (d, K) as well."),
-]
+    _option("--require-entry", panel=_GATES,
+            help="Exit 5 on no_entry as well: nothing as good to compare with."),
+]  # fmt: skip
 Export = Annotated[
     str | None,
     _option("--export", panel=_OUTPUT, metavar="DIR",
