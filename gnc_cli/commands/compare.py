@@ -148,7 +148,7 @@ def _verdicts(
             verdicts.append(Verdict(f"--tolerance {tolerance:g}", status, detail + count))
     if judged and require_entry:
         missing = [r for r in judged if r.status is Standing.NO_ENTRY]
-        detail = f"no entry for {_at(missing[0])}" if missing else "every pair has an entry"
+        detail = f"no_entry at {_at(missing[0])}" if missing else "no row is no_entry"
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         status = Status.FAILED if missing else Status.PASSED
         verdicts.append(Verdict("--require-entry", status, detail + more))
