@@ -9,6 +9,7 @@ import numpy as np
 
 from gnc_cli.codes.congruence import Undecided, congruence
 from gnc_cli.codes.constructions.registry import find, in_dimension
+from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.codes.rattlers import one_vs_one_rattlers
 from gnc_cli.io.known_codes import stored_codes
 from gnc_cli.numerics.deadline import Deadline
@@ -73,6 +74,9 @@ def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]
     for code in in_dimension(d):
         if code.K == K:
             yield code.name, code.cosine.value, code.build
+    part = best_construction(d, K) if K > 2 * d else None
+    if part is not None and part.changes:
+        yield part.origin, part.cosine.value, part.build
     for name, rows in stored_codes(d, K):
         yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
 

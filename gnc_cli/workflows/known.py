@@ -73,7 +73,7 @@ def reference(d: int, K: int, table: KnownCodes) -> Reference | None:
     code = best_construction(d, K)
     if code is None:
         return None
-    source = f"construction: {code.name}"
+    source = f"construction: {code.origin}"
     return Reference(code.cosine.value, None, 0.0, source, code.proven, listed=False)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-
 from typer.testing import CliRunner
 
 from gnc_cli import schemas

@@ -113,6 +113,7 @@ def test_rattlers_of_both_kinds() -> None:
     row = only(compare(built("icosahedron")[1:]))
     assert row.rattlers is not None and row.rattlers.one_vs_one == 0
     assert row.contacts == 25 and row.status is Standing.MATCHES
+    assert row.congruent_to == "icosahedron, first 11 of 12 rows"
     # A point far from a tight cluster is free.
     cluster = np.array([[0.1, 0.0, 1.0], [-0.1, 0.0, 1.0], [0.0, 0.0, -1.0]])
     free = only(compare(cluster)).rattlers

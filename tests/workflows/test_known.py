@@ -93,3 +93,13 @@ def test_a_look_up_loads_nothing_heavy() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_no_construction_contradicts_the_table() -> None:
+    reached = 0
+    for entry in read_table().select():
+        code = search.best_construction(entry.d, entry.K) if entry.K > 2 * entry.d else None
+        if code is not None:
+            assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
+            reached += code.cosine.value <= entry.max_cosine + 1e-13
+    assert reached >= 25
