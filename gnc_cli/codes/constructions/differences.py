@@ -16,7 +16,15 @@ from gnc_cli.codes.constructions.forms import FormSet, normal
 from gnc_cli.codes.constructions.orbits import Representatives, representatives
 from gnc_cli.codes.constructions.walsh import walsh, walsh_block
 
-__all__ = ["Sweep", "gray_closed", "largest_of_first", "sweep"]
+__all__ = [
+    "Sweep",
+    "gray_closed",
+    "largest_of_first",
+    "numbered",
+    "sign_vectors",
+    "sums_of_pairs",
+    "sweep",
+]
 
 _SPECTRUM_ENTRIES = 10**8
 """Coefficients that are counted, not only searched for the largest."""
@@ -109,16 +117,16 @@ def largest_of_first(forms: FormSet, count: int) -> tuple[int, bool]:
     structured = c == 1 or gray_closed(forms)
     bits = max(0, (-(-count // c) - 1).bit_length())
     if not structured:
-        return _largest(forms, _sums_of_pairs(forms, count), None), True
+        return _largest(forms, sums_of_pairs(forms, count), None), True
     level = min((level for level in forms.levels if level >= bits), default=k)
     bound = sweep(forms, level).largest
     if count <= c:
-        found = _largest(forms, _sums_of_pairs(forms, count), bound)
+        found = _largest(forms, sums_of_pairs(forms, count), bound)
     elif c << bits <= _MOST_SUMS:
         # With one function of the upper half, all of it differs from functions of the lower half.
-        found = _largest(forms, _numbered(forms, c << bits), bound)
+        found = _largest(forms, numbered(forms, c << bits), bound)
     else:
-        found = _largest(forms, islice(_numbered(forms, c << bits), _FEW_BLOCKS), bound)
+        found = _largest(forms, islice(numbered(forms, c << bits), _FEW_BLOCKS), bound)
         return bound, found == bound
     return found, True
 
@@ -127,20 +135,20 @@ def _largest(forms: FormSet, blocks: Iterable[np.ndarray], bound: int | None) ->
     """Largest coefficient of these functions; the search ends where it reaches the bound."""
     largest = 0
     for functions in blocks:
-        largest = max(largest, int(np.abs(walsh(_signs(functions))).max()))
+        largest = max(largest, int(np.abs(walsh(sign_vectors(functions))).max()))
         if largest == bound:
             break
     return largest
 
 
-def _numbered(forms: FormSet, size: int) -> Iterator[np.ndarray]:
+def numbered(forms: FormSet, size: int) -> Iterator[np.ndarray]:
     """The functions 1 .. size - 1, the upper half first."""
     for start, stop in ((max(1, size // 2), size), (1, size // 2)):
         for block in _blocks(forms.d, np.arange(start, stop)):
             yield forms.functions(block)
 
 
-def _sums_of_pairs(forms: FormSet, count: int) -> Iterator[np.ndarray]:
+def sums_of_pairs(forms: FormSet, count: int) -> Iterator[np.ndarray]:
     """Sums of two of the first `count` functions."""
     for i in range(count - 1):
         one = forms.functions(np.array([i]))
@@ -162,7 +170,7 @@ def _transform(
             counts = None
         for block in _blocks(forms.d, np.arange(len(selections))):
             functions = forms.combined(selections[block]) ^ forms.core[found.core]
-            sizes = np.abs(walsh(_signs(functions)))
+            sizes = np.abs(walsh(sign_vectors(functions)))
             largest = max(largest, int(sizes.max()))
             if counts is not None:
                 shares = np.broadcast_to(weights[block].astype(np.float64), sizes.shape)
@@ -204,5 +212,6 @@ def _blocks(d: int, numbers: np.ndarray) -> Iterator[np.ndarray]:
         yield numbers[start : start + step]
 
 
-def _signs(functions: np.ndarray) -> np.ndarray:
+def sign_vectors(functions: np.ndarray) -> np.ndarray:
+    """(-1)^f of functions of 0 and 1, int8."""
     return np.asarray(1 - 2 * functions.view(np.int8))

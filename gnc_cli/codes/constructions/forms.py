@@ -111,6 +111,8 @@ class Span:
         self.independent = np.array(rows, dtype=np.int64)
         """Indices of vectors that are a basis of the space."""
         self.rank = len(pivots)
+        self.reduced = reduced[self.independent, : vectors.shape[1]]
+        """That basis again, each member 1 at its own pivot and 0 at the others'."""
         self._solve = reduced[self.independent, vectors.shape[1] :]
 
     def coefficients(self, targets: np.ndarray) -> np.ndarray | None:

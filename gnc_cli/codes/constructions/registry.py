@@ -33,6 +33,7 @@ _FAMILIES: tuple[str, ...] = (
     "bch",
     "bases",
     "chirps",
+    "shorter_codes",
 )
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 

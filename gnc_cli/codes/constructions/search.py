@@ -27,7 +27,7 @@ def best_construction(d: int, K: int) -> Construction | None:
 
     Example:
         >>> best_construction(512, 10000).cosine.text
-        '1/16'
+        '13/253'
     """
     whole = [c for c in _up_to(d) if c.K >= K]
     whole += [c for c in cross_sections(d) if c.K >= K]
