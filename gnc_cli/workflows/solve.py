@@ -10,6 +10,7 @@ from typing import Any
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.closed_forms import closed_form
 from gnc_cli.errors import UsageError
+from gnc_cli.numerics.backend import resolve_device
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Outcome, SolveResult, SolveSweep
 from gnc_cli.workflows.solve_construction import (
@@ -105,6 +106,8 @@ def solve(
     if time_limit is not None and not time_limit > 0.0:
         raise UsageError(f"--time-limit {time_limit:g} must be positive")
     deadline = Deadline(time_limit, interrupt)
+    if device not in ("auto", "cpu"):
+        resolve_device(device)  # missing hardware is said at once, needed or not
     named = None
     if construction is not None:
         named = named_construction(

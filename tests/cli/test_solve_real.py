@@ -22,6 +22,8 @@ from tests.problems import icosahedron
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 QUICK = ("--restarts", "8", "--steps", "150")
+SEARCH = ("--method", "descent", *QUICK)
+"""Without the constructions, which know all small codes."""
 LONG = ("--d", "4", "--K", "31", "--seed", "3")
 """A search of half a minute: long enough to be stopped inside."""
 
@@ -86,9 +88,10 @@ class OnTerminal:
     [
         (("-d", 3, "-K", 4), "closed form: simplex ETF", "closed_form"),
         (("-d", 3, "-K", 4, "--method", "descent", *QUICK), "descent", "converged"),
-        (("-d", 3, "-K", 12, "--problem", "tammes", *QUICK), "descent", "converged"),
-        (("-d", 3, "-K", 8, *QUICK), "descent", "converged"),
-        (("-d", 3, "-K", 8, "--no-cross-start", *QUICK), "descent", "converged"),
+        (("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH), "descent", "converged"),
+        (("-d", 3, "-K", 8), "construction: square-antiprism", "constructed"),
+        (("-d", 3, "-K", 8, *SEARCH), "descent", "converged"),
+        (("-d", 3, "-K", 8, "--no-cross-start", *SEARCH), "descent", "converged"),
         (("-d", 3, "-K", 8, "--method", "paper", "--steps", 200), "paper recipe",
          "max_steps_reached"),
         (("-d", 3, "-K", 7, "--problem", "ufm", "--tau", 0.1, *QUICK), "descent", "converged"),
@@ -120,7 +123,7 @@ def test_a_sweep() -> None:
 def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
     run = gnc(
-        "-d", 3, "-K", 12, *QUICK, "--out", file, "--plot", picture, "--report", report,
+        "-d", 3, "-K", 12, *SEARCH, "--out", file, "--plot", picture, "--report", report,
         "--min", "rho_one_vs_rest=0.55", "--check", "max_cosine<=0.4472136",
     )  # fmt: skip
     assert run.exit_code == 0, run.stderr
@@ -130,12 +133,12 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     stored = read_code(file)
     assert stored.provenance["result"]["rho_one_vs_rest"]["lower"] > 0.5527864045
     assert "gnc solve" in stored.provenance["command"]
-    again = gnc("-d", 3, "-K", 12, *QUICK, "--out", file)
+    again = gnc("-d", 3, "-K", 12, *SEARCH, "--out", file)
     assert again.exit_code == 3 and "--force" in again.stderr
 
 
 def test_gates_hold_real_results_to_their_word() -> None:
-    base = ("-d", 3, "-K", 12, "--problem", "tammes", *QUICK)
+    base = ("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH)
     assert gnc(*base, "--max", "max_cosine=0.44").exit_code == 5
     assert gnc(*base, "--target", 0.44).exit_code == 4
     assert gnc(*base, "--target", 0.44, "--max", "max_cosine=0.44").exit_code == 5
@@ -246,9 +249,9 @@ def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
 
 def test_resume_needs_the_same_question(tmp_path: Path) -> None:
     file = tmp_path / "code.h5"
-    solved("-d", 3, "-K", 7, *QUICK, "--out", file)
+    solved("-d", 3, "-K", 7, *SEARCH, "--out", file)
     before = file.read_bytes()
-    run = gnc("-d", 3, "-K", 7, *QUICK, "--seed", 1, "--out", file, "--resume")
+    run = gnc("-d", 3, "-K", 7, *SEARCH, "--seed", 1, "--out", file, "--resume")
     assert run.exit_code == 3 and "seed = 0, not 1" in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert file.read_bytes() == before

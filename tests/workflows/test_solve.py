@@ -201,7 +201,7 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
 def test_an_interruption_outranks_a_target() -> None:
     stop = threading.Event()
     stop.set()
-    assert quick(3, 14, interrupt=stop, target=0.1).outcome is Outcome.INTERRUPTED
+    assert quick(3, 14, method="descent", interrupt=stop, target=0.1).outcome is Outcome.INTERRUPTED
 
 
 # Options
@@ -276,7 +276,7 @@ def test_a_start_of_ones_own(tmp_path: Path) -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int, float]] = []
-    quick(3, 9, progress=lambda *a: told.append(a))
+    quick(3, 9, method="descent", progress=lambda *a: told.append(a))
     solve(3, 9, method="paper", steps=100, progress=lambda *a: told.append(a))
     solve(3, 9, problem="ufm", tau=0.1, restarts=2, steps=50, progress=lambda *a: told.append(a))
     assert {stage.split(":")[0] for stage, *_ in told} >= {"Tammes", "Softmax Code", "paper recipe"}
@@ -334,7 +334,7 @@ def test_resume_never_loses_what_was_found(tmp_path: Path) -> None:
 
 def test_resume_without_a_file_begins(tmp_path: Path) -> None:
     file = tmp_path / "code.h5"
-    result = quick(3, 7, out=file, resume=True)
+    result = quick(3, 7, method="descent", out=file, resume=True)
     assert file.exists() and result.outcome is Outcome.CONVERGED
 
 
@@ -349,7 +349,7 @@ def test_resume_with_other_options_is_refused(
 ) -> None:
     file = tmp_path / "code.h5"
     file.write_bytes(_resumable)
-    options: dict[str, Any] = {"d": 3, "K": 7} | QUICK | change
+    options: dict[str, Any] = {"d": 3, "K": 7, "method": "descent"} | QUICK | change
     with pytest.raises(DataError, match="was made with .* not .*--force"):
         solve(**options, out=file, resume=True)
     assert file.read_bytes() == _resumable
@@ -358,7 +358,7 @@ def test_resume_with_other_options_is_refused(
 @pytest.fixture(scope="module")
 def _resumable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     file = tmp_path_factory.mktemp("resume") / "code.h5"
-    quick(3, 7, out=file)
+    quick(3, 7, method="descent", out=file)
     return file.read_bytes()
 
 
@@ -366,11 +366,11 @@ def test_files_without_a_state_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "code.h5"
     solve(3, 6, out=file)
     with pytest.raises(DataError, match="no solver state to resume.*--force"):
-        solve(3, 7, out=file, resume=True)
+        solve(3, 7, method="descent", out=file, resume=True)
     foreign = tmp_path / "foreign.h5"
     foreign.write_bytes(b"not HDF5 at all")
     with pytest.raises(DataError, match="foreign.h5"):
-        solve(3, 7, out=foreign, resume=True)
+        solve(3, 7, method="descent", out=foreign, resume=True)
 
 
 def test_a_damaged_state_is_refused(tmp_path: Path, _resumable: bytes) -> None:
@@ -381,7 +381,7 @@ def test_a_damaged_state_is_refused(tmp_path: Path, _resumable: bytes) -> None:
     with h5py.File(file, "r+") as h5:
         del h5["state/Tammes/pool/0/whole"]
     with pytest.raises(DataError, match="damaged solver state"):
-        quick(3, 7, out=file, resume=True)
+        quick(3, 7, method="descent", out=file, resume=True)
 
 
 def test_a_large_descent_goes_on_from_its_file(tmp_path: Path) -> None:
