@@ -1,0 +1,228 @@
+"""Fifty digits, against closed forms and against the definition in independent arithmetic."""
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from functools import partial
+
+import mpmath  # type: ignore[import-untyped,unused-ignore]
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, touching_pairs
+from gnc_cli.errors import UsageError
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.polish import polish
+from gnc_cli.numerics.sphere import normalise, random_points
+from gnc_cli.numerics.terms import Terms
+from tests.problems import (
+    WITH_POINTS,
+    Problem,
+    antiprism,
+    cell24,
+    e8_roots,
+    icosahedron,
+    polygon,
+    random_rotation,
+)
+
+
+def root(coefficients: tuple[int, ...], near: float) -> Decimal:
+    """The root of a polynomial (highest power first) near a float, to 70 digits, by mpmath."""
+    with mpmath.workdps(80):
+        value = mpmath.findroot(lambda x: mpmath.polyval(list(coefficients), x), near)
+        return Decimal(mpmath.nstr(value, 70))
+
+
+def polished(W: np.ndarray) -> np.ndarray:
+    """The Tammes optimum near W, to machine precision."""
+
+    def select(points: np.ndarray, threshold: float) -> Terms:
+        gram = points @ points.T
+        i, j = np.nonzero(np.triu(gram >= max(threshold, -1.5), 1))
+        return Terms(i, j)
+
+    return polish(W, select, np.ones(len(W), dtype=bool), scale=1.0).points
+
+
+def snub_cube() -> np.ndarray:
+    """Even permutations of (+-1, +-1/t, +-t) with an even number of plus signs, and odd ones with
+    an odd number; t the tribonacci constant."""
+    t = float(mpmath.findroot(lambda x: x**3 - x**2 - x - 1, 1.8))
+    rows = []
+    for order in np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]]):
+        even = np.linalg.det(np.eye(3)[order]) > 0.0
+        for signs in np.ndindex(2, 2, 2):
+            if (sum(signs) % 2 == 0) == even:
+                rows.append((1 - 2 * np.array(signs)) * np.array([1.0, 1.0 / t, t])[order])
+    return normalise(np.array(rows))
+
+
+def seven() -> np.ndarray:
+    """Two triangles about a pole (Schuette and van der Waerden), polished."""
+    turn = 2.0 * np.pi / 3.0 * np.arange(3)
+    rings = [
+        np.c_[np.sin(a) * np.cos(turn + b), np.sin(a) * np.sin(turn + b), np.full(3, np.cos(a))]
+        for a, b in ((np.radians(77.9), 0.0), (np.radians(133.0), np.pi / 3.0))
+    ]
+    return polished(np.vstack([[[0.0, 0.0, 1.0]], *rings]))
+
+
+CLOSED: list[tuple[Callable[[], np.ndarray], tuple[int, ...], float]] = [
+    (icosahedron, (5, 0, -1), 0.447),
+    (antiprism, (7, 2, -1), 0.261),
+    (seven, (3, -9, -3, 1), 0.21),
+    (partial(polygon, 5), (4, 2, -1), 0.309),
+    (cell24, (2, -1), 0.5),
+    (snub_cube, (7, 1, -3, -1), 0.723),
+]
+"""Codes with the minimal polynomials of their cosines, by hand or from Schuette and van der
+Waerden 1951 (seven points) and Robinson 1961 (the snub cube)."""
+
+
+def kept(W: np.ndarray, decimals: int = 50, **options: object) -> Digits:
+    """The digits, which must be found, checked from the definition in decimal arithmetic."""
+    found = many_digits(W, decimals, **options)  # type: ignore[arg-type]
+    assert isinstance(found, Digits), found
+    with localcontext() as context:
+        context.prec = decimals + 30
+        rows = [[Decimal(x) for x in row] for row in found.coordinates(decimals + 10)]
+        unit = Decimal(10) ** -decimals
+        assert len(found.cosine.partition(".")[2]) == decimals
+        for i, j in found.contacts.tolist():
+            for a, b, value in ((i, i, Decimal(1)), (i, j, Decimal(found.cosine))):
+                product = sum((x * y for x, y in zip(rows[a], rows[b], strict=True)), Decimal(0))
+                assert abs(product - value) <= unit * Decimal("0.6")
+    again = np.array([[float(x) for x in row] for row in rows])
+    gram = again @ again.T
+    gram[np.diag_indices(len(W))] = -1.0
+    assert gram.max() <= float(found.cosine) + 1e-15
+    touching = np.argwhere(np.triu(gram > float(found.cosine) - 1e-13, 1))
+    assert np.array_equal(touching, found.contacts[np.lexsort(found.contacts.T[::-1])])
+    assert np.abs(gram - (g := W @ W.T) + np.diag(np.diag(g) + 1.0)).max() < 1e-4
+    return found
+
+
+@pytest.mark.parametrize(("code", "polynomial", "near"), CLOSED)
+def test_closed_forms(
+    code: Callable[[], np.ndarray], polynomial: tuple[int, ...], near: float
+) -> None:
+    W = code() @ random_rotation(np.random.default_rng(4), code().shape[1])
+    found = kept(W)
+    with localcontext() as context:
+        context.prec = 80
+        assert abs(Decimal(found.cosine) - root(polynomial, near)) <= Decimal("0.5000001e-50")
+    assert found.how == "contacts"
+    assert found.residual < -60.0
+
+
+@pytest.mark.parametrize("problem", [p for p in WITH_POINTS if p.K <= 30], ids=str)
+def test_known_codes(problem: Problem) -> None:
+    W = problem.points()  # type: ignore[misc]
+    found = kept(W, 30)
+    assert float(found.cosine) == pytest.approx(problem.max_cosine, abs=2e-16)
+    assert len(found.coordinates()[0]) == W.shape[1]
+
+
+def test_e8() -> None:
+    """6720 contacts for 1681 unknowns: far more equations than needed, all of them kept."""
+    found = many_digits(e8_roots(), 40)
+    assert isinstance(found, Digits)
+    assert found.cosine == "0.5" + "0" * 39
+    assert len(found.contacts) == 6720
+
+
+@pytest.mark.parametrize("decimals", [16, 100, 400])
+def test_as_many_digits_as_wanted(decimals: int) -> None:
+    with localcontext() as context:
+        context.prec = decimals + 10
+        exact = 1 / Decimal(5).sqrt()
+        found = kept(icosahedron(), decimals)
+        assert abs(Decimal(found.cosine) - exact) <= Decimal(10) ** -decimals / 2
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from([icosahedron, antiprism, cell24, snub_cube]),
+    st.integers(0, 10**6),
+    st.floats(1e-14, 3e-8),
+)
+def test_noise_is_removed(code: Callable[[], np.ndarray], seed: int, noise: float) -> None:
+    W = code()
+    rng = np.random.default_rng(seed)
+    found = kept(normalise(W + noise * rng.standard_normal(W.shape)), 25)
+    exact = many_digits(W, 25)
+    assert isinstance(exact, Digits) and found.cosine == exact.cosine
+    assert found.moved < 20.0 * noise + 1e-15
+
+
+def test_contacts_with_room_to_move() -> None:
+    """Five points in space, two poles and three on the equator: the cosine 0 alone is fixed."""
+    W = np.vstack([polygon(7)[[0, 2, 5]] @ np.eye(2, 3), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+    found = kept(W @ random_rotation(np.random.default_rng(2), 3))
+    assert found.how == "first-order conditions"
+    assert found.cosine == "0." + "0" * 50
+    assert len(found.contacts) == 6
+
+
+def test_a_curved_optimum() -> None:
+    """A pentagon about an axis whose two ends are taken: five contacts leave the ring free to leave
+    its plane, and only the balance of forces keeps it there."""
+    W = np.vstack([polygon(5) @ np.eye(2, 3), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+    W = normalise(W + 1e-10 * np.random.default_rng(0).standard_normal(W.shape))
+    found = kept(W)
+    assert found.how == "first-order conditions"
+    with localcontext() as context:
+        context.prec = 70
+        assert abs(Decimal(found.cosine) - (Decimal(5).sqrt() - 1) / 4) < Decimal("0.6e-50")
+    # The poles are rattlers: they stay, to the last bit of their float64.
+    poles = [[Decimal(x) for x in row] for row in found.coordinates(400)[5:]]
+    assert poles == [[Decimal(x) for x in row] for row in normalise(W)[5:].tolist()]
+
+
+def test_too_many_dimensions() -> None:
+    """A hexagon in R^4 is a code of the plane."""
+    found = kept(polygon(6) @ random_rotation(np.random.default_rng(9), 4)[:2], 20)
+    assert found.cosine == "0." + "5".ljust(20, "0")
+    assert {x for row in found.coordinates(5) for x in row[2:]} == {"0.00000"}
+
+
+def test_touching_pairs() -> None:
+    pairs, *_ = touching_pairs(icosahedron())
+    gram = icosahedron() @ icosahedron().T
+    assert np.array_equal(pairs, np.argwhere(np.triu(gram > 0.4, 1) & (gram < 0.9)))
+    noisy = normalise(antiprism() + 1e-9 * np.random.default_rng(0).standard_normal((8, 3)))
+    assert sorted(len(p) for p in touching_pairs(noisy, 3))[-1] == 16
+
+
+def refusal(W: np.ndarray, **options: object) -> Obstacle:
+    found = many_digits(W, 20, **options)  # type: ignore[arg-type]
+    assert isinstance(found, Refused)
+    assert found.detail and found.obstacle.advice
+    return found.obstacle
+
+
+def test_refusals(rng: np.random.Generator) -> None:
+    W = antiprism()
+    pairs, *_ = touching_pairs(W)
+    assert refusal(random_points(rng, 12, 3)) is Obstacle.NOT_STATIONARY
+    assert refusal(W, contacts=np.empty((0, 2))) is Obstacle.NO_CONTACTS
+    assert refusal(W, deadline=Deadline(0.0)) is Obstacle.OUT_OF_TIME
+    couples = np.arange(800).reshape(-1, 2)
+    assert refusal(random_points(rng, 800, 6), contacts=couples) is Obstacle.TOO_LARGE
+    assert refusal(random_points(rng, 4100, 2)) is Obstacle.TOO_LARGE
+    # One contact left out: the others do not hold the code, or it stays as near as they are.
+    assert refusal(W, contacts=pairs[1:]) in (Obstacle.NOT_STATIONARY, Obstacle.CLOSER_PAIR)
+    # A pair that does not touch, listed as a contact.
+    false = np.argwhere(np.triu((W @ W.T < 0.2), 1))[:1]
+    with_false = np.vstack([pairs, false])
+    assert refusal(W, contacts=with_false) in (Obstacle.NOT_CONVERGED, Obstacle.LEFT_NEIGHBOURHOOD)
+    rough = normalise(W + 1e-3 * rng.standard_normal(W.shape))
+    assert refusal(rough, contacts=pairs) is Obstacle.LEFT_NEIGHBOURHOOD
+    with pytest.raises(UsageError, match="0 digits"):
+        many_digits(W, 0)
+
+
+def test_every_obstacle_has_advice() -> None:
+    assert all(o.advice and "\n" not in o.advice for o in Obstacle)
