@@ -64,10 +64,11 @@ class RestrictedRows(Rows):
             if exact := complete or largest >= bound:
                 break
         how = "Walsh transforms of sums of two functions on the coordinates kept"
+        largest = largest if exact else bound
         return Verified(
             K=K,
-            distinct=max(largest, bound) < d,
-            max_cosine=Cosine.of(Fraction(largest if exact else bound, d)),
+            distinct=largest < d,
+            max_cosine=Cosine.of(Fraction(largest, d)),
             distribution=None,
             how=how if exact else f"{how}; an upper bound for the rows kept",
         )

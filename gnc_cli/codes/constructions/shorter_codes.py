@@ -65,7 +65,8 @@ def shortened_code(code: SignCode, s: int) -> Construction | None:
 
 def punctured_code(code: SignCode, p: int) -> Construction | None:
     """The code without p places, or None for more places than a few or another kind of code."""
-    if code not in _QUADRATIC or not 0 < p <= code.largest // 2:
+    few = 0 < p <= code.largest // 2 and code.largest + p < code.d - p
+    if code not in _QUADRATIC or not few:
         return None
 
     def build() -> Rows:

@@ -55,7 +55,8 @@ def walsh(values: np.ndarray) -> np.ndarray:
         if h == 1 << _INT8_PASSES:
             now = now.astype(np.int16)
             other = np.empty_like(now)
-        source, target = now.reshape(-1, 2, h * n), other.reshape(-1, 2, h * n)
+        shape = (d // (2 * h), 2, h * n)
+        source, target = now.reshape(shape), other.reshape(shape)
         np.add(source[:, 0], source[:, 1], out=target[:, 0])
         np.subtract(source[:, 0], source[:, 1], out=target[:, 1])
         now, other = other, now
