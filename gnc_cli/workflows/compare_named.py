@@ -1,0 +1,222 @@
+"""`compare --conjecture --named`: the codes whose optimality is known best, one by one.
+
+Up to 300 points a Softmax Code is searched for from nothing. Beyond, the code itself is certified
+on some of its rows, disturbed, and climbed from: such a row says `how: local`, and says nothing
+about codes far away.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from gnc_cli.codes.certify import certify_code
+from gnc_cli.codes.conjecture import Verdict, judge, unit_defect
+from gnc_cli.codes.constructions.certificate import lower_end
+from gnc_cli.codes.constructions.construction import Construction
+from gnc_cli.codes.constructions.registry import find, single_codes
+from gnc_cli.codes.local_climb import climb_nearby
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.one_vs_rest import one_vs_rest
+from gnc_cli.numerics.rounding import UNIT
+from gnc_cli.numerics.threads import limit_threads
+from gnc_cli.results import Bracket, CompareRow, Outcome, SolveResult, Standing, plain
+from gnc_cli.workflows.compare_claims import (
+    CLAIMS,
+    TammesValue,
+    independent_row,
+    write_evidence,
+)
+from gnc_cli.workflows.compare_runs import Flag
+from gnc_cli.workflows.compare_solve import timed_solve
+from gnc_cli.workflows.known import Reference
+from gnc_cli.workflows.solve_request import read_request
+from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
+
+__all__ = ["NamedJob", "named_codes", "named_jobs", "named_row"]
+
+_FAMILIES = ("isotropic-3", "isotropic-4", "kerdock-4", "kerdock-6")
+"""Members of families that are proved optimal and have a place among the single codes."""
+_MOST_DIMENSIONS = 100
+_SEARCHED = 300
+"""Up to this K an independent search is worth its time."""
+_FREE_DIMENSIONS = 10
+"""Above, free descent never finds these codes; random cyclic symmetries do, for some."""
+_CLIMBED = 5e9
+"""K^2 d up to which a step of the climb takes no more than a second or two."""
+_DISTURBANCES = (0.01, 0.1)
+_SAMPLE = 8
+"""Rows certified besides the first."""
+_ERROR = 8.0 * UNIT
+"""What an exact cosine loses as a double."""
+_TOLERANCE_ROUGH = 1e-4
+"""Of rattlers, where nothing was polished."""
+_CONJECTURED = ("24-cell", "smith")
+"""Not proved optimal, and of interest all the same."""
+
+
+@dataclass(frozen=True)
+class NamedJob:
+    """One named code to test."""
+
+    name: str
+    d: int
+    K: int
+    budget: float
+    seed: int
+    known: Reference
+    evidence: str
+
+    @property
+    def key(self) -> tuple[str]:
+        """The name."""
+        return (self.name,)
+
+
+def named_codes() -> list[Construction]:
+    """Cohn and Kumar's Table 1 and our other exact codes, d <= 100, from few dimensions to many.
+
+    (H. Cohn and A. Kumar, Universally optimal distribution of points on spheres, 2007.) Simplices,
+    orthoplexes and polygons are left out: there theorem 3.3 settles the conjecture.
+    """
+    members = [code for name in _FAMILIES if (code := find(name)) is not None]
+    codes = {
+        (c.d, c.K): c
+        for c in [*members, *single_codes()]
+        if c.d <= _MOST_DIMENSIONS and (c.proven or c.name in _CONJECTURED)
+    }
+    return [codes[key] for key in sorted(codes)]
+
+
+def named_jobs(
+    dims: Sequence[int], sizes: Sequence[int], *, budget: float, seed: int, evidence: str
+) -> list[NamedJob]:
+    """One job a code; `dims` and `sizes` narrow the choice where given."""
+    return [
+        NamedJob(
+            code.name, code.d, code.K, float(budget), seed,
+            Reference(code.cosine.value, None, 0.0, code.reference, code.proven, listed=True),
+            evidence,
+        )
+        for code in named_codes()
+        if (not dims or code.d in dims) and (not sizes or code.K in sizes)
+    ]  # fmt: skip
+
+
+def named_row(job: NamedJob, flag: Flag) -> CompareRow | None:
+    """Search, or certify and climb; None where the flag cut it short."""
+    code = find(job.name)
+    assert code is not None
+    value = TammesValue(code.cosine.value, _ERROR, code.proven, "construction")
+    with limit_threads(1):
+        if job.K > _SEARCHED:
+            return _local_row(job, flag, code, value)
+        search = timed_solve if job.d <= _FREE_DIMENSIONS else symmetric_solve
+        row = independent_row(job, flag, value, {"name": job.name}, search)
+        if row is None or row.more["verdict"] != Verdict.BELOW.value:
+            return row
+        # Not found: then at least, is there anything better close to it?
+        rng = np.random.default_rng(job.seed)
+        climbs, claim = _climbs(job, flag, np.asarray(code.build()), value, rng)
+        return None if flag.is_set() else replace(row, more={**row.more, **claim, "climbs": climbs})
+
+
+def symmetric_solve(job: Any, flag: Flag, **options: Any) -> SolveResult:
+    """As `timed_solve`, over random cyclic symmetries and without a polish of many unknowns."""
+    from gnc_cli.codes.rational_symmetry import few_cosines, symmetric_softmax_code
+
+    started = time.monotonic()
+    deadline = Deadline(job.budget, cast(threading.Event, flag))
+    found = symmetric_softmax_code(job.d, job.K, seed=job.seed, deadline=deadline)
+    if found is None:  # no group fitted, or no time: a descent without symmetry is all there is
+        return timed_solve(job, flag, **options)
+    weights, certified = found.weights, certify_code(found.weights, tolerance=_TOLERANCE_ROUGH)
+    rounded = few_cosines(weights)
+    if rounded is not None:
+        again = certify_code(rounded, tolerance=TOLERANCE)
+        if again.rho_one_vs_rest.lower > certified.rho_one_vs_rest.lower:
+            weights, certified = rounded, again
+    request = read_request(
+        job.d, job.K, problem="softmax", method="descent", seed=job.seed, restarts=None,
+        steps=None, init=None, fixed=None, symmetry=None, target=None, cross_start=False,
+        tau=None, weight_decay=None, n=1,
+    )  # fmt: skip
+    return assemble(
+        request, weights, certified, started, outcome=Outcome.TIME_LIMIT,
+        origin=f"descent, cyclic symmetry of order {found.order}", restarts=found.restarts,
+        steps=found.steps,
+    )  # fmt: skip
+
+
+def _local_row(
+    job: NamedJob, flag: Flag, code: Construction, value: TammesValue
+) -> CompareRow | None:
+    """Certify the code on some rows, then climb from it."""
+    started = time.monotonic()
+    W = np.asarray(code.build())
+    rng = np.random.default_rng(job.seed)
+    some = np.concatenate([[0], 1 + rng.choice(job.K - 1, _SAMPLE, replace=False)])
+    rows = one_vs_rest(W, some, deadline=Deadline(job.budget, cast(threading.Event, flag)))
+    # Below by the exact largest cosine (h = w_k), above by any one row.
+    rho = Bracket(lower_end(code.cosine), float(rows.upper.min()))
+    judged = judge(rho, value.t, value.t, error=value.error, proven=value.proven)
+    keys = plain(judged)
+    small = float(job.K) ** 2 * job.d <= _CLIMBED
+    climbs, claim = _climbs(job, flag, W, value, rng) if small else ([], {})
+    keys |= claim
+    if flag.is_set():
+        return None
+    return CompareRow(
+        d=job.d,
+        K=job.K,
+        max_cosine=value.t,
+        best_known=value.t,
+        gap=0.0,
+        status=Standing.MATCHES,
+        rattlers=None,
+        contacts=None,
+        congruent_to=code.name,
+        source=code.reference,
+        proven=code.proven,
+        seconds=time.monotonic() - started,
+        more={
+            "name": job.name,
+            "how": "local" if climbs else "certified",
+            "h_minus_w": float(np.linalg.norm(rows.directions - W[some], axis=1).max()),
+            "reference": value.kind,
+            **keys,
+            "rho_one_vs_rest": plain(rho),
+            "rows_certified": len(some),
+            "rows_spread": float(rows.upper.max() - rows.lower.min()),
+            "transitive": code.transitive,
+            "climbs": climbs,
+            "seed": job.seed,
+        },
+    )
+
+
+def _climbs(
+    job: NamedJob, flag: Flag, W: np.ndarray, value: TammesValue, rng: np.random.Generator
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Climb from the code after small disturbances; the second part holds a claim, if any."""
+    climbs: list[dict[str, Any]] = []
+    for disturbance in _DISTURBANCES:
+        limit = Deadline(job.budget / len(_DISTURBANCES), cast(threading.Event, flag))
+        end = climb_nearby(W, disturbance, rng, limit)
+        found = judge(
+            end.rho, end.max_cosine, value.t, error=value.error, proven=value.proven,
+            defect=unit_defect(end.weights),
+        )  # fmt: skip
+        climbs.append(
+            {"disturbance": disturbance, "rho_one_vs_rest": plain(end.rho),
+             "excess": found.excess, "max_cosine": end.max_cosine, "steps": end.steps}
+        )  # fmt: skip
+        if found.verdict in (*CLAIMS, Verdict.IMPROVES):
+            keys = plain(found)
+            return climbs, {
+                **keys, "evidence": write_evidence(job, end.weights, end.features, keys)
+            }  # fmt: skip
+    return climbs, {}
