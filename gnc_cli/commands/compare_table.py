@@ -6,16 +6,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gnc_cli.commands.solve_table import bracket_value, certified
+from gnc_cli.commands.compare_sheet import compare_sheet
+from gnc_cli.commands.compare_words import count, number, small, stamp_text, status_text
+from gnc_cli.commands.solve_table import bracket_value
 
 __all__ = ["compare_table"]
 
 _FIGURE, _SOURCE = 22, 36
 """Letters of a figure and of its source that fit into a line."""
-_COLOURS = {
-    "matches": "green", "improves": "bold green", "worse": "red", "no_entry": "yellow",
-    "agrees": "green", "candidate": "bold yellow", "counterexample": "bold red", "below": "yellow",
-}  # fmt: skip
 
 
 def compare_table(
@@ -30,53 +28,14 @@ def compare_table(
     """
     rows = result["rows"]
     if mode == "files" and len(rows) == 1:
-        return Group(*_sheet(rows[0], result["table"], verbose))
+        return Group(*compare_sheet(rows[0], result["table"], verbose))
     draw = {"list": _list, "conjecture": _conjecture}.get(mode, _several)
     parts: list[RenderableType] = [_title(result, mode), ""]
     if rows:
         parts += [draw(rows, verbose), ""]
     if mode in ("files", "solve"):
         parts += _endings(rows)
-    return Group(*parts, _stamp(result["table"]))
-
-
-def _sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> list[RenderableType]:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(style="dim")
-    if verbose:
-        grid.add_column(style="cyan", no_wrap=True)
-
-    def line(name: str, value: str, remark: str = "", key: str = "") -> None:
-        grid.add_row(name, value, remark, *([key] if verbose else []))
-
-    angle = r.get("min_angle_deg")
-    line("largest cosine", _number(r["max_cosine"]),
-         "" if angle is None else f"smallest angle {angle:.8f} degrees", "max_cosine")  # fmt: skip
-    if r["best_known"] is None:
-        line("best known", "-", "neither the table nor a construction has this d and K",
-             "best_known")  # fmt: skip
-    else:
-        line("best known", _number(r["best_known"]), _known(r), "best_known")
-        line("gap", _small(r["gap"]), "negative is better", "gap")
-    free = r["rattlers"]
-    if free is not None:
-        line("rattlers", f"{_count(free['one_vs_one'])} one-vs-one, "
-             f"{_count(free['one_vs_rest'])} one-vs-rest",
-             f"free by more than {free['tolerance']:.1g}", "rattlers")  # fmt: skip
-        line("contacts", _count(r["contacts"]), "pairs at the smallest distance", "contacts")
-    rho = r.get("rho_one_vs_rest")
-    if rho is not None and rho["lower"] is not None:
-        line("one-vs-rest distance", bracket_value(rho), certified(rho), "rho_one_vs_rest")
-    line("congruent to", r["congruent_to"] or "-",
-         "up to rotation, reflection and order" if r["congruent_to"] else
-         "no construction or stored code", "congruent_to")  # fmt: skip
-    for key, value in r.get("digits", {}).items() if r.get("digits") else ():
-        line(key.replace("_", " "), _said(value), "", f"digits.{key}")
-    title = Text.assemble((r["file"] or "code", "bold"), f"   d = {r['d']}, K = {r['K']}")
-    ending = Text.assemble(_status(r["status"]), f": {r['advice']}")
-    return [title, "", grid, "", ending, _stamp(table)]
+    return Group(*parts, stamp_text(result["table"]))
 
 
 def _several(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
@@ -95,9 +54,9 @@ def _several(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
     for r in rows:
         cells: list[str | Text] = [r["file"] or "-"] if files else []
         cells += [
-            str(r["d"]), str(r["K"]), _number(r["max_cosine"], 10), _number(r["best_known"], 10),
-            _small(r["gap"]), _status(r["status"]), _rattlers(r["rattlers"]),
-            _count(r["contacts"]),
+            str(r["d"]), str(r["K"]), number(r["max_cosine"], 10), number(r["best_known"], 10),
+            small(r["gap"]), status_text(r["status"]), _rattlers(r["rattlers"]),
+            count(r["contacts"]),
         ]  # fmt: skip
         if verbose:
             angle = r.get("min_angle_deg")
@@ -105,7 +64,7 @@ def _several(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
         origin = (r.get("origin") or "-").removeprefix("closed form: ")
         cells.append((r["congruent_to"] or "-") if files else origin)
         if not files:
-            cells.append(_small(r["seconds"]))
+            cells.append(small(r["seconds"]))
         table.add_row(*cells)
     return table
 
@@ -121,7 +80,7 @@ def _list(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
             source = source if len(source) <= _SOURCE else f"{source[: _SOURCE - 1]}…"
         cells.append((
             str(r["d"]), str(r["K"]), figure, words[r["proven"]], _rattlers(r["rattlers"]),
-            _count(r["contacts"]), source,
+            count(r["contacts"]), source,
         ))  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     left = (3, 6)
@@ -153,8 +112,8 @@ def _conjecture(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
         cells: list[str | Text] = [r.get("name") or "-"] if named else []
         cells += [
             str(r["d"]), str(r["K"]), bracket_value(rho, 12) if rho else "-",
-            _number(r.get("one_minus_t"), 12), _small(r.get("excess")), _status(verdict),
-            words[r.get("same_maximiser")], str(r.get("reference") or "-"), _small(r["seconds"]),
+            number(r.get("one_minus_t"), 12), small(r.get("excess")), status_text(verdict),
+            words[r.get("same_maximiser")], str(r.get("reference") or "-"), small(r["seconds"]),
         ]  # fmt: skip
         table.add_row(*cells)
     return table
@@ -172,13 +131,19 @@ def _endings(rows: list[dict[str, Any]]) -> list[RenderableType]:
             for r in some:
                 name = r["file"] or f"d = {r['d']}, K = {r['K']}"
                 said = r.get("advice") or "below the best known cosine, proved in rational numbers"
-                lines.append(Text.assemble(_status(status), f": {name}: {said}"))
+                lines.append(Text.assemble(status_text(status), f": {name}: {said}"))
         elif some:
             said = {
                 "worse": "a better code is known for",
                 "no_entry": "the table has no entry for",
             }[status]
-            lines.append(Text.assemble(_status(status), f": {said} {pairs}"))
+            lines.append(Text.assemble(status_text(status), f": {said} {pairs}"))
+    for r in rows:
+        digits = r.get("digits")
+        if digits:
+            proposal = f", root of {digits['polynomial']['text']}" if digits["polynomial"] else ""
+            said = digits["cosine"] or f"none: {digits['advice']}"
+            lines.append(Text.assemble(("digits", "bold"), f": {r['file']}: {said}{proposal}"))
     sources: dict[str, list[str]] = {}
     for r in rows:
         if r["source"]:
@@ -205,46 +170,12 @@ def _title(result: dict[str, Any], mode: str) -> Text:
     return Text.assemble((title, "bold"), f"   {', '.join([count, *said])}")
 
 
-def _stamp(table: dict[str, Any]) -> Text:
-    which = "--table" if table["current"] else "our copy"
-    entries, sha256 = table["rows"], table["sha256"][:12]
-    return Text(f"table: {which} of {table['date']}, {entries} entries, sha256 {sha256}", "dim")
-
-
 def _table() -> Table:
     return Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-
-
-def _status(status: str | None) -> Text:
-    said = "undecided" if status is None else status.replace("_", " ")
-    return Text(said.upper() if status in ("improves", "counterexample") else said,
-                style=_COLOURS.get(status or "", "yellow"))  # fmt: skip
-
-
-def _known(r: dict[str, Any]) -> str:
-    proved = {True: "proved optimal", False: "best known", None: "optimality not settled"}
-    said, source = proved[r["proven"]], r["source"]
-    return said if source in ("proven optimal", None) else f"{said}, {source}"
 
 
 def _rattlers(free: dict[str, Any] | None) -> str:
     if free is None:
         return "-"
     one, rest = free["one_vs_one"], free["one_vs_rest"]
-    return _count(one) if rest in (None, one) else f"{_count(one)}/{_count(rest)}"
-
-
-def _number(value: float | None, digits: int = 15) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def _small(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
-
-
-def _count(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}".replace(",", " ")
-
-
-def _said(value: Any) -> str:
-    return "-" if value is None else str(value)
+    return count(one) if rest in (None, one) else f"{count(one)}/{count(rest)}"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gnc_cli import __version__
@@ -46,6 +47,8 @@ def compare_files(
         )  # fmt: skip
         if found.row.status is None and deadline.interrupted:
             break
+        if digits is not None:
+            found = _polished(found, digits, deadline)
         judged.append(found)
         on_row(found.row)
         if progress is not None:
@@ -58,3 +61,11 @@ def compare_files(
         table=table.stamp,
         extras={"mode": "files", "codes": tuple(judged)},
     )
+
+
+def _polished(code: Judged, digits: int, deadline: Deadline) -> Judged:
+    """The same with further digits in its row."""
+    from gnc_cli.workflows.compare_digits import further_digits
+
+    keys, _ = further_digits(code, digits, deadline)
+    return replace(code, row=replace(code.row, more={**code.row.more, "digits": keys}))

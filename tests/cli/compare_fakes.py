@@ -40,6 +40,27 @@ def row(**changes: Any) -> CompareRow:
     return CompareRow(**(fields | changes))
 
 
+def polished(**changes: Any) -> CompareRow:
+    """The snub cube to sixty-five digits, and what its cosine is."""
+    digits = {
+        "decimals": 65,
+        "cosine": "0.72307846833350853703234480939451539825681993370625152508243999372",
+        "how": "contacts", "contacts": 60, "moved": 1e-16,
+        "polynomial": {"coefficients": ["7", "1", "-3", "-1"], "text": "7x^3 + x^2 - 3x - 1",
+                       "evidence": 59.1},
+        "obstacle": None, "advice": None,
+    }  # fmt: skip
+    return row(more={"digits": digits | changes})
+
+
+def refused() -> CompareRow:
+    """A code that is not polished enough for more digits."""
+    return polished(
+        cosine=None, how=None, contacts=None, moved=None, polynomial=None,
+        obstacle="not_stationary", advice="the contacts do not hold the code in place",
+    )  # fmt: skip
+
+
 def worse(**changes: Any) -> CompareRow:
     """A code that misses the best known by 1e-6."""
     fields: dict[str, Any] = dict(

@@ -21,7 +21,9 @@ from tests.cli.compare_fakes import (
     better,
     install_compare,
     listed,
+    polished,
     probed,
+    refused,
     result,
     row,
     solved,
@@ -36,6 +38,8 @@ Run = Callable[..., Any]
 RESULTS = {
     "compare": result(row()),
     "compare_several": result(row(), worse(), unlisted(), better()),
+    "compare_digits": result(polished()),
+    "compare_several_digits": result(polished(), refused(), polished(polynomial=None)),
     "compare_list": result(listed(), listed(d=4, proven=None, rattlers=None), mode="list"),
     "compare_solve": result(solved(), solved(d=4, K=9), mode="solve"),
     "compare_conjecture": result(probed(), mode="conjecture"),

@@ -11,7 +11,9 @@ from gnc_cli.results import CompareRow, Standing, TableStamp
 from tests.cli.compare_fakes import (
     better,
     listed,
+    polished,
     probed,
+    refused,
     result,
     row,
     solved,
@@ -26,6 +28,11 @@ ROW = SCHEMA["$defs"]["row"]
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("made", [polished(), refused(), polished(polynomial=None)])
+def test_digits_are_valid(made: CompareRow) -> None:
+    VALIDATOR.validate(result(made).to_json())
 
 
 @pytest.mark.parametrize("make", [row, worse, unlisted, better, listed, solved, probed])

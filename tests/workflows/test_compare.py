@@ -398,3 +398,33 @@ def test_a_time_limit_is_no_interruption(searched: dict[str, Any]) -> None:
     stop.set()
     result = compare(solve=True, d=3, K=24, interrupt=stop)
     assert result.extras["interrupted"]
+
+
+def test_digits_of_the_snub_cube() -> None:
+    noisy = built("snub-cube") + 1e-9 * np.random.default_rng(0).standard_normal((24, 3))
+    row = only(compare(noisy, digits=60, tolerance=1e-6))
+    digits = row.more["digits"]
+    figure = next(r for r in compare(list=True, d=3, K=24).rows).more["figure"]
+    assert digits["cosine"].startswith(figure[:-1]) and len(digits["cosine"]) == 62
+    assert digits["contacts"] == 60 and digits["how"] == "contacts"
+    # 7 t^3 + t^2 - 3 t - 1, by eliminating the tribonacci constant from Robinson's formula.
+    assert digits["polynomial"]["coefficients"] == ["7", "1", "-3", "-1"]
+    assert digits["polynomial"]["text"] == "7x^3 + x^2 - 3x - 1"
+    assert digits["polynomial"]["evidence"] > 40 and digits["obstacle"] is None
+    assert 0 < digits["moved"] < 1e-7
+
+
+def test_digits_that_cannot_be_had() -> None:
+    rough = built("snub-cube") + 1e-2 * np.random.default_rng(0).standard_normal((24, 3))
+    digits = only(compare(rough, digits=30)).more["digits"]
+    assert digits["cosine"] is None and digits["obstacle"] and digits["advice"]
+    large = only(compare(random_points(np.random.default_rng(0), 3001, 3), digits=30))
+    assert large.more["digits"]["obstacle"] == "too_large"
+    late = only(compare(random_points(np.random.default_rng(0), 3001, 3), digits=30,
+                        time_limit=1e-9))  # fmt: skip
+    assert late.more["digits"]["obstacle"] == "out_of_time"
+
+
+def test_a_polynomial_takes_no_more_digits_than_it_needs() -> None:
+    digits = only(compare(built("icosahedron"), digits=400)).more["digits"]
+    assert digits["polynomial"]["text"] == "5x^2 - 1" and len(digits["cosine"]) == 402

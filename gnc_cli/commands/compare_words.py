@@ -1,0 +1,41 @@
+"""Figures and verdicts of `gnc compare` as a person reads them."""
+
+from typing import Any
+
+from rich.text import Text
+
+__all__ = ["count", "number", "small", "stamp_text", "status_text"]
+
+_COLOURS = {
+    "matches": "green", "improves": "bold green", "worse": "red", "no_entry": "yellow",
+    "agrees": "green", "candidate": "bold yellow", "counterexample": "bold red", "below": "yellow",
+}  # fmt: skip
+
+
+def status_text(status: str | None) -> Text:
+    """A status or verdict in its colour; news in capitals."""
+    said = "undecided" if status is None else status.replace("_", " ")
+    return Text(said.upper() if status in ("improves", "counterexample") else said,
+                style=_COLOURS.get(status or "", "yellow"))  # fmt: skip
+
+
+def stamp_text(table: dict[str, Any]) -> Text:
+    """Which table of known codes this was."""
+    which = "--table" if table["current"] else "our copy"
+    entries, sha256 = table["rows"], table["sha256"][:12]
+    return Text(f"table: {which} of {table['date']}, {entries} entries, sha256 {sha256}", "dim")
+
+
+def number(value: float | None, digits: int = 15) -> str:
+    """So many decimals, a dash for null."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def small(value: float | None) -> str:
+    """Three digits, a dash for null."""
+    return "-" if value is None else f"{value:.3g}"
+
+
+def count(value: int | None) -> str:
+    """A whole number in groups of three, a dash for null."""
+    return "-" if value is None else f"{value:,}".replace(",", " ")
