@@ -1,0 +1,126 @@
+"""An integer polynomial that a number of many digits seems to be a root of, or none at all.
+
+Among all polynomials of degree n and height h, about (2 h + 1)^(n + 1), one comes as near to zero
+as 10^-(n + 1) log10(2 h + 1) by chance. The digits beyond that are the evidence; a proposal needs
+many of them, and is still no proof. Relations are found by PSLQ (H. R. P. Ferguson and D. H.
+Bailey, A polynomial time, numerically stable integer relation algorithm, 1992), as mpmath has it.
+"""
+
+import math
+from dataclasses import dataclass
+
+from gnc_cli.errors import UsageError
+from gnc_cli.numerics.deadline import Deadline
+
+__all__ = ["MinimalPolynomial", "minimal_polynomial"]
+
+
+@dataclass(frozen=True)
+class MinimalPolynomial:
+    """A proposal."""
+
+    coefficients: tuple[int, ...]
+    """Integers without a common factor, the highest power first and positive."""
+    evidence: float
+    """Decimal digits with which the number fits, beyond those that chance explains."""
+
+    @property
+    def degree(self) -> int:
+        """The highest power."""
+        return len(self.coefficients) - 1
+
+    def __str__(self) -> str:
+        """As it is written.
+
+        >>> str(MinimalPolynomial((3, -9, -3, 1), 40.0)), str(MinimalPolynomial((1, 0), 40.0))
+        ('3x^3 - 9x^2 - 3x + 1', 'x')
+        """
+        words: list[str] = []
+        for power, c in zip(range(self.degree, -1, -1), self.coefficients, strict=True):
+            if c:
+                x = {0: "", 1: "x"}.get(power, f"x^{power}")
+                size = str(abs(c)) if abs(c) != 1 or not x else ""
+                sign = ("-" if c < 0 else "") if not words else ("- " if c < 0 else "+ ")
+                words.append(f"{sign}{size}{x}")
+        return " ".join(words)
+
+
+def minimal_polynomial(
+    number: str,
+    *,
+    max_degree: int = 12,
+    evidence: float = 12.0,
+    deadline: Deadline | None = None,
+) -> MinimalPolynomial | None:
+    """The polynomial of lowest degree that fits a decimal number far better than chance.
+
+    Args:
+        number: decimal text, right to half a unit of its last digit.
+        max_degree: degrees to try. Height is tried as far as the digits bear it.
+        evidence: digits that must remain beyond chance.
+        deadline: polled at each degree; what was not tried is not proposed.
+
+    Returns:
+        The proposal, or None. Some seconds for 50 digits that fit nothing, and growing fast with
+        digits and degree.
+
+    Raises:
+        UsageError: no decimal number.
+
+    Example:
+        >>> str(minimal_polynomial("1.41421356237309504880168872420969807857"))
+        'x^2 - 2'
+        >>> minimal_polynomial("3.14159265358979323846264338327950288420", max_degree=4) is None
+        True
+    """
+    import mpmath  # type: ignore[import-untyped,unused-ignore]
+
+    places = len(number.partition(".")[2])
+    with mpmath.workdps(places + 15):
+        try:
+            x = mpmath.mpf(number)
+        except ValueError as error:
+            raise UsageError(f"{number!r} is no decimal number") from error
+        if not mpmath.isfinite(x):
+            raise UsageError(f"{number!r} is no decimal number")
+        if x == 0:  # every power is then zero, and PSLQ refuses
+            found = MinimalPolynomial((1, 0), places - 2 * math.log10(3.0))
+            return found if found.evidence >= evidence else None
+        for degree in range(1, max_degree + 1):
+            height = int(10.0 ** min(300.0, (places - evidence) / (degree + 1))) // 2
+            if height < 1 or (deadline is not None and deadline.expired):
+                break
+            relation = mpmath.pslq(
+                [x**k for k in range(degree + 1)],
+                maxcoeff=height,
+                maxsteps=100_000,
+                tol=mpmath.mpf(10) ** -places * height * (degree + 1),
+            )
+            if relation is None:
+                continue
+            proposal = _judged([int(c) for c in relation[::-1]], x, places)
+            if proposal is not None and proposal.evidence >= evidence:
+                return proposal
+    return None
+
+
+def _judged(relation: list[int], x: object, places: int) -> MinimalPolynomial | None:
+    """The relation with its evidence: how near zero it is beside what chance would give."""
+    import mpmath
+
+    while relation and relation[0] == 0:
+        relation = relation[1:]
+    if len(relation) < 2:
+        return None
+    common = math.gcd(*relation) * (1 if relation[0] > 0 else -1)
+    coefficients = tuple(c // common for c in relation)
+    height = max(abs(c) for c in coefficients)
+    value, slope = mpmath.polyval(list(coefficients), x, derivative=True)
+    # What the last digit of x leaves open; no agreement beyond it counts.
+    blur = abs(slope) * mpmath.mpf(10) ** -places
+    if abs(value) > blur:
+        return None
+    nearness = -float(mpmath.log10(blur)) if blur else float(places)
+    return MinimalPolynomial(
+        coefficients, nearness - len(coefficients) * math.log10(2 * height + 1)
+    )
