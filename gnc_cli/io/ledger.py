@@ -106,17 +106,13 @@ class Ledger:
         assert self._file is not None
         with open(os.dup(self._file), "rb") as file:
             data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                row = json.loads(line)
-                made = row.pop("options")
-            except (ValueError, AttributeError, TypeError, KeyError) as error:
-                raise DataError(
-                    f"{self._name!r}, line {number}, is no row of an earlier run; "
-                    "name another file, or use --force to start anew"
-                ) from error
-            for key in sorted(self.options | made):
+        end = data.rfind(b"\n") + 1
+        for number, line in enumerate(data[:end].splitlines(), start=1):
+            row = _row(line)
+            if row is None:
+                raise self._foreign(number)
+            made = row.pop("options")
+            for key in sorted({*self.options, *made}):
                 if made.get(key) != self.options.get(key):
                     raise DataError(
                         f"{self._name!r}, line {number}, was made with {key} = {made.get(key)}, "
@@ -124,8 +120,33 @@ class Ledger:
                         "to start anew"
                     )
             self.rows.append(row)
-        os.ftruncate(self._file, len(whole))
+        if end < len(data):
+            rest = data[end:]
+            if not rest.startswith(b"{") or (_is_json(rest) and _row(rest) is None):
+                raise self._foreign(len(self.rows) + 1)  # not a row of ours that was cut short
+            os.ftruncate(self._file, end)
+
+    def _foreign(self, number: int) -> DataError:
+        return DataError(
+            f"{self._name!r}, line {number}, is no row of an earlier run; "
+            "name another file, or use --force to start anew"
+        )
 
     def _refusal(self, error: OSError) -> OutputError:
         reason = error.strerror or str(error)
         return OutputError(f"cannot write {self._name!r}: {reason}; the rows before it are kept")
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """The row of a line; None where it is none."""
+    row = json.loads(line) if _is_json(line) else None
+    whole = isinstance(row, dict) and isinstance(row.get("options"), dict)
+    return row if whole else None

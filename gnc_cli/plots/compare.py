@@ -1,79 +1,143 @@
-"""The picture of `gnc compare --plot`: a code and its contacts, gaps, densities, the conjecture."""
+"""The picture of `gnc compare --plot`: one code, gaps of many, the conjecture, or the table."""
 
 import os
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.plots.compare_panels import draw_graph, show_density, show_excess, show_gaps
+from gnc_cli.plots.contacts import draw_contacts
 from gnc_cli.plots.cosines import cosine_histogram
+from gnc_cli.plots.density import show_densities
+from gnc_cli.plots.gaps import Dots, show_dots_by_name, show_dots_by_size
 from gnc_cli.plots.panels import show_cosines
 from gnc_cli.plots.sphere import draw_code
 from gnc_cli.plots.style import INK, check_plot_suffix, save, styled
-from gnc_cli.results import CompareResult, CompareRow
+from gnc_cli.results import CompareResult, CompareRow, Standing
 
 __all__ = ["plot_compare"]
 
+_TITLES = {
+    "files": "Codes beside the best known ones",
+    "solve": "Fresh solves beside the best known codes",
+    "conjecture": "Softmax Codes found without Tammes codes, beside 1 - t",
+    "list": "Best known spherical codes",
+}
+
 
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
-    """Draw a comparison into a .png, .svg or .pdf file.
+    """Draw a comparison into a .png, .svg or .pdf file; `result.extras["mode"]` says which.
 
-    One code shows its contact graph (on the sphere where d is 2 or 3) and its cosines; several
-    codes or solves show their gaps against K and their densities; the list shows densities; the
-    conjecture how far certified distances stay below 1 - t.
-
-    Args:
-        result: what `compare` returned, with the codes in its `extras`.
-        path: an existing picture is replaced, in one step.
+    One file: its contact graph beside the distribution of its inner products. Several files or
+    named codes: a line each with the gap. Fresh solves and the conjecture: gaps against K, a panel
+    for each d. The list: packing density against K, a curve for each d.
 
     Raises:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
     check_plot_suffix(path)
-    mode, codes = result.extras.get("mode"), result.extras.get("codes", ())
+    mode = result.extras.get("mode", "files")
+    codes = result.extras.get("codes", ())
     with styled():
-        if len(codes) == 1 and codes[0].row.max_cosine is not None:
-            figure = _one_code(codes[0])
-        elif mode == "list":
-            figure = _panels(result, show_density)
-        elif mode == "conjecture":
-            figure = _panels(result, show_excess)
+        if mode == "list":
+            figure = _density_figure(result)
+        elif mode == "files" and len(codes) == 1 and codes[0].row.max_cosine is not None:
+            figure = _code_figure(codes[0])
         else:
-            figure = _panels(result, show_gaps, show_density)
+            figure = _gap_figure(result, mode)
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
         save(figure, path)
 
 
-def _one_code(code: Any) -> Any:
+def _code_figure(code: Any) -> Any:
     from matplotlib.figure import Figure
 
-    row, W = code.row, code.weights
-    pairs = np.empty((0, 2), dtype=np.intp) if code.contact_pairs is None else code.contact_pairs
-    figure = Figure(figsize=(11.0, 5.6), layout="constrained")
-    grid = figure.add_gridspec(1, 2, width_ratios=(1.25, 1.0))
-    left = figure.add_subplot(grid[0, 0])
-    (draw_code if row.d <= 3 else draw_graph)(left, W, pairs, code.rattles)
-    show_cosines(figure.add_subplot(grid[0, 1]), cosine_histogram(W), row.K)
-    figure.suptitle(
-        f"{row.file or 'code'}: d = {row.d}, K = {row.K:,}\n{_facts(row)}", fontsize=12, color=INK
+    row: CompareRow = code.row
+    W = code.weights
+    figure = Figure(figsize=(12.0, 6.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
+    none = np.empty((0, 2), dtype=np.intp)
+    pairs = none if code.contact_pairs is None else code.contact_pairs
+    rattles = np.zeros(len(W), bool) if code.rattles is None else code.rattles
+    if row.d <= 3:
+        draw_code(left, W, pairs, rattles)
+    else:
+        draw_contacts(left, len(W), pairs, rattles, listed=code.contact_pairs is not None)
+    show_cosines(right, cosine_histogram(W), row.K)
+    name = f"{row.congruent_to}: " if row.congruent_to else ""
+    facts = f"largest cosine {row.max_cosine:.12g}"
+    if row.best_known is not None and row.status is not None:
+        said = {
+            Standing.MATCHES: "ties the best known", Standing.IMPROVES: "improves on the best known",
+            Standing.WORSE: "best known", Standing.NO_ENTRY: "of a construction",
+        }[row.status]  # fmt: skip
+        facts += f"     {said} {row.best_known:.12g}"
+    if row.contacts is not None:
+        facts += f"     {row.contacts:,} contacts"
+    if row.rattlers is not None and row.rattlers.one_vs_one:
+        facts += f"     {row.rattlers.one_vs_one} rattlers"
+    _head(figure, f"{name}d = {row.d}, K = {row.K:,}", facts)
+    return figure
+
+
+def _gap_figure(result: CompareResult, mode: str) -> Any:
+    from matplotlib.figure import Figure
+
+    dots = [_dot(row, mode) for row in result.rows]
+    named = [row.more.get("name") or row.file for row in result.rows]
+    if dots and all(named):
+        figure = Figure(figsize=(9.0, 2.0 + 0.3 * len(dots)), layout="constrained")
+        names = [f"{n}  ({r.d}, {r.K:,})" for n, r in zip(named, result.rows, strict=True)]
+        show_dots_by_name(figure.add_subplot(), names, dots, _axis(mode))
+    else:
+        dims = sorted({row.d for row in result.rows}) or [0]
+        columns = 1 if len(dims) <= 6 else 2
+        lines = -(-len(dims) // columns)
+        figure = Figure(figsize=(9.5 * columns, 1.6 + 1.75 * lines), layout="constrained")
+        axes = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        some = [[dot for dot in dots if dot.d == d] for d in dims]
+        show_dots_by_size(list(axes.T.ravel()), dims, some, _axis(mode))
+    counts: dict[str, int] = {}
+    for dot in dots:
+        counts[dot.kind] = counts.get(dot.kind, 0) + 1
+    said = ",  ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in counts.items())
+    _head(figure, _TITLES[mode], f"{said or 'no rows'}     table of {result.table.date}")
+    return figure
+
+
+def _dot(row: CompareRow, mode: str) -> Dots:
+    """How far a row is from its reference; positive is worse."""
+    if mode == "conjecture":
+        excess = row.more.get("excess")
+        kind = row.more.get("verdict") or "no_entry"
+        return Dots(row.d, row.K, None if excess is None else -excess, kind)
+    kind = "no_entry" if row.status is None else row.status.value
+    return Dots(row.d, row.K, row.gap if kind != "no_entry" else None, kind)
+
+
+def _axis(mode: str) -> str:
+    if mode == "conjecture":
+        return r"$|1 - t - \rho|$"
+    return "|largest cosine - best known|"
+
+
+def _density_figure(result: CompareResult) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 6.4), layout="constrained")
+    show_densities(figure.add_subplot(), result.rows)
+    dims = len({row.d for row in result.rows})
+    facts = f"{len(result.rows):,} codes in {dims} dimensions     table of {result.table.date}"
+    _head(figure, _TITLES["list"], facts)
+    return figure
+
+
+def _head(figure: Any, title: str, facts: str) -> None:
+    from matplotlib.text import Annotation
+
+    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
+    # The layout keeps room for the heading's empty second line; the facts are set into it.
+    second = Annotation(
+        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
     )
-    return figure
-
-
-def _facts(row: CompareRow) -> str:
-    said = f"largest cosine {row.max_cosine:z.12f}"
-    if row.gap is not None:
-        said += f"     best known {row.best_known:z.12f}     gap {row.gap:.2g}"
-    if row.status is not None:
-        said += f"     {row.status.value.replace('_', ' ')}"
-    return said + (f"     {row.congruent_to}" if row.congruent_to else "")
-
-
-def _panels(result: CompareResult, *shows: Any) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0 * len(shows), 4.8), layout="constrained")
-    for ax, show in zip(figure.subplots(1, len(shows), squeeze=False)[0], shows, strict=True):
-        show(ax, result.rows)
-    return figure
+    figure.add_artist(second)
