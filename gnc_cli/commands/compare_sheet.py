@@ -1,5 +1,6 @@
 """One code beside the best known one, as a sheet of lines; its further digits below."""
 
+from pathlib import PurePath
 from typing import Any
 
 from rich.console import RenderableType
@@ -45,6 +46,11 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
     line("congruent to", r["congruent_to"] or "-",
          "up to rotation, reflection and order" if r["congruent_to"] else
          "no construction or stored code", "congruent_to")  # fmt: skip
+    if r.get("exported"):
+        names = ", ".join(PurePath(path).name for path in r["exported"])
+        line("exported", str(PurePath(r["exported"][0]).parent), names, "exported")
+    for said in r.get("left_out", ()):
+        line("left out", said.partition(":")[0], said.partition(": ")[2], "left_out")
     title = Text.assemble((r["file"] or "code", "bold"), f"   d = {r['d']}, K = {r['K']}")
     ending = Text.assemble(status_text(r["status"]), f": {r['advice']}")
     digits = [_digits(r["digits"], verbose), ""] if r.get("digits") else []

@@ -1,5 +1,6 @@
 """The tables that `gnc compare` shows to a person: one code, several, the list, the conjecture."""
 
+from pathlib import PurePath
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -144,6 +145,9 @@ def _endings(rows: list[dict[str, Any]]) -> list[RenderableType]:
             proposal = f", root of {digits['polynomial']['text']}" if digits["polynomial"] else ""
             said = digits["cosine"] or f"none: {digits['advice']}"
             lines.append(Text.assemble(("digits", "bold"), f": {r['file']}: {said}{proposal}"))
+    folders = dict.fromkeys(str(PurePath(f).parent) for r in rows for f in r.get("exported", ()))
+    if folders:
+        lines.append(Text.assemble(("exported", "bold"), f": {', '.join(folders)}"))
     sources: dict[str, list[str]] = {}
     for r in rows:
         if r["source"]:

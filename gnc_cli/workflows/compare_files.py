@@ -9,7 +9,7 @@ from gnc_cli import __version__
 from gnc_cli.io.known_codes import KnownCodes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import CompareResult, CompareRow
-from gnc_cli.workflows.compare_codes import Judged, judge_code, load_code
+from gnc_cli.workflows.compare_codes import Code, Judged, judge_code, load_code
 
 __all__ = ["compare_files"]
 
@@ -37,8 +37,9 @@ def compare_files(
         DataError, UsageError, OutputError: a source cannot be used, a file cannot be written.
     """
     codes = [load_code(source, d) for source in sources]
+    extend = _extension(codes, digits, export, force, deadline)
     judged: list[Judged] = []
-    for code in codes:
+    for at, code in enumerate(codes):
         if deadline.interrupted:
             break
         found = judge_code(
@@ -47,8 +48,8 @@ def compare_files(
         )  # fmt: skip
         if found.row.status is None and deadline.interrupted:
             break
-        if digits is not None:
-            found = _polished(found, digits, deadline)
+        more = {**found.row.more, **extend(at, found)}
+        found = replace(found, row=replace(found.row, more=more))
         judged.append(found)
         on_row(found.row)
         if progress is not None:
@@ -63,9 +64,29 @@ def compare_files(
     )
 
 
-def _polished(code: Judged, digits: int, deadline: Deadline) -> Judged:
-    """The same with further digits in its row."""
-    from gnc_cli.workflows.compare_digits import further_digits
+def _extension(
+    codes: Sequence[Code],
+    digits: int | None,
+    export: str | os.PathLike[str] | None,
+    force: bool,
+    deadline: Deadline,
+) -> Callable[[int, Judged], dict[str, Any]]:
+    """What --digits and --export add to the row of a code; folders are checked at once."""
+    folders = []
+    if export is not None:
+        from gnc_cli.workflows.compare_export import export_folders, exported
 
-    keys, _ = further_digits(code, digits, deadline)
-    return replace(code, row=replace(code.row, more={**code.row.more, "digits": keys}))
+        folders = export_folders(export, codes, force=force)
+
+    def extend(at: int, code: Judged) -> dict[str, Any]:
+        keys: dict[str, Any] = {}
+        polished = None
+        if digits is not None:
+            from gnc_cli.workflows.compare_digits import further_digits
+
+            keys["digits"], polished = further_digits(code, digits, deadline)
+        if folders:
+            keys |= exported(code, polished, folders[at], deadline, force=force)
+        return keys
+
+    return extend

@@ -50,7 +50,9 @@ def polished(**changes: Any) -> CompareRow:
                        "evidence": 59.1},
         "obstacle": None, "advice": None,
     }  # fmt: skip
-    return row(more={"digits": digits | changes})
+    files = {"exported": ["there/coordinates.txt", "there/gram.npy"],
+             "left_out": ["contacts.g6: contacts were not computed"]}  # fmt: skip
+    return row(more={"digits": digits | changes, **files})
 
 
 def refused() -> CompareRow:

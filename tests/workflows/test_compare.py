@@ -428,3 +428,53 @@ def test_digits_that_cannot_be_had() -> None:
 def test_a_polynomial_takes_no_more_digits_than_it_needs() -> None:
     digits = only(compare(built("icosahedron"), digits=400)).more["digits"]
     assert digits["polynomial"]["text"] == "5x^2 - 1" and len(digits["cosine"]) == 402
+
+
+def test_export(tmp_path: Path) -> None:
+    W = built("snub-cube")
+    row = only(compare(W, export=tmp_path / "out", digits=40))
+    files = {Path(name).name: Path(name) for name in row.more["exported"]}
+    assert set(files) == {"coordinates.txt", "gram.npy", "contacts.g6", "distribution.csv"}
+    assert row.more["left_out"] == []
+    first = files["coordinates.txt"].read_text().splitlines()[0].split()
+    assert len(first) == 3 and all(len(word.partition(".")[2]) == 40 for word in first)
+    assert only(compare(files["coordinates.txt"])).congruent_to == "snub-cube"
+    assert np.allclose(np.load(files["gram.npy"]), W @ W.T, atol=1e-14)
+    cells = files["distribution.csv"].read_text().splitlines()[1:]
+    assert sum(int(line.split(",")[1]) for line in cells) == 24 * 23 // 2
+    assert cells[0].endswith(",60")
+    before = {name: path.read_bytes() for name, path in files.items()}
+    with pytest.raises(OutputError, match="--force"):
+        compare(W, export=tmp_path / "out")
+    assert before == {name: path.read_bytes() for name, path in files.items()}
+    only(compare(W, export=tmp_path / "out", force=True))
+    assert files["coordinates.txt"].read_bytes() != before["coordinates.txt"]
+
+
+def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
+    for folder, name in (("a", "one"), ("a", "two"), ("b", "one")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        np.save(tmp_path / folder / f"{name}.npy", built("icosahedron"))
+    out = tmp_path / "out"
+    result = compare(tmp_path / "a/one.npy", tmp_path / "a/two.npy", np.eye(3), export=out)
+    VALIDATOR.validate(result.to_json())
+    assert sorted(path.name for path in out.iterdir()) == ["code-3", "one", "two"]
+    told: list[CompareRow] = []
+    with pytest.raises(UsageError, match="two codes"):
+        compare(
+            tmp_path / "a/one.npy", tmp_path / "b/one.npy", export=tmp_path / "new",
+            on_row=told.append,
+        )  # fmt: skip
+    (tmp_path / "file").write_text("no folder")
+    for sources in ((np.eye(3),), (np.eye(3), np.eye(2))):
+        with pytest.raises(OutputError, match="is no folder"):
+            compare(*sources, export=tmp_path / "file", on_row=told.append)
+    assert told == [] and not (tmp_path / "new").exists()
+
+
+def test_what_is_too_large_to_export_is_left_out(tmp_path: Path) -> None:
+    rows = random_points(np.random.default_rng(0), 3001, 3)
+    row = only(compare(rows, export=tmp_path / "out"))
+    said = " ".join(row.more["left_out"])
+    assert "contacts.g6: contacts were not computed" in said and "distribution.csv" in said
+    assert [Path(name).name for name in row.more["exported"]] == ["coordinates.txt", "gram.npy"]

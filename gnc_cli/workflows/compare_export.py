@@ -1,0 +1,79 @@
+"""`compare --export`: each code as plain files for other programs, in a folder of its own."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from gnc_cli.codes.digits import Digits
+from gnc_cli.codes.fingerprints import distribution
+from gnc_cli.errors import UsageError
+from gnc_cli.io.export import check_export, export_code
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.workflows.compare_codes import Code, Judged
+
+__all__ = ["export_folders", "exported"]
+
+_MOST_VALUES = 10_000
+"""Different inner products that are worth a line each."""
+
+
+def export_folders(
+    export: str | os.PathLike[str], codes: Sequence[Code], *, force: bool
+) -> list[Path]:
+    """Where each code goes: `export` itself, or for several a folder in it by the file's name.
+
+    Raises:
+        UsageError: two files have one name.
+        OutputError: what is there already would be written over without `force`.
+    """
+    if len(codes) == 1:
+        return [check_export(export, force=force)]
+    names = [_name(code.file, at) for at, code in enumerate(codes, start=1)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"--export would put two codes into {os.path.join(export, name)!r}; "
+                "rename one of the files, or export them one by one"
+            )
+    # The folder of all comes first: is it a folder, or can it become one?
+    check_export(export, force=True)
+    return [check_export(Path(export, name), force=force) for name in names]
+
+
+def exported(
+    code: Judged, polished: Digits | None, folder: Path, deadline: Deadline, *, force: bool
+) -> dict[str, Any]:
+    """Write the files; returns the keys `exported` and `left_out` of a row.
+
+    Args:
+        code: measured already.
+        polished: its coordinates to many digits, where there are any.
+        folder: from `export_folders`.
+        deadline: where it comes first, the distribution is left out.
+        force: replace files that are there.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    try:
+        found = distribution(code.weights, most=_MOST_VALUES, deadline=deadline)
+    except TimeoutError:
+        found = None
+    done = export_code(
+        folder,
+        code.weights,
+        code.contact_pairs,
+        None if found is None else (found.values, found.pairs),
+        coordinates=None if polished is None else polished.coordinates(),
+        force=force,
+    )
+    return {"exported": list(done.files), "left_out": list(done.left_out)}
+
+
+def _name(file: str | None, at: int) -> str:
+    """`run/snub.h5:W` gives `snub`."""
+    if file in (None, "-"):
+        return f"code-{at}"
+    assert file is not None
+    return PurePath(PurePath(file).name.partition(":")[0]).stem or f"code-{at}"
