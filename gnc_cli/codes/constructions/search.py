@@ -26,8 +26,8 @@ def best_construction(d: int, K: int) -> Construction | None:
     theorem 3.3 (K <= 2 d, d = 2) are `closed_form`'s, not looked for here.
 
     Example:
-        >>> best_construction(512, 10000).cosine.text
-        '13/253'
+        >>> best_construction(512, 500000).cosine.text
+        '1/16'
     """
     whole = [c for c in _up_to(d) if c.K >= K]
     whole += [c for c in cross_sections(d) if c.K >= K]

@@ -64,12 +64,12 @@ class ShortenedRows(RestrictedRows):
     def signs(self, start: int, stop: int) -> np.ndarray:
         start, stop, _ = slice(start, stop).indices(len(self))
         out = np.empty((max(0, stop - start), self.shape[1]), dtype=np.int8)
-        members = hadamard(self.forms.m)[:: self._step, self.kept]
+        members = np.take(hadamard(self.forms.m)[:: self._step], self.kept, axis=1)
         step = max(1, _BLOCK_ENTRIES // members.size)
         last = -(-stop // self.part)
         for first in range(start // self.part, last if len(out) else 0, step):
             numbers = np.arange(first, min(first + step, last))
-            functions = sign_vectors(self.forms.functions(numbers)[:, self.kept])
+            functions = sign_vectors(np.take(self.forms.functions(numbers), self.kept, axis=1))
             rows = (functions[:, None] * members).reshape(-1, self.shape[1])
             offset = first * self.part
             low, high = max(start, offset), min(stop, offset + len(rows))
