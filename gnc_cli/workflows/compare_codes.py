@@ -125,8 +125,8 @@ def judge_code(
         if found is not None:
             gap = None if known is None else found.max_cosine - known.max_cosine
             status = standing(found.max_cosine, known, _prover(code.rows))
-    better = status is Standing.IMPROVES
-    proved = largest_cosine_above(code.rows, _PROVED).text if better else None
+        better = status is Standing.IMPROVES
+        proved = largest_cosine_above(code.rows, _PROVED).text if better else None
     more: dict[str, Any] = {
         "min_angle_deg": None if found is None else float(np.degrees(found.min_angle)),
         "rho_one_vs_rest": None if found is None else plain(found.rho),

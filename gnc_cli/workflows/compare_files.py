@@ -8,6 +8,7 @@ from typing import Any
 from gnc_cli import __version__
 from gnc_cli.io.known_codes import KnownCodes
 from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import CompareResult, CompareRow
 from gnc_cli.workflows.compare_codes import Code, Judged, judge_code, load_code
 
@@ -48,7 +49,8 @@ def compare_files(
         )  # fmt: skip
         if found.row.status is None and deadline.interrupted:
             break
-        more = {**found.row.more, **extend(at, found)}
+        with limit_threads(threads_for(float(code.rows.size) ** 3, threads)):
+            more = {**found.row.more, **extend(at, found)}
         found = replace(found, row=replace(found.row, more=more))
         judged.append(found)
         on_row(found.row)
