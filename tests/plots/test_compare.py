@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from PIL import Image
 from gnc_cli import compare
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.plots.compare import plot_compare
-from gnc_cli.plots.compare_panels import cap_density
+from gnc_cli.plots.density import packing_density
 from gnc_cli.results import CompareResult
 from tests.cli.compare_fakes import (
     better,
@@ -94,9 +93,4 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_density_is_the_share_of_the_caps(d: int, K: int, cosine: float, share: float) -> None:
-    assert cap_density(d, K, cosine) == pytest.approx(share, rel=1e-12)
-
-
-def test_no_density_without_a_cosine() -> None:
-    value: Any = cap_density(3, 6, None)
-    assert np.isnan(value)
+    assert packing_density(d, K, cosine) == pytest.approx(share, rel=1e-11)
