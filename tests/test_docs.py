@@ -128,8 +128,10 @@ def _docstrings_of(file: str, name: str) -> list[str]:
     return [str(s.value) for s in strings[1:] if isinstance(s, ast.Constant)]
 
 
-def test_every_json_key_is_explained() -> None:
-    schema = json.loads((ROOT / "gnc_cli/schemas/solve.schema.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_every_json_key_is_explained(command: str) -> None:
+    file = ROOT / f"gnc_cli/schemas/{command}.schema.json"
+    schema = json.loads(file.read_text(encoding="utf-8"))
     keys = set(schema["$defs"]["row"]["properties"]) - {"problem", "d", "K", "out", "seconds"}
     rows = re.findall(r"^\| (`.+?) \|", TEXT, re.MULTILINE)
     named = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
