@@ -51,7 +51,7 @@ def test_every_mode_is_drawn(tmp_path: Path, name: str) -> None:
     plot_compare(RESULTS[name], path)
     with Image.open(path) as image:
         image.load()
-        assert min(image.size) > 400
+        assert min(image.size) > 300
         assert np.ptp(np.asarray(image.convert("L"))) > 100
     assert os.listdir(tmp_path) == ["a.png"]
 
