@@ -191,3 +191,20 @@ def test_an_installation_without_data_says_so(
     for name in ("2.4.txt", "2.4.square.txt", "2.40.txt", "12.4.txt"):
         np.savetxt(folder / "coordinates" / name, np.concatenate([np.eye(2), -np.eye(2)]))
     assert [name for name, _ in stored_codes(2, 4)] == ["square", "best known of d = 2, K = 4"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((TABLE.parent / "coordinates").iterdir()), ids=lambda path: path.name
+)
+def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
+    d, K = map(int, path.name.split(".")[:2])
+    entry = stored_table().find(d, K)
+    assert entry is not None
+    ((name, W),) = stored_codes(d, K)
+    assert name == f"best known of d = {d}, K = {K}" and W.shape == (K, d)
+    assert np.abs(np.linalg.norm(W, axis=1) - 1.0).max() < 1e-14
+    gram = W @ W.T - 2.0 * np.eye(K)
+    assert gram.max() == pytest.approx(entry.max_cosine, abs=1e-13)
+    touching = gram > gram.max() - 1e-9
+    assert np.count_nonzero(touching) // 2 == entry.contacts
+    assert np.count_nonzero(~touching.any(axis=1)) == entry.rattlers

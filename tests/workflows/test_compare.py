@@ -20,6 +20,7 @@ from gnc_cli.codes.closed_forms import closed_form
 from gnc_cli.codes.constructions.registry import find
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.gncfile import CodeFile, write_code
+from gnc_cli.io.known_codes import stored_codes
 from gnc_cli.numerics.sphere import random_points
 from gnc_cli.results import CompareResult, CompareRow, Standing
 
@@ -478,3 +479,15 @@ def test_what_is_too_large_to_export_is_left_out(tmp_path: Path) -> None:
     said = " ".join(row.more["left_out"])
     assert "contacts.g6: contacts were not computed" in said and "distribution.csv" in said
     assert [Path(name).name for name in row.more["exported"]] == ["coordinates.txt", "gram.npy"]
+
+
+def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
+    for K, name in ((13, "best known of d = 3, K = 13"),
+                    (19, "best known of d = 3, K = 19, rattlers aside")):  # fmt: skip
+        ((_, W),) = stored_codes(3, K)
+        row = only(compare(turned(W, rng)))
+        assert row.status is Standing.MATCHES and row.congruent_to == name
+        # Moving a rattler changes nothing; moving anything else does.
+        free = np.argsort((W @ W.T - 2.0 * np.eye(K)).max(axis=1))[0]
+        W[free] += 1e-3
+        assert (only(compare(W)).congruent_to == name) == (K == 19)
