@@ -161,7 +161,8 @@ def _unit(code: Code) -> np.ndarray:
         unit = normalise(code.rows)
     except DataError as error:
         raise DataError(f"{code.file or 'the array'}: {error}; remove or mend it") from error
-    off = np.abs(np.linalg.norm(code.rows, axis=1, keepdims=True) - 1.0)
+    with np.errstate(over="ignore"):
+        off = np.abs(np.linalg.norm(code.rows, axis=1, keepdims=True) - 1.0)
     return np.ascontiguousarray(np.where(off <= 1e-14, code.rows, unit))
 
 
@@ -187,7 +188,8 @@ def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
 
 def _tolerance(rows: np.ndarray) -> float:
     """Of rattlers and contacts: looser where the numbers have no more than float32's digits."""
-    single = rows.astype(np.float32).astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        single = rows.astype(np.float32).astype(np.float64)
     return _TOLERANCE_SINGLE if np.array_equal(single, rows) else _TOLERANCE
 
 

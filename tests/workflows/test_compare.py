@@ -121,6 +121,15 @@ def test_rattlers_of_both_kinds() -> None:
     assert free is not None and free.one_vs_one == 1
 
 
+def test_lengths_of_any_size_are_welcome() -> None:
+    lengths = np.array([[1e-300], [1e300], [1.0], [1e-5]])
+    row = only(compare(np.concatenate([np.eye(2), -np.eye(2)]) * lengths))
+    assert row.status is Standing.MATCHES and row.congruent_to == "polygon-4"
+    twice = only(compare([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert twice.max_cosine == 1.0 and twice.status is Standing.WORSE
+    assert twice.more["min_angle_deg"] == 0.0
+
+
 def test_single_precision_keeps_its_contacts() -> None:
     row = only(compare(built("600-cell").astype(np.float32)))
     assert row.contacts == 720 and row.congruent_to == "600-cell"
