@@ -34,6 +34,10 @@ _FAMILIES: tuple[str, ...] = (
     "bases",
     "chirps",
     "shorter_codes",
+    "conference",
+    "unitary",
+    "characters",
+    "quadric_codes",
 )
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 
