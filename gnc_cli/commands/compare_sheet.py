@@ -17,7 +17,7 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
     """Title, lines and verdict of one row of a compare's JSON, with the table's stamp."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", min_width=27)
     grid.add_column(style="dim")
     if verbose:
         grid.add_column(style="cyan", no_wrap=True)
