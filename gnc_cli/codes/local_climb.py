@@ -20,10 +20,14 @@ from gnc_cli.results import Bracket
 
 __all__ = ["Climb", "climb_nearby"]
 
-_STEPS = 60
+_STEPS = (60, 600)
+"""Annealed steps: at least, and at most."""
+_OPERATIONS = 3e10
+"""K^2 d times steps that decide between them."""
 _SHARPNESS = (30.0, 1e4)
 """First and last sharpness of the annealed steps, over 1 - t."""
-_REFINE_STEPS = 15
+_REFINED = 0.25
+"""Steps of each stage of the refinement, over the annealed ones."""
 _CERTIFYING = 0.2
 """Share of the time kept for the certificate."""
 
@@ -66,13 +70,14 @@ def climb_nearby(
     if deadline.seconds is not None:
         climbing = deadline.reserving(_CERTIFYING * deadline.seconds)
     first, last = (s / scale for s in _SHARPNESS)
-    plan = Annealing(np.array([first]), last, 4.0 / np.sqrt(2.0 * scale), _STEPS)
+    count = int(np.clip(_OPERATIONS / (float(len(W)) ** 2 * W.shape[1]), *_STEPS))
+    plan = Annealing(np.array([first]), last, 4.0 / np.sqrt(2.0 * scale), count)
     # The smoothed value itself is estimate enough: there is one descent.
     end = anneal(hardmax_loss, hardmax_loss, whole[None], plan, deadline=climbing)
     points, steps = end.points[0], end.steps
     if not climbing.expired:
         refined = refine(
-            points, hardmax_loss, scale=scale, steps=_REFINE_STEPS, deadline=climbing
+            points, hardmax_loss, scale=scale, steps=int(_REFINED * count), deadline=climbing
         )
         points, steps = refined.points, steps + refined.steps
     weights, features = points[: len(W)], points[len(W) :]

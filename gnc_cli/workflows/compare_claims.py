@@ -19,7 +19,14 @@ from gnc_cli.workflows.compare_runs import Flag
 from gnc_cli.workflows.compare_solve import solved_row, timed_solve
 from gnc_cli.workflows.known import Reference
 
-__all__ = ["CLAIMS", "TammesValue", "independent_row", "stated", "write_evidence"]
+__all__ = [
+    "CLAIMS",
+    "TammesValue",
+    "features_apart",
+    "independent_row",
+    "stated",
+    "write_evidence",
+]
 
 CLAIMS = (Verdict.COUNTEREXAMPLE, Verdict.CANDIDATE)
 
@@ -59,7 +66,7 @@ def independent_row(
     found = search(job, flag, problem="softmax", method="descent", cross_start=False)
     if flag.is_set():
         return None
-    keys = {**more, "how": "independent", **_features(found)}
+    keys = {**more, "how": "independent", "h_minus_w": features_apart(found)}
     if value is None:
         return solved_row(job, found, job.known, {**keys, **_NOTHING_KNOWN})
     judged = judge(
@@ -86,13 +93,13 @@ def stated(known: Reference) -> TammesValue:
     return TammesValue(known.max_cosine, known.rounding, known.proven is True, kind)
 
 
-def _features(found: SolveResult) -> dict[str, Any]:
-    """How far optimal features lie from their weights (theorem 3.7 speaks of h = w)."""
+def features_apart(found: SolveResult) -> float | None:
+    """How far an optimal feature lies from its weight at most, rattlers aside (theorem 3.7)."""
     loose = found.extras.get("rattlers_one_vs_rest")
     if found.features is None or loose is None or loose.all():
-        return {"h_minus_w": None}
+        return None
     apart = np.linalg.norm(found.features - found.weights, axis=1)
-    return {"h_minus_w": float(apart[~loose].max())}
+    return float(apart[~loose].max())
 
 
 def _settled(

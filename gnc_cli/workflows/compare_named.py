@@ -47,7 +47,7 @@ _FREE_DIMENSIONS = 10
 """Above, free descent never finds these codes; random cyclic symmetries do, for some."""
 _CLIMBED = 5e9
 """K^2 d up to which a step of the climb takes no more than a second or two."""
-_DISTURBANCES = (0.01, 0.1)
+_DISTURBANCES = (0.01, 0.1, 0.5)
 _SAMPLE = 8
 """Rows certified besides the first."""
 _ERROR = 8.0 * UNIT

@@ -1,96 +1,170 @@
-"""Every mode of `gnc compare --plot` is drawn, whole and valid; densities are those of caps."""
+"""Pictures of comparisons: whole, not blank, reproducible; densities and orders that are right."""
 
+import dataclasses
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from gnc_cli import compare
-from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.errors import UsageError
 from gnc_cli.plots.compare import plot_compare
+from gnc_cli.plots.contacts import circular_order
 from gnc_cli.plots.density import packing_density
-from gnc_cli.results import CompareResult
-from tests.cli.compare_fakes import (
-    better,
-    listed,
-    probed,
-    result,
-    row,
-    solved,
-    unlisted,
-    worse,
-)
+from gnc_cli.plots.sphere import contact_pairs
+from gnc_cli.results import CompareResult, CompareRow, Rattlers, Standing, TableStamp
+
+STAMP = TableStamp(286, "2026-10", "0" * 64, False)
+
+
+def row(d: int, K: int, status: Standing | None, gap: float | None, **more: Any) -> CompareRow:
+    best = 0.5 if gap is not None else None
+    return CompareRow(
+        d, K, 0.5, best, gap, status, Rattlers(0, 0, 1e-7), 9, None, "x", K < 9, more=more
+    )
+
+
+def result(mode: str, *rows: CompareRow, codes: tuple[Any, ...] = ()) -> CompareResult:
+    return CompareResult(1.0, "0", rows, STAMP, {"mode": mode, "codes": codes})
+
+
+def code(W: np.ndarray, **changes: Any) -> SimpleNamespace:
+    K, d = W.shape
+    pairs = contact_pairs(W, 1e-9)
+    fields = dict(
+        row=row(d, K, Standing.MATCHES, 0.0), weights=W, contact_pairs=pairs,
+        rattles=np.arange(K) == 1,
+    )  # fmt: skip
+    return SimpleNamespace(**(fields | changes))
+
+
+def orthoplex(d: int) -> np.ndarray:
+    return np.concatenate([np.eye(d), -np.eye(d)])
 
 
 def random_code(d: int, K: int) -> np.ndarray:
     W = np.random.default_rng(0).standard_normal((K, d))
-    return np.asarray(W / np.linalg.norm(W, axis=1, keepdims=True))
+    return W / np.linalg.norm(W, axis=1, keepdims=True)
 
 
-RESULTS: dict[str, CompareResult] = {
-    "solves": result(solved(), solved(K=25), solved(d=5, K=9), worse(file=None), mode="solve"),
-    "several": result(row(), worse(), unlisted(), better()),
-    "list": result(listed(), listed(d=8, K=1000, best_known=0.7, proven=None), mode="list"),
-    "conjecture": result(
-        probed(), probed(d=4, K=9, more={"excess": 1e-6, "verdict": "candidate"}),
-        probed(K=30, more={"excess": None, "verdict": None}), mode="conjecture",
+SOLVES = [
+    row(d, K, *(
+        (Standing.MATCHES, 0.0) if K % 5 else (Standing.WORSE, 10.0**-K) if K % 2 else
+        (Standing.IMPROVES, -1e-6) if K < 11 else (Standing.NO_ENTRY, None)
+    ))
+    for d in (3, 4, 5) for K in range(4, 21)
+]  # fmt: skip
+VERDICTS = ("agrees", "below", "improves", "loose", "candidate", "counterexample", None)
+PROBED = [
+    row(3, 7 + i, None, 0.0, verdict=verdict, excess=None if verdict is None else -(10.0 ** -i))
+    for i, verdict in enumerate(VERDICTS)
+]  # fmt: skip
+NAMED = [
+    dataclasses.replace(r, more={**r.more, "name": f"a-named-code-{r.K}"}) for r in PROBED
+]  # fmt: skip
+FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in SOLVES[:6]]
+LISTED = [
+    CompareRow(d, K, None, 1 - d / K, None, None, None, None, None, "x", proven=K < 2 * d)
+    for d in (3, 4, 24) for K in (d + 2, 3 * d, 100 * d)
+]  # fmt: skip
+
+RESULTS = {
+    "solve": result("solve", *SOLVES),
+    "many dimensions": result("solve", *(row(d, 9, Standing.WORSE, 1e-3) for d in range(3, 14))),
+    "one row": result("solve", row(3, 7, Standing.MATCHES, -1e-16)),
+    "no rows": result("solve"),
+    "conjecture": result("conjecture", *PROBED),
+    "named": result("conjecture", *NAMED),
+    "files": result("files", *FILES, codes=tuple(code(orthoplex(3)) for _ in FILES)),
+    "list": result("list", *LISTED),
+    "one of the list": result("list", *LISTED[:1]),
+    "empty list": result("list"),
+    "polygon": result("files", codes=(code(random_code(2, 7)),)),
+    "sphere": result("files", codes=(code(orthoplex(3)),)),
+    "orthoplex": result("files", codes=(code(orthoplex(5)),)),
+    "no contacts": result("files", codes=(code(random_code(6, 30), contact_pairs=None),)),
+    "nothing measured": result(
+        "files", row(6, 30, None, None), codes=(code(
+            random_code(6, 30), contact_pairs=None, rattles=None,
+            row=dataclasses.replace(row(6, 30, None, None), max_cosine=None),
+        ),),
     ),
-    "many dimensions": result(*(solved(d=d, K=2 * d) for d in range(3, 20)), mode="solve"),
-    "nothing": result(mode="solve"),
-    "nothing known": result(unlisted(), mode="solve"),
-    "no list": result(mode="list"),
-    "no conjecture": result(mode="conjecture"),
+    "very many points": result("files", codes=(code(random_code(5, 2500)),)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_every_mode_is_drawn(tmp_path: Path, name: str) -> None:
+def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.png"
     plot_compare(RESULTS[name], path)
     with Image.open(path) as image:
         image.load()
-        assert min(image.size) > 300
-        assert np.ptp(np.asarray(image.convert("L"))) > 100
+        assert image.format == "PNG"
+        shades = np.asarray(image.convert("L"))
+    assert 0.001 < (shades < 160).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-@pytest.mark.parametrize("pair", [(2, 7), (3, 12), (4, 20), (8, 40)])
-def test_one_code_shows_its_contacts(tmp_path: Path, pair: tuple[int, int]) -> None:
-    d, K = pair
-    found = compare(random_code(d, K), plot=tmp_path / "a.svg")
-    text = (tmp_path / "a.svg").read_text()
-    assert text.startswith("<?xml") and len(text) > 5000
-    plot_compare(found, tmp_path / "b.svg")
-    assert (tmp_path / "b.svg").read_text() == text
+@pytest.mark.parametrize("name", ["solve", "named", "list", "orthoplex"])
+def test_pictures_are_reproducible(tmp_path: Path, name: str) -> None:
+    for run in ("one", "two"):
+        plot_compare(RESULTS[name], tmp_path / f"{run}.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-def test_a_code_that_was_not_measured_has_no_picture_of_its_own(tmp_path: Path) -> None:
-    large = random_code(3, 3001)
-    plot_compare(compare(large, time_limit=1e-9), tmp_path / "a.png")
-    plot_compare(compare(large), tmp_path / "b.png")
-    assert {p.name for p in tmp_path.iterdir()} == {"a.png", "b.png"}
+def test_a_bad_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
+        plot_compare(RESULTS["solve"], tmp_path / "a.jpg")
+    assert os.listdir(tmp_path) == []
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        plot_compare(RESULTS["list"], tmp_path / "a.gif")
-    with pytest.raises(OutputError):
-        plot_compare(RESULTS["list"], tmp_path / "nowhere/a.png")
+def test_the_picture_says_what_was_missed(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    plot_compare(RESULTS["solve"], path)
+    text = path.read_text()
+    for said in ("d = 3", "d = 4", "d = 5", "missed", "improves", "no entry", "table of 2026-10"):
+        assert f"<!-- {said}" in text or said in text
 
 
 @pytest.mark.parametrize(
-    ("d", "K", "cosine", "share"),
+    ("d", "K", "cosine", "density"),
     [
-        (2, 7, np.cos(2 * np.pi / 7), 1.0),
-        (2, 2, -1.0, 1.0),
-        # In space a cap of radius r has area 2 pi (1 - cos r) of 4 pi.
-        (3, 6, 0.0, 6 * (1 - np.cos(np.pi / 4)) / 2),
-        (3, 12, 1 / 5**0.5, 12 * (1 - np.cos(np.arccos(1 / 5**0.5) / 2)) / 2),
-        # In four dimensions (2 r - sin 2 r) / (2 pi).
-        (4, 24, 0.5, 24 * (np.pi / 3 - np.sin(np.pi / 3)) / (2 * np.pi)),
+        # d = 2: arcs; d = 3: caps of height 1 - cos(theta / 2), share (1 - cos(theta / 2)) / 2.
+        (2, 3, -0.5, 1.0),
+        (2, 4, -0.5, 4 / 3),
+        (3, 4, -1 / 3, 2 * (1 - 3**-0.5)),
+        (3, 12, 5**-0.5, 6 * (1 - ((1 + 5**-0.5) / 2) ** 0.5)),
+        (5, 2, -1.0, 1.0),
     ],
 )
-def test_density_is_the_share_of_the_caps(d: int, K: int, cosine: float, share: float) -> None:
-    assert packing_density(d, K, cosine) == pytest.approx(share, rel=1e-11)
+def test_densities(d: int, K: int, cosine: float, density: float) -> None:
+    assert packing_density(d, K, cosine) == pytest.approx(density, abs=1e-8)
+
+
+def test_density_by_integration() -> None:
+    from scipy.integrate import quad
+
+    d, K, cosine = 8, 240, 0.5
+    cap = quad(lambda a: np.sin(a) ** (d - 2), 0.0, np.pi / 6)[0]
+    sphere = quad(lambda a: np.sin(a) ** (d - 2), 0.0, np.pi)[0]
+    assert packing_density(d, K, cosine) == pytest.approx(K * cap / sphere, abs=1e-10)
+
+
+def test_the_circular_order_unrolls_a_cycle() -> None:
+    K = 12
+    shuffled = np.random.default_rng(0).permutation(K)
+    pairs = np.column_stack([shuffled, np.roll(shuffled, -1)])
+    order = circular_order(K, pairs)
+    assert sorted(order) == list(range(K))
+    place = np.argsort(order)
+    steps = (place[pairs[:, 0]] - place[pairs[:, 1]]) % K
+    assert set(np.minimum(steps, K - steps)) == {1}
+
+
+def test_an_order_without_contacts_is_a_permutation() -> None:
+    none = np.empty((0, 2), dtype=np.intp)
+    for K in (2, 3, 9):
+        assert sorted(circular_order(K, none)) == list(range(K))

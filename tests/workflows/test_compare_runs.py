@@ -1,0 +1,136 @@
+"""Jobs side by side and one after the other: order, errors, interruption, the death of a worker."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.workflows.compare_runs import Flag, run_jobs
+from gnc_cli.workflows.compare_solve import PairJob, solve_pair
+
+ROOT = Path(__file__).parents[2]
+
+
+def polygon(K: int) -> PairJob:
+    """A pair that a theorem settles: no search, and hardly any time."""
+    return PairJob(2, K, "tammes", 5.0, 0, None)
+
+
+def test_one_worker_works_here_and_in_order() -> None:
+    seen: list[tuple[int, int]] = []
+    here = threading.get_ident()
+
+    def work(job: int, flag: Flag) -> int:
+        assert threading.get_ident() == here
+        return job * job
+
+    assert run_jobs([3, 1, 2], work, lambda job, result: seen.append((job, result)))
+    assert seen == [(3, 9), (1, 1), (2, 4)]
+
+
+def test_an_interruption_ends_the_row_at_work_and_starts_no_other() -> None:
+    stop, seen, begun = threading.Event(), [], []
+
+    def work(job: int, flag: Flag) -> int | None:
+        begun.append(job)
+        if job == 2:
+            stop.set()
+        return None if flag.is_set() else job
+
+    def done(job: int, result: int) -> None:
+        seen.append(job)
+
+    assert not run_jobs([1, 2, 3], work, done, interrupt=stop)
+    assert (seen, begun) == ([1], [1, 2])
+
+
+def test_nothing_to_do_is_done() -> None:
+    def work(job: int, flag: Flag) -> int:
+        raise AssertionError
+
+    assert run_jobs([], work, lambda job, result: None, workers=4)
+
+
+def test_no_workers_are_refused() -> None:
+    with pytest.raises(UsageError, match="--workers 0"):
+        run_jobs([1], lambda job, flag: 1, lambda job, result: None, workers=0)
+
+
+def test_several_workers_finish_all_jobs() -> None:
+    rows = {}
+
+    def done(job: PairJob, row: Any) -> None:
+        rows[job.K] = row
+
+    assert run_jobs([polygon(K) for K in range(4, 9)], solve_pair, done, workers=2)
+    assert sorted(rows) == [4, 5, 6, 7, 8]
+    alone = solve_pair(polygon(5), threading.Event())
+    assert alone is not None
+    assert rows[5].max_cosine == alone.max_cosine
+    assert rows[5].more == alone.more
+
+
+class _Bomb:
+    """Ends the process that unpickles it."""
+
+    K = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (3,)
+
+    def __repr__(self) -> str:
+        return "the bomb"
+
+
+def test_a_worker_that_dies_is_an_error_that_names_the_job() -> None:
+    with pytest.raises(UnavailableError, match="a worker died at the bomb"):
+        run_jobs([polygon(4), _Bomb()], solve_pair, lambda job, row: None, workers=2)  # type: ignore[arg-type]
+
+
+def test_an_error_in_a_worker_is_raised_here() -> None:
+    import multiprocessing
+
+    before = set(multiprocessing.active_children())
+    job = PairJob(2, 5, "nonsense", 5.0, 0, None)
+    with pytest.raises(UsageError, match="'nonsense' is not one of"):
+        run_jobs([polygon(4), job, polygon(6)], solve_pair, lambda job, row: None, workers=2)
+    assert set(multiprocessing.active_children()) <= before
+
+
+def _left(group: int) -> list[str]:
+    """What is left of a process group after a moment: Python's own helper leaves on its own."""
+    for _ in range(100):
+        run = subprocess.run(["ps", "-o", "pid=", "-g", str(group)], capture_output=True, text=True)
+        if not run.stdout.split():
+            return []
+        time.sleep(0.1)
+    return run.stdout.split()
+
+
+def test_ctrl_c_keeps_the_rows_and_leaves_no_process(tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    command = [
+        sys.executable, "-m", "gnc_cli", "compare", "--solve", "--d", "2,6", "--K", "30,31,32",
+        "--budget", "100", "--workers", "2", "--out", str(out), "--jsonl",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    for _ in range(3):  # the polygons; what follows takes long
+        assert process.stdout.readline()
+    began = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    process.communicate(timeout=90)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 80  # far from the budget
+    assert len(out.read_text().splitlines()) == 3
+    assert _left(process.pid) == []
