@@ -18,7 +18,14 @@ __all__ = ["certified_margin", "lower_end"]
 
 _BLOCK_ENTRIES = 1 << 23
 _NEAREST = 3000
-"""Rows that the hull is spanned by."""
+"""Rows that the hull is spanned by, at most."""
+_HULL_WORK = 6e9
+"""Bounds d m^2 for m rows of the hull: some seconds of one core."""
+_SAMPLE = 1 << 26
+"""Numbers in the rows that are looked at first: those next to the row, which share its bases."""
+_WHOLE = 1 << 29
+"""Numbers in a code up to which all rows are looked at where the first ones leave a gap."""
+_CLOSED = 1e-9
 _ULPS = 8
 
 
@@ -26,14 +33,18 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     """Bracket rho_one_vs_rest of a code whose largest cosine is known exactly.
 
     Args:
-        rows: the code, streamed: one pass over all rows for each of two rows.
+        rows: the code; of a large one not all rows are made.
         cosine: its largest cosine, or an upper bound of it.
     """
     lower = lower_end(cosine)
-    K = len(rows)
+    K, d = rows.shape
     # The last rows of a family are of its general kind; the first may be a basis apart.
-    uppers = [_upper_end(rows, k) for k in sorted({K - 1, K // 2})]
-    return Bracket(lower, max(lower, min(uppers)))
+    classes = sorted({K - 1, K // 2})
+    some = max(1, _SAMPLE // d)
+    upper = min(_upper_end(rows, k, max(0, k - some // 2), min(K, k + some)) for k in classes)
+    if upper - lower > _CLOSED and some < K and K * d <= _WHOLE:
+        upper = min(upper, *(_upper_end(rows, k, 0, K) for k in classes))
+    return Bracket(lower, max(lower, upper))
 
 
 def lower_end(cosine: Cosine) -> float:
@@ -47,25 +58,26 @@ def lower_end(cosine: Cosine) -> float:
     return lower if Fraction(lower) <= exact else float(np.nextafter(lower, -np.inf))
 
 
-def _upper_end(rows: Rows, k: int) -> float:
-    """Distance of row k from the hull of the rows nearest to it."""
-    K, d = rows.shape
+def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
+    """Distance of row k from the hull of the rows nearest to it among `first` to `last`."""
+    d = rows.shape[1]
     row = rows.unit(k, k + 1)[0]
     step = max(1, _BLOCK_ENTRIES // d)
+    most = min(_NEAREST, int((_HULL_WORK / d) ** 0.5))
     near, products = np.zeros((0, d)), np.zeros(0)
-    for start in range(0, K, step):
-        block = rows.unit(start, start + step)
+    for start in range(first, last, step):
+        block = rows.unit(start, min(start + step, last))
         cosines = block @ row
         if start <= k < start + len(block):
             cosines[k - start] = -np.inf
-        bar = products.min() if len(products) == _NEAREST else -np.inf
+        bar = products.min() if len(products) == most else -np.inf
         better = np.flatnonzero(cosines > bar)
-        if len(better) > _NEAREST:
-            better = better[np.argpartition(cosines[better], -_NEAREST)[-_NEAREST:]]
+        if len(better) > most:
+            better = better[np.argpartition(cosines[better], -most)[-most:]]
         near = np.concatenate([near, block[better]])
         products = np.concatenate([products, cosines[better]])
-        if len(products) > _NEAREST:
-            keep = np.argpartition(products, -_NEAREST)[-_NEAREST:]
+        if len(products) > most:
+            keep = np.argpartition(products, -most)[-most:]
             near, products = near[keep], products[keep]
     near, products = near[np.isfinite(products)], products[np.isfinite(products)]
     found = one_vs_rest(np.concatenate([row[None], near]), np.array([0]))

@@ -16,11 +16,13 @@ from tests.codes.constructions.test_combine import roots
 
 @pytest.mark.parametrize("d", [3, 4, 5, 8])
 @pytest.mark.parametrize("block", [1 << 23, 40])
+@pytest.mark.parametrize("sample", [1 << 26, 30])
 def test_the_bracket_closes_on_root_systems(
-    d: int, block: int, monkeypatch: pytest.MonkeyPatch
+    d: int, block: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "gnc_cli.codes.constructions.certificate"
     monkeypatch.setattr(f"{module}._BLOCK_ENTRIES", block)
+    monkeypatch.setattr(f"{module}._SAMPLE", sample)
     rows = roots(d).build()
     streamed = certified_margin(rows, Cosine("1/2", 0.5))
     whole = certify_code(np.asarray(rows), tolerance=1e-7).rho_one_vs_rest
@@ -29,6 +31,16 @@ def test_the_bracket_closes_on_root_systems(
 
 def test_fewer_near_rows_only_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gnc_cli.codes.constructions.certificate._NEAREST", 2)
+    streamed = certified_margin(roots(5).build(), Cosine("1/2", 0.5))
+    assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
+
+
+def test_a_code_too_large_for_a_whole_look_keeps_a_valid_bracket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = "gnc_cli.codes.constructions.certificate"
+    monkeypatch.setattr(f"{module}._SAMPLE", 20)
+    monkeypatch.setattr(f"{module}._WHOLE", 10)
     streamed = certified_margin(roots(5).build(), Cosine("1/2", 0.5))
     assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
 
