@@ -27,7 +27,7 @@ class Peak:
     value: float
     """Right to a few ulp."""
     coefficients: tuple[int, ...]
-    """Of a polynomial that attains it: of x, x^3, ..; the first such in the order of the codes."""
+    """Of a polynomial that attains it: of x, x^3, .."""
     p: int
 
     @property
@@ -60,22 +60,18 @@ def largest_odd_sum(p: int, degree: int) -> Peak:
         True
     """
     x = np.arange((p + 1) // 2)
-    waves = np.empty(p, dtype=np.complex128)
+    square = x * x % p
     angles = 2 * pi / p * np.arange(p)
+    waves = np.empty(p, dtype=np.complex128)
     waves.real, waves.imag = np.cos(angles), np.sin(angles)
-    found: tuple[float, tuple[int, ...]] = (0.0, ())
-    for a in _classes(p, degree):
-        for middle in product(range(p), repeat=(degree - 3) // 2):
-            # Powers from the highest down; c, of x, is the transform's variable.
-            f = np.zeros_like(x)
-            for coefficient in (a, *middle):
-                f = (f * x % p * x + coefficient) % p
-            # What is left is f x^3, with f a polynomial in x^2.
-            sums = np.abs(np.fft.hfft(waves[f * (x * x % p * x % p) % p], p))
-            if sums.max() > found[0] * (1 + _TIE):
-                c = int(np.flatnonzero(sums >= sums.max() * (1 - _TIE))[0])
-                found = float(sums.max()), (-c % p, *reversed(middle), a)
-    return Peak(found[0] / p, found[1], p)
+    # Coefficients from the highest power down; c, of x, is the transform's variable.
+    heads = list(product(_classes(p, degree), *[range(p)] * ((degree - 3) // 2)))
+    f = np.zeros((len(heads), len(x)), dtype=np.int64)
+    for column in np.array(heads).T:
+        f = (f * square + column[:, None]) % p
+    sums = np.abs(np.fft.hfft(waves[f * (square * x % p) % p], p))
+    row, c = divmod(int(np.argmax(sums >= sums.max() * (1 - _TIE))), p)
+    return Peak(float(sums.max()) / p, (-c % p, *reversed(heads[row])), p)
 
 
 def _classes(p: int, k: int) -> list[int]:

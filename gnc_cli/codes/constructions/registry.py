@@ -6,6 +6,7 @@ constructions in exactly d dimensions. Figures only: nothing is built.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -25,7 +26,7 @@ _SINGLE: tuple[str, ...] = (
 )
 """Modules with `CODES`."""
 _FAMILIES: tuple[str, ...] = (
-    "classical",
+    "classical",  # first: the families of theorem 3.3
     "isotropic",
     "kerdock",
     "gold",
@@ -54,10 +55,15 @@ def families() -> Iterator[Family]:
         yield from module.FAMILIES
 
 
-def in_dimension(d: int) -> Iterator[Construction]:
-    """Every construction in exactly d dimensions, largest cosine and size known, none built."""
-    yield from (code for code in single_codes() if code.d == d)
-    for module in _modules(_FAMILIES):
+def in_dimension(d: int, *, theorem: bool = True) -> Iterator[Construction]:
+    """Every construction in exactly d dimensions, largest cosine and size known, none built.
+
+    Args:
+        d: dimensions.
+        theorem: with the simplex and the orthoplex, which theorem 3.3 gives everywhere.
+    """
+    yield from _singles_by_dimension().get(d, ())
+    for module in _modules(_FAMILIES[0 if theorem else 1 :]):
         yield from module.in_dimension(d)
 
 
@@ -78,6 +84,14 @@ def names() -> list[str]:
     return [code.name for code in single_codes()] + [family.name for family in families()]
 
 
-def _modules(names: tuple[str, ...]) -> Iterator[ModuleType]:
-    for name in names:
-        yield import_module(f"gnc_cli.codes.constructions.{name}")
+@cache
+def _singles_by_dimension() -> dict[int, list[Construction]]:
+    found: dict[int, list[Construction]] = {}
+    for code in single_codes():
+        found.setdefault(code.d, []).append(code)
+    return found
+
+
+@cache
+def _modules(names: tuple[str, ...]) -> tuple[ModuleType, ...]:
+    return tuple(import_module(f"gnc_cli.codes.constructions.{name}") for name in names)

@@ -6,7 +6,7 @@ and sums in orthogonal subspaces, found by a knapsack over dimensions for each l
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -42,20 +42,28 @@ def best_construction(d: int, K: int) -> Construction | None:
 @lru_cache(maxsize=16)
 def _up_to(d: int) -> tuple[Construction, ...]:
     """All constructions in at most d dimensions, but for simplices and orthoplexes."""
-    return tuple(c for e in range(2, d + 1) for c in in_dimension(e) if c.K > 2 * c.d)
+    return tuple(c for e in range(2, d + 1) for c in _exactly(e))
+
+
+@cache
+def _exactly(d: int) -> tuple[Construction, ...]:
+    return tuple(c for c in in_dimension(d, theorem=False) if c.K > 2 * d)
 
 
 def _best_sum(d: int, K: int, bar: float) -> Construction | None:
     """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
-    cosines = sorted({c.cosine.value for c in _up_to(d) if 0.0 <= c.cosine.value < bar})
-    low, high = 0, len(cosines)
+    parts = sorted((c for c in _up_to(d) if c.cosine.value < bar), key=lambda c: c.cosine.value)
+    cosines = np.array([c.cosine.value for c in parts])
+    # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
+    dense = np.maximum.accumulate([c.K / c.d for c in parts]) * d >= K
+    low, high = int(np.count_nonzero(~dense)), len(parts)
     while low < high:  # more cosine allows more rows, so the least that is enough can be bisected
         middle = (low + high) // 2
         if _fullest(d, cosines[middle])[0] >= K:
             high = middle
         else:
             low = middle + 1
-    if low == len(cosines):
+    if low == len(parts):
         return None
     return orthogonal_sum(_fullest(d, cosines[low])[1], d)
 
@@ -67,19 +75,25 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
     An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
     opposite rows a dimension are always to be had.
     """
-    parts = [c for c in _up_to(d) if c.cosine.value <= cosine]
+    parts: list[Construction] = []
+    for c in _up_to(d):  # in the order of their dimensions
+        if c.cosine.value <= cosine and (not parts or c.K > parts[-1].K):
+            if parts and parts[-1].d == c.d:
+                parts.pop()
+            parts.append(c)
     sizes = np.array([c.d for c in parts], dtype=np.int64)
     counts = np.array([float(c.K) for c in parts])
+    fitting = np.searchsorted(sizes, np.arange(d + 1), side="right").tolist()
     rows = np.zeros(d + 1)
-    taken = np.full(d + 1, -1)
+    taken = [-1] * (d + 1)
     for e in range(1, d + 1):
         rows[e] = rows[e - 1] + 2.0
-        fits = np.flatnonzero(sizes <= e)
-        if len(fits):
-            totals = counts[fits] + rows[e - sizes[fits]]
+        fits = fitting[e]
+        if fits:
+            totals = counts[:fits] + rows[e - sizes[:fits]]
             best = int(totals.argmax())
             if totals[best] > rows[e]:
-                rows[e], taken[e] = totals[best], fits[best]
+                rows[e], taken[e] = totals[best], best
     chosen, idle, e = [], 0, d
     while e > 0:
         if taken[e] < 0:
