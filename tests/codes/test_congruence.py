@@ -69,9 +69,7 @@ def eigenspace_code(adjacency: np.ndarray, dimension: int) -> np.ndarray:
 def cayley_graph(steps: set[tuple[int, int]]) -> np.ndarray:
     """The graph on Z4 x Z4 that joins vertices with these differences."""
     grid = list(itertools.product(range(4), repeat=2))
-    return np.array(
-        [[((x[0] - y[0]) % 4, (x[1] - y[1]) % 4) in steps for y in grid] for x in grid]
-    )
+    return np.array([[((x[0] - y[0]) % 4, (x[1] - y[1]) % 4) in steps for y in grid] for x in grid])
 
 
 ROOK = cayley_graph({(0, k) for k in (1, 2, 3)} | {(k, 0) for k in (1, 2, 3)})
@@ -156,6 +154,44 @@ def test_chang_graphs(dimension: int, i: int, j: int) -> None:
     A, B = (eigenspace_code(chang()[g], dimension) for g in (i, j))
     found = congruence(A, scrambled(B))
     assert isinstance(found, Congruence) if i == j else found is None
+
+
+def hadamard_codes() -> tuple[np.ndarray, np.ndarray]:
+    """Signed rows of the identity and of a Hadamard matrix of order 16, from two of the five
+    classes: Sylvester's, and his with a block of four rows switched (M. Hall 1961)."""
+    sylvester = np.ones((1, 1))
+    for _ in range(4):
+        sylvester = np.block([[sylvester, sylvester], [sylvester, -sylvester]])
+    switched = sylvester.copy()
+    equal = (sylvester[1:4] == sylvester[0]).all(axis=0)
+    switched[:4, equal] *= -1.0
+    assert np.array_equal(switched @ switched.T, 16.0 * np.eye(16))
+    first, second = (
+        np.vstack([np.eye(16), -np.eye(16), H / 4.0, -H / 4.0]) for H in (sylvester, switched)
+    )
+    return first, second
+
+
+def test_many_symmetries_and_no_congruence() -> None:
+    """64 rows each, one orbit of a large group: one failure must speak for all its images."""
+    sylvester, switched = hadamard_codes()
+    for W in (sylvester, switched):
+        matched(W, scrambled(W))
+    assert np.array_equal(
+        np.sort(sylvester @ sylvester.T, axis=1), np.sort(switched @ switched.T, axis=1)
+    )
+    assert congruence(switched, scrambled(sylvester)) is None
+
+
+def test_hardly_more_than_the_tolerance_is_left_open() -> None:
+    W = e8_roots()
+    noisy = scrambled(W, noise=1e-6)
+    deviation = matched(W, noisy, tolerance=1e-4).deviation
+    matched(W, noisy, tolerance=1.01 * deviation)
+    for factor in (0.9, 0.3):
+        found = congruence(W, noisy, tolerance=factor * deviation)
+        assert isinstance(found, Undecided) and "near the tolerance" in found.reason
+    assert congruence(W, noisy, tolerance=0.01 * deviation) is None
 
 
 def test_mirror_images_are_one() -> None:
