@@ -39,6 +39,7 @@ _FAMILIES: tuple[str, ...] = (
     "unitary",
     "characters",
     "quadric_codes",
+    "nets",
 )
 """Modules with `FAMILIES`, `named` and `in_dimension`."""
 
