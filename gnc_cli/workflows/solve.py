@@ -159,7 +159,7 @@ def solve(
         return finish(_judged(result, request), {})
     constructed = None
     if choice is not None:
-        constructed = constructed_run(request, choice, started)
+        constructed = constructed_run(request, choice, threads, started)
         judged = _judged(constructed, request)
         if choice.alone or judged.outcome is Outcome.TARGET_REACHED:
             return finish(judged, {})

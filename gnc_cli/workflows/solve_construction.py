@@ -20,6 +20,7 @@ from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.io.streams import check_stream_target
 from gnc_cli.numerics.sphere import angle_from_chord
+from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Outcome, Rattlers, SolveResult
 from gnc_cli.workflows.solve_request import Request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
@@ -122,21 +123,24 @@ def with_start(request: Request, choice: Choice, constructed: SolveResult) -> Re
     return replace(request, init=constructed.weights)
 
 
-def constructed_run(request: Request, choice: Choice, started: float) -> SolveResult:
+def constructed_run(
+    request: Request, choice: Choice, threads: int | None, started: float
+) -> SolveResult:
     """Build and certify."""
     construction = choice.construction
-    rows = construction.build()
     contacts = None
-    if request.large:
-        weights = rows if choice.streamed else np.asarray(rows)
-        certified, contacts = _certified_by_algebra(rows, construction)
-    else:
-        weights = np.asarray(rows)
-        certified = certify_code(
-            weights, tolerance=TOLERANCE, every_class=request.K <= _EVERY_CLASS
-        )
-        if abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
-            certified = replace(certified, max_cosine=construction.cosine.value)
+    with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
+        rows = construction.build()
+        if request.large:
+            weights = rows if choice.streamed else np.asarray(rows)
+            certified, contacts = _certified_by_algebra(rows, construction)
+        else:
+            weights = np.asarray(rows)
+            certified = certify_code(
+                weights, tolerance=TOLERANCE, every_class=request.K <= _EVERY_CLASS
+            )
+    if not request.large and abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
+        certified = replace(certified, max_cosine=construction.cosine.value)
     result = assemble(
         request, weights, certified, started,
         outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}",
