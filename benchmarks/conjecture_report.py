@@ -41,8 +41,9 @@ def _counts(pairs: list[Row], again: int) -> str:
     agree = [row for row in pairs if row["verdict"] == "agrees"]
     if agree:
         other = [f"({r['d']}, {r['K']})" for r in agree if r["same_maximiser"] is not True]
+        largest = max(row["excess"] for row in pairs if row["verdict"] != "loose")
         lines.append(
-            f"- largest excess {max(row['excess'] for row in pairs if row['verdict'] != 'loose'):+.1e}"
+            f"- largest excess {largest:+.1e}"
             f"; of {len(agree)} codes that reach 1 - t, {len(agree) - len(other)} are Tammes codes"
             + (f" and {', '.join(other)} not within 1e-9" if other else "")
         )

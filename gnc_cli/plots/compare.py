@@ -68,9 +68,11 @@ def _code_figure(code: Any) -> Any:
     facts = f"largest cosine {row.max_cosine:.12g}"
     if row.best_known is not None and row.status is not None:
         said = {
-            Standing.MATCHES: "ties the best known", Standing.IMPROVES: "improves on the best known",
-            Standing.WORSE: "best known", Standing.NO_ENTRY: "of a construction",
-        }[row.status]  # fmt: skip
+            Standing.MATCHES: "ties the best known",
+            Standing.IMPROVES: "improves on the best known",
+            Standing.WORSE: "best known",
+            Standing.NO_ENTRY: "of a construction",
+        }[row.status]
         facts += f"     {said} {row.best_known:.12g}"
     if row.contacts is not None:
         facts += f"     {row.contacts:,} contacts"

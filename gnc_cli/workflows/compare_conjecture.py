@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ __all__ = ["ConjectureJob", "compare_conjecture", "tested_pair"]
 
 _OTHER_SEED = 1_000_003
 """Added to the seed for our own Tammes descent, so that the two searches share no start."""
+_STEPS, _SMALL = 600, 64
+"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
+descents see more basins than one round of long ones."""
 _OWN_ERROR = 1e-12
 """What our own polished Tammes value is good to."""
 
@@ -129,12 +133,13 @@ def compare_conjecture(
 
 def tested_pair(job: ConjectureJob, flag: Flag) -> CompareRow | None:
     """Both searches and the verdict; None where the flag cut them short."""
+    search = partial(timed_solve, steps=_STEPS if job.K <= _SMALL else None)
     with limit_threads(1):
         value = None if job.known is None else stated(job.known)
         if job.own and (value is None or value.kind == "construction" and not value.proven):
-            tammes = timed_solve(
+            tammes = search(
                 job, flag, problem="tammes", method="descent", seed=job.seed + _OTHER_SEED
             )
             if value is None or tammes.max_cosine < value.t - _OWN_ERROR:
                 value = TammesValue(tammes.max_cosine, _OWN_ERROR, False, "own")
-        return None if flag.is_set() else independent_row(job, flag, value, {})
+        return None if flag.is_set() else independent_row(job, flag, value, {}, search)
