@@ -1,0 +1,91 @@
+"""Signed nets: figures from all pairs, lines of the plane, wrong lines and patterns."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.codes.constructions.nets import (
+    FAMILIES,
+    NetRows,
+    in_dimension,
+    named,
+    net_lines,
+    sign_patterns,
+)
+from tests.codes.constructions.streamed import assert_figures, assert_parts
+
+SMALL = {
+    (3, 3): 72, (3, 4): 72, (4, 5): 128, (5, 5): 200, (7, 7): 784, (7, 8): 784, (8, 9): 1024,
+    (9, 4): 648,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("q", "r"), SMALL)
+def test_codes(q: int, r: int) -> None:
+    code = named(f"net-{q}-{r}")
+    assert code is not None
+    assert (code.d, code.K, code.cosine.text) == (q * r, SMALL[q, r], f"1/{r}")
+    assert_figures(code)
+
+
+@pytest.mark.parametrize(("q", "r"), [(4, 5), (9, 10), (8, 3)])
+def test_two_points_share_one_line_at_most(q: int, r: int) -> None:
+    lines = net_lines(q, r)
+    sets = [set(point) for point in lines.tolist()]
+    shared = [len(a & b) for i, a in enumerate(sets) for b in sets[:i]]
+    assert set(shared) <= {0, 1} and all(len(s) == r for s in sets)
+    assert np.array_equal(np.bincount(lines.ravel()), np.full(r * q, q))
+    # The whole plane: every two points share a line.
+    assert (min(shared) == 1) == (r == q + 1)
+
+
+def test_a_steiner_frame_is_equiangular() -> None:
+    # With r + 1 patterns and all classes of lines no two lines of vectors are orthogonal.
+    rows = NetRows(net_lines(2, 3), sign_patterns(3))
+    W = np.asarray(rows)[::2]
+    assert W.shape == (16, 6)
+    np.testing.assert_allclose(np.abs(W @ W.T), np.eye(16) + (1 - np.eye(16)) / 3, atol=1e-15)
+    np.testing.assert_allclose(W.T @ W, 16 / 6 * np.eye(6), atol=1e-14)
+
+
+@pytest.mark.parametrize("r", [3, 4, 5, 7, 8, 9, 11, 12, 13, 20, 21, 23, 60])
+def test_patterns(r: int) -> None:
+    signs = sign_patterns(r).astype(int)
+    assert len(signs) == {0: r, 1: r - 1, 3: r + 1}[r % 4] and set(np.abs(signs).flat) == {1}
+    assert np.abs(signs @ signs.T - r * np.eye(len(signs))).max() <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from([(3, 3), (4, 5), (5, 4)]), st.integers(0, 999), st.integers(0, 999))
+def test_parts(code: tuple[int, int], start: int, stop: int) -> None:
+    assert_parts(NetRows(net_lines(*code), sign_patterns(code[1])), start, stop)
+
+
+def test_wrong_lines_and_patterns_are_caught() -> None:
+    lines, patterns = net_lines(5, 4), sign_patterns(4)
+    wrong = lines.copy()
+    wrong[3, 2] = wrong[4, 2]
+    with pytest.raises(ValueError, match="two points share their lines"):
+        NetRows(wrong, patterns).verify()
+    wrong = lines.copy()
+    wrong[3, 2] = wrong[3, 1]
+    with pytest.raises(ValueError, match="a line in common"):
+        NetRows(wrong, patterns).verify()
+    signs = patterns.copy()
+    signs[1, 1] *= -1
+    with pytest.raises(ValueError, match="not patterns of signs"):
+        NetRows(lines, signs).verify()
+    with pytest.raises(ValueError, match="has 6 classes"):
+        net_lines(5, 7)
+
+
+def test_lookups_agree() -> None:
+    names = [code.name for code in in_dimension(72)]
+    assert sorted(names) == ["net-8-9", "net-9-8"]
+    for d in (132, 992, 4096):
+        for code in in_dimension(d):
+            assert named(code.name) == code and code.d == d
+    for wrong in ("net-6-3", "net-5-7", "net-11-10", "net-03-3", "net-3-2", "net-97-88"):
+        assert named(wrong) is None
+    assert [family.name for family in FAMILIES] == ["net-q-r"]

@@ -1,0 +1,56 @@
+"""The search over constructions: laws of its answers, and sums against a plain knapsack."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.codes.constructions.registry import in_dimension
+from gnc_cli.codes.constructions.search import best_construction
+
+ENGINEERS = {
+    (128, 10**4): 0.1182, (256, 10**4): 0.0552, (384, 10**4): 1 / 20, (512, 10**4): 1 / 24,
+    (512, 10**5): 27 / 486, (768, 10**4): 1 / 48, (768, 10**6): 0.0722, (1024, 10**4): 15 / 783,
+    (1024, 10**6): 1 / 32, (2048, 10**4): 1 / 170, (4096, 10**4): 1 / 257, (100, 10**6): 0.3477,
+}  # fmt: skip
+"""No larger cosine than this."""
+
+
+@pytest.mark.parametrize(("d", "K"), ENGINEERS)
+def test_pairs_that_engineers_use(d: int, K: int) -> None:
+    code = best_construction(d, K)
+    assert code is not None and (code.d, code.K) == (d, K)
+    assert code.cosine.value <= ENGINEERS[d, K] + 1e-15
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 130), st.integers(8, 40), st.integers(0, 30), st.integers(0, 90))
+def test_more_room_and_fewer_rows_are_never_worse(
+    d: int, ratio: int, wider: int, fewer: int
+) -> None:
+    K = ratio * d + 200
+    narrow = best_construction(d, K)
+    if narrow is not None:
+        wide = best_construction(d + wider, K - fewer)
+        assert wide is not None and wide.cosine.value <= narrow.cosine.value
+
+
+@cache
+def _most_rows(d: int, cosine: float) -> int:
+    """By trying every construction for the first part."""
+    best = 2 * d
+    for e in range(2, d + 1):
+        sizes = [c.K for c in in_dimension(e) if c.cosine.value <= cosine]
+        best = max(best, max(sizes, default=0) + _most_rows(d - e, cosine))
+    return best
+
+
+@pytest.mark.parametrize("d", [14, 23, 31])
+@pytest.mark.parametrize("cosine", [0.21, 0.26, 0.34])
+def test_sums_have_as_many_rows_as_any(d: int, cosine: float) -> None:
+    most = _most_rows(d, cosine)
+    code = best_construction(d, most)
+    assert code is not None and code.cosine.value <= cosine
+    more = best_construction(d, most + 1)
+    assert more is None or more.cosine.value > cosine
