@@ -106,7 +106,7 @@ def main() -> None:
     of_pairs.add_argument("--again", type=float, default=20.0, help="the same in the second turn")
     of_pairs.add_argument("--only", type=int, nargs="+", help="these dimensions")
     of_named = commands.add_parser("named")
-    of_named.add_argument("--budget", type=float, default=60.0, help="seconds a code")
+    of_named.add_argument("--budget", type=float, default=40.0, help="seconds a code")
     for command in (of_pairs, of_named):
         command.add_argument("--workers", type=int, default=1)
     commands.add_parser("report")

@@ -103,7 +103,7 @@ def _top(dots: Sequence[Dots]) -> float:
 
 def _scale(set_scale: Any, set_limits: Any, top: float) -> None:
     set_scale("log")
-    set_limits(_FLOOR / 4.0, max(6.0 * top, 1e-8))
+    set_limits(_FLOOR / 4.0, max(60.0 * top, 1e-8))
 
 
 def _legend(ax: Any, dots: Sequence[Dots]) -> None:

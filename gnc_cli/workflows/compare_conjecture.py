@@ -9,25 +9,20 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import CompareResult, CompareRow
-from gnc_cli.workflows.compare_claims import TammesValue, independent_row, stated
+from gnc_cli.workflows.compare_claims import TammesValue, independent_row, search_for, stated
 from gnc_cli.workflows.compare_rows import OnRow, Progress, make_rows, pairs
 from gnc_cli.workflows.compare_runs import Flag
-from gnc_cli.workflows.compare_solve import timed_solve
 from gnc_cli.workflows.known import Reference, Table, read_table, reference
 
 __all__ = ["ConjectureJob", "compare_conjecture", "tested_pair"]
 
 _OTHER_SEED = 1_000_003
 """Added to the seed for our own Tammes descent, so that the two searches share no start."""
-_STEPS, _SMALL = 600, 64
-"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
-descents see more basins than one round of long ones."""
 _OWN_ERROR = 1e-12
 """What our own polished Tammes value is good to."""
 
@@ -133,7 +128,7 @@ def compare_conjecture(
 
 def tested_pair(job: ConjectureJob, flag: Flag) -> CompareRow | None:
     """Both searches and the verdict; None where the flag cut them short."""
-    search = partial(timed_solve, steps=_STEPS if job.K <= _SMALL else None)
+    search = search_for(job.K)
     with limit_threads(1):
         value = None if job.known is None else stated(job.known)
         if job.own and (value is None or value.kind == "construction" and not value.proven):

@@ -28,6 +28,7 @@ from gnc_cli.workflows.compare_claims import (
     CLAIMS,
     TammesValue,
     independent_row,
+    search_for,
     write_evidence,
 )
 from gnc_cli.workflows.compare_runs import Flag
@@ -114,7 +115,7 @@ def named_row(job: NamedJob, flag: Flag) -> CompareRow | None:
     with limit_threads(1):
         if job.K > _SEARCHED:
             return _local_row(job, flag, code, value)
-        search = timed_solve if job.d <= _FREE_DIMENSIONS else symmetric_solve
+        search = search_for(job.K) if job.d <= _FREE_DIMENSIONS else symmetric_solve
         row = independent_row(job, flag, value, {"name": job.name}, search)
         if row is None or row.more["verdict"] != Verdict.BELOW.value:
             return row

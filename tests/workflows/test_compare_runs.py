@@ -1,11 +1,13 @@
 """Jobs side by side and one after the other: order, errors, interruption, the death of a worker."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,23 +116,55 @@ def _left(group: int) -> list[str]:
     return run.stdout.split()
 
 
-def test_ctrl_c_keeps_the_rows_and_leaves_no_process(tmp_path: Path) -> None:
-    out = tmp_path / "rows.jsonl"
-    command = [
-        sys.executable, "-m", "gnc_cli", "compare", "--solve", "--d", "2,6", "--K", "30,31,32",
-        "--budget", "100", "--workers", "2", "--out", str(out), "--jsonl",
-    ]  # fmt: skip
+_SCRIPT = """
+import sys, time
+from gnc_cli.commands.interruption import interruptible
+from gnc_cli.workflows.compare_runs import run_jobs
+
+def work(job, flag):
+    if job < 3:
+        return job
+    while not flag.is_set():
+        time.sleep(0.02)
+
+def done(job, result):
+    print(job, flush=True)
+
+if __name__ == "__main__":
+    with interruptible(quiet=True) as interrupt:
+        finished = run_jobs(range(6), work, done, workers=2, interrupt=interrupt)
+    sys.exit(0 if finished else 130)
+"""
+
+
+@pytest.fixture
+def slow_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run of six jobs whose last three never end by themselves, once the others are done."""
+    script = tmp_path / "slow.py"
+    script.write_text(_SCRIPT)
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert process.stdout is not None
-    for _ in range(3):  # the polygons; what follows takes long
-        assert process.stdout.readline()
-    began = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    process.communicate(timeout=90)
-    assert process.returncode == 130
-    assert time.monotonic() - began < 80  # far from the budget
-    assert len(out.read_text().splitlines()) == 3
-    assert _left(process.pid) == []
+    assert sorted(process.stdout.readline() for _ in range(3)) == ["0\n", "1\n", "2\n"]
+    yield process
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_all_ends_the_jobs_at_work_and_leaves_no_process(
+    slow_run: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    os.killpg(slow_run.pid, number)  # as a terminal or a batch system does
+    assert slow_run.wait(timeout=60) == 130
+    assert _left(slow_run.pid) == []
+
+
+def test_workers_do_not_outlive_a_parent_that_is_killed(slow_run: subprocess.Popen[str]) -> None:
+    slow_run.kill()
+    slow_run.wait(timeout=60)
+    assert _left(slow_run.pid) == []
