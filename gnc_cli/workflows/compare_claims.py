@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,11 @@ __all__ = [
     "TammesValue",
     "features_apart",
     "independent_row",
-    "search_for",
     "stated",
     "write_evidence",
 ]
 
 CLAIMS = (Verdict.COUNTEREXAMPLE, Verdict.CANDIDATE)
-_STEPS, _SMALL = 600, 64
-"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
-descents see more basins than one round of long ones."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +46,6 @@ class TammesValue:
     def listed(self) -> bool:
         """Somebody stands behind it."""
         return self.kind in ("theorem", "table")
-
-
-def search_for(K: int) -> Callable[..., SolveResult]:
-    """`timed_solve` with descents of a length that suits K points and a few seconds."""
-    return partial(timed_solve, steps=_STEPS if K <= _SMALL else None)
 
 
 def independent_row(

@@ -14,9 +14,10 @@ from typing import Any
 
 from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import CompareResult, CompareRow
-from gnc_cli.workflows.compare_claims import TammesValue, independent_row, search_for, stated
+from gnc_cli.workflows.compare_claims import TammesValue, independent_row, stated
 from gnc_cli.workflows.compare_rows import OnRow, Progress, make_rows, pairs
 from gnc_cli.workflows.compare_runs import Flag
+from gnc_cli.workflows.compare_solve import search_for
 from gnc_cli.workflows.known import Reference, Table, read_table, reference
 
 __all__ = ["ConjectureJob", "compare_conjecture", "tested_pair"]

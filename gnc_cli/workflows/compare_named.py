@@ -28,11 +28,10 @@ from gnc_cli.workflows.compare_claims import (
     CLAIMS,
     TammesValue,
     independent_row,
-    search_for,
     write_evidence,
 )
 from gnc_cli.workflows.compare_runs import Flag
-from gnc_cli.workflows.compare_solve import timed_solve
+from gnc_cli.workflows.compare_solve import search_for, timed_solve
 from gnc_cli.workflows.known import Reference
 from gnc_cli.workflows.solve_request import read_request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble

@@ -5,10 +5,10 @@ The regression test of the solver: what it finds in so many seconds a pair, from
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from gnc_cli.codes.closed_forms import closed_form
@@ -23,8 +23,11 @@ from gnc_cli.workflows.compare_runs import Flag
 from gnc_cli.workflows.compare_standing import standing
 from gnc_cli.workflows.known import Reference, Table, read_table, reference
 
-__all__ = ["PairJob", "compare_solve", "solve_pair", "solved_row", "timed_solve"]
+__all__ = ["PairJob", "compare_solve", "search_for", "solve_pair", "solved_row", "timed_solve"]
 
+_STEPS, _SMALL = 600, 64
+"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
+descents see more basins than one round of long ones."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
 _PROVED = 15
@@ -75,7 +78,8 @@ def compare_solve(
         budget: seconds a pair; a search that converges earlier ends earlier.
         problem: `tammes`, or `softmax`, whose code is compared by its largest cosine all the same.
         workers: processes, with one thread each.
-        seed: of every solve: `gnc solve --d D --K K --seed SEED` repeats a row.
+        seed: of every solve. `gnc solve --problem tammes --method descent --seed SEED` repeats a
+            row, with `--steps 600` up to 64 points: short descents suit short budgets.
         table: known codes; our copy by default.
         out: JSON lines, a row as soon as it is there; None to keep nothing.
         resume: keep the rows of `out` and make the others.
@@ -109,11 +113,16 @@ def solve_pair(job: PairJob, flag: Flag) -> CompareRow | None:
     """Solve one pair; None where the flag cut it short."""
     method = "auto" if closed_form(job.d, job.K) is not None else "descent"
     with limit_threads(1):
-        result = timed_solve(job, flag, problem=job.problem, method=method)
+        result = search_for(job.K)(job, flag, problem=job.problem, method=method)
         if flag.is_set():
             return None
         more = {"problem": job.problem, "method": method}
         return solved_row(job, result, job.known, more)
+
+
+def search_for(K: int) -> Callable[..., SolveResult]:
+    """`timed_solve` with descents of a length that suits K points and a few seconds."""
+    return partial(timed_solve, steps=_STEPS if K <= _SMALL else None)
 
 
 def timed_solve(job: Any, flag: Flag, **options: Any) -> SolveResult:
