@@ -101,20 +101,23 @@ def _conjecture(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
     table = _table()
     named = any(r.get("name") for r in rows)
     if named:
-        table.add_column("code", overflow="fold")
+        table.add_column("code", no_wrap=True)
     for name in ("d", "K", "one-vs-rest", "1 - t", "excess"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("verdict", "same code", "t from"):
-        table.add_column(name, no_wrap=name != "t from", overflow="fold")
+    # A named code's t is its own.
+    for name in ("verdict", "same code", "how" if named else "t from"):
+        table.add_column(name, no_wrap=True)
+    decimals = 10 if named else 12
     table.add_column("s", justify="right", no_wrap=True)
     words = {True: "yes", False: "no", None: "-"}
     for r in rows:
         rho, verdict = r.get("rho_one_vs_rest") or {}, r.get("verdict")
         cells: list[str | Text] = [r.get("name") or "-"] if named else []
         cells += [
-            str(r["d"]), str(r["K"]), bracket_value(rho, 12) if rho else "-",
-            number(r.get("one_minus_t"), 12), small(r.get("excess")), status_text(verdict),
-            words[r.get("same_maximiser")], str(r.get("reference") or "-"), small(r["seconds"]),
+            str(r["d"]), str(r["K"]), bracket_value(rho, decimals) if rho else "-",
+            number(r.get("one_minus_t"), decimals), small(r.get("excess")), status_text(verdict),
+            words[r.get("same_maximiser")],
+            str(r.get("how" if named else "reference") or "-"), small(r["seconds"]),
         ]  # fmt: skip
         table.add_row(*cells)
     return table
