@@ -30,7 +30,11 @@ class FirstOrder:
 
 
 def first_order(
-    points: np.ndarray, terms: Terms, multipliers: np.ndarray, free: np.ndarray
+    points: np.ndarray,
+    terms: Terms,
+    multipliers: np.ndarray,
+    free: np.ndarray,
+    seconds: float = np.inf,
 ) -> FirstOrder:
     """Measure stationarity and gain.
 
@@ -39,6 +43,7 @@ def first_order(
         terms: those near the largest, m of them.
         multipliers: convex weights, shape (m,).
         free: rows that may move, shape (P,), bool.
+        seconds: for the linear programme; the dual bound stands where they do not suffice.
     """
     values = terms.values(points)
     linear = linearise(terms, points, free)
@@ -48,10 +53,12 @@ def first_order(
     bound = gap + float(np.abs(gradient).sum())
     if bound <= _SMALL or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
         return FirstOrder(stationarity, bound)
-    return FirstOrder(stationarity, min(bound, _programme(linear.jacobian(), values)))
+    if seconds <= 0.0:
+        return FirstOrder(stationarity, bound)
+    return FirstOrder(stationarity, min(bound, _programme(linear.jacobian(), values, seconds)))
 
 
-def _programme(jacobian: object, values: np.ndarray) -> float:
+def _programme(jacobian: object, values: np.ndarray, seconds: float) -> float:
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -61,5 +68,8 @@ def _programme(jacobian: object, values: np.ndarray) -> float:
     cost = np.zeros(n + 1)
     cost[-1] = 1.0
     box = [(-1.0, 1.0)] * n + [(None, None)]
-    done = linprog(cost, matrix, values.max() - values, bounds=box, method="highs-ipm")
+    limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
+    done = linprog(
+        cost, matrix, values.max() - values, bounds=box, method="highs-ipm", options=limit
+    )
     return max(0.0, -float(done.fun)) if done.status == 0 else np.inf

@@ -148,7 +148,9 @@ def _finish(
             best = settled if settled.value <= best.value + 1e-9 else best
         whole, proof = best.whole, best.proof
         if proof is not None:
-            order = first_order(whole, proof.terms, proof.multipliers, problem.movable())
+            order = first_order(
+                whole, proof.terms, proof.multipliers, problem.movable(), deadline.remaining
+            )
     elif not deadline.expired:
         setting = best.over or problem
         refined = refine(

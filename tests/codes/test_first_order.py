@@ -110,3 +110,16 @@ def test_given_rows_do_not_count(rng: np.random.Generator) -> None:
         programme(whole, top, problem.movable()), abs=1e-7
     ))
     assert found.gain > 0.1
+
+
+def test_the_programme_keeps_to_its_time(rng: np.random.Generator) -> None:
+    problem = Tammes(free(4, 30))
+    points = random_points(rng, 30, 4)
+    terms = problem.select(points, -np.inf)
+    uniform = np.full(len(terms), 1.0 / len(terms))
+    whole = first_order(points, terms, uniform, problem.movable())
+    for seconds in (0.0, 1e-9):
+        cut = first_order(points, terms, uniform, problem.movable(), seconds)
+        assert cut.stationarity == whole.stationarity
+        assert cut.gain >= whole.gain - 1e-9  # the dual bound, or the programme if it was quick
+    assert first_order(points, terms, uniform, problem.movable(), 60.0).gain == whole.gain
