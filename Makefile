@@ -15,4 +15,4 @@ test-gpu:  ## the same suite on the first CUDA device
 docs:  ## write the live help into README, then run README
 	python -m tests.readme && python -m pytest tests/test_docs.py
 bench:  ## measure quality and time (long; can be resumed)
-	python -m benchmarks.solve run softmax tammes3 tammes conjecture large versus && python -m benchmarks.solve report
+	python -m benchmarks

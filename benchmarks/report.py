@@ -21,8 +21,6 @@ def section(rows: list[Row], known: dict[tuple[int, int], float], machine: str) 
         parts.append(_sphere(groups["tammes3"], known))
     if "tammes" in groups:
         parts.append(_tammes(groups["tammes"], known))
-    if "conjecture" in groups:
-        parts.append(_conjecture(groups["conjecture"], known))
     if "large" in groups:
         parts.append(_large(groups["large"]))
     if "versus" in groups:
@@ -84,25 +82,6 @@ def _tammes(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
     return "### Tammes, named cases\n\n" + _table(
         ["case", "max_cosine", "gap to best known", "s", "CPU s"], lines
     )
-
-
-def _conjecture(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
-    lines = []
-    for row in rows:
-        r = row["result"]
-        rho, t = r["rho_one_vs_rest"], known.get((r["d"], r["K"]))
-        lines.append([
-            f"({r['d']}, {r['K']})", f"{rho['lower']:.12f}", f"{rho['upper'] - rho['lower']:.0e}",
-            "-" if t is None else f"{1 - t:.12f}",
-            "-" if t is None else f"{rho['lower'] - (1 - t):+.1e}", f"{row['wall']:.0f}",
-        ])  # fmt: skip
-    note = (
-        "Softmax Codes found without any Tammes start (`--no-cross-start`) beside 1 - best known "
-        "max_cosine; `-` where the table has no entry. A difference above 0 by more than the "
-        "table's rounding would speak against the paper's conjecture."
-    )
-    head = ["(d, K)", "rho lower", "bracket", "1 - t", "difference", "s"]
-    return f"### The conjecture, independently\n\n{note}\n\n" + _table(head, lines)
 
 
 def _large(rows: list[Row]) -> str:

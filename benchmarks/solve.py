@@ -1,6 +1,6 @@
 """Quality and time of `gnc solve` at default effort: sampled, resumable, reported with the machine.
 
-    python -m benchmarks.solve run softmax tammes3 tammes conjecture large versus
+    python -m benchmarks.solve run softmax tammes3 tammes large versus
     python -m benchmarks.solve report
 
 Each case runs the command as a user would (a process of its own), so start-up counts. Rows are kept
@@ -25,13 +25,6 @@ ROWS = HERE / "work" / "solve.jsonl"
 RESULTS = HERE / "RESULTS.md"
 TABLE = HERE.parent / "data" / "known_codes" / "table.csv"
 NAMED = [(4, 24), (4, 120), (5, 16), (5, 43), (6, 27), (7, 56), (8, 240), (5, 41), (6, 86)]
-PAIRS = [
-    (d, K) for d, Ks in {
-        3: (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20), 4: (9, 10, 12, 14, 16, 18, 20),
-        5: (11, 13, 15, 16, 18, 20), 6: (13, 16, 20),
-    }.items() for K in Ks
-]  # fmt: skip
-
 
 def best_known() -> dict[tuple[int, int], float]:
     """The reference figures; they are compared with, never searched towards."""
@@ -57,8 +50,6 @@ def cases(group: str) -> list[tuple[str, list[str]]]:
         ]  # fmt: skip
     if group == "tammes":
         return [(f"tammes ({d}, {K})", solve(d, K, "--problem", "tammes")) for d, K in NAMED]
-    if group == "conjecture":
-        return [(f"conjecture ({d}, {K})", solve(d, K, "--no-cross-start")) for d, K in PAIRS]
     if group == "large":
         return [
             ("large (512, 10000)", solve(512, 10000, "--time-limit", "120")),

@@ -1,0 +1,19 @@
+"""Everything that benchmarks/RESULTS.md shows, one after the other; each part can be resumed."""
+
+import subprocess
+import sys
+
+PARTS = (
+    "solve run softmax tammes3 tammes large versus",
+    "solve report",
+    "constructions leech isotropic-9",
+    "engineers",
+    "conjecture pairs",
+    "conjecture named",
+    "conjecture report",
+)
+
+if __name__ == "__main__":
+    for part in PARTS:
+        module, *arguments = part.split()
+        subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments], check=True)
