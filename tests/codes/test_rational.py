@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gnc_cli.codes import rational
 from gnc_cli.codes.exact_rows import ExactRows
 from gnc_cli.codes.rational import (
-    improves,
     largest_cosine_above,
     rounded_coordinates,
     verify_below,
@@ -19,8 +18,7 @@ from gnc_cli.codes.rational import (
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.sphere import random_points
-from gnc_cli.results import Standing
-from tests.problems import WITH_POINTS, Problem, e8_roots, hemicube, icosahedron, orthoplex
+from tests.problems import WITH_POINTS, Problem, e8_roots, hemicube, orthoplex
 
 TINY = Fraction(1, 10**40)
 
@@ -68,7 +66,6 @@ def test_known_codes(problem: Problem) -> None:
     W = problem.points()  # type: ignore[misc]
     found = largest_cosine_above(W)
     assert float(found.value) == pytest.approx(problem.max_cosine, abs=1.1e-12)
-    assert improves(W, found.text).standing is Standing.MATCHES
 
 
 def test_exact_ties() -> None:
@@ -114,43 +111,6 @@ def test_too_many_ties_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify_below(W, found.value).holds
 
 
-@pytest.mark.parametrize(
-    ("entry", "standing"),
-    [
-        ("0.447213595500", Standing.MATCHES),  # 0.44721359549995793.. rounded up
-        ("0.447213595501", Standing.IMPROVES),  # behind it lies more than 0.4472135955000
-        ("0.447213595499", Standing.MATCHES),  # worse by less than the rounding
-        ("0.447213595498", Standing.WORSE),
-        ("0.44721359549995793928183473374626", Standing.MATCHES),
-        ("0.5", Standing.IMPROVES),
-        ("0", Standing.WORSE),
-        ("-1.000000000000", Standing.WORSE),
-    ],
-)
-def test_verdicts_on_the_icosahedron(entry: str, standing: Standing) -> None:
-    found = improves(icosahedron(), entry)
-    assert found.standing is standing
-    assert (standing is Standing.IMPROVES) == (found.proof.t < found.entry - found.step)
-
-
-def test_coarser_tables() -> None:
-    assert improves(icosahedron(), "0.45", decimals=2).standing is Standing.MATCHES
-    assert improves(icosahedron(), "0.46", decimals=2).standing is Standing.IMPROVES
-    assert improves(icosahedron(), "0.43", decimals=2).standing is Standing.WORSE
-
-
-def test_an_improvement_is_more_than_rounding() -> None:
-    """A table that rounded up a noisy 0.2 says 0.200000000001: 0.2 itself does not improve on it.
-
-    Nor does a code that is better by less than a hundredth of the step; beyond it does.
-    """
-    W = np.sign(hemicube())
-    assert improves(W, "0.200000000001").standing is Standing.MATCHES
-    assert improves(W, "0.200000000001009").standing is Standing.MATCHES
-    assert improves(W, "0.20000000000101").standing is Standing.IMPROVES
-    assert improves(W, "0.20000000000100999999999999999999").standing is Standing.MATCHES
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 10), st.integers(2, 4), st.integers(0, 10**6), st.integers(1, 17))
 def test_rounded_coordinates_prove_themselves(K: int, d: int, seed: int, decimals: int) -> None:
@@ -172,8 +132,6 @@ def test_rounding_of_longer_texts() -> None:
 
 def test_refusals(rng: np.random.Generator) -> None:
     W = random_points(rng, 5, 3)
-    with pytest.raises(UsageError, match="'abc'"):
-        improves(W, "abc")
     with pytest.raises(UsageError, match="0 decimals"):
         largest_cosine_above(W, 0)
     with pytest.raises(DataError):

@@ -13,7 +13,7 @@ from PIL import Image
 from gnc_cli.errors import UsageError
 from gnc_cli.plots.compare import plot_compare
 from gnc_cli.plots.contacts import circular_order
-from gnc_cli.plots.density import packing_density
+from gnc_cli.plots.density import neighbours, packing_density
 from gnc_cli.plots.sphere import contact_pairs
 from gnc_cli.results import CompareResult, CompareRow, Rattlers, Standing, TableStamp
 
@@ -142,6 +142,20 @@ def test_the_picture_says_what_was_missed(tmp_path: Path) -> None:
 )
 def test_densities(d: int, K: int, cosine: float, density: float) -> None:
     assert packing_density(d, K, cosine) == pytest.approx(density, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("K", "runs"),
+    [
+        ([5], [[5]]),
+        ([2, 3, 4, 5], [[2, 3, 4, 5]]),
+        ([2, 4, 5, 8, 10, 13, 17], [[2], [4, 5], [8, 10, 13], [17]]),
+        ([24, 120, 121, 720], [[24], [120, 121], [720]]),
+    ],
+)
+def test_lines_join_neighbours_only(K: list[int], runs: list[list[int]]) -> None:
+    """8 to 10 and 10 to 13 are factors of at most 1.3; 5 to 8 and 13 to 17 are more."""
+    assert [[K[i] for i in run] for run in neighbours(np.array(K))] == runs
 
 
 def test_density_by_integration() -> None:
