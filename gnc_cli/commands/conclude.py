@@ -52,13 +52,16 @@ def conclude(
     for verdict in verdicts:
         if not (outputs.quiet and verdict.status is Status.PASSED):
             note(verdict.line)
+    ended = ExitCode.INTERRUPTED if interrupted else _ended(result)
+    if ended is ExitCode.UNDECIDED and outputs.shape is not Shape.TABLE:
+        note("target missed: see max_cosine and rho_one_vs_rest; --restarts or --time-limit help")
     if outputs.report is not None:
         from gnc_cli.commands.report import report_text
         from gnc_cli.workflows.outputs import write_text
 
         text = report_text(outputs.report, result, verdicts)
         write_text(outputs.report, text, force=outputs.force or outputs.resume)
-    return exit_code(ExitCode.INTERRUPTED if interrupted else _ended(result), verdicts)
+    return exit_code(ended, verdicts)
 
 
 def _ended(result: dict[str, Any]) -> ExitCode:

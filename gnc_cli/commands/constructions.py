@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnc_cli.commands.outputs import Outputs
 from gnc_cli.commands.show import show
-from gnc_cli.errors import ExitCode
+from gnc_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -12,30 +12,37 @@ if TYPE_CHECKING:
 __all__ = ["show_constructions"]
 
 
-def show_constructions(*, json: bool, csv: bool, jsonl: bool, quiet: bool) -> ExitCode:
+def show_constructions(asked: dict[str, Any], outputs: Outputs) -> ExitCode:
     """Print the list in the shape asked for.
 
+    Args:
+        asked: other options of the command line, by name, that the list has no use for.
+        outputs: the shape.
+
     Raises:
-        UsageError: two shapes at once.
+        UsageError: one of them was given.
     """
+    given = [name for name, value in asked.items() if value not in (None, False, [], ())]
+    if given:
+        raise UsageError(f"--list-constructions only lists; drop {', '.join(given)}")
     from gnc_cli.workflows.constructions import list_constructions
 
-    outputs = Outputs.read(json=json, csv=csv, jsonl=jsonl, quiet=quiet)
     result = list_constructions().to_json()
     show(result, _table(result), outputs)
     return ExitCode.OK
 
 
 def _table(result: dict[str, Any]) -> "RenderableType":
-    from rich.table import Table
+    """Two lines a code, for names are to be typed again and must not be cut."""
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("name", "d", "K", "max_cosine"):
-        table.add_column(name, no_wrap=True, justify="left" if name == "name" else "right")
-    table.add_column("what it is, and its source", overflow="fold")
+    lines: list[RenderableType] = [Text("Constructions: gnc solve --construction NAME", "bold"), ""]
     for row in result["rows"]:
         proved = "; proved optimal" if row["proven"] else ""
+        figures = f"   d = {row['d']}, K = {row['K']}, largest cosine {row['max_cosine']}"
+        lines.append(Text.assemble((row["name"], "bold"), figures))
         about = Text.assemble(row["title"], (f" ({row['reference']}{proved})", "dim"))
-        table.add_row(row["name"], row["d"], row["K"], row["max_cosine"], about)
-    return table
+        lines.append(Padding(about, (0, 0, 0, 4)))
+    return Group(*lines)

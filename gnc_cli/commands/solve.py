@@ -63,7 +63,14 @@ def solve(
     of all others; a code that maximises the smallest is a Softmax Code.
     """
     if list_constructions:
-        raise typer.Exit(show_constructions(json=json, csv=csv, jsonl=jsonl, quiet=quiet))
+        asked = {
+            "--d": d, "--K": K, "--construction": construction, "--init": init, "--fixed": fixed,
+            "--symmetry": symmetry, "--target": target, "--out": out, "--report": report,
+            "--plot": plot, "--resume": resume, "--min": minimum, "--max": maximum,
+            "--check": check, "--baseline": baseline, "--tau": tau,
+        }  # fmt: skip
+        shape = Outputs.read(json=json, csv=csv, jsonl=jsonl, quiet=quiet, verbose=verbose)
+        raise typer.Exit(show_constructions(asked, shape))
     _check_size(d, K, construction)
     _check_problem(problem, tau, weight_decay, n, target)
     _check_stdin(init=init, fixed=fixed)

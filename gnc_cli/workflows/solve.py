@@ -113,7 +113,9 @@ def solve(
         named = named_construction(
             construction, d, K,
             {"--init": init is not None, "--fixed": fixed is not None, "--symmetry": symmetry,
-             "--method": method != "auto", "--problem ufm": problem == "ufm", "--resume": resume},
+             "--method": method != "auto", "--problem ufm": problem == "ufm", "--resume": resume,
+             "--restarts": restarts is not None, "--steps": steps is not None,
+             "--no-cross-start": not cross_start, "--time-limit": time_limit is not None},
         )  # fmt: skip
         d, K = named.d, named.K
     request = read_request(

@@ -15,7 +15,7 @@ from gnc_cli.codes.constructions.certificate import certified_margin
 from gnc_cli.codes.constructions.choice import near_optimal, promising
 from gnc_cli.codes.constructions.combine import embedded, first_rows
 from gnc_cli.codes.constructions.construction import Construction, Rows
-from gnc_cli.codes.constructions.registry import find, names
+from gnc_cli.codes.constructions.registry import families, find, names
 from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.io.streams import check_stream_target
@@ -72,17 +72,27 @@ def named_construction(
     """
     whole = find(name)
     if whole is None:
-        near = get_close_matches(name, names(), n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise UsageError(f"--construction {name!r} is not known{hint}; see --list-constructions")
+        raise UsageError(
+            f"--construction {name!r} is not known{_hint(name)}; see --list-constructions"
+        )
     asked = [option for option, value in options.items() if value]
     if asked:
         raise UsageError(f"--construction {name} needs no search; drop {', '.join(asked)}")
     if d is not None and d < whole.d:
-        raise UsageError(f"--construction {name} has {whole.d} dimensions; raise --d {d}")
+        raise UsageError(f"--construction {name} needs {whole.d} dimensions; --d {d} is too few")
     if K is not None and K > whole.K:
-        raise UsageError(f"--construction {name} has {whole.K} rows; lower --K {K}")
+        raise UsageError(f"--construction {name} has {whole.K} rows; --K {K} is too many")
     return embedded(first_rows(whole, K or whole.K), d or whole.d)
+
+
+def _hint(name: str) -> str:
+    """What somebody who wrote `name` may have meant."""
+    stem = name.rpartition("-")[0]
+    ranges = [f.range for f in families() if stem and f.name.rpartition("-")[0] == stem]
+    if ranges:
+        return f": {stem}-.. takes {ranges[0]}"
+    near = get_close_matches(name, names(), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def choose(request: Request, *, limited: bool) -> Choice | None:
@@ -128,12 +138,13 @@ def constructed_run(
 ) -> SolveResult:
     """Build and certify."""
     construction = choice.construction
-    contacts = None
+    contacts, bound = None, ""
     with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
         rows = construction.build()
         if request.large:
             weights = rows if choice.streamed else np.asarray(rows)
-            certified, contacts = _certified_by_algebra(rows, construction)
+            certified, contacts, attained = _certified_by_algebra(rows, construction)
+            bound = "" if attained else " (largest cosine: an upper bound)"
         else:
             weights = np.asarray(rows)
             certified = certify_code(
@@ -143,7 +154,7 @@ def constructed_run(
         certified = replace(certified, max_cosine=construction.cosine.value)
     result = assemble(
         request, weights, certified, started,
-        outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}",
+        outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}{bound}",
     )  # fmt: skip
     return result if contacts is None else replace(result, contacts=contacts)
 
@@ -170,8 +181,15 @@ def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
     )
 
 
-def _certified_by_algebra(rows: Rows, construction: Construction) -> tuple[Certified, int | None]:
-    """Where there are too many pairs: the structure proves the largest cosine, and its pairs."""
+def _certified_by_algebra(
+    rows: Rows, construction: Construction
+) -> tuple[Certified, int | None, bool]:
+    """Where there are too many pairs: what the structure proves.
+
+    Returns:
+        The certificate; the pairs at the largest cosine, where counted; and whether that cosine
+        is attained, or only an upper bound.
+    """
     verified = rows.verify()
     cosine = verified.max_cosine
     # In a code that looks alike from every row nobody is farther from the others than anybody.
@@ -191,4 +209,4 @@ def _certified_by_algebra(rows: Rows, construction: Construction) -> tuple[Certi
         rattles_one_vs_rest=None,
     )
     pairs = verified.distribution
-    return certified, pairs[0][1] if pairs else None
+    return certified, pairs[0][1] if pairs else None, verified.attained

@@ -84,14 +84,17 @@ def test_a_named_construction_whole_in_part_and_wider() -> None:
     [
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
         ({"construction": "?"}, "'[?]' is not known; see --list-constructions"),
-        ({"construction": "e8-roots", "d": 7}, "8 dimensions; raise --d 7"),
-        ({"construction": "e8-roots", "K": 241}, "240 rows; lower --K 241"),
+        ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; --d 7 is too few"),
+        ({"construction": "e8-roots", "K": 241}, "240 rows; --K 241 is too many"),
         ({"construction": "e8-roots", "method": "descent"}, "drop --method"),
         ({"construction": "e8-roots", "init": np.eye(3), "symmetry": "antipodal"},
          "drop --init, --symmetry"),
         ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "drop --problem ufm"),
         ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "--plot needs the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks, as .h5 or .npy"),
+        ({"construction": "e8-roots", "restarts": 3, "cross_start": False},
+         "drop --restarts, --no-cross-start"),
+        ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
         ({"d": 3}, "--K None"),
     ],
 )  # fmt: skip
@@ -148,6 +151,12 @@ def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     stored = read_code(tmp_path / "code.h5")
     np.testing.assert_allclose(stored.weights, whole.weights, atol=1e-8)
     assert stored.provenance["result"]["origin"] == streamed.origin
+
+
+def test_an_upper_bound_says_so() -> None:
+    result = solved(construction="cubic-31", K=5000)
+    assert result.origin.endswith("(largest cosine: an upper bound)")
+    assert max_cosine(result.weights) <= result.max_cosine + 1e-15
 
 
 def test_the_list_names_what_can_be_built() -> None:

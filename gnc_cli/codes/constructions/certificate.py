@@ -26,6 +26,7 @@ _SAMPLE = 1 << 26
 _WHOLE = 1 << 29
 """Numbers in a code up to which all rows are looked at where the first ones leave a gap."""
 _CLOSED = 1e-9
+_ROUNDING = 1e-11
 _ULPS = 8
 
 
@@ -35,6 +36,9 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     Args:
         rows: the code; of a large one not all rows are made.
         cosine: its largest cosine, or an upper bound of it.
+
+    Raises:
+        ValueError: some row is nearer to the hull of others than the cosine allows.
     """
     lower = lower_end(cosine)
     K, d = rows.shape
@@ -44,6 +48,8 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     upper = min(_upper_end(rows, k, max(0, k - some // 2), min(K, k + some)) for k in classes)
     if upper - lower > _CLOSED and some < K and K * d <= _WHOLE:
         upper = min(upper, *(_upper_end(rows, k, 0, K) for k in classes))
+    if upper < lower - _ROUNDING:
+        raise ValueError(f"the rows refute a largest cosine of {cosine.text}: {upper} < {lower}")
     return Bracket(lower, max(lower, upper))
 
 

@@ -64,7 +64,13 @@ class Verified:
     """Each inner product with its number of unordered pairs of rows, from large to small; None
     where there are too many pairs to count."""
     how: str
-    """What was done: `all pairs, exact integers`, `all words of a linear code`, ..."""
+    """What was done: `all pairs, exact integers`, `all words of a linear code`, ..., and where no
+    pair of the rows kept is known to have `max_cosine`, that it is `an upper bound`."""
+
+    @property
+    def attained(self) -> bool:
+        """`max_cosine` is that of some pair, not only an upper bound."""
+        return "an upper bound" not in self.how
 
 
 class Rows(ABC):

@@ -45,6 +45,11 @@ def test_a_code_too_large_for_a_whole_look_keeps_a_valid_bracket(
     assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
 
 
+def test_a_wrong_cosine_is_refuted() -> None:
+    with pytest.raises(ValueError, match="refute a largest cosine of 0"):
+        certified_margin(roots(8).build(), Cosine("0", 0.0))
+
+
 @given(st.fractions(-1, 1, max_denominator=10**6))
 def test_the_lower_end_is_never_above_the_truth(value: Fraction) -> None:
     end = lower_end(Cosine.of(value))
