@@ -19,9 +19,10 @@ from gnc_cli.codes.constructions.registry import families, find, names
 from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.io.streams import check_stream_target
+from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.sphere import angle_from_chord
 from gnc_cli.numerics.threads import limit_threads, threads_for
-from gnc_cli.results import Outcome, Rattlers, SolveResult
+from gnc_cli.results import Bracket, Outcome, Rattlers, SolveResult
 from gnc_cli.workflows.solve_request import Request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
 
@@ -37,8 +38,8 @@ __all__ = [
 
 _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
-_EVERY_CLASS = 600
-"""Up to this K each class of a construction gets its own bracket."""
+_EVERY_CLASS = 1e7
+"""K^2 d up to which each class of a construction gets its own bracket."""
 _EXACT = 1e-12
 """Computed and exact cosine agree to this."""
 
@@ -147,9 +148,7 @@ def constructed_run(
             bound = "" if attained else " (largest cosine: an upper bound)"
         else:
             weights = np.asarray(rows)
-            certified = certify_code(
-                weights, tolerance=TOLERANCE, every_class=request.K <= _EVERY_CLASS
-            )
+            certified = _certified_by_pairs(rows, weights, construction)
     if not request.large and abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
         certified = replace(certified, max_cosine=construction.cosine.value)
     result = assemble(
@@ -179,6 +178,20 @@ def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
         seconds=found.seconds,
         extras={**constructed.extras, "history": found.extras.get("history")},
     )
+
+
+def _certified_by_pairs(
+    rows: Rows, weights: np.ndarray, construction: Construction
+) -> Certified:
+    """All pairs of the rows as they are; the upper end of rho from a few classes of large codes."""
+    K, d = weights.shape
+    if K * K * d <= _EVERY_CLASS:
+        return certify_code(weights, tolerance=TOLERANCE)
+    at_once = Deadline(0.0)
+    certified = certify_code(weights, tolerance=TOLERANCE, every_class=False, deadline=at_once)
+    rho = certified.rho_one_vs_rest
+    upper = min(rho.upper, certified_margin(rows, construction.cosine).upper)
+    return replace(certified, rho_one_vs_rest=Bracket(rho.lower, max(rho.lower, upper)))
 
 
 def _certified_by_algebra(

@@ -33,7 +33,6 @@ _FAMILIES: tuple[str, ...] = (
     "delsarte_goethals",
     "bch",
     "bases",
-    "chirps",
     "shorter_codes",
     "conference",
     "unitary",
