@@ -9,7 +9,6 @@ from gnc_cli.codes.constructions.construction import Construction
 from gnc_cli.codes.constructions.hadamard_matrices import hadamard_matrix, has_hadamard_matrix
 from tests.codes.constructions.checks import gram, spectrum
 
-
 CODES = [bases.named(f"mub-{d}") for d in (4, 8, 12, 28, 32, 96)]
 
 
