@@ -94,7 +94,10 @@ def _joined(turns: list[dict[str, Any]]) -> dict[str, Any]:
         error=known["tolerance"], proven=bool(known["proven"]),
         listed=known["reference"] in ("theorem", "table"),
     )  # fmt: skip
-    return code | plain(judged) | {"reference": known["reference"], "seconds": seconds}
+    new = plain(judged)
+    if new["verdict"] in ("counterexample", "candidate") and new["verdict"] != code["verdict"]:
+        new["verdict"] = None  # a claim that was not settled is none
+    return code | new | {"reference": known["reference"], "seconds": seconds}
 
 
 def main() -> None:

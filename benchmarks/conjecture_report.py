@@ -13,7 +13,8 @@ the search, beside 1 - t. `excess` is the certified lower end of rho less 1 - t.
 t it is: `table` and `theorem` are other people's, `own` is a Tammes descent of ours with another
 seed, `construction` a code from algebra that is not known to be optimal. Verdicts: `agrees` within
 1e-9; `below`: the search did not reach 1 - t, which says nothing; `loose`: the code beats a t that
-was only ours. `same code` is the second claim: whether the code found is a Tammes code as well.
+was only ours; `contradiction`: it beats a t that is marked as proved optimal, so that one of the
+two is wrong. `same code` is the second claim: whether the code found is a Tammes code as well.
 `rattlers` are one-vs-one and one-vs-rest."""
 
 
@@ -34,7 +35,7 @@ def _counts(pairs: list[Row], again: int) -> str:
         some = [row for row in pairs if row["reference"] == kind]
         if some:
             verdicts = Counter(row["verdict"] for row in some)
-            said = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+            said = ", ".join(f"{n} {v or 'undecided'}" for v, n in verdicts.most_common())
             proved = sum(bool(row["proven"]) for row in some)
             proof = f" ({proved} of these t are proved optimal)" if proved else ""
             lines.append(f"- t from {kind}: {len(some)} pairs{proof}: {said}")
@@ -54,7 +55,7 @@ def _pairs(pairs: list[Row]) -> str:
     head = ["(d, K)", "rho lower", "bracket", "1 - t", "excess", "t from", "verdict", "same code",
             "rattlers", "h - w", "s"]  # fmt: skip
     lines = [
-        [f"({row['d']}, {row['K']})", *_figures(row), row["reference"], row["verdict"],
+        [f"({row['d']}, {row['K']})", *_figures(row), row["reference"], row["verdict"] or "-",
          _yes(row["same_maximiser"]), _rattlers(row), _small(row["h_minus_w"]),
          f"{row['seconds']:.0f}"]
         for row in pairs
@@ -67,13 +68,17 @@ def _named_counts(named: list[Row]) -> str:
     found = [row for row in searched if row["verdict"] == "agrees"]
     climbed = [climb for row in named for climb in row.get("climbs") or ()]
     back = [climb for climb in climbed if climb["excess"] > -1e-6]
-    above = [climb for climb in climbed if climb["excess"] > 1e-12]
+    above = [c for c in climbed if c["excess"] > 1e-12 and not c.get("unproved")]
+    given = [row for row in named if row["how"] != "independent"]
+    agree = sum(row["verdict"] == "agrees" for row in given)
     return (
         f"{len(searched)} codes were searched for independently and {len(found)} of them found. "
         "The others, and codes beyond 300 points (`local`, `certified`), were certified, disturbed "
         "by 0.01, 0.1 and 0.5 of their smallest chord, weights and features apart, and climbed "
         f"from: {len(climbed)} climbs, {len(back)} of them back to within 1e-6 of 1 - t, "
-        f"{len(above)} above it. A row that is not `independent` says nothing about codes far away."
+        f"{len(above)} above it. Of {len(given)} codes that were not searched for, {agree} have "
+        "rows certified at 1 - t, within 1e-9 on both sides. A row that is not `independent` says "
+        "nothing about codes far away."
     )
 
 
@@ -81,8 +86,8 @@ def _named(named: list[Row]) -> str:
     head = ["code", "(d, K)", "how", "rho lower", "bracket", "1 - t", "excess", "verdict",
             "found by", "best climbs", "s"]  # fmt: skip
     lines = [
-        [row["name"], f"({row['d']}, {row['K']})", row["how"], *_figures(row), row["verdict"],
-         row.get("origin") or "-",
+        [row["name"], f"({row['d']}, {row['K']})", row["how"], *_figures(row),
+         row["verdict"] or "-", row.get("origin") or "-",
          ", ".join(f"{c['excess']:+.0e}" for c in row.get("climbs") or ()) or "-",
          f"{row['seconds']:.0f}"]
         for row in named

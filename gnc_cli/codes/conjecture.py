@@ -41,6 +41,8 @@ class Verdict(Enum):
     """Certified above 1 - t with t best known: the conjecture fails, or t can be improved."""
     IMPROVES = "improves"
     """The code itself has a largest cosine below t: news for the table, not for the conjecture."""
+    CONTRADICTION = "contradiction"
+    """The same although t is proved optimal: the entry is wrong, or the code is."""
     LOOSE = "loose"
     """The same where t was only what a search of ours, or some construction, happened to reach:
     no news, and no test."""
@@ -99,7 +101,8 @@ def judge(
     excess = rho.lower - one_minus_t
     close = max(AGREES, tolerance)
     if max_cosine < t - tolerance:
-        verdict = Verdict.IMPROVES if listed or proven else Verdict.LOOSE
+        unproved = Verdict.IMPROVES if listed else Verdict.LOOSE
+        verdict = Verdict.CONTRADICTION if proven else unproved
     elif excess > tolerance:
         verdict = Verdict.COUNTEREXAMPLE if proven else Verdict.CANDIDATE
     elif excess >= -close:
@@ -135,7 +138,8 @@ def rational_margin(W: np.ndarray, H: np.ndarray) -> Fraction:
 
     The doubles are taken as the rational numbers that they are; only lengths are irrational, and
     those are enclosed to 256 bits. By lemma C.4 rho_one_vs_rest of the exactly normalised code is
-    at least this. K^2 d products of integers: half a second at K = 300, d = 20.
+    at least this. K^2 d products of integers, one feature at a time: half a second at K = 300,
+    d = 20.
 
     Args:
         W: code, shape (K, d), no zero row.
@@ -147,14 +151,14 @@ def rational_margin(W: np.ndarray, H: np.ndarray) -> Fraction:
         True
     """
     codes, features = _integers(W), _integers(H)
-    products = features.dot(codes.T)
     code_roots = [_inverse_root(int(row.dot(row))) for row in codes]
     feature_roots = [_inverse_root(int(row.dot(row))) for row in features]
     worst: Fraction | None = None
     for k, (low_h, high_h) in enumerate(feature_roots):
-        own = _scaled(int(products[k, k]), code_roots[k], upper=False)
+        products = codes.dot(features[k])
+        own = _scaled(int(products[k]), code_roots[k], upper=False)
         others = max(
-            _scaled(int(products[k, j]), root, upper=True)
+            _scaled(int(products[j]), root, upper=True)
             for j, root in enumerate(code_roots)
             if j != k
         )

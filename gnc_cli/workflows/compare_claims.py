@@ -1,8 +1,7 @@
 """One row of `compare --conjecture`: an independent search, its verdict, and what a claim needs.
 
 A claim is made twice before it is a row: by the certificate in floating point, and in exact
-arithmetic. Where t is not proved optimal, a Tammes polish of the same code asks first whether t is
-what fails.
+arithmetic. A Tammes polish of the same code asks first whether t is what fails.
 """
 
 import os
@@ -13,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.codes.conjecture import Judgement, Verdict, judge, rational_margin, unit_defect
+from gnc_cli.codes.conjecture import (
+    AGREES,
+    Judgement,
+    Verdict,
+    judge,
+    rational_margin,
+    unit_defect,
+)
+from gnc_cli.codes.rational import verify_below
 from gnc_cli.results import CompareRow, SolveResult, plain
 from gnc_cli.workflows.compare_runs import Flag
 from gnc_cli.workflows.compare_solve import solved_row, timed_solve
@@ -21,14 +28,23 @@ from gnc_cli.workflows.known import Reference
 
 __all__ = [
     "CLAIMS",
+    "CLAIMS_ON_T",
     "TammesValue",
     "features_apart",
     "independent_row",
+    "settled",
     "stated",
     "write_evidence",
 ]
 
 CLAIMS = (Verdict.COUNTEREXAMPLE, Verdict.CANDIDATE)
+CLAIMS_ON_T = (Verdict.IMPROVES, Verdict.CONTRADICTION)
+
+_WRONG = (
+    "a code beats a largest cosine that is marked as proved optimal: the entry or the code is "
+    "wrong, and the conjecture is not tested"
+)
+_NOT_BORNE = "exact arithmetic does not bear out what floating point certified; please report it"
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,7 @@ def independent_row(
     """Search for a Softmax Code from nothing and judge it; None where the flag cut it short.
 
     Args:
-        job: with d, K, budget, seed, known and evidence.
+        job: with d, K, budget, seed, known, evidence and beside.
         value: the t to compare with; None where there is none.
         more: keys that come first among the row's own.
         search: called as `timed_solve`.
@@ -74,8 +90,7 @@ def independent_row(
         proven=value.proven, listed=value.listed, defect=unit_defect(found.weights),
     )  # fmt: skip
     keys |= {"reference": value.kind, **plain(judged)}
-    if judged.verdict in CLAIMS:
-        keys |= _settled(job, flag, found, value, judged)
+    keys |= settled(job, flag, found.weights, found.features, value, judged)
     return solved_row(job, found, job.known, keys)
 
 
@@ -102,40 +117,89 @@ def features_apart(found: SolveResult) -> float | None:
     return float(apart[~loose].max())
 
 
-def _settled(
-    job: Any, flag: Flag, found: SolveResult, value: TammesValue, judged: Judgement
+def settled(
+    job: Any,
+    flag: Flag,
+    weights: np.ndarray,
+    features: np.ndarray | None,
+    value: TammesValue,
+    judged: Judgement,
 ) -> dict[str, Any]:
-    """A claim, once more in exact arithmetic, against a Tammes polish of the same code, on disk."""
-    assert found.features is not None
-    margin = rational_margin(found.weights, found.features)
-    if margin <= 1 - Fraction(value.t) + Fraction(value.error):
-        return {"verdict": Verdict.AGREES.value, "proved_margin": None}
+    """Keys that replace a judgement's: no claim leaves here that exact arithmetic does not bear.
+
+    A claim on rho is made once more in exact arithmetic, held against a Tammes polish of the same
+    code, and written to disk; a claim on t is proved in exact arithmetic. Empty for all else.
+
+    Args:
+        weights, features: of the code, shape (K, d) each; features are needed for claims on rho.
+    """
+    if judged.verdict in CLAIMS_ON_T:
+        return _below_t(job, weights, features, value, judged)
+    if judged.verdict not in CLAIMS:
+        return {}
+    assert features is not None
+    margin, bar = rational_margin(weights, features), 1 - Fraction(value.t)
+    if margin <= bar + Fraction(value.error):
+        if margin >= bar - Fraction(max(AGREES, judged.tolerance)):
+            return {"verdict": Verdict.AGREES.value, "proved_margin": None}
+        return {"verdict": None, "proved_margin": None, "advice": _NOT_BORNE}
     keys: dict[str, Any] = {"proved_margin": _decimals(margin)}
-    if judged.verdict is Verdict.CANDIDATE:
-        # Is it t that is too large? Then the code's own Tammes neighbour says so.
-        near = timed_solve(
-            job, flag, problem="tammes", method="descent", init=found.weights, restarts=0
-        )
-        if near.max_cosine < value.t - value.error:
-            better = Verdict.IMPROVES if value.listed else Verdict.LOOSE
-            return {**keys, "verdict": better.value, "polished_cosine": near.max_cosine}
-    facts = {**plain(judged), **keys, "t": value.t, "reference": value.kind, "seed": found.seed}
-    path = write_evidence(job, found.weights, found.features, facts)
-    return {**keys, "evidence": path}
+    # Is it t that is too large? Then the code's own Tammes neighbour says so.
+    near = timed_solve(job, flag, problem="tammes", method="descent", init=weights, restarts=0)
+    if near.max_cosine < value.t - judged.tolerance and _proved_below(near.weights, value):
+        keys["polished_cosine"] = near.max_cosine
+        if value.proven:
+            return keys | _contradiction(job, near.weights, near.features, value, judged)
+        better = Verdict.IMPROVES if value.listed else Verdict.LOOSE
+        return {**keys, "verdict": better.value}
+    facts = {**plain(judged), **keys, "t": value.t, "reference": value.kind}
+    return {**keys, "evidence": write_evidence(job, weights, features, facts)}
+
+
+def _below_t(
+    job: Any,
+    weights: np.ndarray,
+    features: np.ndarray | None,
+    value: TammesValue,
+    judged: Judgement,
+) -> dict[str, Any]:
+    """A largest cosine below t, proved."""
+    if not _proved_below(weights, value):
+        return {"verdict": None, "advice": _NOT_BORNE}
+    if judged.verdict is Verdict.IMPROVES:
+        return {}
+    return _contradiction(job, weights, features, value, judged)
+
+
+def _proved_below(W: np.ndarray, value: TammesValue) -> bool:
+    return verify_below(W, Fraction(value.t) - Fraction(value.error)).holds is True
+
+
+def _contradiction(
+    job: Any, W: np.ndarray, H: np.ndarray | None, value: TammesValue, judged: Judgement
+) -> dict[str, Any]:
+    """A theorem and a code that cannot both be right: said aloud, with the code on disk."""
+    keys = {"verdict": Verdict.CONTRADICTION.value, "advice": _WRONG}
+    facts = {**plain(judged), **keys, "t": value.t, "reference": value.kind}
+    return {**keys, "evidence": write_evidence(job, W, H, facts)}
 
 
 def write_evidence(
-    job: Any, weights: np.ndarray, features: np.ndarray, facts: dict[str, Any]
+    job: Any, weights: np.ndarray, features: np.ndarray | None, facts: dict[str, Any]
 ) -> str:
-    """Code, features and certificate of a claim in a file, whose path is returned."""
+    """Code, features and certificate of a claim in a file.
+
+    Returns:
+        Its path as seen from the folder of the rows, so that the two can be moved together.
+    """
     from gnc_cli.io.gncfile import CodeFile, write_code
 
     name = f"{facts['verdict']}-{job.d}-{job.K}-seed-{job.seed}.h5"
     path = os.path.join(job.evidence, name)
-    claim = {**facts, "d": job.d, "K": job.K, "budget": job.budget}
+    claim = {**facts, "d": job.d, "K": job.K, "budget": job.budget, "seed": job.seed}
     code = CodeFile(weights=weights, features=features, provenance={"conjecture": claim})
     write_code(path, code, force=True)
-    return path
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(job.beside))
 
 
 def _decimals(value: Fraction) -> str:

@@ -9,7 +9,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from gnc_cli.numerics.threads import limit_threads
@@ -41,6 +40,8 @@ class ConjectureJob:
     """Where nothing is known, find t by a descent of our own."""
     evidence: str
     """Folder for the evidence of a claim."""
+    beside: str
+    """Folder of the rows, from which they name their evidence."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -92,12 +93,14 @@ def compare_conjecture(
         on_row: told each row as it is ready, in the order of finishing.
 
     Returns:
-        Rows in order; `extras` holds `interrupted` and `verdicts`, how often each occurred.
+        Rows in order; `extras` holds `interrupted`, and how often each verdict occurred:
+        `verdicts` of independent searches, `verdicts_local` of codes that were given.
 
     Raises:
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
     """
-    folder = evidence or (Path(os.path.realpath(out)).parent if out is not None else ".")
+    beside = os.path.dirname(os.path.realpath(out)) if out is not None else "."
+    folder = beside if evidence is None else os.fspath(evidence)
     known = read_table(table)
     run: dict[str, Any] = dict(
         mode="conjecture", stamp=known.stamp, workers=workers, out=out, resume=resume, force=force,
@@ -107,24 +110,28 @@ def compare_conjecture(
     if named:
         from gnc_cli.workflows.compare_named import named_jobs, named_row
 
-        jobs = named_jobs(dims, sizes, budget=budget, seed=seed, evidence=os.fspath(folder))
+        jobs = named_jobs(
+            dims, sizes, budget=budget, seed=seed, table=known, evidence=folder, beside=beside
+        )
         result = make_rows(
             jobs, named_row, key=lambda row: (row.more["name"],),
             options={"named": True, **options}, **run,
         )  # fmt: skip
     else:
         tests = [
-            ConjectureJob(
-                d, K, float(budget), seed, reference(d, K, known), own, os.fspath(folder)
-            )
+            ConjectureJob(d, K, float(budget), seed, reference(d, K, known), own, folder, beside)
             for d, K in pairs(dims, sizes, budget)
         ]
         result = make_rows(
             tests, tested_pair, key=lambda row: (row.d, row.K),
             options={"own": own, **options}, **run,
         )  # fmt: skip
-    verdicts = Counter(row.more["verdict"] for row in result.rows)
-    return replace(result, extras={**result.extras, "verdicts": dict(verdicts)})
+    verdicts, local = (
+        Counter(r.more["verdict"] for r in result.rows if (r.more["how"] == "independent") is alone)
+        for alone in (True, False)
+    )
+    counts = {"verdicts": dict(verdicts), "verdicts_local": dict(local)}
+    return replace(result, extras={**result.extras, **counts})
 
 
 def tested_pair(job: ConjectureJob, flag: Flag) -> CompareRow | None:

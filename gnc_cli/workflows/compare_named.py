@@ -1,8 +1,7 @@
 """`compare --conjecture --named`: the codes whose optimality is known best, one by one.
 
-Up to 300 points a Softmax Code is searched for from nothing. Beyond, the code itself is certified
-on some of its rows, disturbed, and climbed from: such a row says `how: local`, and says nothing
-about codes far away.
+Up to 300 points a Softmax Code is searched for from nothing; larger codes, and those that the
+search did not find, are looked at and climbed from (`compare_local.py`).
 """
 
 import threading
@@ -14,25 +13,18 @@ from typing import Any, cast
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.codes.conjecture import Verdict, judge, unit_defect
-from gnc_cli.codes.constructions.certificate import lower_end
+from gnc_cli.codes.conjecture import Verdict
 from gnc_cli.codes.constructions.construction import Construction
 from gnc_cli.codes.constructions.registry import find, single_codes
-from gnc_cli.codes.local_climb import climb_nearby
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.one_vs_rest import one_vs_rest
 from gnc_cli.numerics.rounding import UNIT
 from gnc_cli.numerics.threads import limit_threads
-from gnc_cli.results import Bracket, CompareRow, Outcome, SolveResult, Standing, plain
-from gnc_cli.workflows.compare_claims import (
-    CLAIMS,
-    TammesValue,
-    independent_row,
-    write_evidence,
-)
+from gnc_cli.results import CompareRow, Outcome, SolveResult
+from gnc_cli.workflows.compare_claims import TammesValue, independent_row, stated
+from gnc_cli.workflows.compare_local import climbs_from, local_row
 from gnc_cli.workflows.compare_runs import Flag
 from gnc_cli.workflows.compare_solve import search_for, timed_solve
-from gnc_cli.workflows.known import Reference
+from gnc_cli.workflows.known import Reference, Table, read_table, reference
 from gnc_cli.workflows.solve_request import read_request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
 
@@ -45,11 +37,6 @@ _SEARCHED = 300
 """Up to this K an independent search is worth its time."""
 _FREE_DIMENSIONS = 10
 """Above, free descent never finds these codes; random cyclic symmetries do, for some."""
-_CLIMBED = 5e9
-"""K^2 d up to which a step of the climb takes no more than a second or two."""
-_DISTURBANCES = (0.01, 0.1, 0.5)
-_SAMPLE = 8
-"""Rows certified besides the first."""
 _ERROR = 8.0 * UNIT
 """What an exact cosine loses as a double."""
 _TOLERANCE_ROUGH = 1e-4
@@ -68,7 +55,10 @@ class NamedJob:
     budget: float
     seed: int
     known: Reference
+    """The table's entry where there is one: a better code is news, then."""
     evidence: str
+    beside: str
+    """As `ConjectureJob`'s."""
 
     @property
     def key(self) -> tuple[str]:
@@ -92,35 +82,50 @@ def named_codes() -> list[Construction]:
 
 
 def named_jobs(
-    dims: Sequence[int], sizes: Sequence[int], *, budget: float, seed: int, evidence: str
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    budget: float,
+    seed: int,
+    table: Table = None,
+    evidence: str = ".",
+    beside: str = ".",
 ) -> list[NamedJob]:
     """One job a code; `dims` and `sizes` narrow the choice where given."""
+    known = read_table(table)
     return [
         NamedJob(
             code.name, code.d, code.K, float(budget), seed,
-            Reference(code.cosine.value, None, 0.0, code.reference, code.proven, listed=True),
-            evidence,
+            reference(code.d, code.K, known) or _own(code), evidence, beside,
         )
         for code in named_codes()
         if (not dims or code.d in dims) and (not sizes or code.K in sizes)
     ]  # fmt: skip
 
 
+def _own(code: Construction) -> Reference:
+    return Reference(code.cosine.value, None, 0.0, code.reference, code.proven, listed=False)
+
+
 def named_row(job: NamedJob, flag: Flag) -> CompareRow | None:
     """Search, or certify and climb; None where the flag cut it short."""
     code = find(job.name)
     assert code is not None
-    value = TammesValue(code.cosine.value, _ERROR, code.proven, "construction")
+    value = stated(job.known)
+    if abs(value.t - code.cosine.value) <= max(value.error, _ERROR):
+        # The entry is this very code, whose cosine is known exactly.
+        proven = value.proven or code.proven
+        value = TammesValue(code.cosine.value, _ERROR, proven, value.kind)
     with limit_threads(1):
         if job.K > _SEARCHED:
-            return _local_row(job, flag, code, value)
+            return local_row(job, flag, code, value)
         search = search_for(job.K) if job.d <= _FREE_DIMENSIONS else symmetric_solve
         row = independent_row(job, flag, value, {"name": job.name}, search)
         if row is None or row.more["verdict"] != Verdict.BELOW.value:
             return row
         # Not found: then at least, is there anything better close to it?
         rng = np.random.default_rng(job.seed)
-        climbs, claim = _climbs(job, flag, np.asarray(code.build()), value, rng)
+        climbs, claim = climbs_from(job, flag, np.asarray(code.build()), value, rng)
         return None if flag.is_set() else replace(row, more={**row.more, **claim, "climbs": climbs})
 
 
@@ -149,74 +154,3 @@ def symmetric_solve(job: Any, flag: Flag, **options: Any) -> SolveResult:
         origin=f"descent, cyclic symmetry of order {found.order}", restarts=found.restarts,
         steps=found.steps,
     )  # fmt: skip
-
-
-def _local_row(
-    job: NamedJob, flag: Flag, code: Construction, value: TammesValue
-) -> CompareRow | None:
-    """Certify the code on some rows, then climb from it."""
-    started = time.monotonic()
-    W = np.asarray(code.build())
-    rng = np.random.default_rng(job.seed)
-    some = np.concatenate([[0], 1 + rng.choice(job.K - 1, _SAMPLE, replace=False)])
-    rows = one_vs_rest(W, some, deadline=Deadline(job.budget, cast(threading.Event, flag)))
-    # Below by the exact largest cosine (h = w_k), above by any one row.
-    rho = Bracket(lower_end(code.cosine), float(rows.upper.min()))
-    judged = judge(rho, value.t, value.t, error=value.error, proven=value.proven)
-    keys = plain(judged)
-    small = float(job.K) ** 2 * job.d <= _CLIMBED
-    climbs, claim = _climbs(job, flag, W, value, rng) if small else ([], {})
-    keys |= claim
-    if flag.is_set():
-        return None
-    return CompareRow(
-        d=job.d,
-        K=job.K,
-        max_cosine=value.t,
-        best_known=value.t,
-        gap=0.0,
-        status=Standing.MATCHES,
-        rattlers=None,
-        contacts=None,
-        congruent_to=code.name,
-        source=code.reference,
-        proven=code.proven,
-        seconds=time.monotonic() - started,
-        more={
-            "name": job.name,
-            "how": "local" if climbs else "certified",
-            "h_minus_w": float(np.linalg.norm(rows.directions - W[some], axis=1).max()),
-            "reference": value.kind,
-            **keys,
-            "rho_one_vs_rest": plain(rho),
-            "rows_certified": len(some),
-            "rows_spread": float(rows.upper.max() - rows.lower.min()),
-            "transitive": code.transitive,
-            "climbs": climbs,
-            "seed": job.seed,
-        },
-    )
-
-
-def _climbs(
-    job: NamedJob, flag: Flag, W: np.ndarray, value: TammesValue, rng: np.random.Generator
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Climb from the code after small disturbances; the second part holds a claim, if any."""
-    climbs: list[dict[str, Any]] = []
-    for disturbance in _DISTURBANCES:
-        limit = Deadline(job.budget / len(_DISTURBANCES), cast(threading.Event, flag))
-        end = climb_nearby(W, disturbance, rng, limit)
-        found = judge(
-            end.rho, end.max_cosine, value.t, error=value.error, proven=value.proven,
-            defect=unit_defect(end.weights),
-        )  # fmt: skip
-        climbs.append(
-            {"disturbance": disturbance, "rho_one_vs_rest": plain(end.rho),
-             "excess": found.excess, "max_cosine": end.max_cosine, "steps": end.steps}
-        )  # fmt: skip
-        if found.verdict in (*CLAIMS, Verdict.IMPROVES):
-            keys = plain(found)
-            return climbs, {
-                **keys, "evidence": write_evidence(job, end.weights, end.features, keys)
-            }  # fmt: skip
-    return climbs, {}

@@ -30,9 +30,9 @@ def verdict(
         (0.5 + 1e-12, 0.5, False, True, Verdict.CANDIDATE),
         (0.5 + 1e-12, 0.5, False, False, Verdict.CANDIDATE),
         (0.5 + 1e-14, 0.5, True, True, Verdict.AGREES),
-        # A code that beats t by itself is about t, proved or not.
+        # A code that beats t by itself is about t; where t is proved, one of the two is wrong.
         (0.5 + 1e-6, 0.5 - 1e-6, False, True, Verdict.IMPROVES),
-        (0.5 + 1e-6, 0.5 - 1e-6, True, True, Verdict.IMPROVES),
+        (0.5 + 1e-6, 0.5 - 1e-6, True, True, Verdict.CONTRADICTION),
         (0.5 + 1e-6, 0.5 - 1e-6, False, False, Verdict.LOOSE),
     ],
 )
