@@ -15,16 +15,18 @@ _NEAR = {False: 1.45, True: 1.75}
 _POLISHED = 5000
 """Numbers in a code up to which a descent is polished to machine precision: always worth a try."""
 _THOUSANDS = 2896
+"""Beyond, a K x K matrix passes 64 MB and the descent is another one."""
 _PROMISING = 1.5
-_MOST_ENTRIES = 2e7
-"""Numbers in a code beyond which a descent of minutes only makes a beginning."""
+"""A start this near to Welch's bound may lead somewhere."""
+_MOST_WORK = 2e10
+"""K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 
 
 def near_optimal(construction: Construction) -> bool:
     """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
     d, K = construction.d, construction.K
     near = construction.cosine.value <= _NEAR[K > _THOUSANDS] * welch(d, K)
-    return construction.proven or (near and K * d > _POLISHED) or K * d > _MOST_ENTRIES
+    return construction.proven or (near and K * d > _POLISHED) or float(K) * K * d > _MOST_WORK
 
 
 def promising(construction: Construction) -> bool:
