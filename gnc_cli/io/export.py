@@ -2,15 +2,17 @@
 
 | file | what it holds |
 |---|---|
-| coordinates.txt | one point a line, blanks between; all digits of float64, or more if found |
+| coordinates.txt | one point a line, blanks between; 16 decimals, or more if found |
 | gram.npy | inner products, (K, K) float64, NumPy's format; up to 1 GiB |
 | contacts.g6 | the contact graph in graph6; up to 30000 points |
 | distribution.csv | `inner_product,pairs`: unordered pairs of points, from large to small |
+| verified.txt | what is proved of the very decimals in coordinates.txt, with their SHA-256 |
 """
 
+import hashlib
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,11 +25,12 @@ from gnc_cli.io.graph6 import to_graph6
 
 __all__ = ["Exported", "check_export", "export_code"]
 
-COORDINATES, GRAM, CONTACTS, DISTRIBUTION = NAMES = (
+COORDINATES, GRAM, CONTACTS, DISTRIBUTION, VERIFIED = NAMES = (
     "coordinates.txt",
     "gram.npy",
     "contacts.g6",
     "distribution.csv",
+    "verified.txt",
 )
 _GRAM_BYTES = 1 << 30
 _GRAPH_VERTICES = 30_000
@@ -51,6 +54,8 @@ def export_code(
     distribution: tuple[np.ndarray, np.ndarray] | None,
     *,
     coordinates: Sequence[Sequence[str]] | None = None,
+    cosine: str | None = None,
+    tight: bool = False,
     force: bool = False,
 ) -> Exported:
     """Write the files of the module's table into `folder`, which is made where missing.
@@ -63,6 +68,9 @@ def export_code(
         contacts: pairs of rows, shape (m, 2); None leaves the graph out.
         distribution: inner products and their pairs, each shape (m,); None where they are too many.
         coordinates: decimal texts to write in place of W, one sequence a row.
+        cosine: a decimal that no cosine of the directions of `coordinates` exceeds, proved; None
+            leaves verified.txt out.
+        tight: it is the smallest of so many decimals.
         force: replace files that are there.
 
     Raises:
@@ -86,6 +94,11 @@ def export_code(
         writers[DISTRIBUTION] = "there are too many different inner products"
     else:
         writers[DISTRIBUTION] = lambda file: _distribution(file, *distribution)
+    if coordinates is None or cosine is None:
+        writers[VERIFIED] = "no cosine was proved for these coordinates"
+    else:
+        proof = _verified(coordinates, cosine, tight)
+        writers[VERIFIED] = lambda file: _write(file, proof)
     place = check_export(folder, force=force)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -126,8 +139,30 @@ def _coordinates(
     if coordinates is None:
         np.savetxt(file, W, fmt="%.17g")
     else:
-        for row in coordinates:
-            file.write((" ".join(row) + "\n").encode("ascii"))
+        for line in _lines(coordinates):
+            file.write(line)
+
+
+def _lines(coordinates: Sequence[Sequence[str]]) -> Iterator[bytes]:
+    for row in coordinates:
+        yield (" ".join(row) + "\n").encode("ascii")
+
+
+def _verified(coordinates: Sequence[Sequence[str]], cosine: str, tight: bool) -> bytes:
+    """The statement; apart from the coordinates, which other programs read as bare numbers."""
+    digest = hashlib.sha256()
+    for line in _lines(coordinates):
+        digest.update(line)
+    smallest = f", the smallest number of {len(cosine.partition('.')[2])} decimals" if tight else ""
+    return (
+        "# The decimals in coordinates.txt are exact numbers; each line is the direction of a\n"
+        "# point, not quite of unit length. Proved of them in rational arithmetic: no cosine of\n"
+        f"# the angle between two directions exceeds cosine_at_most{smallest}.\n"
+        f"points {len(coordinates)}\n"
+        f"dimension {len(coordinates[0])}\n"
+        f"cosine_at_most {cosine}\n"
+        f"sha256_of_coordinates {digest.hexdigest()}\n"
+    ).encode("ascii")
 
 
 def _gram(file: IO[bytes], W: np.ndarray) -> None:

@@ -49,6 +49,10 @@ class Deadline:
         """Time is up, or somebody asked to stop."""
         return self.interrupted or self.remaining <= 0.0
 
+    def within(self, seconds: float) -> "Deadline":
+        """A deadline at most `seconds` from now and no later than this one, same interruption."""
+        return Deadline(min(seconds, self.remaining), self._interrupt, self._clock)
+
     def reserving(self, seconds: float) -> "Deadline":
         """The same deadline brought forward by `seconds`, to keep time for what must follow."""
         if self.seconds is None:

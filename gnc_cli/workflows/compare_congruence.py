@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from gnc_cli.codes.congruence import Undecided, congruence
 from gnc_cli.codes.constructions.registry import find, in_dimension
 from gnc_cli.codes.constructions.search import best_construction
+from gnc_cli.codes.fingerprints import fingerprint
 from gnc_cli.codes.rattlers import one_vs_one_rattlers
 from gnc_cli.io.known_codes import stored_codes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import row_maxima
 from gnc_cli.numerics.sphere import normalise
 
-__all__ = ["congruent_to"]
+__all__ = ["Recognised", "congruent_to", "recognise"]
 
 _ROWS = 1e-6
 """Largest distance of corresponding rows: far above what a polish leaves, far below what tells two
@@ -27,7 +29,21 @@ _MOST_NUMBERS = 2e7
 _MOST_ROWS = 3000
 """Up to this many rows the whole Gram matrix may be looked at for its two values."""
 
+_SECONDS = 10.0
+"""For recognition where nobody set a time limit; what is open then is undecided."""
+
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a search for a congruent code ended with."""
+
+    name: str | None
+    """Of the code that it equals."""
+    state: str | None
+    """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
+    search was cut short and some may fit; None: too large, not looked for."""
 
 
 def congruent_to(
@@ -36,33 +52,68 @@ def congruent_to(
     rattles: np.ndarray,
     deadline: Deadline | None = None,
 ) -> str | None:
-    """The name of a code that `W` equals, or None.
+    """The name of a code that `W` equals, or None: none is, or `recognise` leaves it open."""
+    return recognise(W, max_cosine, rattles, deadline).name
+
+
+def recognise(
+    W: np.ndarray,
+    max_cosine: float,
+    rattles: np.ndarray,
+    deadline: Deadline | None = None,
+) -> Recognised:
+    """Look for a construction or stored code that `W` equals.
 
     Args:
         W: unit rows, shape (K, d).
         max_cosine: of W.
         rattles: one-vs-one rattlers of W, shape (K,), bool; their places are not compared.
-        deadline: bounds the search; what it leaves undecided is not claimed.
+        deadline: bounds the search; without a limit of its own it gets ten seconds.
     """
     K, d = W.shape
     if W.size > _MOST_NUMBERS:
-        return None
+        return Recognised(None, None)
+    clock = deadline or Deadline()
+    clock = clock.within(_SECONDS) if clock.seconds is None else clock
+    state = "decided"
     for name, cosine, build in _candidates(d, K):
         if abs(cosine - max_cosine) > _COSINES:
             continue
-        rows = np.asarray(build())
-        if rattles.any():
-            loose = one_vs_one_rattlers(row_maxima(rows)[0], 1e-7)
-            found = congruence(W, rows, tolerance=_ROWS, ignore=(rattles, loose), deadline=deadline)
-        else:
-            found = congruence(W, rows, tolerance=_ROWS, deadline=deadline)
-        if isinstance(found, Undecided):
-            _log.info("congruence with %s is undecided: %s", name, found.reason)
-        elif found is not None:
-            return f"{name}, rattlers aside" if rattles.any() else name
+        try:
+            equal = _equal(W, np.asarray(build()), rattles, clock)
+        except TimeoutError:
+            equal = Undecided("the fingerprints took too long", 0)
+        if isinstance(equal, Undecided):
+            _log.info("congruence with %s is undecided: %s", name, equal.reason)
+            state = "undecided"
+        elif equal:
+            return Recognised(f"{name}, rattlers aside" if rattles.any() else name, "decided")
     if d + 1 < K <= min(2 * d, _MOST_ROWS) and _in_orthoplex(W):
-        return f"orthoplex-{d}, {K} of its {2 * d} points"
-    return None
+        return Recognised(f"orthoplex-{d}, {K} of its {2 * d} points", "decided")
+    return Recognised(None, state)
+
+
+def _equal(
+    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline
+) -> bool | Undecided:
+    """Whether two codes are one, rattlers aside.
+
+    Fingerprints come first: a code with other inner products needs no matching.
+
+    Raises:
+        TimeoutError: the deadline came before the fingerprints.
+    """
+    ignore = None
+    if rattles.any():
+        ignore = rattles, one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
+    mine, theirs = (
+        fingerprint(X, ignore=None if ignore is None else ignore[i], deadline=deadline)
+        for i, X in enumerate((W, rows))
+    )
+    if not mine.agrees(theirs, _ROWS):
+        return False
+    found = congruence(W, rows, tolerance=_ROWS, ignore=ignore, deadline=deadline)
+    return found if isinstance(found, Undecided) else found is not None
 
 
 def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:

@@ -1,6 +1,7 @@
 """Exported files hold the code, and a failed export changes nothing."""
 
 import csv
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,24 @@ SPREAD = np.array([5**-0.5, -(5**-0.5), -1.0]), np.array([30, 30, 6])
 def test_all_files(tmp_path: Path) -> None:
     W = icosahedron()
     folder = tmp_path / "new" / "folder"
-    found = export_code(folder, W, CONTACTS, SPREAD)
+    texts = [[f"{x:.17f}" for x in row] for row in W.tolist()]
+    found = export_code(
+        folder, W, CONTACTS, SPREAD, coordinates=texts, cosine="0.45", tight=True
+    )
     assert found.files == tuple(str(folder / name) for name in NAMES)
     assert found.left_out == ()
     assert sorted(p.name for p in folder.iterdir()) == sorted(NAMES)
-    assert np.array_equal(np.loadtxt(folder / "coordinates.txt"), W)
+    assert np.loadtxt(folder / "coordinates.txt") == pytest.approx(W, abs=1e-16)
+    proof = dict(
+        line.split() for line in (folder / "verified.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )  # fmt: skip
+    written = (folder / "coordinates.txt").read_bytes()
+    assert proof == {
+        "points": "12", "dimension": "3", "cosine_at_most": "0.45",
+        "sha256_of_coordinates": hashlib.sha256(written).hexdigest(),
+    }  # fmt: skip
+    assert "smallest number of 2 decimals" in (folder / "verified.txt").read_text()
     assert np.load(folder / "gram.npy") == pytest.approx(W @ W.T, abs=1e-16)
     n, edges = from_graph6((folder / "contacts.g6").read_bytes())
     assert n == 12 and np.array_equal(edges, CONTACTS)
@@ -39,7 +53,9 @@ def test_gram_in_blocks(
 ) -> None:
     monkeypatch.setattr(export, "_BLOCK_BYTES", 1000)
     W = random_points(rng, 70, 5)
-    export_code(tmp_path, W, None, None)
+    found = export_code(tmp_path, W, None, None)
+    assert found.left_out[-1] == "verified.txt: no cosine was proved for these coordinates"
+    assert np.array_equal(np.loadtxt(tmp_path / "coordinates.txt"), W)
     gram = np.load(tmp_path / "gram.npy")
     assert gram.dtype == np.float64 and gram == pytest.approx(W @ W.T, abs=1e-15)
 
