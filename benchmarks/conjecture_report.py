@@ -67,7 +67,7 @@ def _named_counts(named: list[Row]) -> str:
     searched = [row for row in named if row["how"] == "independent"]
     found = [row for row in searched if row["verdict"] == "agrees"]
     climbed = [climb for row in named for climb in row.get("climbs") or ()]
-    back = [climb for climb in climbed if climb["excess"] > -1e-6]
+    back = [c for c in climbed if c["excess"] > -1e-6 and not c.get("unproved")]
     above = [c for c in climbed if c["excess"] > 1e-12 and not c.get("unproved")]
     given = [row for row in named if row["how"] != "independent"]
     agree = sum(row["verdict"] == "agrees" for row in given)
