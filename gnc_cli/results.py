@@ -266,7 +266,7 @@ class Standing(Enum):
     """Where a code stands beside the best known one."""
 
     MATCHES = "matches"
-    """Equal within the rounding of the table's figure."""
+    """Equal within 1e-11 or the rounding of the table's figure, whichever is larger."""
     WORSE = "worse"
     IMPROVES = "improves"
     """Below the table's figure by more than its rounding, verified in rational arithmetic."""

@@ -128,9 +128,11 @@ def _verdicts(
 ) -> list[Verdict]:
     """What the rows themselves say, as gates: --tolerance, --require-entry, --conjecture.
 
+    A row below a figure that is proved optimal fails too: the entry or the file is wrong.
     A passed --tolerance is worth a line only where `said`.
     """
     from gnc_cli.results import Standing
+    from gnc_cli.workflows.compare_standing import lacks_entry
 
     judged = [r for r in rows if "passed" in r.more]
     false = [r for r in rows if r.more.get("verdict") == "counterexample"]
@@ -146,8 +148,13 @@ def _verdicts(
         count = f"; {len(worse)} of {len(judged)} rows worse" if len(judged) > 1 else ""
         if said or status is not Status.PASSED:
             verdicts.append(Verdict(f"--tolerance {tolerance:g}", status, detail + count))
+    broken = [r for r in judged if r.status is Standing.IMPROVES and r.proven]
+    if broken:
+        detail = f"{_at(broken[0])} is below an entry marked proved optimal"
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        verdicts.append(Verdict("proved optima", Status.FAILED, detail + more))
     if judged and require_entry:
-        missing = [r for r in judged if r.status is Standing.NO_ENTRY]
+        missing = [r for r in judged if lacks_entry(r.status, r.more.get("reference"), r.proven)]
         detail = f"no_entry at {_at(missing[0])}" if missing else "no row is no_entry"
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         status = Status.FAILED if missing else Status.PASSED

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gnc_cli.commands.compare_words import count, number, small, stamp_text, status_text
+from gnc_cli.commands.compare_words import count, number, small, stamp_text, verdict_text
 from gnc_cli.commands.solve_table import bracket_value, certified
 
 __all__ = ["compare_sheet"]
@@ -32,7 +32,8 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
         line("best known", "-", "neither the table nor a construction has this d and K",
              "best_known")  # fmt: skip
     else:
-        line("best known", number(r["best_known"]), _known(r), "best_known")
+        name = "best construction" if _constructed(r) else "best known"
+        line(name, number(r["best_known"]), _known(r), "best_known")
         line("gap", small(r["gap"]), "negative is better", "gap")
     free = r["rattlers"]
     if free is not None:
@@ -52,7 +53,7 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
     for said in r.get("left_out", ()):
         line("left out", said.partition(":")[0], said.partition(": ")[2], "left_out")
     title = Text.assemble((r["file"] or "code", "bold"), f"   d = {r['d']}, K = {r['K']}")
-    ending = Text.assemble(status_text(r["status"]), f": {r['advice']}")
+    ending = Text.assemble(verdict_text(r), f": {r['advice']}")
     digits = [_digits(r["digits"], verbose), ""] if r.get("digits") else []
     return [title, "", grid, "", *digits, ending, stamp_text(table)]
 
@@ -86,7 +87,13 @@ def _digits(found: dict[str, Any], verbose: bool) -> RenderableType:
     return grid
 
 
+def _constructed(r: dict[str, Any]) -> bool:
+    return r.get("reference") == "construction" and not r["proven"]
+
+
 def _known(r: dict[str, Any]) -> str:
+    if _constructed(r):
+        return f"{r['source'].removeprefix('construction: ')}; not in the table"
     proved = {True: "proved optimal", False: "best known", None: "optimality not settled"}
     said, source = proved[r["proven"]], r["source"]
     return said if source in ("proven optimal", None) else f"{said}, {source}"

@@ -8,7 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from gnc_cli.commands.compare_sheet import compare_sheet
-from gnc_cli.commands.compare_words import count, number, small, stamp_text, status_text
+from gnc_cli.commands.compare_words import (
+    count,
+    number,
+    small,
+    stamp_text,
+    status_text,
+    verdict_text,
+)
 from gnc_cli.commands.solve_table import bracket_value
 
 __all__ = ["compare_table"]
@@ -135,7 +142,7 @@ def _endings(rows: list[dict[str, Any]]) -> list[RenderableType]:
             for r in some:
                 name = r["file"] or f"d = {r['d']}, K = {r['K']}"
                 said = r.get("advice") or "below the best known cosine, proved in rational numbers"
-                lines.append(Text.assemble(status_text(status), f": {name}: {said}"))
+                lines.append(Text.assemble(verdict_text(r), f": {name}: {said}"))
         elif some:
             said = {
                 "worse": "a better code is known for",

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-__all__ = ["count", "number", "small", "stamp_text", "status_text"]
+__all__ = ["count", "number", "small", "stamp_text", "status_text", "verdict_text"]
 
 _COLOURS = {
     "matches": "green", "improves": "bold green", "worse": "red", "no_entry": "yellow",
@@ -17,6 +17,16 @@ def status_text(status: str | None) -> Text:
     said = "undecided" if status is None else status.replace("_", " ")
     return Text(said.upper() if status in ("improves", "counterexample") else said,
                 style=_COLOURS.get(status or "", "yellow"))  # fmt: skip
+
+
+def verdict_text(row: dict[str, Any]) -> Text:
+    """The status of a row; in red below a proved figure, with a remark where a gap passes."""
+    status = status_text(row["status"])
+    if row["status"] == "improves" and row["proven"]:
+        status.stylize("bold red")
+    if row["status"] == "worse" and row.get("passed"):
+        status.append(" (within --tolerance)")
+    return status
 
 
 def stamp_text(table: dict[str, Any]) -> Text:

@@ -111,7 +111,10 @@ def compare(
     def judged(row: CompareRow) -> CompareRow:
         if request.mode is not Mode.SOLVE or row.more.get("passed") is not None:
             return row
-        good = passes(row.status, row.gap, tolerance=tolerance, require_entry=require_entry)
+        good = passes(
+            row.status, row.gap, tolerance=tolerance, require_entry=require_entry,
+            reference=row.more.get("reference"), proven=row.proven,
+        )  # fmt: skip
         return replace(row, more={**row.more, "passed": good})
 
     def tell(row: CompareRow) -> None:

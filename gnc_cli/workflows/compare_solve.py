@@ -6,21 +6,21 @@ The regression test of the solver: what it finds in so many seconds a pair, from
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, cast
 
 from gnc_cli.codes.closed_forms import closed_form
-from gnc_cli.codes.rational import largest_cosine_above, verify_below
+from gnc_cli.codes.rational import verify_below
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads
-from gnc_cli.results import CompareResult, CompareRow, SolveResult, Standing, plain
+from gnc_cli.results import CompareResult, CompareRow, SolveResult, TableStamp, plain
 from gnc_cli.workflows.compare_congruence import congruent_to
 from gnc_cli.workflows.compare_rows import OnRow, Progress, make_rows, pairs
 from gnc_cli.workflows.compare_runs import Flag
-from gnc_cli.workflows.compare_standing import standing
+from gnc_cli.workflows.compare_standing import improvement, standing, verdict_keys
 from gnc_cli.workflows.known import Reference, Table, read_table, reference
 
 __all__ = ["PairJob", "compare_solve", "search_for", "solve_pair", "solved_row", "timed_solve"]
@@ -30,8 +30,6 @@ _STEPS, _SMALL = 600, 64
 descents see more basins than one round of long ones."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
-_PROVED = 15
-"""Decimals of the cosine that is proved of an improvement."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,8 @@ class PairJob:
     budget: float
     seed: int
     known: Reference | None
+    stamp: TableStamp
+    """Of the table asked for."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def compare_solve(
         raise UsageError(f"--problem {problem} has no largest cosine to compare; use tammes")
     known = read_table(table)
     jobs = [
-        PairJob(d, K, problem, float(budget), seed, reference(d, K, known))
+        PairJob(d, K, problem, float(budget), seed, reference(d, K, known), known.stamp)
         for d, K in pairs(dims, sizes, budget)
     ]
     return make_rows(
@@ -117,7 +117,11 @@ def solve_pair(job: PairJob, flag: Flag) -> CompareRow | None:
         if flag.is_set():
             return None
         more = {"problem": job.problem, "method": method}
-        return solved_row(job, result, job.known, more)
+        row = solved_row(job, result, job.known, more)
+        said = verdict_keys(
+            row.status, job.d, job.K, job.known, job.stamp, lambda: result.weights
+        )
+        return replace(row, more={**row.more, **said})
 
 
 def search_for(K: int) -> Callable[..., SolveResult]:
@@ -149,8 +153,6 @@ def solved_row(
     name = None
     if rattles is not None:
         name = congruent_to(result.weights, result.max_cosine, rattles, Deadline(_RECOGNISING))
-    if status is Standing.IMPROVES:
-        more = {**more, "proved_cosine": largest_cosine_above(result.weights, _PROVED).text}
     return CompareRow(
         d=job.d,
         K=job.K,
@@ -166,6 +168,7 @@ def solved_row(
         seconds=result.seconds,
         more={
             **more,
+            **{k: v for k, v in improvement(status, known, lambda: result.weights).items() if v},
             "origin": result.origin,
             "outcome": result.outcome.value,
             "rho_one_vs_rest": plain(result.rho_one_vs_rest),

@@ -1,4 +1,4 @@
-"""The best code on record for (d, K): theorem 3.3, else the table, else a construction.
+"""The best code on record for (d, K): theorem 3.3, else the tables, else a construction.
 
 What `compare` holds codes against, and what `solve` prints as `best_known`. Figures alone: nothing
 is built, and nothing heavy is loaded.
@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import cos, pi
 
 from gnc_cli.io.known_codes import KnownCode, KnownCodes, read_public_table, stored_table
-from gnc_cli.results import BestKnown
+from gnc_cli.results import BestKnown, TableStamp
 
 __all__ = ["Reference", "best_known", "read_table", "reference"]
 
@@ -34,7 +34,21 @@ class Reference:
     proven: bool | None
     """Proved optimal; None where not settled."""
     listed: bool
-    """By a theorem or an entry of the table; else by a construction, which is no record."""
+    """By a theorem or an entry of a table; else by a construction, which is no record."""
+    stamp: TableStamp | None = None
+    """The table that the figure is from; None where it is from none."""
+
+    @property
+    def kind(self) -> str:
+        """`theorem`, `table` or `construction`."""
+        if not self.listed:
+            return "construction"
+        return "theorem" if self.stamp is None and self.source.startswith("theorem") else "table"
+
+    @property
+    def settles(self) -> bool:
+        """Whether equality is a tie: a mere construction says nothing of what is best."""
+        return self.listed or self.proven is True
 
     def record(self) -> BestKnown:
         """As results show it."""
@@ -46,7 +60,7 @@ def best_known(d: int, K: int, table: Table = None) -> BestKnown | None:
 
     Args:
         d, K: at least 2.
-        table: a table or the file of one; our copy by default.
+        table: a table or the file of one, held beside our copy: the smaller figure counts.
 
     Raises:
         DataError: the table cannot be read.
@@ -65,9 +79,9 @@ def reference(d: int, K: int, table: KnownCodes) -> Reference | None:
     if theorem is not None:
         name, cosine, exact = theorem
         return Reference(cosine, exact, 0.0, f"theorem 3.3: {name}", True, listed=True)
-    entry = table.find(d, K)
+    entry = _listed(d, K, table)
     if entry is not None:
-        return _listed(entry, table)
+        return entry
     from gnc_cli.codes.constructions.search import best_construction
 
     code = best_construction(d, K)
@@ -93,15 +107,31 @@ def _ours() -> KnownCodes:
     return stored_table()
 
 
-def _listed(entry: KnownCode, table: KnownCodes) -> Reference:
-    """An entry; of the user's table too we know what is proved, and then the exact figure."""
-    ours = entry if not table.stamp.current else _ours().find(entry.d, entry.K)
-    proven = entry.proven
-    if ours is not None and ours.proven and abs(entry.max_cosine - ours.max_cosine) <= _AGREES:
-        entry, proven = ours, True
+def _listed(d: int, K: int, table: KnownCodes) -> Reference | None:
+    """The smaller of the table's entry and our copy's; `source` says where the other stands."""
+    given = table.find(d, K)
+    copy = _ours() if table.stamp.current else table
+    ours = copy.find(d, K)
+    if given is None:
+        return None if ours is None else _entry(ours, copy, "our copy; --table has no entry")
+    if ours is None or ours is given:
+        return _entry(given, table)
+    apart = given.max_cosine - ours.max_cosine
+    if abs(apart) <= _AGREES:
+        # One code: of the user's table too we know what is proved, and then the exact figure.
+        return _entry(ours if ours.proven else given, table)
+    if apart > 0.0:
+        return _entry(ours, copy, f"our copy; --table has {given.max_cosine:.12g}")
+    proved = f"our copy has {ours.max_cosine:.12g}, proved optimal" if ours.proven else ""
+    return _entry(given, table, proved)
+
+
+def _entry(entry: KnownCode, table: KnownCodes, remark: str = "") -> Reference:
+    source = f"{entry.source} ({remark})" if remark else entry.source
     return Reference(
-        entry.max_cosine, entry.exact, entry.rounding, entry.source, proven, listed=True
-    )
+        entry.max_cosine, entry.exact, entry.rounding, source, entry.proven, listed=True,
+        stamp=table.stamp,
+    )  # fmt: skip
 
 
 def _theorem(d: int, K: int) -> tuple[str, float, Fraction | None] | None:

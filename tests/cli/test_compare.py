@@ -16,9 +16,11 @@ from typer.testing import CliRunner
 
 from gnc_cli import schemas
 from gnc_cli.errors import DataError, ExitCode, OutputError, UnavailableError, UsageError
+from gnc_cli.results import Standing
 from tests.cli.compare_fakes import (
     FakeCompare,
     better,
+    built,
     install_compare,
     listed,
     polished,
@@ -128,6 +130,22 @@ def test_improvements_are_said_loudly(gnc: Run, fake: FakeCompare) -> None:
         assert "IMPROVES" in said and "improves on our copy" in said
 
 
+def test_a_construction_is_called_one(gnc: Run, fake: FakeCompare) -> None:
+    fake.result = result(built())
+    said = gnc("own.h5").stdout
+    assert re.search(r"^best construction .* Kerdock code; not in the table$", said, re.MULTILINE)
+    assert "best known" not in said
+    fake.result = result(built(proven=True))
+    assert re.search(r"^best known .* proved optimal", gnc("own.h5").stdout, re.MULTILINE)
+
+
+def test_a_worse_code_that_passes_says_why(gnc: Run, fake: FakeCompare) -> None:
+    fake.result = result(worse(more={"passed": True}))
+    assert "worse (within --tolerance): " in gnc("a.h5", "--tolerance", "1").stdout
+    fake.result = result(worse())
+    assert "worse: " in gnc("a.h5").stdout
+
+
 def test_verbose_names_the_keys_and_shows_degrees(gnc: Run, fake: FakeCompare) -> None:
     said = gnc("a.h5", "-v").stdout
     for key in ("max_cosine", "best_known", "gap", "rattlers", "contacts", "congruent_to"):
@@ -149,6 +167,8 @@ def test_verbose_names_the_keys_and_shows_degrees(gnc: Run, fake: FakeCompare) -
         ((unlisted(more={"passed": False}),), ("--require-entry",), 5, "no_entry at d = 9"),
         ((row(),), ("--require-entry",), 0, "no row is no_entry"),
         ((better(),), (), 0, None),
+        ((better(proven=True, more={"passed": False}),), (), 5, "below an entry marked proved"),
+        ((built(gap=1e-10, status=Standing.WORSE),), ("--require-entry",), 5, "no_entry at d = 9"),
         ((row(max_cosine=None, gap=None, status=None, more={"passed": None}),), (), 4, "no time"),
         ((worse(), row(gap=None, status=None, more={"passed": None})), (), 5, "1e-06 gap"),
         ((row(),), ("--max", "gap=1e-20"), 5, "gate failed: --max gap=1e-20"),
@@ -253,6 +273,11 @@ def test_jsonl_streams_each_row_once(gnc: Run, fake: FakeCompare) -> None:
     rows = [json.loads(line, parse_constant=pytest.fail) for line in run.stdout.splitlines()]
     assert [r["file"] for r in rows] == ["snub.h5", "worse.h5", "own.h5", "new.h5"]
     assert all(list(r)[:3] == ["schema", "command", "version"] for r in rows)
+    for line in rows:
+        VALIDATOR.validate(line)
+        assert not VALIDATOR.is_valid(line | {"extra": 1})
+        for key in ("schema", "command", "version", "gap"):
+            assert not VALIDATOR.is_valid({k: v for k, v in line.items() if k != key}), key
     # What was printed before an error stays printed.
     seen: list[str] = []
     original = fake.__class__.__call__

@@ -106,12 +106,15 @@ def test_a_list_for_other_programs() -> None:
     VALIDATOR.validate(printed)
     assert len(printed["rows"]) == printed["table"]["rows"]
     assert said("--jsonl", "--d", "99") == ""
+    for line in said("--jsonl", "--d", "5").splitlines():
+        VALIDATOR.validate(json.loads(line))
 
 
 def test_rows_stream_while_the_work_goes_on(folder: Path) -> None:
     # The second solve would take minutes; the reader leaves after the first row.
     run = shell("gnc compare --solve --d 2 --K 5,6 --jsonl | head -1", folder)
     row = json.loads(run.stdout)
+    VALIDATOR.validate(row)
     assert (row["d"], row["K"], row["status"], row["passed"]) == (2, 5, "matches", True)
 
 

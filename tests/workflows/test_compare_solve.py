@@ -12,8 +12,10 @@ import pytest
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.results import CompareRow, Standing
 from gnc_cli.workflows import compare_solve as module
+from gnc_cli.workflows import known
 from gnc_cli.workflows.compare_rows import pairs, row_of
 from gnc_cli.workflows.compare_solve import compare_solve
+from gnc_cli.workflows.known import read_table
 from gnc_cli.workflows.solve import solve
 from tests.workflows.compare_fakes import Solver, named_rows, random_rows
 
@@ -59,14 +61,22 @@ def test_the_other_problem(solver: Solver) -> None:
         compare_solve([3], [12], problem="ufm")
 
 
-def test_an_improvement_is_proved(solver: Solver, tmp_path: Path) -> None:
+def test_an_improvement_is_proved(
+    solver: Solver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = tmp_path / "table.txt"
     table.write_text("3,8,0.262\n")
+    # Our copy holds this code: a poorer table makes no news of it.
+    assert compare_solve([3], [8], table=table).rows[0].status is Standing.MATCHES
+    monkeypatch.setattr(known, "_ours", lambda: read_table(table))
     row = compare_solve([3], [8], table=table).rows[0]
     assert row.status is Standing.IMPROVES
     # (2 sqrt(2) - 1) / 7, rounded up.
     assert row.more["proved_cosine"].startswith("0.26120387496374")
     assert float(row.more["proved_cosine"]) >= (8**0.5 - 1) / 7
+    stamp = read_table(table).stamp
+    assert stamp.date in row.more["improves_on"] and stamp.sha256 in row.more["improves_on"]
+    assert row.more["improves_on"] in row.more["advice"] and row.more["reference"] == "table"
 
 
 def test_rows_go_to_the_ledger_and_come_back(solver: Solver, tmp_path: Path) -> None:

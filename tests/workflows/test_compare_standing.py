@@ -3,12 +3,20 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.results import Standing, TableStamp
-from gnc_cli.workflows.compare_standing import advice, passes, standing, table_name
+from gnc_cli.workflows.compare_standing import (
+    advice,
+    lacks_entry,
+    passes,
+    standing,
+    table_name,
+    verdict_keys,
+)
 from gnc_cli.workflows.known import Reference
 
 KNOWN = Reference(0.5, Fraction(1, 2), 1e-13, "a table", False, listed=True)
@@ -56,7 +64,8 @@ def test_the_public_rounding_hides_small_gains() -> None:
 def test_a_construction_is_no_record() -> None:
     family = Reference(0.5, None, 0.0, "construction: x", False, listed=False)
     assert standing(0.4, family, no_proof) is Standing.NO_ENTRY
-    assert standing(0.5 + 1e-15, family, no_proof) is Standing.MATCHES
+    assert standing(0.5, family, no_proof) is Standing.NO_ENTRY
+    assert standing(0.5 + 1e-12, family, no_proof) is Standing.NO_ENTRY
     assert standing(0.6, family, no_proof) is Standing.WORSE
     proven = replace(family, proven=True)
     assert standing(0.4, proven, lambda t: t == Fraction(1, 2)) is Standing.IMPROVES
@@ -88,6 +97,58 @@ def test_passes(
     status: Standing | None, gap: float | None, require_entry: bool, expected: bool | None
 ) -> None:
     assert passes(status, gap, tolerance=1e-9, require_entry=require_entry) is expected
+
+
+@given(st.floats(0.4, 0.6), st.floats(0.0, 0.1), st.booleans(), st.booleans(), st.booleans())
+def test_a_better_code_never_fails_where_a_worse_one_passes(
+    cosine: float, better: float, listed: bool, proven: bool, require_entry: bool
+) -> None:
+    known = replace(KNOWN, listed=listed, proven=proven)
+    passed = []
+    for value in (cosine, cosine - better):
+        status = standing(value, known, lambda t, value=value: Fraction(value) < t)  # type: ignore[misc]
+        passed.append(
+            passes(
+                status, value - 0.5, tolerance=1e-3, require_entry=require_entry,
+                reference=known.kind, proven=known.proven,
+            )
+        )  # fmt: skip
+    # Below a proved optimum something is wrong; else the better code passes.
+    assert passed[1] or not passed[0] or (proven and cosine - better < 0.5)
+
+
+def test_a_row_beside_a_mere_construction_lacks_an_entry() -> None:
+    assert lacks_entry(Standing.WORSE, "construction", False)
+    assert lacks_entry(Standing.NO_ENTRY, None, None)
+    assert not lacks_entry(Standing.MATCHES, "construction", True)
+    assert not lacks_entry(Standing.WORSE, "table", False)
+
+
+def test_below_a_proved_optimum_nothing_passes() -> None:
+    found = {"tolerance": 1e-9, "require_entry": False}
+    assert passes(Standing.IMPROVES, -0.1, proven=True, **found) is False  # type: ignore[arg-type]
+    assert passes(Standing.IMPROVES, -0.1, proven=None, **found) is True  # type: ignore[arg-type]
+    proved = replace(KNOWN, proven=True)
+    said = advice(Standing.IMPROVES, 3, 24, None, OURS, "0.49", proved)
+    assert said.startswith("below an entry marked proved optimal: the entry or the file is wrong")
+    assert "0.49" in said and "improves" not in said
+
+
+def test_what_a_row_says_of_its_verdict() -> None:
+    known = replace(KNOWN, stamp=OURS)
+    said = verdict_keys(Standing.IMPROVES, 3, 3, known, THEIRS, lambda: np.eye(3))
+    # The figure is our copy's: the improvement is on that, though another table was given.
+    assert said["improves_on"] == table_name(OURS) and table_name(OURS) in said["advice"]
+    assert float(said["proved_cosine"]) == 0.0 and "check the public" not in said["advice"]
+    tie = verdict_keys(Standing.MATCHES, 3, 3, known, OURS, lambda: np.eye(3))
+    assert (tie["reference"], tie["improves_on"], tie["proved_cosine"]) == ("table", None, None)
+    assert "1e-11" in tie["advice"]
+    family = replace(KNOWN, listed=False)
+    alone = verdict_keys(Standing.NO_ENTRY, 3, 3, family, OURS, lambda: np.eye(3))
+    assert alone["reference"] == "construction"
+    assert "equals or beats our best construction; the table has no entry" in alone["advice"]
+    nothing = verdict_keys(Standing.NO_ENTRY, 3, 3, None, OURS, lambda: np.eye(3))
+    assert nothing["reference"] is None and "construction" not in nothing["advice"]
 
 
 @pytest.mark.parametrize("status", [None, *Standing])

@@ -72,15 +72,47 @@ def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> N
     # Agrees with what is proved: then the exact figure and the proof count.
     assert best_known(3, 12, path) == best_known(3, 12)
     assert best_known(3, 15, path) == BestKnown(0.55, "now.txt", False)
-    assert best_known(5, 16, path) == BestKnown(0.21, "now.txt", False)
     # A theorem is above any table.
     assert best_known(3, 4, path) == best_known(3, 4)
-    # Our copy is not asked where the user's table is silent.
-    assert best_known(3, 24, path) == BestKnown(0.625, "construction: a-code", False)
     assert best_known(3, 15, read_table(path)) == best_known(3, 15, path)
     path.write_text("3,12\n")
     with pytest.raises(DataError, match="line 1"):
         best_known(3, 12, path)
+
+
+def test_the_smaller_of_two_tables_counts(tmp_path: Path, found: list[tuple[int, int]]) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("3,24,0.7231\n3,15,0.61\n3,16,0.9\n5,16,0.19\n9,500,0.7\n")
+    ours, table = read_table(), read_table(path)
+    poor = reference(3, 24, table)
+    proved = reference(3, 24, ours)
+    assert poor is not None and proved is not None
+    assert (poor.max_cosine, poor.exact, poor.proven) == (proved.max_cosine, proved.exact, True)
+    assert poor.source == "proven optimal (our copy; --table has 0.7231)"
+    assert poor.stamp == ours.stamp
+    for pair in ((3, 15), (3, 16)):
+        entry, copy = reference(*pair, table), reference(*pair, ours)
+        assert entry is not None and copy is not None
+        assert entry.max_cosine == copy.max_cosine and "--table has 0." in entry.source
+    # Below a proved optimum: the user's figure counts, and its source says what is odd about it.
+    odd = reference(5, 16, table)
+    assert odd is not None and (odd.max_cosine, odd.proven) == (0.19, None)
+    assert odd.source == "now.txt (our copy has 0.2, proved optimal)"
+    # Where the user's table is silent, our copy speaks; where ours is, the user's.
+    silent, own = reference(3, 12, table), reference(9, 500, table)
+    assert silent is not None and own is not None and found == []
+    assert silent.source == "proven optimal (our copy; --table has no entry)"
+    assert (own.max_cosine, own.source, own.stamp) == (0.7, "now.txt", table.stamp)
+
+
+def test_what_kind_a_reference_is(found: list[tuple[int, int]]) -> None:
+    table = read_table()
+    for pair, kind, settles in (
+        ((3, 5), "theorem", True), ((3, 15), "table", True), ((9, 500), "construction", False),
+    ):  # fmt: skip
+        known = reference(*pair, table)
+        assert known is not None and (known.kind, known.settles) == (kind, settles)
+        assert (known.stamp == table.stamp) == (kind == "table")
 
 
 def test_a_look_up_loads_nothing_heavy() -> None:
