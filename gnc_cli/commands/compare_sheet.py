@@ -96,4 +96,6 @@ def _known(r: dict[str, Any]) -> str:
         return f"{r['source'].removeprefix('construction: ')}; not in the table"
     proved = {True: "proved optimal", False: "best known", None: "optimality not settled"}
     said, source = proved[r["proven"]], r["source"]
-    return said if source in ("proven optimal", None) else f"{said}, {source}"
+    if (source or "").startswith("proven optimal"):
+        return said + source.removeprefix("proven optimal")
+    return f"{said}, {source}" if source else said

@@ -139,6 +139,13 @@ def test_a_construction_is_called_one(gnc: Run, fake: FakeCompare) -> None:
     assert re.search(r"^best known .* proved optimal", gnc("own.h5").stdout, re.MULTILINE)
 
 
+def test_a_proof_is_said_once(gnc: Run, fake: FakeCompare) -> None:
+    fake.result = result(row(source="proven optimal (our copy)"))
+    assert re.search(r" proved optimal \(our copy\)$", gnc("a.h5").stdout, re.MULTILINE)
+    fake.result = result(row(source=None))
+    assert re.search(r" proved optimal$", gnc("a.h5").stdout, re.MULTILINE)
+
+
 def test_a_worse_code_that_passes_says_why(gnc: Run, fake: FakeCompare) -> None:
     fake.result = result(worse(more={"passed": True}))
     assert "worse (within --tolerance): " in gnc("a.h5", "--tolerance", "1").stdout
