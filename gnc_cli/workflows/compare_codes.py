@@ -2,26 +2,29 @@
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import ALL_CLASSES, certify_code
-from gnc_cli.codes.rational import largest_cosine_above, verify_below
+from gnc_cli.codes.exact_rows import ExactRows
+from gnc_cli.codes.rational import verify_below
 from gnc_cli.codes.rattlers import one_vs_one_rattlers
 from gnc_cli.errors import DataError
+from gnc_cli.io.decimals import is_text, read_decimals
 from gnc_cli.io.known_codes import KnownCodes
 from gnc_cli.io.published import read_published
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.gram import row_maxima
+from gnc_cli.numerics.gram import closest_pair, row_maxima
 from gnc_cli.numerics.sphere import angle_from_chord, chord, normalise
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Bracket, CompareRow, Rattlers, Standing, plain
-from gnc_cli.workflows.compare_congruence import congruent_to
-from gnc_cli.workflows.compare_standing import advice, passes, standing, table_name
+from gnc_cli.workflows.compare_congruence import Recognised, recognise
+from gnc_cli.workflows.compare_large import count_contacts, rho_bracket
+from gnc_cli.workflows.compare_standing import passes, standing, verdict_keys
 from gnc_cli.workflows.known import reference
 
 __all__ = ["Code", "Judged", "judge_code", "load_code"]
@@ -30,8 +33,8 @@ _TOLERANCE = 1e-7
 """Of rattlers and contacts, on distances."""
 _TOLERANCE_SINGLE = 1e-5
 """The same where coordinates have the digits of float32 only."""
-_PROVED = 15
-"""Decimals of the cosine that is proved of an improvement."""
+_EQUAL = 1e-12
+"""Rows this near have one direction: what roundings leave of a row that stands there twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,7 @@ class _Measured:
     min_angle: float
     rho: Bracket | None
     rattlers: Rattlers
+    contacts: int | None
     pairs: np.ndarray | None
     rattles: np.ndarray
 
@@ -100,6 +104,10 @@ def judge_code(
 ) -> Judged:
     """Measure a code and hold it against the best known one.
 
+    The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
+    of a binary file to the last bit, for the decimals of a text file as they are written (for
+    these as read to float64, which the advice then says, where the file cannot be read again).
+
     Args:
         code: its rows need not be of unit length.
         table: known codes.
@@ -117,23 +125,34 @@ def judge_code(
     with limit_threads(threads_for(2.0 * K * K * d, threads)):
         try:
             found = _measure(W, _tolerance(code.rows), deadline)
-            name = congruent_to(W, found.max_cosine, found.rattles, deadline)
+            known_as = recognise(W, found.max_cosine, found.rattles, deadline)
+            equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
-            found, name = None, None
+            found, known_as, equal = None, Recognised(None, None), None
         known = reference(d, K, table)
         status = gap = None
         if found is not None:
             gap = None if known is None else found.max_cosine - known.max_cosine
-            status = standing(found.max_cosine, known, _prover(code.rows))
-        better = status is Standing.IMPROVES
-        proved = largest_cosine_above(code.rows, _PROVED).text if better else None
+            exact = _Exact(code)
+            status = standing(found.max_cosine, known, exact.below)
+        keys = verdict_keys(
+            status, d, K, known, table.stamp, lambda: exact.rows, code.file
+        )
+    said = keys["advice"]
+    if status is Standing.IMPROVES and exact.rounded:
+        said += ", for the coordinates read as float64"
+    if equal is not None:
+        said = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     more: dict[str, Any] = {
         "min_angle_deg": None if found is None else float(np.degrees(found.min_angle)),
         "rho_one_vs_rest": None if found is None else plain(found.rho),
-        "improves_on": table_name(table.stamp) if better else None,
-        "proved_cosine": proved,
-        "passed": passes(status, gap, tolerance=tolerance, require_entry=require_entry),
-        "advice": advice(status, d, K, code.file, table.stamp, proved),
+        **keys,
+        "passed": passes(
+            status, gap, tolerance=tolerance, require_entry=require_entry,
+            reference=keys["reference"], proven=None if known is None else known.proven,
+        ),
+        "advice": said,
+        "congruence": known_as.state,
     }
     row = CompareRow(
         d=d,
@@ -143,8 +162,8 @@ def judge_code(
         gap=gap,
         status=status,
         rattlers=None if found is None else found.rattlers,
-        contacts=None if found is None or found.pairs is None else len(found.pairs),
-        congruent_to=name,
+        contacts=None if found is None else found.contacts,
+        congruent_to=known_as.name,
         source=None if known is None else known.source,
         proven=None if known is None else known.proven,
         file=code.file,
@@ -167,7 +186,7 @@ def _unit(code: Code) -> np.ndarray:
 
 
 def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
-    """Largest cosine, rattlers and, up to `ALL_CLASSES` rows, contacts and certified rho.
+    """Largest cosine, rattlers, contacts and rho; counts and bounds beyond `ALL_CLASSES` rows.
 
     Raises:
         TimeoutError: the deadline came before every pair was seen.
@@ -177,13 +196,28 @@ def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
         assert found.rattles_one_vs_one is not None
         return _Measured(
             found.max_cosine, found.min_angle, found.rho_one_vs_rest, found.rattlers,
+            None if found.contact_pairs is None else len(found.contact_pairs),
             found.contact_pairs, found.rattles_one_vs_one,
         )  # fmt: skip
     row_max, _ = row_maxima(W, deadline=deadline)
     rattles = one_vs_one_rattlers(row_max, tolerance)
     cosine = float(row_max.max())
-    free = Rattlers(int(rattles.sum()), None, tolerance)
-    return _Measured(cosine, angle_from_chord(chord(cosine)), None, free, None, rattles)
+    shortest = float(chord(cosine))
+    return _Measured(
+        cosine, angle_from_chord(shortest), rho_bracket(W, row_max, deadline),
+        Rattlers(int(rattles.sum()), None, tolerance),
+        count_contacts(W, shortest, tolerance, deadline), None, rattles,
+    )  # fmt: skip
+
+
+def _equal_rows(
+    W: np.ndarray, max_cosine: float, deadline: Deadline
+) -> tuple[int, int] | None:
+    """Two rows of one direction, if there are any."""
+    if max_cosine < 1.0 - _EQUAL:
+        return None
+    i, j, distance = closest_pair(W, deadline=deadline)
+    return (i, j) if distance <= _EQUAL else None
 
 
 def _tolerance(rows: np.ndarray) -> float:
@@ -193,5 +227,25 @@ def _tolerance(rows: np.ndarray) -> float:
     return _TOLERANCE_SINGLE if np.array_equal(single, rows) else _TOLERANCE
 
 
-def _prover(rows: np.ndarray) -> Callable[[Fraction], bool]:
-    return lambda t: verify_below(rows, t).holds is True
+class _Exact:
+    """The rows of a code as exact numbers; a text file is read again only if that is asked for."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self.rounded = False
+        """The numbers of a text file were rounded to float64."""
+
+    @cached_property
+    def rows(self) -> ExactRows:
+        """Decimals of a text file, else the floats."""
+        file = self._code.file
+        if file is not None and is_text(file):
+            words = read_decimals(file, self._code.rows)
+            if words is not None:
+                return ExactRows.of_texts(words)
+            self.rounded = True
+        return ExactRows.of_floats(self._code.rows)
+
+    def below(self, t: Fraction) -> bool:
+        """Whether it is proved that no cosine is above t."""
+        return verify_below(self.rows, t).holds is True

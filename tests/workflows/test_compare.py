@@ -6,6 +6,7 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,15 @@ from hypothesis import strategies as st
 from gnc_cli import compare, schemas
 from gnc_cli.codes.closed_forms import closed_form
 from gnc_cli.codes.constructions.registry import find
+from gnc_cli.codes.exact_rows import ExactRows
+from gnc_cli.codes.rational import verify_below
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.gncfile import CodeFile, write_code
 from gnc_cli.io.known_codes import stored_codes
 from gnc_cli.numerics.sphere import random_points
 from gnc_cli.results import CompareResult, CompareRow, Standing
+from gnc_cli.workflows import known
+from gnc_cli.workflows.known import read_table
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("compare"))
 
@@ -128,6 +133,9 @@ def test_lengths_of_any_size_are_welcome() -> None:
     twice = only(compare([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     assert twice.max_cosine == 1.0 and twice.status is Standing.WORSE
     assert twice.more["min_angle_deg"] == 0.0
+    assert twice.more["advice"].startswith("rows 0 and 1, counted from 0, are equal")
+    near = only(compare([[1.0, 0.0], [1.0, 1e-9], [0.0, 1.0]]))
+    assert near.max_cosine == 1.0 and "equal" not in near.more["advice"]
 
 
 def test_single_precision_keeps_its_contacts() -> None:
@@ -136,16 +144,45 @@ def test_single_precision_keeps_its_contacts() -> None:
     assert row.rattlers is not None and row.rattlers.tolerance == 1e-5
 
 
-def test_an_improvement_is_proved(tmp_path: Path) -> None:
+def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Our copy holds the snub cube as proved optimal: a poorer table makes no news of it.
     (tmp_path / "old.txt").write_text("3,24,0.7231\n")
+    row = only(compare(built("snub-cube"), table=tmp_path / "old.txt"))
+    assert row.status is Standing.MATCHES and row.proven
+    assert row.source is not None and "--table has 0.7231" in row.source
+    monkeypatch.setattr(known, "_ours", lambda: read_table(tmp_path / "old.txt"))
     row = only(compare(built("snub-cube"), table=tmp_path / "old.txt"))
     assert row.status is Standing.IMPROVES and row.more["passed"]
     assert row.more["improves_on"].startswith("the table of 20") and "sha256" in row.more["advice"]
     assert row.more["proved_cosine"] == "0.723078468333509"
     assert row.more["proved_cosine"] in row.more["advice"]
+    monkeypatch.undo()
     (tmp_path / "near.txt").write_text("3,24,0.723078468334\n")
     row = only(compare(built("snub-cube"), table=tmp_path / "near.txt"))
     assert row.status is Standing.MATCHES and row.proven  # our copy knows the proof
+
+
+def test_equal_to_a_mere_construction_is_no_entry() -> None:
+    W = built("mub-4")
+    row = only(compare(W))
+    assert row.status is Standing.NO_ENTRY and row.source == "construction: mub-4"
+    assert row.more["reference"] == "construction" and row.more["passed"]
+    assert "equals or beats our best construction" in row.more["advice"]
+    # Neither it nor something a little worse has an entry: the gate is monotone.
+    moved = W + 1e-9 * np.random.default_rng(0).standard_normal(W.shape)
+    worse = only(compare(moved, tolerance=1e-6, require_entry=True))
+    assert worse.status is Standing.WORSE and worse.more["passed"] is False
+    assert only(compare(W, require_entry=True)).more["passed"] is False
+
+
+def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("d,N,cosine,proven\n4,16,0.6,yes\n")
+    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    assert row.status is Standing.IMPROVES and row.proven and row.more["passed"] is False
+    assert row.more["advice"].startswith("below an entry marked proved optimal")
+    (tmp_path / "t.txt").write_text("4,16,0.6\n")
+    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    assert row.more["passed"] and row.more["advice"].startswith("improves on the table of")
 
 
 def test_no_entry(tmp_path: Path) -> None:
@@ -262,9 +299,11 @@ def test_interruption_and_time_limit() -> None:
 def test_large_codes_go_by_blocks() -> None:
     rows = np.concatenate([random_points(np.random.default_rng(0), 3200, 3)])
     row = only(compare(rows))
-    assert row.contacts is None and row.rattlers is not None
+    assert row.contacts == 1 and row.rattlers is not None
     assert row.rattlers.one_vs_rest is None and row.rattlers.one_vs_one == 3198
-    assert row.more["rho_one_vs_rest"] is None
+    rho = row.more["rho_one_vs_rest"]
+    assert row.max_cosine is not None
+    assert 0.0 <= rho["lower"] <= 1.0 - row.max_cosine <= rho["upper"]
     W = rows[:, None, :]
     nearest = min(
         np.sort(np.linalg.norm(W[k] - rows, axis=1))[1] for k in range(0, 3200, 100)
@@ -444,7 +483,9 @@ def test_export(tmp_path: Path) -> None:
     W = built("snub-cube")
     row = only(compare(W, export=tmp_path / "out", digits=40))
     files = {Path(name).name: Path(name) for name in row.more["exported"]}
-    assert set(files) == {"coordinates.txt", "gram.npy", "contacts.g6", "distribution.csv"}
+    assert set(files) == {
+        "coordinates.txt", "gram.npy", "contacts.g6", "distribution.csv", "verified.txt"
+    }  # fmt: skip
     assert row.more["left_out"] == []
     first = files["coordinates.txt"].read_text().splitlines()[0].split()
     assert len(first) == 3 and all(len(word.partition(".")[2]) == 40 for word in first)
@@ -453,6 +494,12 @@ def test_export(tmp_path: Path) -> None:
     cells = files["distribution.csv"].read_text().splitlines()[1:]
     assert sum(int(line.split(",")[1]) for line in cells) == 24 * 23 // 2
     assert cells[0].endswith(",60")
+    # The written decimals, read again by the definition, have the cosine that is claimed of them.
+    claimed = files["verified.txt"].read_text().partition("cosine_at_most ")[2].split()[0]
+    texts = [line.split() for line in files["coordinates.txt"].read_text().splitlines()]
+    points, unit = ExactRows.of_texts(texts), Fraction(1, 10**39)
+    assert verify_below(points, Fraction(claimed)).holds
+    assert verify_below(points, Fraction(claimed) - unit).holds is False
     before = {name: path.read_bytes() for name, path in files.items()}
     with pytest.raises(OutputError, match="--force"):
         compare(W, export=tmp_path / "out")
@@ -485,7 +532,9 @@ def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
 def test_what_is_too_large_to_export_is_left_out(tmp_path: Path) -> None:
     rows = random_points(np.random.default_rng(0), 3001, 3)
     row = only(compare(rows, export=tmp_path / "out"))
+    assert only(compare(tmp_path / "out" / "coordinates.txt")).max_cosine == row.max_cosine
     said = " ".join(row.more["left_out"])
+    assert "verified.txt: no cosine" in said
     assert "contacts.g6: contacts were not computed" in said and "distribution.csv" in said
     assert [Path(name).name for name in row.more["exported"]] == ["coordinates.txt", "gram.npy"]
 
