@@ -12,6 +12,13 @@ from gnc_cli.commands.solve_table import bracket_value, certified
 
 __all__ = ["compare_sheet"]
 
+_UNNAMED = {
+    "decided": "no construction or stored code",
+    "undecided": "undecided: the search was cut short; raise --time-limit",
+    None: "not looked for",
+}
+"""Of a code without a name, by the key `congruence`."""
+
 
 def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> list[RenderableType]:
     """Title, lines and verdict of one row of a compare's JSON, with the table's stamp."""
@@ -46,7 +53,7 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
         line("one-vs-rest distance", bracket_value(rho), certified(rho), "rho_one_vs_rest")
     line("congruent to", r["congruent_to"] or "-",
          "up to rotation, reflection and order" if r["congruent_to"] else
-         "no construction or stored code", "congruent_to")  # fmt: skip
+         _UNNAMED[r.get("congruence", "decided")], "congruent_to")  # fmt: skip
     if r.get("exported"):
         names = ", ".join(PurePath(path).name for path in r["exported"])
         line("exported", str(PurePath(r["exported"][0]).parent), names, "exported")

@@ -139,6 +139,21 @@ def test_a_construction_is_called_one(gnc: Run, fake: FakeCompare) -> None:
     assert re.search(r"^best known .* proved optimal", gnc("own.h5").stdout, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("decided", "no construction or stored code"), ("undecided", "undecided: the search"),
+     (None, "not looked for")],
+)  # fmt: skip
+def test_a_code_without_a_name_says_what_was_looked_for(
+    gnc: Run, fake: FakeCompare, state: str | None, said: str
+) -> None:
+    fake.result = result(row(congruent_to=None, more={"congruence": state}))
+    lines = gnc("a.h5").stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("congruent to")]
+    assert said in line
+    assert ("stored code" in line) == (state == "decided")
+
+
 def test_a_proof_is_said_once(gnc: Run, fake: FakeCompare) -> None:
     fake.result = result(row(source="proven optimal (our copy)"))
     assert re.search(r" proved optimal \(our copy\)$", gnc("a.h5").stdout, re.MULTILINE)
