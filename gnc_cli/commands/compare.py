@@ -148,7 +148,11 @@ def _verdicts(
         count = f"; {len(worse)} of {len(judged)} rows worse" if len(judged) > 1 else ""
         if said or status is not Status.PASSED:
             verdicts.append(Verdict(f"--tolerance {tolerance:g}", status, detail + count))
-    broken = [r for r in judged if r.status is Standing.IMPROVES and r.proven]
+    broken = [
+        r for r in rows
+        if r.more.get("verdict") == "contradiction"
+        or ("passed" in r.more and r.status is Standing.IMPROVES and r.proven)
+    ]  # fmt: skip
     if broken:
         detail = f"{_at(broken[0])} is below an entry marked proved optimal"
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""

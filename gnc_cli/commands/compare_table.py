@@ -178,9 +178,11 @@ def _title(result: dict[str, Any], mode: str) -> Text:
     }[mode]
     count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
     said = [f"{n} {s.replace('_', ' ')}" for s, n in result["counts"].items() if n]
-    verdicts = [r["verdict"] for r in rows if r.get("verdict")]
     if mode == "conjecture":
-        said = [f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)]
+        # A code that was only certified and disturbed agrees in another sense than one found.
+        searched = [r["verdict"] for r in rows if r.get("how") == "independent"]
+        said = [f"{searched.count(v)} {v or 'undecided'}" for v in dict.fromkeys(searched)]
+        said += [f"{len(rows) - len(searched)} not searched"] if len(searched) < len(rows) else []
     return Text.assemble((title, "bold"), f"   {', '.join([count, *said])}")
 
 

@@ -196,6 +196,7 @@ def test_verbose_names_the_keys_and_shows_degrees(gnc: Run, fake: FakeCompare) -
         ((row(),), ("--max", "gap=1e-20"), 5, "gate failed: --max gap=1e-20"),
         ((row(),), ("--check", "counts.matches == 1 and status == 'matches'"), 0, "gate passed"),
         ((probed(more={"verdict": "counterexample"}),), (), 5, "--conjecture"),
+        ((probed(more={"verdict": "contradiction"}),), (), 5, "below an entry marked proved"),
         ((probed(more={"verdict": "candidate"}),), (), 0, None),
         ((), (), 0, None),
     ],
