@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# No test reads a clock: the machine may be busy.
+settings.register_profile("gnc", deadline=None)
+settings.load_profile("gnc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

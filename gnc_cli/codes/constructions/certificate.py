@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from gnc_cli.codes.constructions.construction import Cosine, Rows
+from gnc_cli.numerics.near_hull import near_hull
 from gnc_cli.numerics.one_vs_rest import one_vs_rest
 from gnc_cli.results import Bracket
 
@@ -27,6 +28,9 @@ _WHOLE = 1 << 29
 """Numbers in a code up to which all rows are looked at where the first ones leave a gap."""
 _CLOSED = 1e-9
 _ROUNDING = 1e-11
+_TIED = 1e-9
+_EXACT_DIMENSIONS = 600
+"""Up to here the projection on the hull is computed exactly; beyond, approached."""
 _ULPS = 8
 
 
@@ -86,5 +90,9 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
             keep = np.argpartition(products, -most)[-most:]
             near, products = near[keep], products[keep]
     near, products = near[np.isfinite(products)], products[np.isfinite(products)]
+    ties = products >= products.max() - _TIED
+    upper = near_hull(row, near, ties / ties.sum()) * (1.0 + _ROUNDING)
+    if d > _EXACT_DIMENSIONS:
+        return upper
     found = one_vs_rest(np.concatenate([row[None], near]), np.array([0]))
-    return float(found.upper[0])
+    return min(upper, float(found.upper[0]))
