@@ -14,15 +14,17 @@ from typing import Any
 import pytest
 
 from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.results import TableStamp
 from gnc_cli.workflows.compare_runs import Flag, run_jobs
 from gnc_cli.workflows.compare_solve import PairJob, solve_pair
 
 ROOT = Path(__file__).parents[2]
+STAMP = TableStamp(286, "2026-10", "e2cd" * 16, current=False)
 
 
 def polygon(K: int) -> PairJob:
     """A pair that a theorem settles: no search, and hardly any time."""
-    return PairJob(2, K, "tammes", 5.0, 0, None)
+    return PairJob(2, K, "tammes", 5.0, 0, None, STAMP)
 
 
 def test_one_worker_works_here_and_in_order() -> None:
@@ -100,7 +102,7 @@ def test_an_error_in_a_worker_is_raised_here() -> None:
     import multiprocessing
 
     before = set(multiprocessing.active_children())
-    job = PairJob(2, 5, "nonsense", 5.0, 0, None)
+    job = PairJob(2, 5, "nonsense", 5.0, 0, None, STAMP)
     with pytest.raises(UsageError, match="'nonsense' is not one of"):
         run_jobs([polygon(4), job, polygon(6)], solve_pair, lambda job, row: None, workers=2)
     assert set(multiprocessing.active_children()) <= before
