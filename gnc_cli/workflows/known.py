@@ -55,12 +55,15 @@ class Reference:
         return BestKnown(self.max_cosine, self.source, self.proven is True)
 
 
-def best_known(d: int, K: int, table: Table = None) -> BestKnown | None:
+def best_known(
+    d: int, K: int, table: Table = None, *, at_hand: float = float("inf")
+) -> BestKnown | None:
     """The smallest largest cosine on record for K points in d dimensions.
 
     Args:
         d, K: at least 2.
         table: a table or the file of one, held beside our copy: the smaller figure counts.
+        at_hand: the largest cosine of a code; a mere construction that is worse is not named.
 
     Raises:
         DataError: the table cannot be read.
@@ -70,7 +73,9 @@ def best_known(d: int, K: int, table: Table = None) -> BestKnown | None:
         ('proven optimal', 'theorem 3.3: orthoplex')
     """
     found = reference(d, K, read_table(table))
-    return None if found is None else found.record()
+    if found is None or (not found.settles and found.max_cosine > at_hand + _AGREES):
+        return None
+    return found.record()
 
 
 def reference(d: int, K: int, table: KnownCodes) -> Reference | None:

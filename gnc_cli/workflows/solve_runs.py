@@ -181,7 +181,7 @@ def assemble(
         stationarity=stationarity,
         first_order_gain=gain,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=best_known(request.d, request.K),
+        best_known=best_known(request.d, request.K, at_hand=certified.max_cosine),
         seed=request.seed,
         restarts=restarts,
         steps=steps,

@@ -135,3 +135,13 @@ def test_no_construction_contradicts_the_table() -> None:
             assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
             reached += code.cosine.value <= entry.max_cosine + 1e-13
     assert reached >= 25
+
+
+def test_a_worse_construction_is_not_the_best_known_code() -> None:
+    known = best_known(10, 100)
+    assert known is not None and known.source.startswith("construction")
+    assert best_known(10, 100, at_hand=known.max_cosine) == known
+    assert best_known(10, 100, at_hand=known.max_cosine - 1e-6) is None
+    # A table's figure and a theorem's stand, whatever the code at hand.
+    assert best_known(3, 15, at_hand=0.0) == best_known(3, 15)
+    assert best_known(3, 5, at_hand=-1.0) == best_known(3, 5)
