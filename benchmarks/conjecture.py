@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.solve import RESULTS, machine
+from benchmarks.solve import machine, write_section
 
 WORK = Path(__file__).parent / "work"
 FIRST, AGAIN, NAMED = (
@@ -121,13 +121,8 @@ def main() -> None:
     else:
         from benchmarks.conjecture_report import section
 
-        text = RESULTS.read_text() if RESULTS.exists() else "# Measured\n"
-        start, end = "<!-- conjecture -->", "<!-- /conjecture -->"
-        head, found, rest = text.partition(start)
-        tail = rest.partition(end)[2] if found else "\n"
-        head = head if found else head.rstrip("\n") + "\n\n"
         body = section(settled(), rows(NAMED), len(rows(AGAIN)), machine())
-        RESULTS.write_text(f"{head}{start}\n{body}\n{end}{tail}")
+        write_section("conjecture", body)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ benchmarks/work/engineers.jsonl; the table goes into RESULTS.md between its mark
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,10 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.solve import machine
+from benchmarks.solve import machine, write_section
 
 ROWS = Path(__file__).parent / "work" / "engineers.jsonl"
-RESULTS = Path(__file__).parent / "RESULTS.md"
 DIMS = (64, 128, 256, 384, 512, 768, 1024, 2048, 4096)
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 WRITTEN = ((512, 500_000),)
@@ -84,15 +82,11 @@ def main() -> None:
         print(d, K, row["result"]["max_cosine"], row["result"]["origin"], f"{row['wall']:.1f} s")
         sys.stdout.flush()
     rows = [json.loads(line) for line in ROWS.read_text().splitlines()]
-    text = RESULTS.read_text(encoding="utf-8")
-    body = (
-        "<!-- engineers -->\n## Classes for engineers: gnc solve --d D --K K\n\n"
-        f"Machine: {machine()}. One run a pair, whole process.\n\n"
-        f"{table(rows)}\n<!-- /engineers -->"
+    write_section(
+        "engineers",
+        "## Classes for engineers: gnc solve --d D --K K\n\n"
+        f"Machine: {machine()}. One run a pair, whole process.\n\n{table(rows)}",
     )
-    marked = re.compile(r"<!-- engineers -->.*<!-- /engineers -->", re.DOTALL)
-    text = marked.sub(lambda _: body, text) if marked.search(text) else f"{text}\n{body}\n"
-    RESULTS.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

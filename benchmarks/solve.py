@@ -105,6 +105,16 @@ def rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in ROWS.open()] if ROWS.exists() else []
 
 
+def write_section(name: str, body: str) -> None:
+    """Put `body` between the markers of that name in RESULTS.md; a new section goes to its end."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else "# Measured\n"
+    head, found, rest = text.partition(start)
+    tail = rest.partition(end)[2] if found else "\n"
+    head = head if found else head.rstrip("\n") + "\n\n"
+    RESULTS.write_text(f"{head}{start}\n{body}\n{end}{tail}", encoding="utf-8")
+
+
 def machine() -> str:
     """The machine, without its name."""
     info = Path("/proc/cpuinfo")
@@ -133,12 +143,7 @@ def main() -> None:
     else:
         from benchmarks.report import section
 
-        text = RESULTS.read_text() if RESULTS.exists() else "# Measured\n\n"
-        start, end = "<!-- solve -->", "<!-- /solve -->"
-        head, _, rest = text.partition(start)
-        _, _, tail = rest.partition(end)
-        body = section(rows(), best_known(), machine())
-        RESULTS.write_text(f"{head}{start}\n{body}\n{end}{tail or chr(10)}")
+        write_section("solve", section(rows(), best_known(), machine()))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.numerics.sphere import angle_from_chord, chord
 from gnc_cli.results import Bracket, Rattlers
 
-__all__ = ["ALL_CLASSES", "Certified", "certify_code"]
+__all__ = ["ALL_CLASSES", "Certified", "certify_code", "simple_bracket"]
 
 ALL_CLASSES = 3000
 """Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
@@ -46,6 +46,7 @@ def certify_code(
     deadline: Deadline | None = None,
     row_max: np.ndarray | None = None,
     every_class: bool = True,
+    upper_end: float | None = None,
 ) -> Certified:
     """Measure a code.
 
@@ -55,6 +56,7 @@ def certify_code(
         deadline: bounds the exact work on the minimum of large codes; its bracket is valid anyway.
         row_max: each row's largest cosine, where already known exactly.
         every_class: bracket every class (for K up to `ALL_CLASSES`), not the minimum alone.
+        upper_end: an upper end of rho known already; then no class is looked at.
 
     Raises:
         DataError: rows are not finite or not unit.
@@ -68,18 +70,18 @@ def certify_code(
     loose = one_vs_one_rattlers(row_max, tolerance)
     pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
     lower = upper = features = loose_rest = None
-    if every_class and K <= ALL_CLASSES:
+    if upper_end is not None:
+        rho = _narrowed(simple_bracket(weights.shape[1], row_max, shortest), 0.0, upper_end)
+    elif every_class and K <= ALL_CLASSES:
         found = one_vs_rest(weights, deadline=deadline)
         rho = Bracket(float(found.lower.min()), float(found.upper.min()))
         lower, upper, features = found.lower, found.upper, found.directions
         loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
     else:
         found_rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
-        # Whatever the deadline left undone: h = w_k proves 1 - max_cosine (here less the rounding
-        # of an inner product), and no hull is farther than its nearest vertex.
-        simple = 1.0 - float(row_max.max()) - 4.0 * (weights.shape[1] + 2) * np.finfo(float).eps
-        lower_end = max(found_rho.lower, simple)
-        rho = Bracket(lower_end, max(lower_end, min(found_rho.upper, shortest * (1.0 + 1e-12))))
+        # Whatever the deadline left undone.
+        simple = simple_bracket(weights.shape[1], row_max, shortest)
+        rho = _narrowed(simple, found_rho.lower, found_rho.upper)
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
@@ -97,3 +99,23 @@ def certify_code(
         rattles_one_vs_one=loose,
         rattles_one_vs_rest=loose_rest,
     )
+
+
+def simple_bracket(d: int, row_max: np.ndarray, shortest: float) -> Bracket:
+    """What the closest pair alone proves of rho_one_vs_rest.
+
+    Below, `h = w_k` gives `1 - max_cosine`, less the rounding of an inner product; above, no hull
+    is farther than its nearest vertex.
+
+    Args:
+        d: dimension.
+        row_max: each row's largest cosine, shape (K,).
+        shortest: the smallest chord.
+    """
+    lower = max(0.0, 1.0 - float(row_max.max()) - 4.0 * (d + 2) * float(np.finfo(float).eps))
+    return Bracket(lower, max(lower, shortest * (1.0 + 1e-12)))
+
+
+def _narrowed(bracket: Bracket, lower: float, upper: float) -> Bracket:
+    lower = max(bracket.lower, lower)
+    return Bracket(lower, max(lower, min(bracket.upper, upper)))

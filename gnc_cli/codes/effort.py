@@ -8,7 +8,10 @@ minute elsewhere.
 
 from dataclasses import dataclass
 
-__all__ = ["Effort", "default_effort"]
+__all__ = ["LARGE", "Effort", "default_effort"]
+
+LARGE = 2896
+"""Beyond, a K x K matrix of float64 would pass 64 MB, and the search is one blocked descent."""
 
 _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 34.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gnc_cli.codes.certify import simple_bracket
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.one_vs_rest import one_vs_rest
 from gnc_cli.numerics.rounding import UNIT32, gamma
@@ -59,20 +60,16 @@ def count_contacts(
 def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Bracket:
     """Bracket of the one-vs-rest distance, the smallest of any row to the hull of the others.
 
-    Below, `h = w_k` proves `1 - max_cosine` (less the rounding of an inner product); above, no
-    hull is farther than its nearest vertex, and a few rows of small chord are looked at.
+    What the closest pair proves, and above it a look at a few rows of small chord.
 
     Args:
         W: unit rows, shape (K, d).
         row_max: each row's largest cosine, shape (K,).
         deadline: bounds the look at single rows; the bracket is valid anyway.
     """
-    top = float(row_max.max())
-    rounding = 4.0 * (W.shape[1] + 2) * float(np.finfo(np.float64).eps)
-    lower = max(0.0, 1.0 - top - rounding)
-    upper = float(chord(top)) * (1.0 + 1e-12) + 1e-15
-    if not deadline.expired:
-        rows = np.argsort(-row_max, kind="stable")[:_ROWS]
-        found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
-        upper = min(upper, float(found.upper.min()))
-    return Bracket(lower, max(lower, upper))
+    simple = simple_bracket(W.shape[1], row_max, float(chord(row_max.max())))
+    if deadline.expired:
+        return simple
+    rows = np.argsort(-row_max, kind="stable")[:_ROWS]
+    found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
+    return Bracket(simple.lower, max(simple.lower, min(simple.upper, float(found.upper.min()))))

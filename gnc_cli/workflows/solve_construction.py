@@ -19,10 +19,9 @@ from gnc_cli.codes.constructions.registry import families, find, names
 from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.io.streams import check_stream_target
-from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.sphere import angle_from_chord
 from gnc_cli.numerics.threads import limit_threads, threads_for
-from gnc_cli.results import Bracket, Outcome, Rattlers, SolveResult
+from gnc_cli.results import Outcome, Rattlers, SolveResult
 from gnc_cli.workflows.solve_request import Request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
 
@@ -187,11 +186,8 @@ def _certified_by_pairs(
     K, d = weights.shape
     if K * K * d <= _EVERY_CLASS:
         return certify_code(weights, tolerance=TOLERANCE)
-    at_once = Deadline(0.0)
-    certified = certify_code(weights, tolerance=TOLERANCE, every_class=False, deadline=at_once)
-    rho = certified.rho_one_vs_rest
-    upper = min(rho.upper, certified_margin(rows, construction.cosine).upper)
-    return replace(certified, rho_one_vs_rest=Bracket(rho.lower, max(rho.lower, upper)))
+    upper = certified_margin(rows, construction.cosine).upper
+    return certify_code(weights, tolerance=TOLERANCE, every_class=False, upper_end=upper)
 
 
 def _certified_by_algebra(

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.codes.effort import LARGE
 from gnc_cli.errors import DataError, UsageError
 
-__all__ = ["LARGE", "Request", "read_request"]
-
-LARGE = 2896
-"""From here on a K x K matrix of float64 would pass 64 MB."""
+__all__ = ["Request", "read_request"]
 
 _UNIT = 1e-14
 """Rows this near to unit length are not touched."""

@@ -6,16 +6,15 @@ Neither yardstick is a proof, and none enters a result: they only decide what is
 from math import comb
 
 from gnc_cli.codes.constructions.construction import Construction
+from gnc_cli.codes.effort import LARGE
 
 __all__ = ["near_optimal", "promising", "welch"]
 
 _NEAR = {False: 1.45, True: 1.75}
-"""Descents seldom come nearer to Welch's bound than this factor; those of thousands of points
-(True) stay farther away from it."""
+"""Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
+points (True) stay farther away from it."""
 _POLISHED = 5000
 """Numbers in a code up to which a descent is polished to machine precision: always worth a try."""
-_THOUSANDS = 2896
-"""Beyond, a K x K matrix passes 64 MB and the descent is another one."""
 _PROMISING = 1.5
 """A start this near to Welch's bound may lead somewhere."""
 _MOST_WORK = 2e10
@@ -25,7 +24,7 @@ _MOST_WORK = 2e10
 def near_optimal(construction: Construction) -> bool:
     """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
     d, K = construction.d, construction.K
-    near = construction.cosine.value <= _NEAR[K > _THOUSANDS] * welch(d, K)
+    near = construction.cosine.value <= _NEAR[K > LARGE] * welch(d, K)
     return construction.proven or (near and K * d > _POLISHED) or float(K) * K * d > _MOST_WORK
 
 

@@ -1,16 +1,16 @@
 """Small finite fields of any characteristic, as tables.
 
-An element is a number from 0 to order - 1: its base-p digits are the coefficients of a polynomial
-in a primitive element. Both tables are held whole, which suits vectorised geometry over fields of
-a hundred elements; binary codes want longer fields of characteristic 2, where addition is XOR and
-no table of it is needed, so those live in a file of their own.
+The elements are those of `log_fields`. Here both tables are held whole, which suits vectorised
+geometry over fields of a hundred elements; binary codes want longer fields of characteristic 2,
+where addition is XOR and no table of it is needed, so those live in a file of their own.
 """
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 
 import numpy as np
+
+from gnc_cli.codes.constructions.log_fields import log_field
 
 __all__ = ["FiniteField", "finite_field"]
 
@@ -67,36 +67,12 @@ def finite_field(order: int) -> FiniteField:
         >>> int(finite_field(9).times[3, 3])  # x * x modulo x^2 + x + 2, the first primitive one
         7
     """
-    p = next((p for p in range(2, order + 1) if order % p == 0), 0)
-    n = next((n for n in range(1, order) if p**n >= order), 1)
-    if p == 0 or p**n != order:
-        raise ValueError(f"there is no field of {order} elements: not a power of a prime")
-    powers = next(cycle for cycle in _cycles(p, n) if len(cycle) == order - 1)
-    place = p ** np.arange(n)
-    digits = np.arange(order)[:, None] // place % p
-    plus = (digits[:, None] + digits) % p @ place
-    exp = np.array(powers) @ place
-    log = np.zeros(order, dtype=np.int64)
-    log[exp] = np.arange(order - 1)
-    times = exp[(log[:, None] + log) % (order - 1)]
-    times[0], times[:, 0] = 0, 0
-    tables = (plus.astype(np.int16), times.astype(np.int16))
+    field, x = log_field(order), np.arange(order)
+    tables = (
+        field.add(x[:, None], x).astype(np.int16),
+        field.multiply(x[:, None], x).astype(np.int16),
+    )
     for table in tables:
         table.flags.writeable = False
-    return FiniteField(p, n, *tables)
+    return FiniteField(field.p, field.n, *tables)
 
-
-def _cycles(p: int, n: int) -> list[list[tuple[int, ...]]]:
-    """For each monic polynomial of degree n: the powers 1, x, x^2, .. modulo it, while they last.
-
-    The polynomial is primitive just where these are all p^n - 1 nonzero elements.
-    """
-    found = []
-    for tail in product(range(p), repeat=n):
-        element, cycle = (1, *[0] * (n - 1)), []
-        while element not in cycle and any(element):
-            cycle.append(element)
-            shifted = (0, *element[:-1])
-            element = tuple((s - element[-1] * t) % p for s, t in zip(shifted, tail, strict=True))
-        found.append(cycle)
-    return found

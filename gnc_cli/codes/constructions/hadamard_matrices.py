@@ -4,14 +4,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from gnc_cli.codes.constructions.log_fields import prime_power
 from gnc_cli.codes.constructions.walsh import hadamard
 
-__all__ = ["hadamard_matrix", "has_hadamard_matrix", "is_prime"]
+__all__ = ["hadamard_matrix", "has_hadamard_matrix"]
 
 
 def has_hadamard_matrix(d: int) -> bool:
     """Whether `hadamard_matrix(d)` makes one: d = 2^t, 2^t (q + 1) with q = 3 mod 4, or
-    2^(t + 1) (q + 1) with q = 1 mod 4, q prime.
+    2^(t + 1) (q + 1) with q = 1 mod 4, q prime and below 8192.
 
     Example:
         >>> [d for d in range(1, 61) if has_hadamard_matrix(d)]
@@ -36,6 +37,10 @@ def hadamard_matrix(d: int) -> np.ndarray:
     return np.asarray(np.kron(hadamard(doublings), matrix))
 
 
+def _prime(q: int) -> bool:
+    return prime_power(q) == (q, 1)
+
+
 @lru_cache(maxsize=1 << 14)
 def _seed(d: int) -> tuple[int, int] | None:
     """Doublings and the prime of Paley's matrix (0 for the matrix of order 1), or None."""
@@ -43,9 +48,9 @@ def _seed(d: int) -> tuple[int, int] | None:
         return d.bit_length() - 1, 0
     doublings = 0
     while d > 2:
-        if d % 4 == 0 and is_prime(d - 1):
+        if d % 4 == 0 and _prime(d - 1):
             return doublings, d - 1
-        if d % 4 == 0 and d // 2 % 4 == 2 and is_prime(d // 2 - 1):
+        if d % 4 == 0 and d // 2 % 4 == 2 and _prime(d // 2 - 1):
             return doublings, d // 2 - 1
         if d % 2:
             return None
@@ -70,12 +75,3 @@ def _paley(q: int) -> np.ndarray:
     turned = np.array([[1, -1], [-1, -1]], dtype=np.int8)
     return np.asarray(np.kron(conference, side) + np.kron(unit, turned))
 
-
-def is_prime(n: int) -> bool:
-    """By trial division.
-
-    Example:
-        >>> [n for n in range(20) if is_prime(n)]
-        [2, 3, 5, 7, 11, 13, 17, 19]
-    """
-    return n > 1 and all(n % p for p in range(2, int(n**0.5) + 1))
