@@ -1,0 +1,62 @@
+"""Frozen records that every command returns, and the one way they become JSON.
+
+Radians inside; degrees only where a name says `_deg`. Arrays ride along for Python users and never
+enter the JSON.
+"""
+
+from gnc_cli.results.compare import CompareResult, CompareRow, Standing, TableStamp
+from gnc_cli.results.core import SCHEMA, BestKnown, Bracket, Margins, Rattlers, Result, plain
+from gnc_cli.results.measure import (
+    BootstrapIntervals,
+    ClassCounts,
+    ClassRow,
+    DuplicatePair,
+    Duplicates,
+    Gnc2Quantiles,
+    Gnc2Reference,
+    MeasureGroup,
+    MeasureMargins,
+    MeasureResult,
+    MeasureSeries,
+    SampleMargins,
+)
+from gnc_cli.results.solve import (
+    ConstructionList,
+    ConstructionRow,
+    Outcome,
+    SolveResult,
+    SolveSweep,
+    UfmMeasures,
+)
+
+__all__ = [
+    "SCHEMA",
+    "BestKnown",
+    "BootstrapIntervals",
+    "Bracket",
+    "ClassCounts",
+    "ClassRow",
+    "CompareResult",
+    "CompareRow",
+    "ConstructionList",
+    "ConstructionRow",
+    "DuplicatePair",
+    "Duplicates",
+    "Gnc2Quantiles",
+    "Gnc2Reference",
+    "Margins",
+    "MeasureGroup",
+    "MeasureMargins",
+    "MeasureResult",
+    "MeasureSeries",
+    "Outcome",
+    "Rattlers",
+    "Result",
+    "SampleMargins",
+    "SolveResult",
+    "SolveSweep",
+    "Standing",
+    "TableStamp",
+    "UfmMeasures",
+    "plain",
+]

@@ -1,0 +1,158 @@
+"""Results of `gnc solve`: codes, sweeps, and the list of constructions."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from gnc_cli.results.core import BestKnown, Bracket, Margins, Rattlers, Result, plain
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "ConstructionList", "ConstructionRow", "Outcome", "SolveResult", "SolveSweep", "UfmMeasures",
+]  # fmt: skip
+
+
+class Outcome(Enum):
+    """How a solve ended; each ending carries its own advice."""
+
+    CONVERGED = "converged"
+    CLOSED_FORM = "closed_form"
+    CONSTRUCTED = "constructed"
+    MAX_STEPS_REACHED = "max_steps_reached"
+    STALLED = "stalled"
+    TIME_LIMIT = "time_limit"
+    TARGET_REACHED = "target_reached"
+    TARGET_MISSED = "target_missed"
+    INTERRUPTED = "interrupted"
+    NONFINITE = "nonfinite"
+
+    @property
+    def advice(self) -> str:
+        """One sentence: what the user may do next."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
+    Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
+    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
+    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps, or --restarts for other basins",
+    Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
+    Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
+    Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
+    Outcome.TARGET_MISSED: "effort used up below the target; raise --restarts or --time-limit",
+    Outcome.INTERRUPTED: "interrupted; the best so far is kept, --resume goes on",
+    Outcome.NONFINITE: "numbers overflowed and the last good code was kept; try another --seed",
+}
+
+
+@dataclass(frozen=True)
+class UfmMeasures:
+    """What the unconstrained feature model adds: collapse of its own W and H."""
+
+    tau: float
+    weight_decay: float | None
+    """lambda of eq. B.1; None on the sphere (eq. 2)."""
+    n: int
+    """Samples a class."""
+    gnc1: float
+    gnc2: Bracket
+    gnc3: float
+    hardmax_gap: Bracket | None
+    """tau * log(total loss) + rho*, with rho* between this pair's margin and theorem 3.3's value:
+    how far the cross-entropy optimum is from HardMax. None with weight decay."""
+
+
+@dataclass(frozen=True)
+class SolveResult(Result):
+    """A code with its certificate: the result of `gnc solve`."""
+
+    problem: str
+    d: int
+    K: int
+    origin: str
+    """What found it: `closed form: ...`, `descent`, `paper recipe`, `large-scale descent`."""
+    outcome: Outcome
+    max_cosine: float
+    min_angle_deg: float
+    rho_one_vs_one: float
+    rho_one_vs_rest: Bracket
+    rattlers: Rattlers
+    contacts: int | None
+    """Pairs at the smallest distance, within the rattler tolerance."""
+    stationarity: float | None
+    """Largest absolute residual of the first-order (KKT) equations."""
+    first_order_gain: float | None
+    """Optimum of the last linear programme: what the objective could still gain to first order."""
+    margins: Margins
+    best_known: BestKnown | None
+    seed: int
+    restarts: int
+    steps: int
+    out: str | None
+    weights: Any = field(metadata={"json": False}, repr=False, compare=False)
+    """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
+    object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
+    features: "np.ndarray | None" = field(metadata={"json": False}, repr=False, compare=False)
+    """The optimal features, one row a class, shape (K, d); None where not computed."""
+    ufm: UfmMeasures | None = field(default=None, metadata={"json": False}, repr=False)
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata={"json": False}, repr=False, compare=False
+    )
+    """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
+
+    command = "solve"
+
+    def _body(self) -> dict[str, Any]:
+        body = super()._body()
+        items = list(body.items())
+        at = next(i for i, (k, _) in enumerate(items) if k == "outcome") + 1
+        items.insert(at, ("advice", self.outcome.advice))
+        if self.ufm is not None:
+            items += list(plain(self.ufm).items())
+        return dict(items)
+
+
+@dataclass(frozen=True)
+class SolveSweep(Result):
+    """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
+
+    problem: str
+    d: int
+    K: int
+    rows: tuple[SolveResult, ...]
+    out: str | None
+
+    command = "solve"
+
+    def _body(self) -> dict[str, Any]:
+        rows = [r._body() | {"seconds": plain(r.seconds)} for r in self.rows]
+        return {"problem": self.problem, "d": self.d, "K": self.K, "rows": rows, "out": self.out}
+
+
+@dataclass(frozen=True)
+class ConstructionRow:
+    """A code, or a family of codes, that algebra gives."""
+
+    name: str
+    """What `--construction` takes; a family shows its parameter as a letter."""
+    title: str
+    d: str
+    """A number, or a family's formula; likewise K and max_cosine."""
+    K: str
+    max_cosine: str
+    """Exact, as a formula."""
+    proven: bool | None
+    """Proved optimal for the Tammes problem; None for a family."""
+    reference: str
+
+
+@dataclass(frozen=True)
+class ConstructionList(Result):
+    """What `gnc solve --list-constructions` shows."""
+
+    rows: tuple[ConstructionRow, ...]
+
+    command = "solve"
