@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gnc_cli.errors import UsageError
 
-__all__ = ["device", "integer", "integers", "number", "numbers", "symmetry"]
+__all__ = ["device", "integer", "integers", "number", "numbers", "pair", "symmetry"]
 
 _NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
 _LARGEST = Decimal(2) ** 63
@@ -18,13 +18,20 @@ _LONGEST = 1_000_000
 _T = TypeVar("_T")
 
 
-def number(text: str, *, least: float | None = None, above: float | None = None) -> float:
+def number(
+    text: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> float:
     """One finite float.
 
     Args:
         text: such as `0.5`, `1e-3` or `1_000`.
         least: smallest value allowed.
         above: the value must be greater than this.
+        below: the value must be less than this.
 
     Raises:
         UsageError: not a finite number, or out of range.
@@ -38,6 +45,8 @@ def number(text: str, *, least: float | None = None, above: float | None = None)
         raise UsageError(f"{text!r} is too small; give at least {least:g}")
     if above is not None and value <= above:
         raise UsageError(f"{text!r} is too small; give a number above {above:g}")
+    if below is not None and value >= below:
+        raise UsageError(f"{text!r} is too large; give a number below {below:g}")
     return value
 
 
@@ -114,6 +123,22 @@ def device(text: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text, re.ASCII):
         raise UsageError(f"{text!r} is not a device; give auto, cpu, cuda or cuda:1")
     return text
+
+
+def pair(text: str) -> tuple[str, str]:
+    """`KEY=VALUE`, both stripped and neither empty.
+
+    Raises:
+        UsageError: anything else.
+
+    Example:
+        >>> pair("epoch=0..100..10")
+        ('epoch', '0..100..10')
+    """
+    key, _, value = (part.strip() for part in text.partition("="))
+    if not key or not value:
+        raise UsageError(f"{text!r} is not KEY=VALUE; write epoch=0..100..10 or split=test")
+    return key, value
 
 
 def symmetry(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from gnc_cli import options
-from gnc_cli.options import Method, Problem, Rows
+from gnc_cli.options import Method, Missing, Normalize, Problem, Rows, Variants
 
 ALIASES = [n for n in options.__all__ if get_args(getattr(options, n))]
 
@@ -30,8 +30,9 @@ def test_help_is_a_short_sentence_in_a_panel(name: str) -> None:
 
 
 def test_no_name_is_declared_twice() -> None:
-    # Solve takes one d and K and writes a code, compare takes several and writes rows.
-    twins = {"Dims", "Sizes", "RowsOut"}
+    # Solve takes one d and K and writes a code, compare takes several and writes rows; measure
+    # expects a K and writes rows of its own.
+    twins = {"Dims", "Sizes", "RowsOut", "NumClasses", "MeasureOut"}
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
     again = {flag for name in twins for flag in _flags(name)}
@@ -49,3 +50,6 @@ def test_choices() -> None:
     assert [p.value for p in Problem] == ["softmax", "tammes", "ufm"]
     assert [m.value for m in Method] == ["auto", "descent", "paper"]
     assert [r.value for r in Rows] == ["all", "any", "last"]
+    assert [n.value for n in Normalize] == ["auto", "require", "off"]
+    assert [m.value for m in Missing] == ["skip", "error"]
+    assert [v.value for v in Variants] == ["none", "authors", "classic", "all"]

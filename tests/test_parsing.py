@@ -37,6 +37,16 @@ def test_bounds_are_said() -> None:
     with pytest.raises(UsageError, match="'0' is too small; give a number above 0"):
         parsing.number("0", above=0.0)
     assert parsing.number("0", least=0.0) == 0.0
+    with pytest.raises(UsageError, match="'1' is too large; give a number below 1"):
+        parsing.number("1", below=1.0)
+    assert parsing.number("0.99", below=1.0) == 0.99
+
+
+@pytest.mark.parametrize("text", ["", "epoch", "=3", "epoch=", " = "])
+def test_pairs_have_two_parts(text: str) -> None:
+    assert parsing.pair(" a = b=c ") == ("a", "b=c")
+    with pytest.raises(UsageError, match="KEY=VALUE"):
+        parsing.pair(text)
 
 
 @pytest.mark.parametrize(
