@@ -23,7 +23,9 @@ from gnc_cli.results import TableStamp
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["KnownCode", "KnownCodes", "read_public_table", "stored_codes", "stored_table"]
+__all__ = [
+    "KnownCode", "KnownCodes", "data_folder", "read_public_table", "stored_codes", "stored_table",
+]  # fmt: skip
 
 _DATE = "2026-10"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
@@ -102,7 +104,7 @@ def stored_table() -> KnownCodes:
     Raises:
         DataError: the installation lacks it.
     """
-    path = _folder() / "table.csv"
+    path = data_folder() / "table.csv"
     data = path.read_bytes()
     entries = _parse(data.decode("utf-8"), str(path), "our copy", _OURS)
     digest = sha256(data).hexdigest()
@@ -119,7 +121,7 @@ def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
     """
     from gnc_cli.io.readers import read_points
 
-    for path in sorted((_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
+    for path in sorted((data_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
         name = ".".join(path.name.split(".")[2:-1])
         yield name or f"best known of d = {d}, K = {K}", read_points(path).weights
 
@@ -158,7 +160,7 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
     return KnownCodes(stamp, entries)
 
 
-def _folder() -> Path:
+def data_folder() -> Path:
     package = Path(__file__).parent.parent
     # In a wheel the data lies inside the package, in a checkout beside it.
     for folder in (package / "data", package.parent / "data"):

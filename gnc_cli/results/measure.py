@@ -35,7 +35,7 @@ class Gnc2Reference:
     value: float
     """A one-vs-rest distance; optimal only where `kind` is `theorem` or the source says proved."""
     kind: str
-    """`theorem`, `table`, `construction`, `file` or `pinned`."""
+    """`theorem`, `table`, `solved`, `construction`, `file` or `pinned`."""
     id: str
     """The theorem, the entry, the construction, the file."""
     source: str
@@ -50,8 +50,9 @@ class MeasureMargins:
 
     cosface: float
     """Additive cosine margin, features at their best: the certified lower end of GNC2."""
-    arcface_rad: float
-    """Additive angle with each feature on its class weight: the minimum angle, radians."""
+    arcface_rad: float | None
+    """Additive angle with each feature on its class weight: the minimum angle, radians; None where
+    a weight is zero."""
     scale: float | None
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
     no margin is left."""
@@ -180,7 +181,8 @@ class MeasureResult(Result):
     """Share of samples on which the classifier and the nearest class mean agree."""
     sample_margins: SampleMargins | None
     margins: MeasureMargins
-    max_cosine: float
+    max_cosine: float | None
+    """Of two class weights; None where a weight is zero."""
     rattlers: Rattlers | None
     variants: dict[str, dict[str, Any]]
     bootstrap: BootstrapIntervals | None

@@ -1,0 +1,38 @@
+"""`--duplicates COS`: classes whose weights nearly coincide, and GNC2 without them."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnc_cli.metrics.duplicates import find_duplicates
+from gnc_cli.metrics.gnc2 import gnc2
+from gnc_cli.results import DuplicatePair, Duplicates
+from gnc_cli.workflows.measure_weights import Weights
+
+if TYPE_CHECKING:
+    from gnc_cli.workflows.measure_assemble import Effort
+
+__all__ = ["measure_duplicates"]
+
+
+def measure_duplicates(
+    weights: Weights, labels: np.ndarray, names: list[str] | None, effort: "Effort"
+) -> Duplicates | None:
+    """The pairs above `effort.duplicates`, and GNC2 with one class kept of each group.
+
+    Args:
+        weights: unit rows; nothing is looked at where they are not.
+        labels: of the rows, shape (m,).
+        names: by label.
+    """
+    if effort.duplicates is None or not weights.unit:
+        return None
+    pairs, cosines, count, kept = find_duplicates(
+        weights.rows, effort.duplicates, deadline=effort.deadline
+    )
+    named = [
+        DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
+        for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
+    ]
+    rho = gnc2(weights.rows[kept], deadline=effort.deadline) if len(kept) > 1 else None
+    return Duplicates(effort.duplicates, tuple(named), count, rho, len(kept))
