@@ -1,0 +1,149 @@
+"""Several processes on one task: `torchrun --nproc-per-node 2 -m gnc_cli ...`.
+
+Only small objects and accumulated sums travel, so gloo of torch.distributed on the CPU is enough,
+also beside a training run whose own group is nccl. A single process never imports torch from here.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gnc_cli.errors import UnavailableError
+
+__all__ = ["Processes", "share"]
+
+
+@dataclass(frozen=True, eq=False)
+class Processes:
+    """The processes that work together; each of them holds one.
+
+    Every method but `close` is collective: all processes call it, in the same order.
+
+    Example:
+        >>> with Processes.current() as processes:
+        ...     processes.rank, processes.size, processes.all_gather("a")
+        (0, 1, ['a'])
+    """
+
+    rank: int = 0
+    """Of this process, from 0; rank 0 is the one that prints."""
+    size: int = 1
+    """How many there are."""
+    group: Any = None
+    """The gloo group of all processes to speak over; None is the default group."""
+    owns: str = ""
+    """What `close` takes down: `world` (all of torch.distributed), `group`, or nothing."""
+
+    @classmethod
+    def current(cls) -> "Processes":
+        """The processes around this one; starts gloo where `torchrun` started us.
+
+        torch.distributed that runs already is used as it is; where it has no gloo (nccl alone) a
+        gloo group of all its processes is made beside it. Otherwise torchrun's environment decides
+        (`WORLD_SIZE` above 1, `RANK`, `MASTER_ADDR`); without it this is the only process, and
+        torch is not imported.
+
+        Raises:
+            UnavailableError: the environment announces more processes, but they cannot meet.
+        """
+        dist: Any = sys.modules.get("torch.distributed")
+        if dist is not None and dist.is_available() and dist.is_initialized():
+            rank, size = dist.get_rank(), dist.get_world_size()
+            if "gloo" in dist.get_backend_config():
+                return cls(rank, size)
+            return cls(rank, size, dist.new_group(backend="gloo"), "group")
+        announced = os.environ.get("WORLD_SIZE", "")
+        if not (announced.isdigit() and int(announced) > 1 and _told("RANK", "MASTER_ADDR")):
+            return cls()
+        return _meet(announced)
+
+    @property
+    def first(self) -> bool:
+        """Whether this is rank 0, which prints and writes for all."""
+        return self.rank == 0
+
+    def each(self, value: Any) -> Iterator[Any]:
+        """Every process's `value` in order of rank, one in memory at a time; take all of them.
+
+        The same order everywhere, so that sums come out the same in every process.
+        """
+        if self.size == 1:
+            yield value
+            return
+        import torch.distributed as dist
+
+        for rank in range(self.size):
+            box = [value if rank == self.rank else None]
+            dist.broadcast_object_list(box, src=rank, group=self.group)
+            yield box[0]
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Every process's `value`, in order of rank, in every process."""
+        return list(self.each(value))
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """Every process's `value`, in order of rank, in rank 0; None in the others."""
+        if self.size == 1:
+            return [value]
+        import torch.distributed as dist
+
+        found: list[Any] | None = [None] * self.size if self.first else None
+        dist.gather_object(value, found, dst=0, group=self.group)
+        return found
+
+    def barrier(self) -> None:
+        """Wait until every process is here."""
+        self.all_gather(None)
+
+    def close(self) -> None:
+        """Take down what `current` set up, and nothing else."""
+        if self.owns:
+            import torch.distributed as dist
+
+            dist.destroy_process_group(self.group)
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def share(N: int, rank: int, size: int, step: int = 1) -> tuple[int, int]:
+    """The rows (start, stop) of N that process `rank` of `size` takes: whole chunks of `step` rows.
+
+    The shares follow each other, cover all rows, and differ by at most one chunk; with more
+    processes than chunks some are empty.
+
+    Example:
+        >>> [share(10, rank, 2, step=4) for rank in range(2)]
+        [(0, 4), (4, 10)]
+    """
+    chunks = -(-N // step)
+    return min(N, rank * chunks // size * step), min(N, (rank + 1) * chunks // size * step)
+
+
+def _meet(announced: str) -> Processes:
+    """Start gloo with the other processes that torchrun started."""
+    import torch.distributed as dist
+
+    if not (dist.is_available() and dist.is_gloo_available()):
+        raise UnavailableError(
+            f"WORLD_SIZE={announced} announces several processes, but this torch has no gloo; "
+            "unset WORLD_SIZE to run one process"
+        )
+    try:
+        dist.init_process_group("gloo")
+    except (RuntimeError, ValueError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UnavailableError(
+            f"WORLD_SIZE={announced} announces several processes, but they did not meet "
+            f"({first}); start all of them with torchrun, or unset WORLD_SIZE"
+        ) from error
+    return Processes(dist.get_rank(), dist.get_world_size(), None, "world")
+
+
+def _told(*names: str) -> bool:
+    return all(os.environ.get(name) for name in names)
