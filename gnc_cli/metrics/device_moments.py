@@ -1,0 +1,140 @@
+"""Class moments accumulated where the tensors are: the sums of `ClassMoments` on a GPU.
+
+Only torch is spoken here, and only by those who bring its tensors. Each batch is summed about its
+own class means in float64 and joined to what went before by the pairwise rule, in which nothing
+cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b) (m_b - m_a)(m_b - m_a)^T`. Chan, Golub, LeVeque,
+"Algorithms for computing the sample variance", The American Statistician 37 (1983).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.metrics.class_moments import ClassMoments
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["DeviceMoments"]
+
+
+class DeviceMoments:
+    """Counts, means and scatter of K classes on a torch device that has float64.
+
+    Memory on the device: one (K, d) array and one (d, d), in float64. The same batches in the same
+    order give the same sums.
+
+    Args:
+        d: dimension.
+        K: number of classes; labels run from 0 to K - 1.
+        device: where the sums live; batches from elsewhere are brought there.
+
+    Example:
+        >>> import torch
+        >>> moments = DeviceMoments(d=2, K=3, device="cpu")
+        >>> moments.update(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), torch.tensor([0, 0]))
+        >>> moments.to_host().means[0]
+        array([2., 0.])
+    """
+
+    def __init__(self, d: int, K: int, device: "torch.device | str") -> None:
+        import torch
+
+        self.d, self.K, self.device = d, K, torch.device(device)
+        # Not inference tensors, wherever we are called: those could not be added to later.
+        with torch.inference_mode(False):
+            options: Any = {"dtype": torch.float64, "device": self.device}
+            self._counts = torch.zeros(K, **options)
+            self._means = torch.zeros(K, d, **options)
+            self._squares = torch.zeros(K, **options)
+            self._scatter = torch.zeros(d, d, **options)
+
+    def update(
+        self, features: "torch.Tensor", labels: "torch.Tensor", *, unit: bool = False
+    ) -> None:
+        """Take in rows.
+
+        Args:
+            features: any floating dtype and device, shape (n, d); gradients are not followed.
+            labels: integers, shape (n,); rows of label -1 are left out.
+            unit: scale the rows to norm 1 first.
+
+        Raises:
+            DataError: shapes disagree, a label is out of range, or a row that counts is not finite
+                or, with `unit`, zero.
+        """
+        import torch
+
+        if features.ndim != 2 or features.shape != (len(labels), self.d) or labels.ndim != 1:
+            raise DataError(
+                f"features have shape {tuple(features.shape)}, labels {tuple(labels.shape)}; "
+                f"expected (n, {self.d}), (n,)"
+            )
+        with torch.inference_mode(False), torch.no_grad():
+            rows = features.detach().to(self.device, torch.float64)
+            where = labels.detach().to(self.device, torch.int64)
+            kept = where >= 0
+            largest = rows.abs().amax(dim=1)
+            if not len(where) or self._refuses(where, largest, kept, unit):
+                return
+            rows, where = rows[kept], where[kept]
+            if unit:
+                rows = rows / largest[kept, None]
+                rows = rows / rows.norm(dim=1, keepdim=True)
+            self._join(rows, where)
+
+    def _refuses(self, where: Any, largest: Any, kept: Any, unit: bool) -> bool:
+        """Whether no row counts; one transfer from the device for all questions.
+
+        Raises:
+            DataError: as `update`.
+        """
+        import torch
+
+        wrong = ~torch.isfinite(largest) | (largest == 0.0 if unit else torch.zeros_like(kept))
+        asked = torch.stack([where.min(), where.max(), kept.sum(), (wrong & kept).sum()])
+        lowest, highest, count, bad = asked.tolist()
+        if lowest < -1 or highest >= self.K:
+            label = lowest if lowest < -1 else highest
+            raise DataError(f"label {label} is out of range; expected 0 to {self.K - 1}, or -1")
+        if bad:
+            row = int((wrong & kept).nonzero()[0])
+            what = "zero and has no direction" if largest[row] == 0.0 else "NaN or infinite"
+            raise DataError(f"features: row {row} is {what} ({bad} such row(s) in the batch)")
+        return count == 0
+
+    def _join(self, rows: Any, where: Any) -> None:
+        import torch
+
+        classes, place, number = torch.unique(where, return_inverse=True, return_counts=True)
+        number = number.double()
+        # With accumulate, index_put_ adds in a fixed order on every device; index_add_ does not.
+        sums = rows.new_zeros(len(classes), self.d).index_put_((place,), rows, accumulate=True)
+        means = sums / number[:, None]
+        within = rows - means[place]
+        squares = number.new_zeros(len(classes))
+        squares.index_put_((place,), (within * within).sum(dim=1), accumulate=True)
+
+        # A class without rows so far has count and mean 0: it takes the batch's own mean.
+        before = self._counts[classes]
+        total = before + number
+        apart = means - self._means[classes]
+        weight = before * number / total
+        self._means[classes] += apart * (number / total)[:, None]
+        self._squares[classes] += squares + weight * (apart * apart).sum(dim=1)
+        self._counts[classes] = total
+        terms = torch.cat([within, apart * weight.sqrt()[:, None]])
+        self._scatter += terms.T @ terms
+
+    def to_host(self) -> ClassMoments:
+        """The moments so far, as NumPy's; the device keeps its own."""
+        counts = self._counts.cpu().numpy()
+        means: np.ndarray = self._means.cpu().numpy()
+        return ClassMoments.from_state(
+            {
+                "counts": np.rint(counts).astype(np.int64), "mass": counts, "shift": means,
+                "sums": np.zeros_like(means), "squares": self._squares.cpu().numpy(),
+                "scatter": self._scatter.cpu().numpy(), "fixed": np.array(False),
+            }
+        )  # fmt: skip
