@@ -210,12 +210,14 @@ class MeasureResult(Result):
 class MeasureGroup:
     """Rows that differ in one key alone (`--group seed`): mean and standard deviation."""
 
-    file: str | None
-    """Where the rows of the group share it; likewise the next ones."""
     epoch: float | None
+    """Shared by the rows of the group; likewise the next ones."""
     step: float | None
     layer: str | None
     split: str | None
+    snapshot: str | None
+    attrs: dict[str, Any]
+    """What else the files say and the rows share: a temperature, the name of a network."""
     count: int
     mean: dict[str, float | None]
     """Of each number of the rows: gnc1, gnc2.lower, gnc3, accuracy, ..."""
@@ -232,10 +234,12 @@ class MeasureSeries(Result):
     group: str | None
     """The key that the rows of a group differ in."""
     skipped: int
-    """Rows that `--append FILE` had already; they are among `rows`."""
+    """Sets that `--append FILE` had already; its rows are shown among the others."""
     earlier: tuple[dict[str, Any], ...] = field(default=(), metadata={"json": False}, repr=False)
-    """Those rows, as JSON."""
+    """The rows of that file, as JSON."""
     out: str | None = None
+    interrupted: bool = field(default=False, metadata={"json": False})
+    """Stopped before all sets were measured."""
 
     command = "measure"
 

@@ -176,7 +176,7 @@ def _gnc1(statistics: Statistics) -> Gnc1 | None:
         return None
     between = statistics.train or moments
     return gnc1_from_covariances(
-        moments.within_cov(), between.between_cov(), int(moments.present.sum()), moments.singles
+        moments.within_cov(), between.between_cov(), int(between.present.sum()), moments.singles
     )
 
 

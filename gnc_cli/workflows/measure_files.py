@@ -1,0 +1,54 @@
+"""Files around a measurement: checked early, written at the end."""
+
+import os
+
+from gnc_cli.io.atomic import check_writable
+from gnc_cli.io.measure_files import check_rows_target, write_per_class, write_rows
+from gnc_cli.results import MeasureResult, MeasureSeries
+
+__all__ = ["prepare_files", "write_files"]
+
+_Path = str | os.PathLike[str]
+
+
+def prepare_files(
+    *, out: _Path | None, per_class: _Path | None, plot: _Path | None, force: bool
+) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Raises:
+        UsageError, OutputError: unknown suffix, existing file, unwritable folder.
+    """
+    check_rows_target("--out", out, (".csv", ".json", ".h5"))
+    check_rows_target("--per-class", per_class, (".csv", ".h5"))
+    for path in (out, per_class, plot):
+        if path is not None:
+            check_writable(path, force=force)
+    if plot is not None:
+        from gnc_cli.plots.style import check_plot_suffix
+
+        check_plot_suffix(plot)
+
+
+def write_files(
+    result: MeasureResult | MeasureSeries,
+    *,
+    out: _Path | None,
+    per_class: _Path | None,
+    plot: _Path | None,
+    force: bool,
+) -> None:
+    """Write what was asked for.
+
+    Raises:
+        UsageError: `per_class` of several rows.
+        OutputError: a file cannot be written.
+    """
+    if out is not None:
+        write_rows(out, result.to_json(), force=force)
+    if per_class is not None and isinstance(result, MeasureResult):
+        write_per_class(per_class, result.per_class, force=force)
+    if plot is not None:
+        from gnc_cli.plots.measure import draw_measure
+
+        draw_measure(result, plot, force=force)

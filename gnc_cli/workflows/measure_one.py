@@ -1,0 +1,133 @@
+"""One set of features and weights, from open files to a result."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnc_cli.io.samples import SampleSource
+from gnc_cli.metrics.stream_moments import StreamedMoments
+from gnc_cli.numerics.threads import limit_threads, threads_for
+from gnc_cli.results import Gnc2Reference, MeasureResult
+from gnc_cli.workflows.measure_assemble import Effort, Identity, Statistics, assemble
+from gnc_cli.workflows.measure_policy import check_unit, floor_warning, policy_of, storage_eps
+from gnc_cli.workflows.measure_reference import gnc2_reference
+from gnc_cli.workflows.measure_request import Request
+from gnc_cli.workflows.measure_samples import Prepared, prepare_samples
+from gnc_cli.workflows.measure_statistics import Reading, read_statistics
+from gnc_cli.workflows.measure_train import TrainingMeans
+from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
+
+if TYPE_CHECKING:
+    from gnc_cli.io.samples import Samples
+
+__all__ = ["Measurer"]
+
+_ATTRS = ("epoch", "step", "layer", "split")
+
+
+class Measurer:
+    """Measures sets one after the other with one request; keeps what they share.
+
+    Args:
+        request: what is asked.
+        reading: processes, deadline, progress.
+    """
+
+    def __init__(self, request: Request, reading: Reading) -> None:
+        self.request, self.reading = request, reading
+        self._train = TrainingMeans(request, reading)
+        self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
+
+    def measure(self, samples: "Samples", source: SampleSource) -> MeasureResult:
+        """The result of one open set.
+
+        Raises:
+            DataError, UsageError: the set cannot be measured.
+            TimeoutError: the deadline came before the samples were read.
+        """
+        started = time.monotonic()
+        request = self.request
+        prepared = prepare_samples(samples, request)
+        given = _given(prepared, request)
+        statistics, found, warnings = Statistics(), None, []
+        if prepared.features is not None:
+            statistics, found = read_statistics(
+                prepared, request, self.reading, self._train.of(source, prepared)
+            )
+            warnings = self._warnings(prepared, statistics, found)
+        weights = given or mean_weights(statistics.moments, unit=request.unit)
+        K, d = weights.rows.shape
+        with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
+            return assemble(
+                statistics, weights, self._effort(),
+                labels=prepared.selection.kept,
+                identity=_identity(source),
+                names=prepared.names,
+                reference=self._reference(d, K) if request.unit else None,
+                policy=policy_of(prepared, weights, request, found),
+                warnings=tuple(warnings),
+                started=started,
+            )  # fmt: skip
+
+    def _effort(self) -> Effort:
+        request = self.request
+        return Effort(
+            every_class=True if request.every_class else None, duplicates=request.duplicates,
+            variants=request.variants, probability=request.probability, seed=request.seed,
+            device=request.device, deadline=self.reading.deadline,
+        )  # fmt: skip
+
+    def _reference(self, d: int, K: int) -> Gnc2Reference | None:
+        if (d, K) not in self._references:
+            self._references[d, K] = gnc2_reference(
+                d, K, self.request.reference, self.reading.deadline
+            )
+        return self._references[d, K]
+
+    def _warnings(
+        self, prepared: Prepared, statistics: Statistics, found: StreamedMoments
+    ) -> list[str]:
+        assert prepared.features is not None and statistics.moments is not None
+        dtype = prepared.features.dtype
+        if self.request.normalize == "require":
+            where = prepared.where.get("features", "features")
+            check_unit((found.norm_min, found.norm_max), storage_eps(dtype), prepared.d, where)
+        floor = floor_warning(statistics.moments, dtype, self.request.unit)
+        return [] if floor is None else [floor]
+
+
+def _given(prepared: Prepared, request: Request) -> Weights | None:
+    """The weights that were given, if any; checked before hours are spent on the features."""
+    if prepared.weights is None:
+        return None
+    where = prepared.where.get("weights", "weights")
+    if request.normalize == "require":
+        norms = np.linalg.norm(prepared.weights, axis=1)
+        single = storage_eps(np.dtype(np.float32))  # files of weights say nothing finer
+        check_unit((norms.min(), norms.max()), single, prepared.d, where)
+    return given_weights(
+        prepared.weights, unit=request.unit, labels=prepared.selection.kept, where=where
+    )
+
+
+def _identity(source: SampleSource) -> Identity:
+    attrs = {k: v for k, v in source.attrs.items() if k not in (*_ATTRS, "provenance")}
+    return Identity(
+        file=source.file,
+        snapshot=source.snapshot,
+        epoch=_number(source.attrs.get("epoch")),
+        step=_number(source.attrs.get("step")),
+        layer=_text(source.attrs.get("layer")),
+        split=_text(source.attrs.get("split")),
+        attrs=attrs,
+    )
+
+
+def _number(value: Any) -> float | None:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if plain else None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,78 @@
+"""`--means-from FILE`: the class means of the training set, read once where rows share them."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.samples import SampleSource, find_samples
+from gnc_cli.metrics.stream_moments import StreamedMoments
+from gnc_cli.workflows.measure_request import Request
+from gnc_cli.workflows.measure_samples import Prepared, prepare_samples
+from gnc_cli.workflows.measure_statistics import Reading, class_statistics
+
+if TYPE_CHECKING:
+    from gnc_cli.io.samples import Samples
+
+__all__ = ["TrainingMeans"]
+
+
+class TrainingMeans:
+    """The training set's class moments, for each set that is measured.
+
+    Args:
+        request: with `means_from`, or nothing is read.
+        reading: processes, deadline, progress.
+
+    Raises:
+        DataError: the file holds no features.
+    """
+
+    def __init__(self, request: Request, reading: Reading) -> None:
+        self._request, self._reading = request, reading
+        self._sources: list[SampleSource] = []
+        self._last: tuple[SampleSource, int, StreamedMoments] | None = None
+        if request.means_from is not None:
+            self._sources = find_samples([request.means_from])
+
+    def of(self, source: SampleSource, prepared: Prepared) -> StreamedMoments | None:
+        """Moments of the training rows that belong to `source`; None without `--means-from`.
+
+        Of several snapshots it is the one of the same name, else of the same epoch.
+
+        Raises:
+            DataError: no snapshot fits, or the training set cannot be read.
+        """
+        if not self._sources:
+            return None
+        chosen = self._matching(source)
+        if self._last is None or self._last[:2] != (chosen, prepared.selection.K):
+            with chosen.open() as samples:
+                train = self._prepared(samples, prepared)
+                found = class_statistics(train, self._request, self._reading)
+            self._last = (chosen, prepared.selection.K, found)
+        return self._last[2]
+
+    def _matching(self, source: SampleSource) -> SampleSource:
+        if len(self._sources) == 1:
+            return self._sources[0]
+        epoch = source.attrs.get("epoch")
+        tests = (
+            lambda s: s.snapshot is not None and s.snapshot == source.snapshot,
+            lambda s: epoch is not None and s.attrs.get("epoch") == epoch,
+        )
+        for test in tests:
+            for candidate in self._sources:
+                if test(candidate):
+                    return candidate
+        raise DataError(
+            f"{self._request.means_from!r} has no snapshot called {source.snapshot!r} nor of epoch "
+            f"{epoch}; give the file of one training set"
+        )
+
+    def _prepared(self, samples: "Samples", prepared: Prepared) -> Prepared:
+        """The training set with the classes of the set that is measured."""
+        request = replace(self._request, K=prepared.selection.K, classes=None, min_count=None)
+        train = prepare_samples(replace(samples, weights=None, bias=None, logits=None), request)
+        selection = prepared.selection
+        assert train.labels is not None
+        return replace(train, selection=selection, labels=selection.labels(train.labels))
