@@ -1,0 +1,98 @@
+"""The collapse metrics in use before GNC, each by its name: NC1, NC2, NC3, CDNV, energies.
+
+All on raw features and raw weights, except the energies and effective ranks, which are of rows
+brought to norm 1. Only classes with samples enter; where weights are paired with class means, those
+of the other classes are left out.
+"""
+
+import numpy as np
+
+from gnc_cli.metrics.cdnv import Cdnv
+from gnc_cli.metrics.centring import centred, means_present, rounding_of
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.energies import Energies, effective_rank
+from gnc_cli.metrics.nc1 import nc1, nc1_trace_quotient
+from gnc_cli.metrics.nc2 import Angles, equinorm, etf_error
+from gnc_cli.metrics.nc3 import nc3
+from gnc_cli.metrics.pairs import pair_rows, pair_tiles
+from gnc_cli.numerics.deadline import Deadline
+
+__all__ = ["classic"]
+
+
+def classic(
+    moments: ClassMoments,
+    W: np.ndarray | None,
+    W_unit: np.ndarray | None,
+    *,
+    means_of: ClassMoments | None = None,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+) -> dict[str, float | None]:
+    """Every classic metric but NC4, which needs the samples once more.
+
+    Args:
+        moments: of raw features, K classes of which P have samples.
+        W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
+            present; equinorm and ETF error of the weights take all rows, not centred.
+        W_unit: the same, unit rows, shape (K, d): all of them enter energies and effective rank.
+        means_of: moments of other data whose class means are used, those that `moments` took as
+            centres (`--means-from`).
+        seed: of the sample of rows for statistics over pairs beyond 30000 rows.
+        deadline: polled at each tile of pairs.
+
+    Returns:
+        Plain numbers, None where undefined (one class present, means that are zero or coincide, no
+        weights): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class means
+        `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
+        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`, `nc3_dual_etf_error`;
+        `log_energy`, `riesz_energy`, `effective_rank_means` of the class means, each divided by
+        its norm, not centred; the same with `_weights` of the weights; `pair_rows` and
+        `pair_rows_weights`, how many rows the statistics over pairs held against all others.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+    """
+    present, means = means_present(moments, means_of)
+    M, within_cov = centred(means), moments.within_cov()
+    cdnv, angles = Cdnv(moments.spread()[present]), Angles(M)
+    for tile in pair_tiles(M, floor=rounding_of(means), seed=seed, deadline=deadline):
+        cdnv.add(tile)
+        angles.add(tile)
+    norms = np.linalg.norm(means, axis=1, keepdims=True)
+    unit_means = means / norms if len(means) and norms.all() else None
+    paired = None if W is None else W[present]
+    return {
+        "nc1": nc1(within_cov, M),
+        "nc1_trace_quotient": nc1_trace_quotient(within_cov, M),
+        "cdnv": cdnv.value,
+        "nc2_equinorm_means": equinorm(M),
+        "nc2_equinorm_weights": None if W is None else equinorm(W),
+        "nc2_equiangularity": angles.equiangularity,
+        "nc2_max_angle": angles.max_angle,
+        "nc2_etf_error": etf_error(M, M),
+        "nc2_etf_error_weights": None if W is None else etf_error(W, W),
+        "nc3": None if paired is None else nc3(paired, M),
+        "nc3_dual_etf_error": None if paired is None else etf_error(paired, M),
+        **_evenness(unit_means, "", "_means", seed, deadline),
+        **_evenness(W_unit, "_weights", "_weights", seed, deadline),
+        "pair_rows": pair_rows(len(M)),
+        "pair_rows_weights": None if W_unit is None else pair_rows(len(W_unit)),
+    }
+
+
+def _evenness(
+    X: np.ndarray | None, energy_of: str, rank_of: str, seed: int, deadline: Deadline | None
+) -> dict[str, float | None]:
+    """Energies and effective rank of unit rows, under the names that end so."""
+    energies = Energies()
+    if X is not None:
+        # Distances know no origin; about their mean, close rows lose fewer digits.
+        shifted = X - X.mean(axis=0)
+        for tile in pair_tiles(shifted, floor=rounding_of(X), seed=seed, deadline=deadline):
+            energies.add(tile)
+    return {
+        f"log_energy{energy_of}": energies.log,
+        f"riesz_energy{energy_of}": energies.riesz,
+        f"effective_rank{rank_of}": None if X is None else effective_rank(X, deadline=deadline),
+    }
