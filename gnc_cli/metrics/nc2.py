@@ -12,8 +12,6 @@ from gnc_cli.metrics.pairs import PairTile
 
 __all__ = ["Angles", "equinorm", "etf_error"]
 
-_CANCELS = 1e-6
-"""Below this an ETF error is summed over the residuals themselves."""
 _BLOCK = 4 << 20
 """Entries of a block of residuals, 32 MB."""
 
@@ -84,8 +82,11 @@ class Angles:
 def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
     """`| A / |A|_F - (I - 11^T/K) / sqrt(K - 1) |_F` with `A = X Y^T`, from 0 to 2.
 
-    `X = Y = M` asks whether M is a simplex ETF; `X = W, Y = M` is the dual form of NC3. With
-    `tr A`, `1^T A 1` and `|A|_F^2 = <X^T X, Y^T Y>` it is work on (d, d) matrices.
+    `X = Y = M` asks whether M is a simplex ETF; `X = W, Y = M` is the dual form of NC3. For K <=
+    d + 1 the residuals are summed, block by block. Beyond, `tr A`, `1^T A 1` and `|A|_F^2 =
+    <X^T X, Y^T Y>` say it with (d, d) matrices; their difference keeps its digits there, because A
+    has rank d at most and the target K - 1, so that the error is `sqrt((K - 1 - d) / (K - 1))` or
+    more.
 
     Args:
         X: shape (K, d).
@@ -95,34 +96,40 @@ def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
         None where A is zero or K is 1.
 
     Example:
-        >>> etf_error(np.eye(2), np.eye(2)) == math.sqrt(2 - math.sqrt(2))
+        >>> round(etf_error(np.eye(2), np.eye(2)) ** 2, 12) == round(2 - math.sqrt(2), 12)
         True
     """
-    K = len(X)
+    K, d = X.shape
     scales = float(np.linalg.norm(X)), float(np.linalg.norm(Y))
     if K < 2 or not all(scales):
         return None
     X, Y = X / scales[0], Y / scales[1]
-    norm = math.sqrt(max(float(np.vdot(X.T @ X, Y.T @ Y)), 0.0))
+    norm = _product_norm(X, Y) if K <= d + 1 else math.sqrt(float(np.vdot(X.T @ X, Y.T @ Y)))
     if norm <= K * np.finfo(np.float64).eps:
         return None
-    on_etf = float(np.vdot(X, Y) - X.sum(axis=0) @ Y.sum(axis=0) / K) / math.sqrt(K - 1)
-    error = math.sqrt(max(2.0 - 2.0 * on_etf / norm, 0.0))
-    # So near, A has the rank K - 1 of an ETF, hence K <= d + 1: the residuals are never many more.
-    return _residual(X, Y) if error < _CANCELS else error
+    if K <= d + 1:
+        return _residual(X / norm, Y)
+    on_target = float(np.vdot(X, Y) - X.sum(axis=0) @ Y.sum(axis=0) / K) / math.sqrt(K - 1)
+    return math.sqrt(2.0 - 2.0 * on_target / norm)
+
+
+def _product_norm(X: np.ndarray, Y: np.ndarray) -> float:
+    """`|X Y^T|_F`, block by block."""
+    step = max(1, _BLOCK // len(X))
+    return math.hypot(
+        *(float(np.linalg.norm(X[s : s + step] @ Y.T)) for s in range(0, len(X), step))
+    )
 
 
 def _residual(X: np.ndarray, Y: np.ndarray) -> float:
-    """The same error entry by entry, block by block."""
+    """`|X Y^T - (I - 11^T/K) / sqrt(K - 1)|_F`, block by block."""
     K = len(X)
     step = max(1, _BLOCK // K)
-    norm = math.sqrt(sum(float(np.sum((X[s : s + step] @ Y.T) ** 2)) for s in range(0, K, step)))
-    total = 0.0
+    parts = []
     for s in range(0, K, step):
         block = X[s : s + step] @ Y.T
-        block /= norm
         block += 1.0 / (K * math.sqrt(K - 1))
         at = np.arange(len(block))
         block[at, at + s] -= 1.0 / math.sqrt(K - 1)
-        total += float(np.vdot(block, block))
-    return math.sqrt(total)
+        parts.append(float(np.linalg.norm(block)))
+    return math.hypot(*parts)
