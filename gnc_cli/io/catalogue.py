@@ -20,9 +20,11 @@ __all__ = [
     "Catalogue",
     "Entry",
     "check_entry",
+    "checked",
     "load_matrix",
     "load_vector",
     "memory_limit",
+    "require_finite",
     "translated",
 ]
 
@@ -41,6 +43,12 @@ class Entry:
     load: Callable[[], np.ndarray]
     problem: str | None = None
     """Why it cannot be read at all: `is a group`, `is an external link to ...`."""
+    read: Callable[[int, int], np.ndarray] | None = None
+    """Rows start to stop, from any thread; None where the format only gives the whole."""
+    step: int = 1
+    """Rows that the file keeps together: reading fewer at a time costs as much."""
+    doubt: Callable[[], str | None] | None = None
+    """What speaks against the declared shape, found by a look at the storage: `declares ...`."""
 
     def __str__(self) -> str:
         return self.problem or f"{self.shape} {self.dtype}"
@@ -54,6 +62,12 @@ class Catalogue:
     """As the user wrote it; for messages."""
     entries: dict[str, Entry]
     attrs: dict[str, Any] = field(default_factory=dict)
+    snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The groups `/snapshots/<name>` of an HDF5 file with their attributes."""
+
+    def where(self, name: str) -> str:
+        """How messages name a dataset: `'a.h5': dataset 'features'`."""
+        return f"{self.path!r}: dataset {name!r}"
 
     def find_code(self, key: str | None) -> str:
         """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
@@ -101,8 +115,8 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
     Raises:
         DataError: anything else; names file, dataset, value and the next step.
     """
-    where = f"{catalogue.path!r}: dataset {name!r}"
-    entry = _checked(catalogue, name)
+    where = catalogue.where(name)
+    entry = checked(catalogue, name)
     if len(entry.shape) != 2:
         raise DataError(
             f"{where} has shape {entry.shape}; expected (K, d), one point a row" + _hint(entry)
@@ -114,7 +128,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
             + _hint(entry)
         )
     matrix = _load(catalogue, name)
-    _require_finite(matrix, where)
+    require_finite(matrix, where)
     zero = np.flatnonzero(~matrix.any(axis=1))
     if zero.size:
         raise DataError(
@@ -130,12 +144,12 @@ def load_vector(catalogue: Catalogue, name: str, length: int) -> np.ndarray:
     Raises:
         DataError: another shape or dtype, NaN or infinity.
     """
-    entry = _checked(catalogue, name)
-    where = f"{catalogue.path!r}: dataset {name!r}"
+    entry = checked(catalogue, name)
+    where = catalogue.where(name)
     if entry.shape != (length,):
         raise DataError(f"{where} has shape {entry.shape}; expected ({length},), one for each row")
     vector = _load(catalogue, name, keep_integers=True)
-    _require_finite(vector, where)
+    require_finite(vector, where)
     return vector
 
 
@@ -168,30 +182,43 @@ def translated(path: str, what: str) -> Iterator[None]:
         ) from error
 
 
-def check_entry(entry: Entry, where: str) -> None:
-    """Refuse a dataset that cannot be read, or whose declared shape would fill the memory.
+def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
+    """Refuse a dataset that cannot be read, or whose declared shape is not to be believed.
 
     The shape may lie: a few compressed bytes can claim terabytes. So this comes before loading.
 
+    Args:
+        entry: the dataset.
+        where: begins the message.
+        whole: it is to be loaded whole, so that it must fit in the memory, as float64.
+
     Raises:
-        DataError: either; begins with `where`.
+        DataError: either.
     """
     if entry.problem is not None:
         raise DataError(f"{where} {entry.problem}; copy the numbers into a dataset of this file")
     needed = 8 * math.prod(entry.shape)
-    if needed > memory_limit():
+    if whole and needed > memory_limit():
         raise DataError(
             f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB as float64, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
+    if entry.doubt is not None and (doubt := entry.doubt()) is not None:
+        raise DataError(f"{where} {doubt}")
 
 
-def _checked(catalogue: Catalogue, name: str) -> Entry:
+def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
+    """The entry `name`, fit to be read as real numbers; nothing is loaded.
+
+    Raises:
+        DataError: it is a group or a link, or see `check_entry`, or no real numbers.
+    """
     entry = catalogue.entries[name]
-    where = f"{catalogue.path!r}: dataset {name!r}"
+    where = catalogue.where(name)
     if entry.problem is not None and entry.problem.startswith("is a group"):
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
-    check_entry(entry, where)
+    with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
+        check_entry(entry, where, whole=whole)
     if not entry.real:
         raise DataError(f"{where} has dtype {entry.dtype}; expected real numbers, say float64")
     return entry
@@ -207,7 +234,12 @@ def _load(catalogue: Catalogue, name: str, keep_integers: bool = False) -> np.nd
             return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _require_finite(array: np.ndarray, where: str) -> None:
+def require_finite(array: np.ndarray, where: str) -> None:
+    """Refuse NaN and infinity.
+
+    Raises:
+        DataError: how many there are, and the first one's row and column.
+    """
     if np.isfinite(array).all():
         return
     bad = np.argwhere(~np.isfinite(array))

@@ -5,7 +5,9 @@ Writing is reproducible: no timestamps, a fixed order, so equal input gives equa
 
 import contextlib
 import json
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import gnc_cli
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, check_entry, translated
 from gnc_cli.io.codefile import CodeFile, creation_time, provenance_text
+from gnc_cli.io.hdf5_rows import dataset_entry, refused
 from gnc_cli.io.sink import deferring_errors
 
 __all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_attributes", "write_hdf5"]
@@ -21,6 +24,8 @@ __all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_attributes",
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+GROUP = "is a group, not a dataset"
+"""What is wrong with an entry that is a group."""
 _SCALARS = "scalars"
 _MOST_OBJECTS = 10_000
 
@@ -57,12 +62,13 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
         h5 = h5py.File(file, "r")
     try:
         with translated(path, "HDF5"):
-            attrs = {name: _plain_attribute(h5.attrs[name]) for name in h5.attrs}
-            entries = _entries(h5)
+            attrs = _attributes(h5)
+            entries = _entries(h5, file)
+            snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(entries)}
         version = attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
             raise DataError(f"{path!r} has gnc_format {version!r}, not up to {FORMAT}; upgrade gnc")
-        yield Catalogue(path, entries, attrs), h5
+        yield Catalogue(path, entries, attrs, snapshots), h5
     finally:
         # A damaged file may fail again on closing; what was wrong has been said by then.
         with contextlib.suppress(Exception):
@@ -147,17 +153,34 @@ def _write_state(group: Any, state: dict[str, Any]) -> None:
     group.attrs[_SCALARS] = json.dumps(scalars, sort_keys=True)
 
 
-def _entries(h5: Any) -> dict[str, Entry]:
+def _entries(h5: Any, file: IO[bytes]) -> dict[str, Entry]:
     links: dict[str, str] = {}
-    entries = dict(_walk(h5, "", set(), links))
+    size = file.seek(0, os.SEEK_END)
+    lock = threading.Lock()
+
+    def entry(dataset: Any) -> Entry:
+        return dataset_entry(dataset, file, size, lock)
+
+    entries = dict(_walk(h5, "", set(), links, entry))
     for name, target in links.items():
-        missing = _refused(f"is a link to {target!r}, which is no dataset of this file")
+        missing = refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
     return entries
 
 
+def _snapshots(entries: dict[str, Entry]) -> list[str]:
+    """The groups right under `/snapshots`."""
+    groups = [name for name, entry in entries.items() if entry.problem == GROUP]
+    parts = [name.split("/") for name in groups]
+    return [part[1] for part in parts if len(part) == 2 and part[0] == "snapshots"]
+
+
 def _walk(
-    group: Any, prefix: str, seen: set[int], links: dict[str, str]
+    group: Any,
+    prefix: str,
+    seen: set[int],
+    links: dict[str, str],
+    entry: Callable[[Any], Entry],
 ) -> Iterator[tuple[str, Entry]]:
     """Each object under `group` by path; soft links go into `links`, by path, with their target."""
     import h5py
@@ -173,32 +196,25 @@ def _walk(
         link = group.get(name, getlink=True)
         kind = group.get(name, getclass=True) if isinstance(link, h5py.HardLink) else None
         if isinstance(link, h5py.ExternalLink):
-            yield path, _refused(f"is a link to another file, {link.filename!r}, and is refused")
+            yield path, refused(f"is a link to another file, {link.filename!r}, and is refused")
         elif isinstance(link, h5py.SoftLink):
             links[path] = ("" if link.path.startswith("/") else prefix) + link.path.strip("/")
         elif kind is h5py.Group:
-            yield path, _refused("is a group, not a dataset")
-            yield from _walk(group[name], path + "/", seen, links)
+            yield path, refused(GROUP)
+            yield from _walk(group[name], path + "/", seen, links, entry)
         elif kind is h5py.Dataset:
-            yield path, _entry(group[name])
+            yield path, entry(group[name])
         else:
-            yield path, _refused("is a named type, not a dataset")
+            yield path, refused("is a named type, not a dataset")
 
 
-def _entry(dataset: Any) -> Entry:
-    if dataset.is_virtual or dataset.external:
-        return _refused("takes its data from other files and is refused")
-    if dataset.shape is None:
-        return _refused("is empty")
-    dtype = dataset.dtype
-    return Entry(dataset.shape, str(dtype), dtype.kind in "iuf", lambda: dataset[()])
-
-
-def _refused(problem: str) -> Entry:
-    return Entry((), "none", False, lambda: np.empty(0), problem)
-
-
-def _plain_attribute(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return value.item() if isinstance(value, np.generic) else value
+def _attributes(group: Any) -> dict[str, Any]:
+    """The attributes of a group that are text or numbers, as Python has them; others are left."""
+    attrs = {}
+    for name in group.attrs:
+        with contextlib.suppress(TypeError):  # a type of HDF5 that NumPy lacks
+            value = group.attrs[name]
+            if isinstance(value, bytes):
+                value = value.decode("utf-8", "replace")
+            attrs[name] = value.item() if isinstance(value, np.generic) else value
+    return attrs

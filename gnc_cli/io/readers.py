@@ -1,16 +1,13 @@
 """Reading a code from any file: the format is chosen by suffix, the dataset by name."""
 
 import os
-from pathlib import PurePath
-from typing import IO
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, load_matrix, load_vector
 from gnc_cli.io.codefile import CodeFile, parse_provenance
-from gnc_cli.io.formats import READERS, Reader
-from gnc_cli.io.hdf5 import SIGNATURE
+from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, split_key
 
 __all__ = ["collect", "read_points"]
@@ -29,7 +26,7 @@ def read_points(path: str | os.PathLike[str]) -> CodeFile:
         DataError: the file is missing, damaged, of another format, or holds no usable code.
     """
     name, key = split_key(os.fspath(path))
-    with open_input(name) as file, _reader_for(name, file)(file, name) as catalogue:
+    with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
         return collect(catalogue, key)
 
 
@@ -64,19 +61,3 @@ def _labels(catalogue: Catalogue, N: int, K: int) -> np.ndarray:
             f"row {bad[0]}; expected integers from 0 to {K - 1}"
         )
     return labels.astype(np.int64)
-
-
-def _reader_for(path: str, file: IO[bytes]) -> Reader:
-    if path == "-":
-        return READERS[".h5"]
-    suffix = PurePath(path).suffix.lower()
-    if suffix in READERS:
-        return READERS[suffix]
-    start = file.read(len(SIGNATURE))
-    file.seek(0)
-    if start == SIGNATURE:
-        return READERS[".h5"]
-    raise DataError(
-        f"{path!r} has a suffix that names no format and does not begin like HDF5; "
-        f"rename it to one of {', '.join(READERS)}"
-    )

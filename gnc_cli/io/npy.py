@@ -1,0 +1,93 @@
+"""NumPy's own formats: `.npy`, read by rows, and `.npz`, a zip archive of them, read whole."""
+
+import contextlib
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.flat import FlatArray
+
+__all__ = ["npy", "npz"]
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_DEFLATE = 1032
+"""The most bytes that one deflated byte can stand for."""
+
+
+@contextlib.contextmanager
+def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """One NumPy array; a pickle, or an array of objects, is refused."""
+    size = file.seek(0, os.SEEK_END)
+    with translated(path, ".npy"):
+        file.seek(0)
+        shape, fortran, dtype = _header(file, size)
+        if dtype.hasobject:
+            raise DataError(
+                f"{path!r} holds Python objects; those could run code and are refused: "
+                "save plain numbers"
+            )
+        flat = FlatArray(file, file.tell(), shape, dtype, fortran=fortran)
+    entry = Entry(shape, str(dtype), dtype.kind in "iuf", flat.load, read=flat.read)
+    yield Catalogue(path, {"array": entry})
+
+
+@contextlib.contextmanager
+def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """A zip archive of NumPy arrays; `provenance` is a string."""
+    with translated(path, ".npz"):
+        archive = zipfile.ZipFile(file)
+    with archive:
+        entries: dict[str, Entry] = {}
+        attrs: dict[str, Any] = {}
+        for member in archive.infolist():
+            name, dot, suffix = member.filename.rpartition(".")
+            if not dot or suffix != "npy":
+                continue
+            with translated(path, f".npz (member {member.filename!r})"):
+                entry = _member(archive, member)
+                if name == "provenance":
+                    attrs[name] = str(entry.load()) if entry.dtype.startswith("<U") else ""
+                else:
+                    entries[name] = entry
+        yield Catalogue(path, entries, attrs)
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
+    """One array of the archive, by its header alone."""
+    if member.file_size > _DEFLATE * member.compress_size:
+        raise ValueError(
+            f"it claims {member.file_size} bytes from {member.compress_size} compressed ones"
+        )
+    with archive.open(member) as file:
+        shape, _, dtype = _header(file, member.file_size)
+
+    def load() -> np.ndarray:
+        with archive.open(member) as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+
+    word = str(dtype.str if dtype.kind == "U" else dtype)
+    return Entry(shape, word, dtype.kind in "iuf", load)
+
+
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and dtype, the shape held against the bytes that are there."""
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version} of the format holds no plain numbers")
+    shape, fortran, dtype = _HEADERS[version](file)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"its header declares shape {shape}")
+    held = size - file.tell()
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > held and not dtype.hasobject:
+        raise ValueError(f"its header declares {shape} {dtype}, {needed} bytes; {held} follow")
+    return shape, fortran, dtype

@@ -1,0 +1,109 @@
+"""Safetensors: a JSON header with offsets, then the numbers. One file, or shards with an index.
+
+The header is plain enough to be read here: rows come by offset without a map, and bfloat16 without
+torch.
+"""
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import IO, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.flat import FlatArray
+from gnc_cli.io.inputs import open_input
+
+__all__ = ["safetensors", "safetensors_index"]
+
+_TYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
+}  # fmt: skip
+_MOST_HEADER = 100_000_000
+"""Bytes; the limit of the format's own library."""
+_MOST_INDEX = 100_000_000
+
+
+@contextlib.contextmanager
+def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """One file of tensors."""
+    with translated(path, "safetensors"):
+        header, start, size = _header(file)
+        metadata = header.pop("__metadata__", {})
+        entries = {name: _entry(file, item, start, size) for name, item in header.items()}
+        ends = [item["data_offsets"][1] for item in header.values()]
+        if max(ends, default=0) != size - start:
+            raise ValueError(f"{size - start} bytes of numbers, {max(ends, default=0)} expected")
+        attrs = {str(key): value for key, value in dict(metadata).items()}
+    yield Catalogue(path, entries, attrs)
+
+
+@contextlib.contextmanager
+def safetensors_index(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The tensors of several files beside `model.safetensors.index.json`, by its `weight_map`.
+
+    Raises:
+        DataError: no such index, or it points out of its folder. A file or tensor that is missing
+            is refused where it is asked for: the others can be used.
+    """
+    with translated(path, "an index of safetensors"):
+        index = json.loads(file.read(_MOST_INDEX))
+        shards: dict[str, list[str]] = {}
+        for name, shard in index["weight_map"].items():
+            shards.setdefault(str(shard), []).append(name)
+    entries: dict[str, Entry] = {}
+    with contextlib.ExitStack() as stack:
+        for shard, names in shards.items():
+            if PurePath(shard).name != shard or PurePath(shard).suffix != ".safetensors":
+                raise DataError(
+                    f"{path!r} points to {shard!r}; expected .safetensors files of its own folder"
+                )
+            beside = str(PurePath(path).with_name(shard))
+            if not os.path.exists(beside):
+                missing = _absent(f"is in {beside!r}, which is missing")
+                entries |= dict.fromkeys(names, missing)
+                continue
+            part = stack.enter_context(safetensors(stack.enter_context(open_input(beside)), beside))
+            absent = _absent(f"is not in {beside!r}, where the index has it")
+            entries |= {name: part.entries.get(name, absent) for name in names}
+        yield Catalogue(path, entries)
+
+
+def _absent(problem: str) -> Entry:
+    return Entry((), "none", False, lambda: np.empty(0), problem)
+
+
+def _header(file: IO[bytes]) -> tuple[dict[str, Any], int, int]:
+    """The header, where the numbers begin, and the size of the file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    if length > min(size - 8, _MOST_HEADER):
+        raise ValueError(f"a header of {length} bytes in a file of {size}")
+    header = json.loads(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("its header is no dictionary")
+    return header, 8 + length, size
+
+
+def _entry(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Entry:
+    shape = tuple(item["shape"])
+    begin, end = item["data_offsets"]
+    if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
+        raise ValueError(f"shape {shape} at {begin}:{end}")
+    dtype = _TYPES.get(item["dtype"], str(item["dtype"]))  # BOOL, C64, F8_E4M3 and others
+    if item["dtype"] not in _TYPES:
+        return Entry(shape, dtype, False, lambda: np.empty(0))
+    bfloat16 = dtype == "bfloat16"
+    stored = np.dtype("u2" if bfloat16 else dtype).newbyteorder("<")
+    if end > size - start or math.prod(shape) * stored.itemsize != end - begin:
+        raise ValueError(f"shape {shape} {dtype} at {begin}:{end} of {size - start} bytes")
+    flat = FlatArray(file, start + begin, shape, stored, bfloat16=bfloat16)
+    return Entry(shape, dtype, True, flat.load, read=flat.read if shape else None)

@@ -1,0 +1,153 @@
+"""PyTorch files: tensors and numeric NumPy arrays in nested dictionaries; no code of theirs runs.
+
+The file is mapped where its kind allows, so that a large tensor is not loaded to read some rows.
+"""
+
+import codecs
+import contextlib
+import io
+import math
+import os
+import pickle
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+
+__all__ = ["pt"]
+
+_MOST_ENTRIES = 100_000
+_PLAIN = (str, int, float)
+
+
+@contextlib.contextmanager
+def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """A tensor, or nested dictionaries and lists of them, with `weights_only=True`.
+
+    Attributes are the plain values beside the tensors at the top: `epoch`, `provenance`.
+    """
+    with translated(path, ".pt with plain tensors (weights_only=True)"):
+        loaded = _load(file, path)
+        entries: dict[str, Entry] = {}
+        _visit(entries, "", loaded)
+        top = loaded if isinstance(loaded, dict) else {}
+        attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
+    yield Catalogue(path, entries, attrs)
+
+
+def _load(file: IO[bytes], path: str) -> Any:
+    import torch
+
+    mapped = not isinstance(file, io.BytesIO) and _is_archive(file)
+    with _numpy_arrays(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch speaks of its own past here, not of the file
+        try:
+            source = path if mapped else file
+            return torch.load(source, map_location="cpu", weights_only=True, mmap=mapped or None)
+        except pickle.UnpicklingError as error:
+            raise DataError(
+                f"{path!r} is damaged, or holds Python objects beside tensors; those could run "
+                "code and are refused; save with torch.save({'weights': W}, FILE)"
+            ) from error
+
+
+def _is_archive(file: IO[bytes]) -> bool:
+    """Whether torch can map the file: a zip archive whose members are as long as they claim."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if not zipfile.is_zipfile(file):
+        file.seek(0)
+        return False
+    with zipfile.ZipFile(file) as archive:
+        claimed = sum(member.file_size for member in archive.infolist())
+    file.seek(0)
+    if claimed > size:  # torch never compresses
+        raise ValueError(f"its members claim {claimed} bytes in a file of {size}")
+    return True
+
+
+@contextlib.contextmanager
+def _numpy_arrays() -> Iterator[None]:
+    """Let torch rebuild NumPy arrays and scalars: names of NumPy 1 and 2, nothing that acts."""
+    import torch
+
+    allowed: list[Any] = [np.ndarray, np.dtype, codecs.encode]
+    allowed += {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDSU"}
+    multiarray = np.array(0).__reduce__()[0].__module__  # numpy._core.multiarray, or numpy.core
+    for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+        for name, function in (
+            ("_reconstruct", np.array(0).__reduce__()[0]),
+            ("scalar", np.float64(0).__reduce__()[0]),
+        ):
+            allowed.append(function if module == multiarray else _renamed(function, module, name))
+    if hasattr(torch.serialization, "safe_globals"):
+        with torch.serialization.safe_globals(allowed):
+            yield
+    else:  # torch 2.4
+        torch.serialization.add_safe_globals(allowed)
+        yield
+
+
+def _renamed(function: Callable[..., Any], module: str, name: str) -> Callable[..., Any]:
+    """`function` under the name that the other NumPy wrote; torch goes by name."""
+
+    def call(*args: Any) -> Any:
+        return function(*args)
+
+    call.__module__, call.__name__, call.__qualname__ = module, name, name
+    return call
+
+
+def _visit(entries: dict[str, Entry], name: str, value: Any) -> None:
+    import torch
+
+    if len(entries) >= _MOST_ENTRIES:
+        return
+    if isinstance(value, torch.Tensor):
+        entries[name or "tensor"] = _tensor(value)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        entries[name or "array"] = _array(np.asarray(value))
+    elif isinstance(value, (dict, list, tuple)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            _visit(entries, f"{name}.{key}" if name else str(key), item)
+
+
+def _array(array: np.ndarray) -> Entry:
+    return Entry(array.shape, str(array.dtype), array.dtype.kind in "iuf", lambda: array)
+
+
+def _tensor(tensor: Any) -> Entry:
+    import torch
+
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    shape = tuple(tensor.shape)
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
+        return Entry(shape, dtype, False, lambda: np.empty(0), "is no plain dense tensor")
+    real = tensor.dtype.is_floating_point or dtype.startswith(("int", "uint"))
+    plain = tensor.detach()
+    alike = dtype in ("float16", "float32", "float64") or not tensor.dtype.is_floating_point
+
+    def read(start: int, stop: int) -> np.ndarray:
+        rows = plain[start:stop]
+        return (rows if alike else rows.float()).numpy()
+
+    def load() -> np.ndarray:
+        return (plain if alike else plain.double()).numpy()
+
+    def doubt() -> str | None:
+        declared = math.prod(shape) * tensor.element_size()
+        stored = tensor.untyped_storage().nbytes()
+        if declared <= stored:
+            return None
+        return (
+            f"declares shape {shape}, {declared} bytes, of which {stored} are stored: the same "
+            "numbers again and again; save tensor.contiguous()"
+        )
+
+    return Entry(shape, dtype, real, load, read=read if shape else None, doubt=doubt)
