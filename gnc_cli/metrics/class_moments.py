@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_batch import Batch, BatchSums
+from gnc_cli.metrics.class_batch import BatchSums, ClassGroups
 from gnc_cli.numerics.rows import ArrayRows, block_rows, blocks
 
 __all__ = ["ClassMoments"]
@@ -119,32 +119,35 @@ class ClassMoments:
             if not finite.all():
                 row = int(part[np.flatnonzero(~finite)[0]])
                 raise DataError(f"features hold NaN or infinity, first in row {row}")
-            self._take(Batch(rows, labels[part], None if weights is None else weights[part]))
+            groups = ClassGroups(labels[part], None if weights is None else weights[part])
+            self._take(rows, groups)
 
-    def _take(self, batch: Batch) -> None:
-        self.admit(batch)
-        before = self.counts[batch.classes]
-        self.add(batch.sums(self.shift))
-        after = before + batch.counts
+    def _take(self, rows: np.ndarray, groups: ClassGroups) -> None:
+        self.admit(rows, groups)
+        before = self.counts[groups.classes]
+        self.add(groups.sums(rows, self.shift))
+        after = before + groups.counts
         # A class is looked at when its count passes a power of two: log n times, not n times.
         passed = np.frexp(after)[1] > np.frexp(before)[1]
-        self.settle(batch.classes[passed & (after >= _FIRST_LOOK)])
+        self.settle(groups.classes[passed & (after >= _FIRST_LOOK)])
 
-    def admit(self, batch: Batch) -> None:
+    def admit(self, rows: np.ndarray, groups: ClassGroups) -> None:
         """Give the classes that are new with this batch their shift; to be called in order."""
-        new = ~self._admitted[batch.classes]
+        new = ~self._admitted[groups.classes]
         if new.any():
-            self._admitted[batch.classes[new]] = True
+            classes = groups.classes[new]
+            self._admitted[classes] = True
             if not self.fixed:
-                self.shift[batch.classes[new]] = batch.means(new)
+                self.shift[classes] = groups.means(rows, new)
 
-    def add(self, sums: BatchSums) -> None:
+    def add(self, batch: BatchSums) -> None:
         """Take in the sums about `shift` of a batch that was admitted."""
-        self.counts[sums.classes] += sums.counts
-        self.mass[sums.classes] += sums.mass
-        self._sums[sums.classes] += sums.sums
-        self._squares[sums.classes] += sums.squares
-        self._scatter += sums.scatter
+        classes = batch.groups.classes
+        self.counts[classes] += batch.groups.counts
+        self.mass[classes] += batch.groups.mass
+        self._sums[classes] += batch.sums
+        self._squares[classes] += batch.squares
+        self._scatter += batch.scatter
 
     def settle(self, classes: np.ndarray | None = None) -> None:
         """Move shifts that turned out far from the mean (an outlier came first) to the mean.
