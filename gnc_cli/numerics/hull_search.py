@@ -178,7 +178,7 @@ class HullSearch:
     def project(self, k: int, rows: np.ndarray, careful: bool) -> np.ndarray:
         """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
         V = self.W[self.classes[k]] - self.W[rows]
-        x, weights = min_norm_point(V)
+        x, weights = min_norm_point(V, np.flatnonzero(np.isin(rows, self.supports[k])))
         if careful:
             scale = float(np.linalg.norm(V, axis=1).max())
             weights = wolfe(V / scale, weights) if scale > 0.0 else weights

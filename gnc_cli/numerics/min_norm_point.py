@@ -2,8 +2,8 @@
 
 The nearest point of conv{v_j} is a non-negative least squares problem: with `a >= 0` minimising
 `|V^T a|^2 + (1 - sum a)^2`, the point `V^T a / sum a` is exact, not penalised (its optimality
-conditions are those of the min-norm point up to the factor `sum a`). Where the solver stops short,
-Wolfe's method takes over.
+conditions are those of the min-norm point up to the factor `sum a`). Large ones go through block
+pivoting first (`block_pivoting.py`); where the solvers stop short, Wolfe's method takes over.
 
 References:
     C. L. Lawson and R. J. Hanson, Solving Least Squares Problems (1974), chapter 23.
@@ -13,6 +13,7 @@ References:
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.numerics.block_pivoting import pivoted_weights
 from gnc_cli.numerics.rounding import UNIT, gamma
 from gnc_cli.results import Bracket
 
@@ -25,12 +26,19 @@ __all__ = [
     "wolfe",
 ]
 
+_FEW = 32
+"""Up to so many rows or dimensions one row at a time is as fast as many at once."""
 
-def min_norm_point(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+
+def min_norm_point(
+    V: np.ndarray, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Nearest point to the origin in the convex hull of the rows of V.
 
     Args:
         V: points, one a row, shape (m, d), finite.
+        start: a guess of the rows that carry the point, indices; it only saves time. By default
+            the shortest rows.
 
     Returns:
         The point x, shape (d,), and its convex weights, shape (m,): non-negative, summing to 1,
@@ -48,16 +56,20 @@ def min_norm_point(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     d = V.shape[1]
     norms = np.linalg.norm(V, axis=1)
     scale = float(norms.max())
-    start = np.zeros(len(V))
-    start[norms.argmin()] = 1.0
+    nearest = np.zeros(len(V))
+    nearest[norms.argmin()] = 1.0
     if norms.min() == 0.0 or len(V) == 1:
-        return start @ V, start
-    # Worth a try where nnls would be slow and the rows can be independent.
-    weights = interior_weights(V / scale) if d < 2 * len(V) <= 2 * d else None
+        return nearest @ V, nearest
+    weights = None
+    if min(V.shape) > _FEW:
+        if start is None or not len(start):
+            count = len(V) if len(V) <= d else d // 3
+            start = np.argpartition(norms, count - 1)[:count]
+        weights = pivoted_weights(V / scale, start)
     if weights is None:
         weights = _nnls_weights(V / scale)
     if weights is None:
-        weights = wolfe(V / scale, start)
+        weights = wolfe(V / scale, nearest)
     return weights @ V, weights
 
 
