@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from gnc_cli import __version__
 from gnc_cli.commands.compare import compare
+from gnc_cli.commands.measure import measure
 from gnc_cli.commands.show import note
 from gnc_cli.commands.solve import solve
 from gnc_cli.errors import ExitCode, GncError
@@ -104,6 +105,7 @@ def _gnc(
 
 
 app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
+app.command(epilog="Example: gnc measure features.h5")(measure)
 app.command(epilog="Example: gnc compare code.h5")(compare)
 
 

@@ -17,20 +17,33 @@ from gnc_cli.parsing import number
 
 __all__ = ["HIGHER_IS_BETTER", "IDENTITY", "LOWER_IS_BETTER", "Allowance", "Baseline", "rows_of"]
 
-IDENTITY = ("command", "problem", "d", "K", "tau", "weight_decay", "n", "variant", "policy")
+IDENTITY = (
+    "command", "problem", "d", "K", "tau", "weight_decay", "n", "variant", "split", "layer",
+    "policy",
+)  # fmt: skip
 """What two results must share to be comparable; a key that both lack counts as shared."""
 
+_NEAREST = ("file", "snapshot", "epoch", "step", "name")
+"""Among several comparable rows the one that shares most of these is taken, the last at a tie."""
+
+_INDIFFERENT = ("chunk_rows",)
+"""Parts of a policy that change no number beyond rounding."""
+
 HIGHER_IS_BETTER = frozenset(
-    {"accuracy", "gnc2", "gnc2_ratio", "margins", "min_angle_deg", "ncc_accuracy", "rho_one_vs_one",
-     "rho_one_vs_rest", "test_accuracy", "train_accuracy"}
+    {"accuracy", "gnc2", "gnc2_quantiles", "gnc2_ratio", "margins", "min_angle_deg", "nc4",
+     "ncc_accuracy", "ncc_agreement", "ncc_leave_one_out", "rho_one_vs_one", "rho_one_vs_rest",
+     "sample_margins", "test_accuracy", "train_accuracy"}
 )  # fmt: skip
-"""First parts of keys that are better when larger."""
+"""Parts of dotted keys that are better when larger; of several parts the last counts."""
 
 LOWER_IS_BETTER = frozenset(
-    {"first_order_gain", "gap", "gnc1", "gnc3", "hardmax_gap", "max_cosine", "rattlers", "restarts",
-     "seconds", "stationarity", "steps"}
+    {"cdnv", "duplicates", "first_order_gain", "gap", "gnc1", "gnc3", "hardmax_gap", "log_energy",
+     "log_energy_weights", "max_cosine", "missing", "nc1", "nc1_trace_quotient",
+     "nc2_equiangularity", "nc2_equinorm_means", "nc2_equinorm_weights", "nc2_etf_error",
+     "nc2_etf_error_weights", "nc2_max_angle", "nc3", "nc3_dual_etf_error", "rattlers", "restarts",
+     "riesz_energy", "riesz_energy_weights", "scale", "seconds", "stationarity", "steps"}
 )  # fmt: skip
-"""First parts of keys that are better when smaller."""
+"""Parts of dotted keys that are better when smaller."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +65,10 @@ class Allowance:
         Raises:
             DataError: the baseline has no row of the same identity.
         """
-        earlier: Any = self.baseline.row_for({k: row.get(k) for k in IDENTITY})
+        earlier: Any = self.baseline.row_for({k: row.get(k) for k in IDENTITY}, row)
         for part in self.key.split("."):
             earlier = earlier.get(part) if isinstance(earlier, dict) else None
-        first = self.key.split(".")[0]
-        rises, falls = first in HIGHER_IS_BETTER, first in LOWER_IS_BETTER
+        rises, falls = _direction(self.key)
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if falls else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
@@ -90,22 +102,37 @@ class Baseline:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))
 
-    def row_for(self, identity: dict[str, Any]) -> dict[str, Any]:
+    def row_for(
+        self, identity: dict[str, Any], near: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """The row that agrees with `identity` in every key given there.
+
+        Args:
+            identity: what must be equal.
+            near: of several such rows take the one most like this one: the same epoch, say.
 
         Raises:
             DataError: none does; the message names the first key that differs.
         """
         differing: list[tuple[int, str]] = []
+        equal: list[dict[str, Any]] = []
         for row in self.rows:
             unequal = [k for k in IDENTITY if k in identity and not _same(row.get(k), identity[k])]
             if not unequal:
-                return row
-            differing.append((IDENTITY.index(unequal[0]), unequal[0]))
+                equal.append(row)
+            else:
+                differing.append((IDENTITY.index(unequal[0]), unequal[0]))
+        if equal:
+            wanted = near or {}
+            return max(reversed(equal), key=lambda row: _likeness(row, wanted))
         key = max(differing)[1]
-        theirs = ", ".join(dict.fromkeys(_said(row.get(key)) for row in self.rows))
+        ours = identity[key]
+        parts = [row.get(key) for row in self.rows]
+        if isinstance(ours, dict):
+            key, ours, parts = _first_difference(key, ours, parts)
+        theirs = ", ".join(dict.fromkeys(_said(part) for part in parts))
         raise DataError(
-            f"baseline {self.name!r} has {key} {theirs}, this run {_said(identity[key])}; "
+            f"baseline {self.name!r} has {key} {theirs}, this run {_said(ours)}; "
             f"compare results of equal {key}"
         )
 
@@ -134,7 +161,36 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [shared | row for row in result["rows"] if isinstance(row, dict)]
 
 
+def _direction(key: str) -> tuple[bool, bool]:
+    """Whether a number is better when larger, and when smaller; both false where unknown."""
+    for part in reversed(key.split(".")):
+        if part in HIGHER_IS_BETTER or part in LOWER_IS_BETTER:
+            return part in HIGHER_IS_BETTER, part in LOWER_IS_BETTER
+    return False, False
+
+
+def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:
+    return sum(other.get(k) is not None and _same(row.get(k), other[k]) for k in _NEAREST)
+
+
+def _first_difference(
+    key: str, ours: dict[str, Any], theirs: list[Any]
+) -> tuple[str, Any, list[Any]]:
+    """Down to the first part of a policy that no row of the baseline shares."""
+    held = [part if isinstance(part, dict) else {} for part in theirs]
+    for name, value in ours.items():
+        parts = [part.get(name) for part in held]
+        if name not in _INDIFFERENT and not any(_same(part, value) for part in parts):
+            if isinstance(value, dict):
+                return _first_difference(f"{key}.{name}", value, parts)
+            return f"{key}.{name}", value, parts
+    return key, ours, theirs
+
+
 def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = (a.keys() | b.keys()) - {*_INDIFFERENT}
+        return all(_same(a.get(name), b.get(name)) for name in names)
     if isinstance(a, float) or isinstance(b, float):
         # A temperature printed with fewer digits is still the same temperature.
         both = isinstance(a, (int, float)) and isinstance(b, (int, float))

@@ -54,12 +54,16 @@ class Outputs:
         verbose: bool = False,
         suffixes: Sequence[str] = CODE_SUFFIXES,
         resumable: Sequence[str] = (".h5",),
+        further: Sequence[tuple[str, str | None, Sequence[str]]] = (),
+        growing: Sequence[tuple[str, str | None, Sequence[str]]] = (),
     ) -> "Outputs":
         """Read the options.
 
         Args:
             suffixes: those that the command's --out understands.
             resumable: those that --resume can go on from.
+            further: other files of the command: option, value and the suffixes it understands.
+            growing: the same of files that are added to, and may exist.
 
         Raises:
             UsageError: options that exclude each other, or an unknown suffix.
@@ -84,13 +88,18 @@ class Outputs:
         _check_suffix("--out", None if out == "-" else out, suffixes)
         _check_suffix("--report", report, _REPORT_SUFFIXES)
         _check_suffix("--plot", plot, _PLOT_SUFFIXES)
+        for option, path, known in (*further, *growing):
+            _check_suffix(option, path, known)
         if resume:
             _check_suffix("--resume with --out", out, resumable)
-        files = [f for f in (out, report, plot) if f not in (None, "-")]
-        if files:
+        once = (out, report, plot, *(path for _, path, _ in further))
+        files = [path for path in once if path not in (None, "-")]
+        added_to = [path for _, path, _ in growing if path is not None]
+        if files or added_to:
             from gnc_cli.workflows.outputs import check_targets
 
             check_targets([str(f) for f in files], force=force, resume=resume)
+            check_targets(added_to, resume=True)
         return cls(shape, out, report, plot, force, resume, quiet, verbose)
 
 

@@ -11,15 +11,20 @@ from gnc_cli.commands.baseline import rows_of
 from gnc_cli.commands.expressions import Status
 from gnc_cli.commands.gates import Verdict
 from gnc_cli.commands.show import flatten
+from gnc_cli.results.lines import flat_row
 
 __all__ = ["report_text"]
 
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
-_LABELS = ("d", "K", "problem", "tau", "file", "name")
+_LABELS = (
+    "d", "K", "problem", "tau", "file", "name", "snapshot", "epoch", "step", "layer", "split",
+)  # fmt: skip
 _HEAD = ("schema", "command", "version")
 _WHOLE = ("counts", "table")
 """Keys of a whole result that its rows repeat."""
+_ASIDE = ("attrs", "group", "groups", "policy", "skipped")
+"""Keys that are no figures of a row."""
 _ENDINGS = ("outcome", "status", "verdict")
 
 
@@ -49,6 +54,18 @@ def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
             for v in verdicts
         ]
         lines.append("")
+    if result["command"] == "measure":
+        from gnc_cli.commands.measure_report import measure_markdown
+
+        lines += measure_markdown(result, _cell)
+    else:
+        lines += _markdown_rows(result)
+    lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
+    return "\n".join(lines)
+
+
+def _markdown_rows(result: dict[str, Any]) -> list[str]:
+    lines = []
     rows = rows_of(result)
     flat = [
         {k: v for k, v in flatten(row).items() if k not in (*_HEAD, "advice")} for row in rows
@@ -66,8 +83,7 @@ def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
         if row.get("advice") and (len(rows) == 1 or "outcome" in row):
             ended = row.get("status") or row.get("outcome")
             lines += ["", f"**{ended}**: {_cell(row['advice'])}"]
-    lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
-    return "\n".join(lines)
+    return lines
 
 
 def _cell(value: Any) -> str:
@@ -87,7 +103,7 @@ def _junit(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
     root = ElementTree.Element("testsuites", {"name": name, **counts, "time": seconds})
     suite = ElementTree.SubElement(root, "testsuite", {"name": name, **counts, "time": seconds})
     properties = ElementTree.SubElement(suite, "properties")
-    for key, value in flatten(result).items():
+    for key, value in _figures(result).items():
         said = "" if value is None else str(value)
         ElementTree.SubElement(properties, "property", {"name": key, "value": _xml(said)})
     run = ElementTree.SubElement(
@@ -110,6 +126,20 @@ def _junit(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """One level; of a measurement without its tables of classes."""
+    return flat_row(row) if row["command"] == "measure" else flatten(row)
+
+
+def _figures(result: dict[str, Any]) -> dict[str, Any]:
+    """All of a result at one level."""
+    if result["command"] != "measure":
+        return flatten(result)
+    rows = enumerate(result.get("rows", ()))
+    whole = flat_row({k: v for k, v in result.items() if k not in ("rows", "groups")})
+    return whole | {f"rows.{i}.{k}": v for i, row in rows for k, v in flat_row(row).items()}
+
+
 def _xml(text: str) -> str:
     """Without the control characters that XML cannot carry."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
@@ -128,8 +158,8 @@ def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
             sample(key, {}, value)
     for row in rows_of(result):
         labels = {k: row[k] for k in _LABELS if row.get(k) is not None}
-        for key, value in flatten(row).items():
-            silent = key in (*_HEAD, *_LABELS) or key.split(".")[0] in _WHOLE
+        for key, value in _flat(row).items():
+            silent = key in (*_HEAD, *_LABELS) or key.split(".")[0] in (*_WHOLE, *_ASIDE)
             if not silent and isinstance(value, (bool, int, float)):
                 sample(key, labels, value)
         for key in _ENDINGS:
@@ -158,7 +188,8 @@ def _help(name: str, prefix: str) -> str:
 def _labels(labels: dict[str, Any]) -> str:
     parts = []
     for key, value in labels.items():
-        text = repr(value) if isinstance(value, float) else str(value)
+        whole = key in ("epoch", "step") and float(value).is_integer()
+        text = str(int(value)) if whole else repr(value) if isinstance(value, float) else str(value)
         text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         parts.append(f'{key}="{text}"')
     return "{" + ",".join(parts) + "}" if parts else ""

@@ -142,6 +142,6 @@ def _write_hdf5(file: IO[bytes], group: str, columns: dict[str, np.ndarray], kin
             h5.attrs[name] = value
         parent = h5.create_group(group)
         for name, column in columns.items():
-            length = max(1, column.dtype.itemsize)
-            dtype = h5py.string_dtype("utf-8", length) if column.dtype.kind == "S" else None
-            parent.create_dataset(name, data=column, dtype=dtype, track_times=False)
+            if column.dtype.kind == "S":
+                column = column.astype(h5py.string_dtype("utf-8", column.dtype.itemsize))
+            parent.create_dataset(name, data=column, track_times=False)

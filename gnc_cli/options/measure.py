@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from gnc_cli import parsing
-from gnc_cli.errors import UsageError
 from gnc_cli.options.declare import OUTPUT, RUN, door, integer, option
 
 __all__ = [
@@ -49,16 +48,6 @@ class Pair(tuple[str, str]):
 
 def _pair(text: str) -> Pair:
     return Pair(parsing.pair(text))
-
-
-def _reference(text: str) -> str:
-    """A file, or a number above 0: refused here, for a run may be long."""
-    try:
-        parsing.number(text)
-    except UsageError:
-        return text
-    parsing.number(text, above=0.0)
-    return text
 
 
 _WHAT = "What to measure"
@@ -132,8 +121,8 @@ MissingChoice = Annotated[
 MeansFrom = Annotated[
     str | None,
     option("--means-from", panel=_HOW, metavar="FILE",
-           help="Class means of this set (train.h5) for GNC1, GNC3, NCC and agreement, as test "
-           "data want it."),
+           help="Take the class means of this set (train.h5) for GNC1, NCC and agreement: right for "
+           "test data."),
 ]  # fmt: skip
 VariantsChoice = Annotated[
     Variants,
@@ -149,20 +138,20 @@ Bootstrap = Annotated[
 
 Reference = Annotated[
     str | None,
-    option("--reference", panel=_GNC2, metavar="FILE|NUMBER", parser=door(_reference),
+    option("--reference", panel=_GNC2, metavar="FILE|NUMBER",
            help="Hold GNC2 against this code, or this distance. Default: theorem, table or "
            "construction for d and K."),
 ]  # fmt: skip
 Duplicates = Annotated[
     float | None,
     option("--duplicates", panel=_GNC2, metavar="COS",
-           parser=door(partial(parsing.number, above=-1.0, below=1.0)),
+           parser=door(partial(parsing.number, least=-1.0)),
            help="List pairs of classes above this cosine, and GNC2 without them."),
 ]  # fmt: skip
 ClassesFile = Annotated[
     str | None,
     option("--classes", panel=_GNC2, metavar="FILE",
-           help="Only these classes: one label (or name, with --class-names) a line."),
+           help="Only these classes: a label a line, or a name where --class-names has it."),
 ]  # fmt: skip
 MinCount = Annotated[
     int | None,
@@ -172,7 +161,7 @@ MinCount = Annotated[
 ClassNames = Annotated[
     str | None,
     option("--class-names", panel=_GNC2, metavar="FILE",
-           help="Names for tables and pictures: one a line, or a JSON list."),
+           help="Names for tables and pictures, one a line in the order of the labels."),
 ]  # fmt: skip
 Probability = Annotated[
     float,
