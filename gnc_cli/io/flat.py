@@ -81,7 +81,7 @@ class FlatArray:
         """Read into a contiguous array, from `skip` numbers after the beginning."""
         if array.size == 0:
             return
-        view = memoryview(array.reshape(-1).view(np.uint8))
+        view = array.reshape(-1).view(np.uint8).data
         offset = self._offset + skip * self._dtype.itemsize
         if isinstance(self._file, io.BytesIO):
             with self._file.getbuffer() as buffer:

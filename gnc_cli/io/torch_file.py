@@ -78,13 +78,11 @@ def _numpy_arrays() -> Iterator[None]:
 
     allowed: list[Any] = [np.ndarray, np.dtype, codecs.encode]
     allowed += {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDSU"}
-    multiarray = np.array(0).__reduce__()[0].__module__  # numpy._core.multiarray, or numpy.core
-    for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-        for name, function in (
-            ("_reconstruct", np.array(0).__reduce__()[0]),
-            ("scalar", np.float64(0).__reduce__()[0]),
-        ):
-            allowed.append(function if module == multiarray else _renamed(function, module, name))
+    functions: list[Any] = [value.__reduce__()[0] for value in (np.array(0), np.float64(0))]
+    for function in functions:  # _reconstruct and scalar
+        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+            own = function.__module__ == module
+            allowed.append(function if own else _renamed(function, module, function.__name__))
     if hasattr(torch.serialization, "safe_globals"):
         with torch.serialization.safe_globals(allowed):
             yield
