@@ -49,6 +49,6 @@ def write_files(
     if per_class is not None and isinstance(result, MeasureResult):
         write_per_class(per_class, result.per_class, force=force)
     if plot is not None:
-        from gnc_cli.plots.measure import draw_measure
+        from gnc_cli.plots.measure import plot_measure
 
-        draw_measure(result, plot, force=force)
+        plot_measure(result, plot)
