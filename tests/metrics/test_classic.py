@@ -210,6 +210,13 @@ def test_what_is_undefined_is_none(rng: np.random.Generator) -> None:
     defined = {k for k, v in coincident.items() if v is not None}
     assert defined == {"effective_rank_means", "pair_rows"}
 
+    apart = np.concatenate([same, [[3.0, 1.0, 2.0]] * 2])
+    two_of_three = moments_of(apart, np.array([0] * 7 + [1] * 3 + [2] * 2), 3)
+    assert (two_of_three.means[0] != two_of_three.means[1]).any()
+    found = classic(two_of_three, None, None)
+    assert found["cdnv"] is None and found["log_energy"] is None and found["riesz_energy"] is None
+    assert found["nc2_max_angle"] is not None
+
     # The middle one of three collinear means is the global mean: norms yes, angles no.
     line = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     middle = classic(moments_of(line, np.arange(3), 3), None, None)

@@ -1,0 +1,222 @@
+"""The fast code against the slow one, on features of every awkward kind.
+
+The tolerance is 1e-10 relative, plus what rounding must cost: rows of length `scale` hold
+differences no better than `eps * scale`, so a quantity made of differences of size s is known to
+`eps * scale / s`, and a pseudo-inverse multiplies by its condition number. Where the rank of a
+covariance hangs on rounding, either answer is right.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+from gnc_cli.metrics.authors import authors
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.classic import classic
+from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc2 import gnc2
+from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.stream_moments import stream_moments
+from gnc_cli.numerics.rows import ArrayRows
+from gnc_cli.numerics.sphere import normalise
+from tests.metrics import reference
+from tests.metrics.strategies import CollapseData, collapse_data
+
+EPS = float(np.finfo(np.float64).eps)
+examples = settings(max_examples=40, deadline=None)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """What can be known of features in float64."""
+
+    scale: float
+    """Longest row."""
+    within: float
+    """Relative error of Sigma_W and of spreads: rows as stored give all their digits, at any
+    collapse, but a row that was scaled to norm 1 is off by eps of its length."""
+    floor: float
+    """Absolute error of squared deviations: all there is where nothing varies."""
+    between: float
+    """Relative error of centred means and of their distances, at the worst."""
+    quotient: dict[bool, tuple[float, float]]
+    """Relative and absolute error of `tr(Sigma_W pinv(Sigma_B)) / K`, Sigma_B centred or not;
+    infinite where the rank of Sigma_B hangs on rounding."""
+
+
+def digits(rows: np.ndarray, labels: np.ndarray, as_stored: bool = False) -> Digits:
+    means = reference.class_means(rows, labels)
+    scale = float(np.linalg.norm(rows, axis=1).max())
+    deviation = np.sqrt(max(reference.class_variances(rows, labels).values()))
+    M = reference.centred_rows(means)
+    K, d = M.shape
+    lengths = [x for x in np.linalg.norm(M, axis=1).tolist() if x]
+    gaps = [
+        x for k in range(K) for j in range(k) if (x := float(np.linalg.norm(M[k] - M[j]))) > 0.0
+    ]
+    smallest = min(lengths + gaps, default=scale)
+    within = 1e-10 + (0.0 if as_stored or deviation == 0.0 else 40.0 * EPS * scale / deviation)
+    floor = (40.0 * EPS * scale) ** 2
+    between = 1e-10 + 40.0 * EPS * scale / smallest
+    quotient = {}
+    for centred in (False, True):
+        values = np.linalg.eigvalsh(reference.between_covariance(means, centred))
+        top = max(values[-1], 1e-300)
+        cutoff = max(K, d) * EPS * top
+        kept = values[values > cutoff]
+        if not len(kept) or kept.min() < 1e4 * cutoff:
+            quotient[centred] = (np.inf, np.inf)
+            continue
+        rel = within + 4.0 * between + 100.0 * EPS * top / kept.min()
+        # Spread across the range of Sigma_B enters by rounding alone.
+        quotient[centred] = (rel, (floor + 100.0 * EPS * deviation**2) / kept.min())
+    return Digits(scale, within, floor, between, quotient)
+
+
+def moments_of(rows: np.ndarray, labels: np.ndarray, K: int, pieces: int = 1) -> ClassMoments:
+    """In `pieces` updates, merged from two halves."""
+    parts = []
+    for half in np.array_split(np.arange(len(rows)), 2):
+        moments = ClassMoments(rows.shape[1], K)
+        for at in np.array_split(half, pieces):
+            moments.update(rows[at], labels[at])
+        parts.append(moments)
+    parts[0].merge(parts[1])
+    return parts[0]
+
+
+def agree(got: float | None, want: float | None, rel: float, absolute: float, what: str) -> None:
+    if want is None or got is None:
+        assert got is want, what
+    else:
+        assert got == pytest.approx(want, rel=rel, abs=absolute), what
+
+
+def each_space(data: CollapseData) -> list[tuple[np.ndarray, Digits]]:
+    """Raw rows, then unit rows."""
+    unit = reference.unit(data.rows)
+    return [
+        (data.rows, digits(data.rows, data.classes, as_stored=True)),
+        (unit, digits(unit, data.classes)),
+    ]
+
+
+@examples
+@given(collapse_data())
+def test_class_moments(data: CollapseData) -> None:
+    labels = data.classes
+    for rows, known in each_space(data):
+        means = reference.class_means(rows, labels)
+        spreads = reference.class_variances(rows, labels)
+        within = reference.within_covariance(rows, labels)
+        for pieces in (1, 3):
+            moments = moments_of(rows, labels, data.K, pieces)
+            assert sorted(means) == np.flatnonzero(moments.present).tolist()
+            assert moments.counts.tolist() == [(labels == k).sum() for k in range(data.K)]
+            assert moments.singles == sum((labels == k).sum() == 1 for k in range(data.K))
+            fine = 40.0 * EPS * known.scale
+            for k, m in means.items():
+                assert moments.means[k] == pytest.approx(m, rel=1e-12, abs=fine)
+                assert moments.spread()[k] == pytest.approx(
+                    spreads[k], rel=known.within, abs=known.floor
+                )
+            error = np.linalg.norm(moments.within_cov() - within)
+            assert error <= known.within * np.linalg.norm(within) + known.floor
+            for centred in (False, True):
+                between = reference.between_covariance(means, centred)
+                assert moments.between_cov(centred) == pytest.approx(
+                    between, rel=1e-10, abs=fine * known.scale
+                )
+
+
+@examples
+@given(collapse_data())
+def test_streamed_moments_are_the_same_whatever_the_blocks(data: CollapseData) -> None:
+    K, labels = data.K, data.classes
+    for block, workers in ((None, 1), (5, 2)):
+        found = stream_moments(
+            ArrayRows(data.features),
+            labels,
+            K,
+            spaces=("unit", "raw"),
+            block=block,
+            workers=workers,
+        )
+        for space, (rows, known) in zip(("raw", "unit"), each_space(data), strict=True):
+            moments = found.moments[space]
+            within = reference.within_covariance(rows, labels)
+            error = np.linalg.norm(moments.within_cov() - within)
+            assert error <= known.within * np.linalg.norm(within) + known.floor
+            for k, m in reference.class_means(rows, labels).items():
+                assert moments.means[k] == pytest.approx(m, rel=1e-12, abs=40 * EPS * known.scale)
+        norms = np.linalg.norm(data.rows, axis=1)
+        assert (found.norm_min, found.norm_max) == pytest.approx((norms.min(), norms.max()))
+
+
+@examples
+@given(collapse_data())
+def test_gnc1_and_gnc3(data: CollapseData) -> None:
+    rows, labels = reference.unit(data.rows), data.classes
+    known, means = digits(rows, labels), reference.class_means(rows, labels)
+    rel, absolute = known.quotient[False]
+    agree(gnc1(rows, labels, data.K).value, reference.gnc1(rows, labels), rel, absolute, "gnc1")
+    W = reference.unit(data.W)
+    present = sorted(means)
+    moments = moments_of(rows, labels, data.K)
+    assert gnc3(W[present], moments.means[present]) == pytest.approx(
+        reference.gnc3(W, means), rel=1e-10, abs=1e-14
+    )
+
+
+@examples
+@given(collapse_data())
+def test_authors(data: CollapseData) -> None:
+    rows, labels = reference.unit(data.rows), data.classes
+    known, W = digits(rows, labels), reference.unit(data.W)
+    found = authors(moments_of(rows, labels, data.K), W)
+    want = reference.authors_gnc3(W, reference.class_means(rows, labels))
+    agree(found["gnc3"], want, known.between, known.between, "gnc3")
+    agree(found["gnc1"], reference.authors_gnc1(rows, labels), *known.quotient[True], "gnc1")
+
+
+@examples
+@given(collapse_data())
+def test_classic(data: CollapseData) -> None:
+    rows, labels, W = data.rows, data.classes, data.W
+    known = digits(rows, labels, as_stored=True)
+    # Means that nearly coincide have few digits to compare; exact coincidence is defined.
+    assume(known.between < 1e-6)
+    want = reference.classic(rows, labels, W)
+    found = classic(moments_of(rows, labels, data.K), W, normalise(W))
+    assert found.keys() == want.keys() | {"pair_rows", "pair_rows_weights"}
+    size = np.trace(reference.between_covariance(reference.class_means(rows, labels), True))
+    floor = known.floor / max(float(size), 1e-300)
+    for key, value in want.items():
+        rel, absolute = 4.0 * known.between, 4.0 * known.between
+        if key == "nc1":
+            rel, absolute = known.quotient[True]
+        if key in ("nc1_trace_quotient", "cdnv"):
+            rel, absolute = known.within + rel, floor * known.between / EPS
+        agree(found[key], value, rel, absolute, key)
+
+
+@examples
+@given(collapse_data())
+def test_gnc2(data: CollapseData) -> None:
+    W = reference.unit(data.W)
+    distances = [reference.one_vs_rest(W, k) for k in range(data.K)]
+    bracket = gnc2(W)
+    assert bracket.lower <= min(distances) + 1e-9
+    assert bracket.upper >= min(distances) - 1e-9
+    assert bracket.width < 1e-9
+
+
+def test_the_reference_itself_has_a_second_witness(rng: np.random.Generator) -> None:
+    """Least squares and sequential quadratic programming find one distance."""
+    for K, d in ((4, 3), (6, 2), (8, 4)):
+        W = normalise(rng.standard_normal((K, d)))
+        for k in range(K):
+            slow = reference.one_vs_rest_slsqp(W, k)
+            assert reference.one_vs_rest(W, k) == pytest.approx(slow, abs=1e-5)
