@@ -51,13 +51,13 @@ class DeviceMoments:
             self._scatter = torch.zeros(d, d, **options)
 
     def update(
-        self, features: "torch.Tensor", labels: "torch.Tensor", *, unit: bool = False
+        self, features: "torch.Tensor", labels: "torch.Tensor | np.ndarray", *, unit: bool = False
     ) -> None:
         """Take in rows.
 
         Args:
             features: any floating dtype and device, shape (n, d); gradients are not followed.
-            labels: integers, shape (n,); rows of label -1 are left out.
+            labels: integers, shape (n,), a tensor or an array; rows of label -1 are left out.
             unit: scale the rows to norm 1 first.
 
         Raises:
@@ -73,7 +73,7 @@ class DeviceMoments:
             )
         with torch.inference_mode(False), torch.no_grad():
             rows = features.detach().to(self.device, torch.float64)
-            where = labels.detach().to(self.device, torch.int64)
+            where = torch.as_tensor(labels).detach().to(self.device, torch.int64)
             kept = where >= 0
             largest = rows.abs().amax(dim=1)
             if not len(where) or self._refuses(where, largest, kept, unit):
