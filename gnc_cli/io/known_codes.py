@@ -161,6 +161,11 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
 
 
 def data_folder() -> Path:
+    """Where the figures lie.
+
+    Raises:
+        DataError: the installation lacks them.
+    """
     package = Path(__file__).parent.parent
     # In a wheel the data lies inside the package, in a checkout beside it.
     for folder in (package / "data", package.parent / "data"):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
 from gnc_cli.results import MeasureResult, MeasureSeries
@@ -128,8 +129,12 @@ def measure(
         sources, given, shards=shards, transpose_weights=transpose_weights, K=K,
         select=selection_pairs(select),
     )  # fmt: skip
+    if per_class is not None and len(found) != 1:
+        raise UsageError(f"--per-class is of one set, and there are {len(found)}; --select one")
     with Processes.current() as processes:
-        reading = Reading(processes, Deadline(time_limit, interrupt), progress)
+        reading = Reading(
+            processes, Deadline(time_limit, interrupt), Deadline(None, interrupt), progress
+        )
         result = measure_series(
             found, Measurer(request, reading), request, group=group, append=append, on_row=on_row,
         )  # fmt: skip

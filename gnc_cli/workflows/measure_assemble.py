@@ -51,6 +51,8 @@ class Statistics:
     train: ClassMoments | None = None
     """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
     bootstrap: BootstrapIntervals | None = None
+    nc4: float | None = None
+    """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,10 @@ def assemble(
         gnc2_reference=reference,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
         gnc3=_gnc3(moments, weights),
-        ncc_accuracy=_share(decisions and decisions.ncc_right, counted),
+        ncc_accuracy=_share(None if decisions is None else decisions.ncc_right, counted),
         ncc_leave_one_out=_leave_one_out(decisions),
-        accuracy=_share(decisions and decisions.right, counted),
-        ncc_agreement=_share(decisions and decisions.agree, counted),
+        accuracy=_share(None if decisions is None else decisions.right, counted),
+        ncc_agreement=_share(None if decisions is None else decisions.agree, counted),
         sample_margins=_sample_margins(decisions, counted),
         margins=_margins(detail, len(weights.rows), effort.probability),
         max_cosine=_max_cosine(detail),
@@ -240,7 +242,7 @@ def _variants(
         found["classic"] = classic(
             raw, weights.raw if given else None, weights.rows if given else None,
             seed=effort.seed, deadline=effort.deadline,
-        )  # fmt: skip
+        ) | {"nc4": statistics.nc4}  # fmt: skip
     return found
 
 

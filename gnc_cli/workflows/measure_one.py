@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.io.samples import SampleSource
 from gnc_cli.metrics.stream_moments import StreamedMoments
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Gnc2Reference, MeasureResult
@@ -14,6 +13,7 @@ from gnc_cli.workflows.measure_policy import check_unit, floor_warning, policy_o
 from gnc_cli.workflows.measure_reference import gnc2_reference
 from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared, prepare_samples
+from gnc_cli.workflows.measure_sources import Source
 from gnc_cli.workflows.measure_statistics import Reading, read_statistics
 from gnc_cli.workflows.measure_train import TrainingMeans
 from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
@@ -39,7 +39,7 @@ class Measurer:
         self._train = TrainingMeans(request, reading)
         self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
 
-    def measure(self, samples: "Samples", source: SampleSource) -> MeasureResult:
+    def measure(self, samples: "Samples", source: Source) -> MeasureResult:
         """The result of one open set.
 
         Raises:
@@ -56,7 +56,10 @@ class Measurer:
                 prepared, request, self.reading, self._train.of(source, prepared)
             )
             warnings = self._warnings(prepared, statistics, found)
-        weights = given or mean_weights(statistics.moments, unit=request.unit)
+        if given is None:
+            assert statistics.moments is not None
+            given = mean_weights(statistics.moments, unit=request.unit)
+        weights = given
         K, d = weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
             return assemble(
@@ -111,7 +114,7 @@ def _given(prepared: Prepared, request: Request) -> Weights | None:
     )
 
 
-def _identity(source: SampleSource) -> Identity:
+def _identity(source: Source) -> Identity:
     attrs = {k: v for k, v in source.attrs.items() if k not in (*_ATTRS, "provenance")}
     return Identity(
         file=source.file,

@@ -45,9 +45,9 @@ def gnc2_reference(
     """
     if given is None:
         found = reference(d, K, read_table())
-        candidates = [_of_code(found)] if found is not None else []
-        if found is None or found.kind != "theorem":
-            candidates += [_of_entry(d, K), _of_margin(d, K)]
+        if found is not None and found.kind == "theorem":
+            return _of_code(found)
+        candidates = (None if found is None else _of_code(found), _of_entry(d, K), _of_margin(d, K))
         known = [c for c in candidates if c is not None]
         return max(known, key=lambda c: c.value, default=None)
     if isinstance(given, (int, float)):

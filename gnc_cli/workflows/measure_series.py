@@ -57,6 +57,9 @@ def measure_series(
                 interrupted = True
                 break
             rows.append(row)
+            if measurer.reading.deadline.interrupted:
+                row.extras["interrupted"] = interrupted = True  # its brackets are valid, and wide
+                break
             ledger.append(row.to_json() | {"stamp": source.stamp})
             if on_row is not None:
                 on_row(row)

@@ -10,6 +10,7 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.samples import Samples, SampleSource, find_samples
 from gnc_cli.numerics.rows import ArrayRows
+from gnc_cli.numerics.tensors import to_numpy
 
 __all__ = ["ArraySource", "Source", "find_sources"]
 
@@ -65,7 +66,7 @@ def find_sources(
     if not arrays:
         return list(
             find_samples(
-                [str(f) for f in files], **paths, shards=shards,  # type: ignore[arg-type]
+                [str(f) for f in files], **paths, shards=shards,
                 transpose_weights=transpose_weights, K=K, select=select,
             )  # fmt: skip
         )
@@ -90,26 +91,25 @@ def _samples(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
     arrays = {name: _array(name, value) for name, value in given.items()}
     if transpose_weights and "weights" in arrays:
         arrays["weights"] = arrays["weights"].T
-    features, logits, labels = (arrays.get(n) for n in ("features", "logits", "labels"))
+    labels = arrays.get("labels")
+    # Arrays read like files, by rows.
+    rows: dict[str, Any] = {n: ArrayRows(arrays[n]) for n in ("features", "logits") if n in arrays}
     if labels is not None:
         if labels.dtype.kind not in "iu" or (labels.size and int(labels.min()) < 0):
             raise DataError(f"labels have dtype {labels.dtype}; expected integers from 0 on")
         labels = labels.astype(np.int64)
     return Samples(
-        features=None if features is None else ArrayRows(features),
+        features=rows.get("features"),
         labels=labels,
         weights=_finite("weights", arrays.get("weights")),
         bias=_finite("bias", arrays.get("bias")),
-        logits=None if logits is None else ArrayRows(logits),
+        logits=rows.get("logits"),
         where={name: name for name in arrays},
     )
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    if hasattr(value, "detach"):  # a torch tensor, of any device
-        value = value.detach().cpu()
-        value = value.float() if "bfloat16" in str(value.dtype) else value
-    array = np.asarray(value)
+    array = to_numpy(value)
     ranks = 2 if name in _MATRICES else 1
     if array.ndim != ranks or array.dtype.kind not in "iuf":
         shape = "(rows, columns)" if ranks == 2 else "(rows,)"

@@ -5,7 +5,6 @@ of rank, so that all hold the same statistics.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +33,10 @@ class Reading:
     """How the samples are read."""
 
     processes: Processes
-    deadline: Deadline | None
+    deadline: Deadline
+    """Of what can be cut short with a valid result: GNC2."""
+    interruption: Deadline
+    """Of the samples, which are read to their end or not at all."""
     progress: Progress | None
 
     def span(self, rows: Rows) -> tuple[int, int] | None:
@@ -65,11 +67,12 @@ def class_statistics(
     assert prepared.features is not None and prepared.labels is not None
     rows = prepared.features
     workers = _workers(rows, request, float(rows.shape[1]))
-    with _held(workers):
+    # Each worker multiplies alone; threads inside the products would wait for each other.
+    with limit_threads(1):
         found = stream_moments(
             rows, prepared.labels, prepared.K, spaces=request.spaces, centres=centres,
             where=prepared.where.get("features", "features"), block=request.chunk_rows,
-            workers=workers, span=reading.span(rows), deadline=reading.deadline,
+            workers=workers, span=reading.span(rows), deadline=reading.interruption,
             progress=reading.progress,
         )  # fmt: skip
     return _gathered(found, reading.processes)
@@ -98,6 +101,13 @@ def read_statistics(
     moments = found.moments[own]
     judge = moments if train is None else train.moments[own]
     decisions = _decide(prepared, request, reading, judge, own=train is None)
+    nc4 = None
+    if request.variants in ("classic", "all") and decisions.agree is not None:
+        raw = decisions
+        if request.unit:
+            means = (train or found).moments["raw"]
+            raw = _decide(prepared, request, reading, means, own=False, unit=False)
+        nc4 = (raw.agree or 0) / max(1, int(raw.counted.sum()))
     intervals = _resample(prepared, request, reading, decisions) if request.bootstrap else None
     statistics = Statistics(
         moments=moments,
@@ -105,23 +115,32 @@ def read_statistics(
         decisions=decisions,
         train=None if train is None else train.moments[own],
         bootstrap=intervals,
+        nc4=nc4,
     )
     return statistics, found
 
 
 def _decide(
-    prepared: Prepared, request: Request, reading: Reading, judge: ClassMoments, own: bool
+    prepared: Prepared,
+    request: Request,
+    reading: Reading,
+    judge: ClassMoments,
+    *,
+    own: bool,
+    unit: bool | None = None,
 ) -> Decisions:
+    """Decisions by the class means of `judge`; `own` where they are the samples' own."""
     rows, labels = prepared.features, prepared.labels
     assert rows is not None and labels is not None
     workers = _workers(rows, request, float(prepared.K))
-    with _held(workers):
+    with limit_threads(1):
         found = stream_decisions(
             rows, labels, weights=prepared.weights, bias=prepared.bias, logits=prepared.logits,
             means=judge.means, present=judge.present, own_counts=judge.counts if own else None,
-            unit=request.unit, where=prepared.where.get("features", "features"),
-            block=request.chunk_rows, workers=workers, span=reading.span(rows),
-            deadline=reading.deadline, progress=reading.progress,
+            unit=request.unit if unit is None else unit,
+            where=prepared.where.get("features", "features"), block=request.chunk_rows,
+            workers=workers, span=reading.span(rows), deadline=reading.interruption,
+            progress=reading.progress,
         )  # fmt: skip
     parts = list(reading.processes.each(found))
     whole = parts[0]
@@ -135,12 +154,12 @@ def _resample(
 ) -> BootstrapIntervals:
     assert request.bootstrap and prepared.features is not None and prepared.labels is not None
     workers = _workers(prepared.features, request, float(prepared.d))
-    with _held(workers):
+    with limit_threads(1):
         return bootstrap(
             prepared.features, prepared.labels, prepared.K, prepared.weights, decisions.right,
             decisions.ncc_right, replicates=request.bootstrap, seed=request.seed,
             unit=request.unit, block=request.chunk_rows, workers=workers,
-            deadline=reading.deadline, progress=reading.progress,
+            deadline=reading.interruption, progress=reading.progress,
         )  # fmt: skip
 
 
@@ -159,11 +178,6 @@ def _workers(rows: Rows, request: Request, columns: float) -> int:
     """Threads for products of a block of rows with as many columns as there are classes, say."""
     block = block_rows(rows, request.chunk_rows)
     return threads_for(2.0 * block * rows.shape[1] * columns, request.threads)
-
-
-def _held(workers: int) -> AbstractContextManager[None]:
-    # Each worker multiplies alone; threads inside the products would wait for each other.
-    return limit_threads(1)
 
 
 def _check_train(train: ClassMoments, prepared: Prepared) -> None:

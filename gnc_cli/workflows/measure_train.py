@@ -8,6 +8,7 @@ from gnc_cli.io.samples import SampleSource, find_samples
 from gnc_cli.metrics.stream_moments import StreamedMoments
 from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared, prepare_samples
+from gnc_cli.workflows.measure_sources import Source
 from gnc_cli.workflows.measure_statistics import Reading, class_statistics
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class TrainingMeans:
         if request.means_from is not None:
             self._sources = find_samples([request.means_from])
 
-    def of(self, source: SampleSource, prepared: Prepared) -> StreamedMoments | None:
+    def of(self, source: Source, prepared: Prepared) -> StreamedMoments | None:
         """Moments of the training rows that belong to `source`; None without `--means-from`.
 
         Of several snapshots it is the one of the same name, else of the same epoch.
@@ -52,7 +53,7 @@ class TrainingMeans:
             self._last = (chosen, prepared.selection.K, found)
         return self._last[2]
 
-    def _matching(self, source: SampleSource) -> SampleSource:
+    def _matching(self, source: Source) -> SampleSource:
         if len(self._sources) == 1:
             return self._sources[0]
         epoch = source.attrs.get("epoch")

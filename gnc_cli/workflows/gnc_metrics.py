@@ -1,0 +1,297 @@
+"""Collapse metrics inside a training loop: batches in, one `MeasureResult` out.
+
+In the shape of a torchmetrics metric (`update`, `compute`, `reset`, `merge_state`, `sync`) without
+needing it, nor torch: tensors of any device are taken as they come, arrays and lists too.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.device_moments import DeviceMoments
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.distributed import Processes
+from gnc_cli.numerics.rows import ArrayRows
+from gnc_cli.numerics.tensors import to_numpy
+from gnc_cli.numerics.threads import limit_threads, threads_for
+from gnc_cli.results import Gnc2Reference, MeasureResult
+from gnc_cli.workflows.gnc_accumulated import Accumulated
+from gnc_cli.workflows.gnc_batch import (
+    answers,
+    coarsest,
+    dtype_name,
+    on_cuda,
+    raw_weights,
+    truth,
+    unit_rows,
+)
+from gnc_cli.workflows.measure_assemble import Effort, Statistics, assemble
+from gnc_cli.workflows.measure_policy import floor_warning
+from gnc_cli.workflows.measure_reference import gnc2_reference
+from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
+
+__all__ = ["GNCMetrics"]
+
+
+class GNCMetrics:
+    """GNC1, GNC2 (certified), GNC3, accuracy and nearest-class-mean accuracy of batches.
+
+    All counts are micro: each sample counts once, whatever batch it came in. Put the network in
+    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d); for CUDA tensors they
+    live on their device, and no feature leaves it.
+
+    Args:
+        d: dimension of the features.
+        K: number of classes; labels run from 0 to K - 1.
+        normalize: GNC metrics and NCC of unit rows, as in the paper; False takes rows as they are.
+        variants: `none`, `authors`, `classic` or `all`, as in `measure`.
+        reference: what GNC2 is held against; by default the best that is known for (d, K).
+
+    Raises:
+        UsageError: d or K below 2, or no such variants.
+
+    Example:
+        >>> metrics = GNCMetrics(d=2, K=2)
+        >>> metrics.update([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0]], [0, 0, 1])
+        >>> result = metrics.compute(weights=[[1.0, 0.0], [0.0, 1.0]])
+        >>> result.gnc1, result.gnc3, round(result.gnc2.lower, 12)
+        (0.0, 0.0, 1.414213562373)
+    """
+
+    def __init__(
+        self,
+        d: int,
+        K: int,
+        *,
+        normalize: bool = True,
+        variants: str = "none",
+        reference: float | None = None,
+    ) -> None:
+        if d < 2 or K < 2:
+            raise UsageError(f"GNCMetrics(d={d}, K={K}): d and K must be at least 2")
+        if variants not in ("none", "authors", "classic", "all"):
+            raise UsageError(f"variants={variants!r}: choose none, authors, classic or all")
+        self.d, self.K, self.normalize, self.variants = d, K, normalize, variants
+        self._own = "unit" if normalize else "raw"
+        classic = normalize and variants in ("classic", "all")
+        self._spaces = (self._own, "raw") if classic else (self._own,)
+        self._reference = reference
+        self._found: dict[int, Gnc2Reference | None] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._host = {space: ClassMoments(self.d, self.K) for space in self._spaces}
+        self._device: dict[str, DeviceMoments] = {}
+        self._right = np.zeros(self.K, dtype=np.int64)
+        self._answered = np.zeros(self.K, dtype=np.int64)
+        self._storage: str | None = None
+        self._touch()
+
+    def _touch(self) -> None:
+        """The class means change: what was judged by them, and joined with others, is stale."""
+        self._judged: Decisions | None = None
+        self._judged_own, self._judged_alone = True, False
+        self._together: Accumulated | None = None
+        self._moments: dict[str, ClassMoments] | None = None
+
+    # Taking in ----------------------------------------------------------------------------------
+
+    def update(self, features: Any, labels: Any, logits: Any = None) -> None:
+        """Take in a batch.
+
+        Args:
+            features: raw, any floating dtype and device, shape (n, d); gradients are not followed.
+            labels: integers, shape (n,); samples of label -1 are left out.
+            logits: shape (n, K), for the accuracy.
+
+        Raises:
+            DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
+                it must be scaled.
+        """
+        rows: Any = features if on_cuda(features) else to_numpy(features)
+        known = truth(labels, rows.shape, self.d, self.K)
+        said = None if logits is None else answers(logits, (len(known), self.K))
+        if on_cuda(rows):
+            if not self._device:
+                device = rows.device
+                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self._spaces}
+            for space, sums in self._device.items():
+                sums.update(rows, known, unit=space == "unit")
+        else:
+            units = unit_rows(rows, known) if self.normalize else rows
+            for space, moments in self._host.items():
+                moments.update(units if space == "unit" else rows, known)
+        if said is not None:
+            self._answered += np.bincount(known[known >= 0], minlength=self.K)
+            self._right += np.bincount(known[(known >= 0) & (said == known)], minlength=self.K)
+        self._storage = coarsest(self._storage, dtype_name(features))
+        self._touch()
+
+    def judge(
+        self, features: Any, labels: Any, weights: Any = None, bias: Any = None, *, own: bool = True
+    ) -> None:
+        """Take in a batch of the second pass, which decides by the class means of the first.
+
+        It brings NCC accuracy (also leave-one-out) and, with weights, accuracy, agreement and
+        sample margins. Between the passes nothing may be added; several processes call `sync`
+        before it and after it.
+
+        Args:
+            features: as for `update`; decided on the CPU.
+            labels: as for `update`.
+            weights: the classifier, raw, shape (K, d).
+            bias: shape (K,).
+            own: the batches are those of the first pass again; False for other data, say test
+                data against the means of the training set: then nothing is left out of a mean.
+
+        Raises:
+            DataError: as `update`; or there was no first pass.
+        """
+        state = self._state()
+        moments = state.moments[self._own]
+        if not moments.N:
+            raise DataError("judge() needs class means: update() with all batches first")
+        rows = to_numpy(features)
+        known = truth(labels, rows.shape, self.d, self.K)
+        found = stream_decisions(
+            ArrayRows(rows),
+            known,
+            weights=None if weights is None else raw_weights(weights, self.K, self.d),
+            bias=None if bias is None else to_numpy(bias).astype(np.float64),
+            means=moments.means,
+            present=moments.present,
+            own_counts=moments.counts if own else None,
+            unit=self.normalize,
+            where="the batch",
+        )
+        self._judged = found if self._judged is None else merge(self._judged, found)
+        self._judged_own &= own
+        self._judged_alone |= self._together is None
+        if self._together is not None:
+            self._together = replace(self._together, judged=None)
+
+    # Putting together ---------------------------------------------------------------------------
+
+    def merge(self, other: "GNCMetrics") -> None:
+        """Take in the batches that `other` has seen; a second pass comes after it.
+
+        Raises:
+            UsageError: `other` was made with other arguments.
+        """
+        mine = (self.d, self.K, self._spaces)
+        theirs = (other.d, other.K, other._spaces)
+        if mine != theirs:
+            raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
+        for space, moments in self._host.items():
+            moments.merge(other._local().moments[space])
+        self._right += other._right
+        self._answered += other._answered
+        self._storage = coarsest(self._storage, other._storage)
+        self._touch()
+
+    def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
+        """`merge` with each of them, in order."""
+        for other in metrics:
+            self.merge(other)
+
+    def sync(self) -> None:
+        """Join the batches of all processes, the same in each; every process calls it.
+
+        What this process took in itself stays apart, so that nothing counts twice: call it as often
+        as you like, after the last `update` and again after the last `judge`. One process alone
+        needs no torch.distributed.
+
+        Raises:
+            UsageError: a process judged by its own class means, before the first `sync`.
+        """
+        with Processes.current() as processes:
+            if processes.size == 1:
+                return
+            whole: Accumulated | None = None
+            for part in processes.each(self._local()):
+                whole = part if whole is None else whole.joined(part)
+        assert whole is not None
+        if whole.alone:
+            raise UsageError("judge() came before sync(): the class means were one process's own")
+        self._together = whole
+
+    def _local(self) -> Accumulated:
+        """What this process took in."""
+        if self._moments is None:
+            self._moments = {s: ClassMoments.from_state(m.state()) for s, m in self._host.items()}
+            for space, sums in self._device.items():
+                self._moments[space].merge(sums.to_host())
+        return Accumulated(
+            self._moments, self._right, self._answered, self._judged, self._judged_own,
+            self._judged_alone, self._storage,
+        )  # fmt: skip
+
+    def _state(self) -> Accumulated:
+        return self._local() if self._together is None else self._together
+
+    # Answers ------------------------------------------------------------------------------------
+
+    def compute(
+        self, weights: Any = None, *, detail: bool = False, time_limit: float | None = None
+    ) -> MeasureResult:
+        """The metrics of all batches so far; batches may be added afterwards.
+
+        Args:
+            weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
+                and there is no GNC3.
+            detail: also quantiles, worst classes and rattlers, as `measure` gives them.
+            time_limit: seconds for GNC2; its bracket is valid whenever time runs out.
+
+        Returns:
+            A frozen record; `.flat()` for dashboards, `.to_json()`. Accuracy is None without
+            logits or `judge`; NCC, agreement and sample margins without `judge`.
+
+        Raises:
+            DataError: no batch was taken in, or the weights cannot be used.
+            UsageError: `sync` is missing after `judge`.
+        """
+        started = time.monotonic()
+        state = self._state()
+        moments = state.moments[self._own]
+        if not moments.N:
+            raise DataError("there is nothing to compute: update() with features and labels first")
+        if state.judged is None and self._judged is not None:
+            raise UsageError("judge() came after sync(): call sync() again before compute()")
+        rows = self._rows(weights, moments)
+        K = len(rows.rows)
+        effort = Effort(
+            minimum_only=not detail, variants=self.variants,
+            device=str(weights.device) if on_cuda(weights) else "cpu",
+            deadline=None if time_limit is None else Deadline(time_limit),
+        )  # fmt: skip
+        warning = None
+        if state.storage in ("float64", "float32", "float16"):
+            warning = floor_warning(moments, np.dtype(state.storage), self.normalize)
+        with limit_threads(threads_for(2.0 * K * K * self.d)):
+            result = assemble(
+                Statistics(moments, raw=state.moments.get("raw"), decisions=state.decisions),
+                rows, effort, labels=np.arange(self.K), reference=self._held_against(K),
+                policy=state.policy(rows, unit=self.normalize, variants=self.variants),
+                warnings=() if warning is None else (warning,), started=started,
+            )  # fmt: skip
+        return result if result.accuracy is not None else replace(result, accuracy=state.accuracy)
+
+    def _rows(self, weights: Any, moments: ClassMoments) -> Weights:
+        if weights is None:
+            return mean_weights(moments, unit=self.normalize)
+        raw = raw_weights(weights, self.K, self.d)
+        return given_weights(raw, unit=self.normalize, labels=np.arange(self.K), where="weights")
+
+    def _held_against(self, K: int) -> Gnc2Reference | None:
+        if not self.normalize:
+            return None
+        if K not in self._found:
+            self._found[K] = gnc2_reference(self.d, K, self._reference)
+        return self._found[K]
