@@ -9,13 +9,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "compare", "solve"]
+__all__ = ["GNCMetrics", "__version__", "compare", "solve"]
+
+_MODULES = {"GNCMetrics": "gnc_metrics"}
+"""In `workflows`, where it is not called like the name."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a command's function on first use (PEP 562): `import gnc_cli` stays instant."""
+    """Load what is asked for on first use (PEP 562): `import gnc_cli` stays instant."""
     if name in __all__:
         from importlib import import_module
 
-        return getattr(import_module(f"gnc_cli.workflows.{name}"), name)
+        return getattr(import_module(f"gnc_cli.workflows.{_MODULES.get(name, name)}"), name)
     raise AttributeError(f"module 'gnc_cli' has no attribute {name!r}")

@@ -1,0 +1,233 @@
+"""The cookbook's recipes run as they stand, against stand-ins of the frameworks they are for."""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from gnc_cli import GNCMetrics
+from tests.numerics.together import needs_gloo, together
+from tests.readme import blocks
+
+COOKBOOK = Path(__file__).parent.parent / "docs/cookbook.md"
+TEXT = COOKBOOK.read_text(encoding="utf-8")
+
+
+class Network(nn.Module):
+    """A classifier as Lightning modules and Hugging Face models have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.encoder = nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.5))
+        self.head = nn.Linear(6, 5)
+        self.classifier = self.head
+        self.device = torch.device("cpu")
+        self.logged: dict[str, float] = {}
+
+    def forward(self, inputs: torch.Tensor, labels: torch.Tensor | None = None) -> Any:
+        return SimpleNamespace(logits=self.head(self.encoder(inputs)))
+
+    def log_dict(self, found: dict[str, float]) -> None:
+        self.logged = found
+
+
+class Writer:
+    """TensorBoard's SummaryWriter."""
+
+    written: dict[str, float] = {}
+
+    def __init__(self, folder: str) -> None:
+        assert folder == "runs"
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        assert step == 9
+        self.written[name] = value
+
+
+def _module(name: str, **inside: Any) -> ModuleType:
+    module = ModuleType(name)
+    module.__dict__.update(inside)
+    return module
+
+
+@pytest.fixture
+def told() -> list[tuple[dict[str, float], int]]:
+    """What the dashboards were told."""
+    return []
+
+
+@pytest.fixture
+def recipes(
+    monkeypatch: pytest.MonkeyPatch, told: list[tuple[dict[str, float], int]]
+) -> dict[str, Any]:
+    """Everything that the page's Python blocks define, run from top to bottom."""
+
+    def tell(found: dict[str, float], step: int) -> None:
+        told.append((found, step))
+
+    for module in (
+        _module("lightning", Callback=object),
+        _module("transformers", TrainerCallback=object),
+        _module("wandb", log=tell),
+        _module("mlflow", log_metrics=tell),
+        _module("torch.utils.tensorboard", SummaryWriter=Writer),
+    ):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    names: dict[str, Any] = {}
+    for block in blocks(TEXT, "python"):
+        exec(compile(block.text, str(COOKBOOK), "exec"), names)
+    return names
+
+
+@pytest.fixture
+def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    torch.manual_seed(4)
+    return [(torch.randn(n, 4), torch.randint(5, (n,))) for n in (8, 8, 8, 3)]
+
+
+@pytest.fixture
+def network() -> Network:
+    return Network()
+
+
+@pytest.fixture
+def expected(
+    network: Network, batches: list[tuple[torch.Tensor, torch.Tensor]]
+) -> Iterator[dict[str, float]]:
+    """The numbers of all samples at once."""
+    images, labels = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    network.eval()
+    features = network.encoder(images).detach()
+    network.train()
+    head = network.head
+    metrics = GNCMetrics(6, 5)
+    metrics.update(features, labels, head(features))
+    metrics.judge(features, labels, head.weight, head.bias)
+    found = metrics.compute(head.weight).flat()
+    yield {k: float(v) for k, v in found.items() if isinstance(v, int | float)}
+    assert network.training, "a recipe left the network in eval mode"
+    assert not network.head._forward_hooks and not network.head._forward_pre_hooks
+
+
+_SECOND_PASS = ("gnc/ncc_", "gnc/sample_margins")
+
+
+def _agree(found: dict[str, float], expected: dict[str, float], second_pass: bool = False) -> None:
+    wanted = {k: v for k, v in expected.items() if second_pass or not k.startswith(_SECOND_PASS)}
+    assert found.keys() == wanted.keys() and {"gnc/gnc1", "gnc/accuracy"} <= wanted.keys()
+    for name in wanted.keys() - {"gnc/seconds"}:
+        assert found[name] == pytest.approx(wanted[name], rel=1e-5, abs=1e-6), name
+        assert type(found[name]) is float and math.isfinite(found[name])
+
+
+def test_every_block_is_one_we_know() -> None:
+    assert TEXT.count("```") // 2 == len(blocks(TEXT, "python", "bash"))
+    assert len(blocks(TEXT, "bash")) == 1
+    assert not re.search(r"/(?:work|root|tmp|home)/", TEXT)
+
+
+def test_a_plain_loop(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
+) -> None:
+    result = recipes["collapse"](network.encoder, network.head, batches)
+    _agree(recipes["numbers"](result), expected)
+
+
+def test_a_second_pass(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
+) -> None:
+    result = recipes["collapse_with_ncc"](network.encoder, network.head, batches)
+    _agree(recipes["numbers"](result), expected, second_pass=True)
+
+
+def test_dashboards(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float],
+    told: list[Any],
+) -> None:  # fmt: skip
+    result = recipes["collapse"](network.encoder, network.head, batches)
+    for name in ("to_wandb", "to_mlflow", "to_tensorboard"):
+        recipes[name](result, 9)
+    (wandb, step), (mlflow, same) = told
+    assert step == same == 9
+    for found in (wandb, mlflow, Writer.written):
+        _agree(found, expected)
+        assert all(re.fullmatch(r"[\w\-. :/]+", name) for name in found)  # MLflow takes no others
+
+
+def test_lightning(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
+) -> None:
+    callback = recipes["CollapseCallback"]()
+    for sanity_checking in (True, False, False):
+        network.logged = {}
+        trainer = SimpleNamespace(sanity_checking=sanity_checking)
+        network.eval()
+        callback.on_validation_epoch_start(trainer, network)
+        with torch.inference_mode():
+            for index, batch in enumerate(batches[:1] if sanity_checking else batches):
+                outputs = network(batch[0])
+                callback.on_validation_batch_end(trainer, network, outputs, batch, index)
+        callback.on_validation_epoch_end(trainer, network)
+        network.train()
+        assert bool(network.logged) is not sanity_checking
+    _agree(network.logged, expected)
+
+
+def test_hugging_face(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float],
+    told: list[Any],
+) -> None:  # fmt: skip
+    loader = [{"inputs": images, "labels": labels} for images, labels in batches]
+    for first in (True, False):
+        state = SimpleNamespace(is_world_process_zero=first, global_step=11)
+        callback = recipes["CollapseTrainerCallback"](lambda *found: told.append(found))
+        callback.on_evaluate(
+            SimpleNamespace(), state, SimpleNamespace(), model=network, eval_dataloader=loader,
+            metrics={}, train_dataloader=None,
+        )  # fmt: skip
+    ((found, step),) = told
+    assert step == 11
+    _agree(found, expected)
+
+
+@needs_gloo
+def test_several_processes(
+    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
+) -> None:
+    lines = together(
+        f"""
+        import json
+        import torch
+        from pathlib import Path
+        from tests.readme import blocks
+        from tests.test_cookbook import Network
+        names = {{}}
+        for block in blocks(Path({str(COOKBOOK)!r}).read_text(encoding="utf-8"), "python"):
+            if "def collapse" in block.text or "def numbers" in block.text:
+                exec(block.text, names)
+        torch.manual_seed(4)
+        batches = [(torch.randn(n, 4), torch.randint(5, (n,))) for n in (8, 8, 8, 3)]
+        network = Network().eval()
+        result = names["collapse_of_all"](network.encoder, network.head, batches[rank::2])
+        print(json.dumps(names["numbers"](result)))
+        """
+    )
+    first, second = (json.loads(line) for line in lines)
+    _agree(first, expected, second_pass=True)
+    first.pop("gnc/seconds"), second.pop("gnc/seconds")
+    assert first == second
