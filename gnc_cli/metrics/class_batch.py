@@ -9,20 +9,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BatchSums", "ClassGroups"]
+from gnc_cli.numerics.rows import blocks
 
+__all__ = ["Batch", "BatchSums", "ClassGroups"]
 
-@dataclass(frozen=True, eq=False)
-class BatchSums:
-    """Sums over a batch of deviations `D = rows - shift[label]`."""
-
-    groups: "ClassGroups"
-    sums: np.ndarray
-    """Weighted sums of D by class, shape (c, d)."""
-    squares: np.ndarray
-    """Weighted sums of |D|^2 by class, shape (c,)."""
-    scatter: np.ndarray
-    """D^T diag(weights) D over all rows, shape (d, d)."""
+_ROWS_AT_ONCE = 256
+"""Rows whose deviations are taken at a time, so that they are still in the cache."""
 
 
 class ClassGroups:
@@ -36,13 +28,13 @@ class ClassGroups:
     def __init__(self, labels: np.ndarray, weights: np.ndarray | None = None) -> None:
         from scipy.sparse import csr_array
 
-        self._labels = labels
-        self._weights = weights
         order = np.argsort(labels, kind="stable")
         ranked = labels[order]
         starts = np.flatnonzero(np.diff(ranked, prepend=-1))
         self.classes: np.ndarray = ranked[starts]
         """Classes in the batch, ascending, shape (c,)."""
+        self.first: np.ndarray = order[starts]
+        """The first row of each, shape (c,)."""
         self.counts: np.ndarray = np.diff(starts, append=len(labels))
         """Rows of each, shape (c,)."""
         values = np.ones(len(labels)) if weights is None else weights[order]
@@ -52,20 +44,63 @@ class ClassGroups:
         self.mass: np.ndarray = self._pick.sum(axis=1)
         """Sums of weights, shape (c,)."""
 
+    def total(self, rows: np.ndarray) -> np.ndarray:
+        """Weighted sums by class of rows (n, ...), shape (c, ...)."""
+        return self._pick @ rows
+
     def means(self, rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Means of the chosen classes, a mask (c,), over the rows (n, d)."""
+        """Weighted means of the chosen classes, a mask (c,), over rows (n, d)."""
         return (self._pick[chosen] @ rows) / self.mass[chosen, None]
 
-    def sums(self, rows: np.ndarray, shift: np.ndarray) -> BatchSums:
-        """Sums about `shift`, (K, d) by class.
 
-        Args:
-            rows: float64, shape (n, d); overwritten.
-            shift: a point for each of all classes.
-        """
-        rows -= shift.take(self._labels, axis=0)
-        sums = self._pick @ rows
-        squares = self._pick @ np.einsum("nd,nd->n", rows, rows)
-        if self._weights is not None:
-            rows *= np.sqrt(self._weights)[:, None]
-        return BatchSums(self, sums, squares, rows.T @ rows)
+@dataclass(frozen=True, eq=False)
+class BatchSums:
+    """Sums over a batch of deviations `D = rows - shift[labels]`."""
+
+    groups: ClassGroups
+    sums: np.ndarray
+    """Weighted sums of D by class, shape (c, d)."""
+    squares: np.ndarray
+    """Weighted sums of |D|^2 by class, shape (c,)."""
+    scatter: np.ndarray
+    """D^T diag(weights) D over all rows, shape (d, d)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to be summed."""
+
+    rows: np.ndarray
+    """float64, shape (n, d); overwritten."""
+    labels: np.ndarray
+    """All >= 0, shape (n,)."""
+    weights: np.ndarray | None
+    """Positive, shape (n,); None for 1."""
+
+    def without(self, gone: np.ndarray) -> "Batch":
+        """The batch less some rows, in another order: the last rows move into the holes."""
+        if not len(gone):
+            return self
+        n = len(self.labels) - len(gone)
+        stays = np.ones(len(self.labels), dtype=bool)
+        stays[gone] = False
+        holes, movers = np.flatnonzero(~stays[:n]), n + np.flatnonzero(stays[n:])
+        self.rows[holes] = self.rows[movers]
+        order = np.arange(n)
+        order[holes] = movers
+        weights = None if self.weights is None else self.weights[order]
+        return Batch(self.rows[:n], self.labels[order], weights)
+
+    def sums(self, shift: np.ndarray) -> BatchSums:
+        """Sums about `shift`, (K, d), a point for each of all classes. Uses up the rows."""
+        groups = ClassGroups(self.labels, self.weights)
+        D = self.rows
+        squares = np.empty(len(D))
+        for start, stop in blocks(len(D), _ROWS_AT_ONCE):
+            some = D[start:stop]
+            some -= shift.take(self.labels[start:stop], axis=0)
+            np.einsum("nd,nd->n", some, some, out=squares[start:stop])
+        sums = groups.total(D)
+        if self.weights is not None:
+            D *= np.sqrt(self.weights)[:, None]
+        return BatchSums(groups, sums, groups.total(squares), D.T @ D)

@@ -1,10 +1,10 @@
 """Counts, means and covariances of classes in one pass, to the digits of two passes.
 
-Sums are taken about a fixed point of each class, its shift: the mean of its rows in the batch where
-it is first seen. Deviations from a nearby point are exact where classes have collapsed, and what
-the shift is off is taken off once, at the end: `sum_i (h_i - m)(h_i - m)^T = sum_i (h_i - s)(h_i -
-s)^T - n (m - s)(m - s)^T`. Chan, Golub, LeVeque, "Algorithms for computing the sample variance",
-The American Statistician 37 (1983).
+Sums are taken about a fixed point of each class, its shift: its first row (which then has nothing
+to add) or the mean of the rows that came with it. Deviations from a nearby point are exact where
+classes have collapsed, and what the shift is off is taken off once, at the end: `sum_i (h_i -
+m)(h_i - m)^T = sum_i (h_i - s)(h_i - s)^T - n (m - s)(m - s)^T`. Chan, Golub, LeVeque, "Algorithms
+for computing the sample variance", The American Statistician 37 (1983).
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_batch import BatchSums, ClassGroups
+from gnc_cli.metrics.class_batch import Batch, BatchSums, ClassGroups
 from gnc_cli.numerics.rows import ArrayRows, block_rows, blocks
 
 __all__ = ["ClassMoments"]
 
 _FAR = 8.0
 """A shift moves to the mean when the sum of squares about it is this much too large."""
+_MANY = 9
+"""Rows of a new class in one batch from which their mean, not the first row, is its shift."""
 _FIRST_LOOK = 64
 """Rows of a class before its shift is looked at: fewer cannot cost two digits."""
+_IN_CACHE = 256
+"""Class sums that are added at a time."""
 _CLASSES_AT_ONCE = 4096
 """Class sums that are corrected for at a time, to need no third (K, d) array."""
 
@@ -119,35 +123,57 @@ class ClassMoments:
             if not finite.all():
                 row = int(part[np.flatnonzero(~finite)[0]])
                 raise DataError(f"features hold NaN or infinity, first in row {row}")
-            groups = ClassGroups(labels[part], None if weights is None else weights[part])
-            self._take(rows, groups)
+            seen = np.unique(labels[part])
+            before = self.counts[seen]
+            batch = self.admit(rows, labels[part], None if weights is None else weights[part])
+            self.add(batch.sums(self.shift))
+            # A class is looked at when its count passes a power of two: log n times, not n times.
+            after = self.counts[seen]
+            passed = np.frexp(after)[1] > np.frexp(before)[1]
+            self.settle(seen[passed & (after >= _FIRST_LOOK)])
 
-    def _take(self, rows: np.ndarray, groups: ClassGroups) -> None:
-        self.admit(rows, groups)
-        before = self.counts[groups.classes]
-        self.add(groups.sums(rows, self.shift))
-        after = before + groups.counts
-        # A class is looked at when its count passes a power of two: log n times, not n times.
-        passed = np.frexp(after)[1] > np.frexp(before)[1]
-        self.settle(groups.classes[passed & (after >= _FIRST_LOOK)])
+    def admit(
+        self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
+    ) -> Batch:
+        """Give the classes that are new in these rows their shift; to be called in order.
 
-    def admit(self, rows: np.ndarray, groups: ClassGroups) -> None:
-        """Give the classes that are new with this batch their shift; to be called in order."""
+        That is the first row, which has then been taken in, or the mean of many rows.
+
+        Args:
+            rows: float64, shape (n, d); overwritten.
+            labels: all >= 0, shape (n,).
+            weights: positive, shape (n,); None for 1.
+
+        Returns:
+            The rows that are left to be summed about the shifts.
+        """
+        new = ~self._admitted[labels]
+        if not new.any():
+            return Batch(rows, labels, weights)
+        groups = ClassGroups(labels)
         new = ~self._admitted[groups.classes]
-        if new.any():
-            classes = groups.classes[new]
-            self._admitted[classes] = True
-            if not self.fixed:
-                self.shift[classes] = groups.means(rows, new)
+        self._admitted[groups.classes] = True
+        if self.fixed:
+            return Batch(rows, labels, weights)
+        many = new & (groups.counts >= _MANY)
+        if many.any():
+            self.shift[groups.classes[many]] = groups.means(rows, many)
+        few = new & ~many
+        classes, first = groups.classes[few], groups.first[few]
+        self.shift[classes] = rows[first]
+        self.counts[classes] += 1
+        self.mass[classes] += 1.0 if weights is None else weights[first]
+        return Batch(rows, labels, weights).without(first)
 
-    def add(self, batch: BatchSums) -> None:
+    def add(self, sums: BatchSums) -> None:
         """Take in the sums about `shift` of a batch that was admitted."""
-        classes = batch.groups.classes
-        self.counts[classes] += batch.groups.counts
-        self.mass[classes] += batch.groups.mass
-        self._sums[classes] += batch.sums
-        self._squares[classes] += batch.squares
-        self._scatter += batch.scatter
+        groups = sums.groups
+        self.counts[groups.classes] += groups.counts
+        self.mass[groups.classes] += groups.mass
+        self._squares[groups.classes] += sums.squares
+        for start, stop in blocks(len(groups.classes), _IN_CACHE):
+            self._sums[groups.classes[start:stop]] += sums.sums[start:stop]
+        self._scatter += sums.scatter
 
     def settle(self, classes: np.ndarray | None = None) -> None:
         """Move shifts that turned out far from the mean (an outlier came first) to the mean.

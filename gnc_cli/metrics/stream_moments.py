@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from gnc_cli.metrics.class_batch import BatchSums, ClassGroups
+from gnc_cli.metrics.class_batch import Batch, BatchSums
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.row_blocks import RowBlock, check_labels, read_block
 from gnc_cli.numerics.deadline import Deadline
@@ -105,7 +105,7 @@ def stream_moments(
     first, end = span or (0, rows.shape[0])
     step = block_rows(rows, block)
     moments = {s: ClassMoments(rows.shape[1], K, centres=(centres or {}).get(s)) for s in spaces}
-    read = partial(_read, rows, labels, spaces, where)
+    read = partial(read_block, rows, labels, spaces, where)
     jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
     low, high, done, size = np.inf, 0.0, 0, _SETTLE_AFTER
     ready = ordered(jobs, workers)
@@ -126,24 +126,20 @@ def stream_moments(
     return StreamedMoments(moments, float(low), float(high), step)
 
 
-def _read(
-    rows: Rows, labels: np.ndarray, spaces: Sequence[str], where: str, start: int, stop: int
-) -> tuple[RowBlock, ClassGroups]:
-    block = read_block(rows, labels, spaces, where, start, stop)
-    return block, ClassGroups(block.labels)
-
-
 def _products(
-    ready: Iterator[tuple[RowBlock, ClassGroups]], moments: Mapping[str, ClassMoments]
+    ready: Iterator[RowBlock], moments: Mapping[str, ClassMoments]
 ) -> Iterator[Callable[[], _Found]]:
     """Admit the classes of each block, in order, and hand out the work on it."""
-    for block, groups in ready:
-        for space, rows in block.rows.items():
-            moments[space].admit(rows, groups)
-        yield partial(_multiply, block, groups, moments)
+    for block in ready:
+        low, high = block.norms.min(initial=np.inf), block.norms.max(initial=0.0)
+        batches = {
+            space: moments[space].admit(rows, block.labels) for space, rows in block.rows.items()
+        }
+        yield partial(_multiply, batches, moments, low, high)
 
 
-def _multiply(block: RowBlock, groups: ClassGroups, moments: Mapping[str, ClassMoments]) -> _Found:
-    sums = {space: groups.sums(rows, moments[space].shift) for space, rows in block.rows.items()}
-    norms = block.norms
-    return _Found(sums, norms.min(initial=np.inf), norms.max(initial=0.0))
+def _multiply(
+    batches: Mapping[str, Batch], moments: Mapping[str, ClassMoments], low: float, high: float
+) -> _Found:
+    sums = {space: batch.sums(moments[space].shift) for space, batch in batches.items()}
+    return _Found(sums, low, high)
