@@ -64,7 +64,7 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
         with translated(path, "HDF5"):
             attrs = _attributes(h5)
             entries = _entries(h5, file)
-            snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(entries)}
+            snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(h5)}
         version = attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
             raise DataError(f"{path!r} has gnc_format {version!r}, not up to {FORMAT}; upgrade gnc")
@@ -168,11 +168,17 @@ def _entries(h5: Any, file: IO[bytes]) -> dict[str, Entry]:
     return entries
 
 
-def _snapshots(entries: dict[str, Entry]) -> list[str]:
-    """The groups right under `/snapshots`."""
-    groups = [name for name, entry in entries.items() if entry.problem == GROUP]
-    parts = [name.split("/") for name in groups]
-    return [part[1] for part in parts if len(part) == 2 and part[0] == "snapshots"]
+def _snapshots(h5: Any) -> list[str]:
+    """The groups right under `/snapshots`; links to groups are other names of these."""
+    import h5py
+
+    def is_group(parent: Any, name: str) -> bool:
+        hard = name in parent and isinstance(parent.get(name, getlink=True), h5py.HardLink)
+        return hard and parent.get(name, getclass=True) is h5py.Group
+
+    if not is_group(h5, "snapshots"):
+        return []
+    return [name for name in h5["snapshots"] if is_group(h5["snapshots"], name)]
 
 
 def _walk(

@@ -94,7 +94,7 @@ def only_dataset(catalogue: Catalogue, role: str, group: str = "") -> str | None
             if len(catalogue.entries[name].shape) == 1 and "int" in catalogue.entries[name].dtype
         ]
     members = [name for name, entry in _members(catalogue, group) if entry.problem != GROUP]
-    if not fitting and len(members) == 1:
+    if not group and not fitting and len(members) == 1:
         return members[0]  # whatever it is: the checks will say what is wrong
     return fitting[0] if len(fitting) == 1 else None
 

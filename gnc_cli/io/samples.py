@@ -126,10 +126,11 @@ class _Maker:
             outside = [
                 f"{name!r} {entry.problem}"
                 for name, entry in catalogue.entries.items()
-                if name.rpartition("/")[0] == "snapshots" and "another file" in str(entry.problem)
+                if (name.rpartition("/")[0] or name) == "snapshots"
+                and "another file" in str(entry.problem)
             ]
             if outside:
-                raise DataError(f"{path!r}: snapshot {outside[0]}; copy it into this file")
+                raise DataError(f"{path!r}: {outside[0]}; copy it into this file")
             wanted = (key or "").strip("/").split("/")
             if wanted[0] == "snapshots" and len(wanted) == 2 and wanted[1] in catalogue.snapshots:
                 return [self._snapshot(catalogue, shown, wanted[1])]

@@ -1,0 +1,291 @@
+"""Rows of every format are the rows that were stored, from any thread, in any byte order."""
+
+import io
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
+from gnc_cli.io.flat import FlatArray
+from gnc_cli.io.hdf5_rows import _Bands
+from gnc_cli.io.shelf import Shelf
+
+N, D = 23, 5
+ROWS = np.random.default_rng(3).standard_normal((N, D)).astype(np.float32)
+
+
+def chunked(path: Path, array: np.ndarray, **options: Any) -> None:
+    with h5py.File(path, "w") as h5:
+        h5.create_dataset("f", data=array, **options)
+
+
+def plain_h5(path: Path, array: np.ndarray) -> None:
+    chunked(path, array)
+
+
+def chunks_of_rows(path: Path, array: np.ndarray) -> None:
+    chunked(path, array, chunks=(4, array.shape[1]))
+
+
+def compressed(path: Path, array: np.ndarray) -> None:
+    chunked(
+        path,
+        array,
+        chunks=(min(7, len(array)), 2),
+        compression="gzip",
+        shuffle=True,
+        fletcher32=True,
+    )
+
+
+def lzf(path: Path, array: np.ndarray) -> None:
+    chunked(path, array, chunks=(N, D), compression="lzf")
+
+
+def compact(path: Path, array: np.ndarray) -> None:
+    with h5py.File(path, "w") as h5:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_layout(h5py.h5d.COMPACT)
+        kind = h5py.h5t.py_create(array.dtype)
+        dataset = h5py.h5d.create(h5.id, b"f", kind, h5py.h5s.create_simple(array.shape), plist)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(array))
+
+
+def npz(path: Path, array: np.ndarray) -> None:
+    np.savez_compressed(path, f=array)
+
+
+def fortran(path: Path, array: np.ndarray) -> None:
+    np.save(path, np.asfortranarray(array))
+
+
+def pt(path: Path, array: np.ndarray) -> None:
+    torch.save({"f": torch.from_numpy(array.copy())}, path)
+
+
+def legacy_pt(path: Path, array: np.ndarray) -> None:
+    torch.save(torch.from_numpy(array.copy()), path, _use_new_zipfile_serialization=False)
+
+
+def numpy_pt(path: Path, array: np.ndarray) -> None:
+    torch.save({"f": array}, path)
+
+
+def safetensors_file(path: Path, array: np.ndarray) -> None:
+    tensors = {"a": torch.ones(3), "f": torch.from_numpy(array.copy()), "z": torch.ones(2, 2)}
+    safetensors.torch.save_file(tensors, path)
+
+
+def text(path: Path, array: np.ndarray) -> None:
+    np.savetxt(path, array, fmt="%.17g", delimiter=",")
+
+
+SAVERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
+    "contiguous": (".h5", plain_h5),
+    "compact": (".h5", compact),
+    "chunks": (".h5", chunks_of_rows),
+    "gzip": (".h5", compressed),
+    "lzf": (".h5", lzf),
+    "npy": (".npy", np.save),
+    "fortran": (".npy", fortran),
+    "npz": (".npz", npz),
+    "pt": (".pt", pt),
+    "legacy pt": (".pt", legacy_pt),
+    "numpy pt": (".pt", numpy_pt),
+    "safetensors": (".safetensors", safetensors_file),
+    "csv": (".csv", text),
+}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[FileRows]:
+    with Shelf().open(str(path)) as catalogue:
+        names = [name for name, entry in catalogue.entries.items() if len(entry.shape) == 2]
+        yield FileRows(catalogue, "f" if "f" in names else names[0])
+
+
+@pytest.mark.parametrize("kind", SAVERS)
+def test_any_rows_from_any_thread(tmp_path: Path, kind: str) -> None:
+    suffix, save = SAVERS[kind]
+    path = tmp_path / f"a{suffix}"
+    save(path, ROWS)
+    spans = [(a, b) for a in range(N + 1) for b in range(a + 1, N + 1)]
+    with opened(path) as rows, ThreadPoolExecutor(4) as pool:
+        assert rows.shape == (N, D)
+        assert rows.dtype == (np.float64 if kind == "csv" else np.float32)
+        read = list(pool.map(lambda span: rows.read(*span), spans))
+    for (start, stop), block in zip(spans, read, strict=True):
+        assert block.dtype == rows.dtype
+        assert np.array_equal(block, ROWS[start:stop])
+
+
+@pytest.mark.parametrize("dtype", ["<f2", ">f2", ">f4", ">f8", "<f8", ">i2", "<u1", ">u4", "<i8"])
+@pytest.mark.parametrize("kind", ["contiguous", "gzip", "npy", "fortran", "npz"])
+def test_every_byte_order_and_width(tmp_path: Path, kind: str, dtype: str) -> None:
+    suffix, save = SAVERS[kind]
+    array = np.arange(-10, 10).reshape(10, 2).astype(dtype)
+    save(tmp_path / f"a{suffix}", array)
+    with opened(tmp_path / f"a{suffix}") as rows:
+        block = rows.read(3, 9)
+        assert rows.dtype.kind == "f" and rows.dtype.isnative and block.dtype == rows.dtype
+        assert np.array_equal(block.astype(np.float64), array[3:9].astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.uint8])
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+def test_dtypes_of_torch(tmp_path: Path, suffix: str, dtype: torch.dtype) -> None:
+    tensor = torch.randn(9, 3, generator=torch.Generator().manual_seed(0)).abs().mul(9).to(dtype)
+    save = torch.save if suffix == ".pt" else safetensors.torch.save_file
+    save({"f": tensor}, tmp_path / f"a{suffix}")
+    with opened(tmp_path / f"a{suffix}") as rows:
+        assert np.array_equal(rows.read(2, 7), tensor[2:7].double().numpy())
+
+
+def test_subnormal_and_infinite_bfloat16(tmp_path: Path) -> None:
+    bits = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+    finite = bits[~bits.isnan()][: 2**15].reshape(-1, 2).contiguous()
+    safetensors.torch.save_file({"f": finite}, tmp_path / "a.safetensors")
+    with opened(tmp_path / "a.safetensors") as rows:
+        assert np.array_equal(rows.read(0, rows.shape[0]), finite.float().numpy())
+
+
+@given(st.data())
+def test_orders_of_three_axes(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    array = np.arange(np.prod(shape), dtype=">i4").reshape(shape)
+    with tempfile.TemporaryFile() as file:
+        file.write(b"head" + array.tobytes(order="F"))
+        file.flush()
+        flat = FlatArray(file, 4, shape, array.dtype, fortran=True)
+        start = data.draw(st.integers(0, shape[0]))
+        stop = data.draw(st.integers(start, shape[0]))
+        assert np.array_equal(flat.read(start, stop), array[start:stop])
+        assert np.array_equal(flat.load(), array)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=8),
+    st.integers(1, 9),
+)
+def test_blocks_that_do_not_fit_the_chunks(spans: list[tuple[int, int]], step: int) -> None:
+    array = np.arange(62.0).reshape(31, 2)
+    with h5py.File(io.BytesIO(), "w") as h5:
+        dataset = h5.create_dataset("f", data=array, chunks=(step, 1), compression="gzip")
+        bands = _Bands(dataset, ExitLock())
+        for start, count in spans:
+            block = bands.read(start, min(start + count, 31))
+            assert np.array_equal(block, array[start : start + count])
+
+
+class ExitLock(ExitStack):
+    """A lock for one thread, that may be taken again and again."""
+
+
+class Counting:
+    """A dataset that counts how often each chunk is decompressed."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.shape, self.chunks, self.count = dataset.shape, dataset.chunks, np.zeros(99, int)
+        self._dataset = dataset
+
+    def __getitem__(self, rows: slice) -> Any:
+        step = self.chunks[0]
+        self.count[rows.start // step : -(-rows.stop // step)] += 1
+        return self._dataset[rows]
+
+
+@pytest.mark.parametrize("block", [1, 3, 7, 10, 12, 64])
+def test_no_chunk_is_decompressed_twice(block: int) -> None:
+    with h5py.File(io.BytesIO(), "w") as h5:
+        dataset = h5.create_dataset("f", data=np.eye(64), chunks=(10, 8), compression="gzip")
+        counting = Counting(dataset)
+        bands = _Bands(counting, ExitLock())
+        for start in range(0, 64, block):
+            bands.read(start, min(start + block, 64))
+        assert counting.count.tolist() == [1] * 7 + [0] * 92
+
+
+def test_shards_are_one_matrix(tmp_path: Path) -> None:
+    cuts = [0, 4, 5, 16, N]
+    with ExitStack() as stack:
+        parts = []
+        for i, kind in enumerate(("gzip", "npy", "pt", "safetensors")):
+            suffix, save = SAVERS[kind]
+            path = tmp_path / f"part_{i}{suffix}"
+            save(path, ROWS[cuts[i] : cuts[i + 1]])
+            parts.append(stack.enter_context(opened(path)))
+        rows = ConcatenatedRows(parts)
+        assert rows.shape == (N, D) and "part_0.h5" in rows.where and "3 more" in rows.where
+        for start in range(N + 1):
+            for stop in range(start, N + 1):
+                assert np.array_equal(rows.read(start, stop), ROWS[start:stop])
+
+
+def test_shards_of_another_width_are_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", ROWS)
+    np.save(tmp_path / "b.npy", ROWS[:, :3])
+    with opened(tmp_path / "a.npy") as a, opened(tmp_path / "b.npy") as b:
+        with pytest.raises(DataError, match=r"b\.npy.*\(23, 3\).*a\.npy.*\(23, 5\)"):
+            ConcatenatedRows([a, b])
+
+
+@pytest.mark.parametrize("kind", ["contiguous", "gzip", "npy", "safetensors"])
+def test_a_large_matrix_is_never_whole_in_memory(tmp_path: Path, kind: str) -> None:
+    suffix, save = SAVERS[kind]
+    array = np.ones((40000, 50), np.float32)  # 8 MB
+    if kind == "gzip":
+        chunked(tmp_path / "a.h5", array, chunks=(500, 50), compression="gzip")
+    else:
+        save(tmp_path / f"a{suffix}", array)
+    with opened(tmp_path / f"a{suffix}") as rows:
+        tracemalloc.start()
+        total = sum(float(rows.read(i, i + 500).sum()) for i in range(0, 40000, 500))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert total == array.size
+    assert peak < 1 << 20
+
+
+def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:
+    for kind in ("contiguous", "npy", "fortran", "safetensors"):
+        suffix, save = SAVERS[kind]
+        path = tmp_path / f"{kind}{suffix}"
+        save(path, ROWS)
+        with opened(path) as rows:
+            with open(path, "r+b") as file:
+                file.truncate(path.stat().st_size - 150)
+            with pytest.raises(DataError, match=path.name):
+                rows.read(0, N)
+
+
+def test_torch_is_not_imported_for_other_formats(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    for kind in ("contiguous", "gzip", "npy", "npz", "csv"):
+        suffix, save = SAVERS[kind]
+        save(tmp_path / f"{kind}{suffix}", ROWS)
+    tensor = torch.ones(4, 3, dtype=torch.bfloat16)
+    safetensors.torch.save_file({"f": tensor}, tmp_path / "a.safetensors")
+    script = (
+        "import sys\nfrom gnc_cli.io.samples import find_samples\n"
+        "assert not {'torch', 'h5py', 'safetensors', 'scipy'} & set(sys.modules)\n"
+        "for path in sys.argv[1:]:\n"
+        "    with find_samples([], features=path)[0].open() as s: s.features.read(0, 2)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    subprocess.run([sys.executable, "-c", script, *paths], check=True)
