@@ -38,7 +38,7 @@ class _OneLineErrors(TyperGroup):
             note("the reader of stdout has gone; nothing more was written to it")
             raise typer.Exit(ExitCode.DATA) from error
         except MemoryError as error:
-            note("not enough memory; try a smaller --K or --d, or fewer --restarts")
+            note("not enough memory; try a smaller --K or --d, fewer --restarts or --chunk-rows")
             raise typer.Exit(ExitCode.UNAVAILABLE) from error
 
     def main(

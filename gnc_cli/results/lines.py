@@ -4,12 +4,14 @@ from typing import Any
 
 __all__ = ["flat_row"]
 
+_JOINED = ("missing_labels", "warnings")
+
 
 def flat_row(row: dict[str, Any]) -> dict[str, Any]:
     """One level, for a line of CSV, a data frame or a report.
 
-    Lists of records (worst classes, pairs of duplicates) are tables of their own and are left out;
-    lists of words or numbers become one text. `schema` and `command` are of the whole.
+    Lists (worst classes, pairs of duplicates) are tables of their own and are left out, but for
+    warnings and missing labels, which become one text. `schema` and `command` are of the whole.
 
     Args:
         row: a row of a result's JSON.
@@ -29,6 +31,6 @@ def _scalars(value: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
             found += _scalars(part, f"{name}.")
         elif not isinstance(part, list):
             found.append((name, part))
-        elif not any(isinstance(item, (dict, list)) for item in part) and name != "pairs":
+        elif key in _JOINED:
             found.append((name, "; ".join(map(str, part)) or None))
     return found
