@@ -4,6 +4,8 @@ torch is imported on use, never before: commands that need no tensor start witho
 """
 
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnc_cli.errors import UnavailableError, UsageError
@@ -11,7 +13,10 @@ from gnc_cli.errors import UnavailableError, UsageError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["resolve_device"]
+__all__ = ["accelerator", "resolve_device"]
+
+_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+"""Files that the drivers of NVIDIA (Linux, Windows Subsystem for Linux) and AMD put there."""
 
 
 def resolve_device(name: str = "auto") -> "torch.device":
@@ -41,3 +46,32 @@ def resolve_device(name: str = "auto") -> "torch.device":
         why = "" if torch.version.cuda or count else " (this torch was built without CUDA)"
         raise UnavailableError(f"--device {name} is not available{why}; here: {there}")
     return torch.device("cuda", index)
+
+
+def accelerator(name: str, *, worthwhile: bool = True) -> "torch.device | None":
+    """The GPU to use for work that NumPy does otherwise; None for the CPU.
+
+    torch is imported only where a GPU is asked for by name, or `auto` and likely to be there.
+
+    Args:
+        name: `auto`, `cpu`, `cuda` or `cuda:N`.
+        worthwhile: the work is large enough for `auto` to move it to a GPU.
+
+    Raises:
+        UsageError, UnavailableError: as `resolve_device`.
+
+    Example:
+        >>> accelerator("cpu") is None
+        True
+    """
+    if name == "cpu" or (name == "auto" and not (worthwhile and _likely())):
+        return None
+    device = resolve_device(name)
+    return None if device.type == "cpu" else device
+
+
+def _likely() -> bool:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return bool(torch.cuda.is_available())
+    return any(Path(driver).exists() for driver in _DRIVERS)

@@ -5,12 +5,16 @@ blocked product with all K rows turns the direction into a proved lower end and 
 violate it, which join the working set. Two to five rounds close a bracket to rounding.
 """
 
+from collections.abc import Callable
+from contextlib import nullcontext
+
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import row_maxima
 from gnc_cli.numerics.hull_directions import hull_directions
+from gnc_cli.numerics.hull_products import ArrayProducts, Products, Seen
 from gnc_cli.numerics.min_norm_point import (
     hull_distance_bound,
     interior_weights,
@@ -20,15 +24,16 @@ from gnc_cli.numerics.min_norm_point import (
 )
 from gnc_cli.numerics.rounding import UNIT32, gamma
 from gnc_cli.numerics.sphere import pair_chords
+from gnc_cli.numerics.threads import limit_threads
 
-__all__ = ["FIRST_BATCH", "HullSearch"]
+__all__ = ["HullSearch"]
 
 _MAX_ROUNDS = 60
 _SINGLE = 2000
 """Above this many rows, bounds that only rule classes out are computed in float32."""
 _FEW_DIMENSIONS = 24
-"""Below, exact projections are as fast as approximate ones."""
-FIRST_BATCH = 8
+"""Below, exact projections are as fast as approximate ones, and too short for threads."""
+_FIRST_BATCH = 8
 """Classes in the first batch of a pruned search: a good upper bound early prunes the rest."""
 
 
@@ -42,6 +47,8 @@ class HullSearch:
         tolerance: width at which a bracket is closed; raised to what rounding allows.
         block_bytes: working memory for products with all K rows.
         deadline: polled for each class; the brackets are valid at any time.
+        products: makes the products with all rows from W and its float32 copy (None where single
+            precision is of no use).
 
     Raises:
         DataError: the directions have another shape, or are not finite.
@@ -55,6 +62,8 @@ class HullSearch:
         tolerance: float,
         block_bytes: int,
         deadline: Deadline | None,
+        *,
+        products: Callable[[np.ndarray, np.ndarray | None], Products] = ArrayProducts,
     ) -> None:
         K, d = W.shape
         if directions is not None and np.shape(directions) != (len(classes), d):
@@ -71,6 +80,7 @@ class HullSearch:
         # Single precision pays from some thousand rows on, and must not overflow.
         moderate = 1e-9 < float(self.norms.max()) < 1e9
         self.small = W.astype(np.float32) if K > _SINGLE and moderate else None
+        self.products = products(W, self.small)
         self.block_bytes = block_bytes
         self.batch = max(1, block_bytes // (2 * 8 * K))
         self.start = min(K - 1, max(40, min(2 * d, 96)))
@@ -88,19 +98,25 @@ class HullSearch:
     def expired(self) -> bool:
         return self.deadline is not None and self.deadline.expired
 
-    def first_bounds(self, own: bool) -> None:
-        """Lower ends for all K classes from the first directions (`own`: the rows themselves)."""
+    def first_bounds(self, own: bool, nearest: np.ndarray | None = None) -> None:
+        """Ends for all K classes from the first directions.
+
+        Args:
+            own: these are the rows themselves.
+            nearest: for them, the row that makes the largest cosine with each, if it is known.
+        """
         W, K = self.W, len(self.W)
         if own and np.abs(self.norms - 1.0).max() < 1e-9:
-            try:
-                best = row_maxima(W, block_bytes=self.block_bytes, deadline=self.deadline)[1]
-            except TimeoutError:
-                return
+            if nearest is None:
+                try:
+                    nearest = row_maxima(W, block_bytes=self.block_bytes, deadline=self.deadline)[1]
+                except TimeoutError:
+                    return
             # The winner was chosen, and its product is computed, to within `error` each.
-            margin = self.norms**2 - np.einsum("kd,kd->k", W, W[best])
+            margin = self.norms**2 - np.einsum("kd,kd->k", W, W[nearest])
             proved = np.maximum(margin - 4.0 * self.error, 0.0)
             self.lower = proved / self.norms * (1.0 - gamma(W.shape[1] + 4))
-            chords = pair_chords(W, np.arange(K), best, block_bytes=self.block_bytes)
+            chords = pair_chords(W, np.arange(K), nearest, block_bytes=self.block_bytes)
             self.upper = chords * (1.0 + gamma(W.shape[1] + 4))
             return
         for s in range(0, K, self.batch):
@@ -108,29 +124,49 @@ class HullSearch:
                 return
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
 
-    def look(
-        self, at: np.ndarray, h: np.ndarray | None = None, single: bool = False
-    ) -> np.ndarray:
-        """Products `<h, w_j>`, -inf at the own row, shape (len(at), K); keeps better lower ends.
+    def minimum(self, tolerance: float, most: int | None = None) -> np.ndarray:
+        """Close those classes, the lowest first, that can still attain the least distance of all.
+
+        Args:
+            tolerance: width at which the bracket of the least distance is closed.
+            most: refine at most so many classes.
+
+        Returns:
+            The positions refined, integers; each is closed, or proved not to be the least.
+        """
+        order = np.argsort(self.lower, kind="stable")[:most]
+        done, size = 0, _FIRST_BATCH
+        while done < len(order) and not self.expired:
+            # Sorted by first bounds, so the classes that matter are always the next ones.
+            ahead = order[done : done + min(size, self.batch)]
+            ahead = ahead[self.lower[ahead] < self.upper.min() - tolerance]
+            if not ahead.size:
+                break
+            self.close(ahead, prune=True)
+            done, size = done + len(ahead), 2 * size
+        return order[:done]
+
+    def close_all(self, at: np.ndarray, after: Callable[[int], None] | None = None) -> None:
+        """Close every one of some classes, batch by batch; `after` hears how many are done."""
+        for s in range(0, len(at), self.batch):
+            self.close(at[s : s + self.batch])
+            if after is not None:
+                after(min(s + self.batch, len(at)))
+
+    def look(self, at: np.ndarray, h: np.ndarray | None = None, single: bool = False) -> Seen:
+        """Products of directions with all rows; keeps better lower ends.
 
         In single precision they take half the time, and the proved error is that of float32.
         """
         h = self.directions[at] if h is None else h
-        own, index = self.classes[at], np.arange(len(at))
-        if single and self.small is not None:
-            products = h.astype(np.float32) @ self.small.T
-            error = self.error32[at]
-        else:
-            products = h @ self.W.T
-            error = self.error[at]
-        mine = products[index, own].astype(np.float64)
-        products[index, own] = -np.inf
-        lowest = mine - products.max(axis=1) - error
+        single = single and self.small is not None
+        seen = self.products.look(h, self.classes[at], single)
+        lowest = seen.own - seen.top - (self.error32 if single else self.error)[at]
         # h is a unit vector to rounding only; a bound of 0 needs no h at all.
         lowest = np.maximum(lowest, 0.0) * (1.0 - gamma(self.W.shape[1] + 4))
         better = lowest > self.lower[at]
         self.lower[at[better]], self.directions[at[better]] = lowest[better], h[better]
-        return products
+        return seen
 
     def open(self, at: np.ndarray, prune: bool) -> np.ndarray:
         """Which of the classes still need work."""
@@ -141,39 +177,62 @@ class HullSearch:
 
     def close(self, at: np.ndarray, prune: bool = False) -> None:
         """Column generation on a batch of classes until each is closed (or pruned, or stuck)."""
-        products = self.look(at)
-        if prune and len(at) > FIRST_BATCH:
-            at, products = self.thin_out(at, products)
-        working = [_largest(row, self.start) for row in products]
+        at = at[self.open(at, prune)]
+        if not at.size:
+            return
+        seen, left = self.look(at, single=prune), np.arange(len(at))
+        if prune and len(at) > _FIRST_BATCH:
+            seen, left = self.thin_out(at, seen)
+            at = at[left]
+        working = list(seen.largest(left, self.start)[1])
         stuck = np.zeros(len(at), dtype=np.intp)
         for _ in range(_MAX_ROUNDS if len(at) else 0):
-            normals = self.directions[at]
             before = self.upper[at] - self.lower[at]
-            for i, k in enumerate(at):
-                if self.expired:
-                    return
-                normals[i] = self.project(int(k), working[i], careful=bool(stuck[i]))
-            products = self.look(at, normals)
+            normals = self.project_all(at, working, stuck > 0)
+            if self.expired:
+                return
+            seen = self.look(at, normals)
             # A full working set that gains nothing is tried once more with care, then left.
             idle = self.upper[at] - self.lower[at] > 0.999 * before
             full = np.array([len(w) == len(self.W) - 1 for w in working])
             stuck = np.where(idle | full, stuck + 1, 0)
-            keep = self.open(at, prune) & (stuck < 4)
-            if not keep.any():
+            kept = np.flatnonzero(self.open(at, prune) & (stuck < 4))
+            if not kept.size:
                 return
-            kept = np.flatnonzero(keep)
-            working = [self.extend(int(at[i]), products[i], working[i], stuck[i]) for i in kept]
+            reach = max(self.start + 3 * len(self.supports[k]) // 2 for k in at[kept])
+            furthest = seen.largest(kept, min(reach, len(self.W) - 1))[1]
             at, stuck = at[kept], stuck[kept]
+            working = [
+                self.extend(int(k), furthest[i], working[kept[i]], int(stuck[i]))
+                for i, k in enumerate(at)
+            ]
 
-    def thin_out(self, at: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rule out classes by approximate directions; those left, with their new products."""
+    def thin_out(self, at: np.ndarray, seen: Seen) -> tuple[Seen, np.ndarray]:
+        """Rule out classes by approximate directions; the new products, and which are left."""
         if self.small is None or self.W.shape[1] < _FEW_DIMENSIONS:
-            return at, products
-        candidates = np.stack([_largest(row, self.start) for row in products])
-        directions = hull_directions(self.small, self.classes[at], candidates)
-        products = self.look(at, directions, single=True)
-        left = self.open(at, prune=True)
-        return at[left], products[left]
+            return seen, np.arange(len(at))
+        candidates = seen.largest(np.arange(len(at)), self.start)[1]
+        with limit_threads(1):
+            directions = hull_directions(self.small, self.classes[at], candidates)
+        seen = self.look(at, directions, single=True)
+        return seen, np.flatnonzero(self.open(at, prune=True))
+
+    def project_all(
+        self, at: np.ndarray, working: list[np.ndarray], careful: np.ndarray
+    ) -> np.ndarray:
+        """Normals of the projections of some classes on their working sets, shape (m, d).
+
+        What the deadline leaves undone keeps its direction.
+        """
+        normals = self.directions[at]
+        # These products are short: BLAS threads would mostly wait for each other.
+        few = self.W.shape[1] < _FEW_DIMENSIONS
+        with nullcontext() if few else limit_threads(1):
+            for i, k in enumerate(at):
+                if self.expired:
+                    break
+                normals[i] = self.project(int(k), working[i], careful=bool(careful[i]))
+        return normals
 
     def project(self, k: int, rows: np.ndarray, careful: bool) -> np.ndarray:
         """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
@@ -190,25 +249,15 @@ class HullSearch:
             self.supports[k], self.weights[k] = rows[used], weights[used]
         return supporting_normal(V[used]) if careful else _unit(x[None])[0]
 
-    def extend(self, k: int, products: np.ndarray, rows: np.ndarray, stuck: int) -> np.ndarray:
+    def extend(self, k: int, furthest: np.ndarray, rows: np.ndarray, stuck: int) -> np.ndarray:
         """The next working set: what carries the projection, and the rows furthest along h."""
         support = self.supports[k]
-        if stuck:
-            support = np.union1d(support, rows)
-        violators = int((products > products[support].min()).sum())
+        # The support shares one level, so all that comes before it lies beyond the hull.
+        carrying = np.isin(furthest, support)
+        violators = int(carrying.argmax()) if carrying.any() else len(furthest)
         more = min(max(violators, 16), self.start + len(support) // 2)
-        return np.union1d(support, _largest(products, len(self.supports[k]) + more))
-
-
-def _largest(row: np.ndarray, count: int) -> np.ndarray:
-    """Indices of the `count` largest entries of a row that has -inf in one place."""
-    count = min(count, len(row) - 1)
-    if count == len(row) - 1:
-        return np.flatnonzero(row > -np.inf)
-    # partition is vectorised where argpartition is not; ties at the cut fill up what is left.
-    cut = np.partition(row, len(row) - count)[len(row) - count]
-    above = np.flatnonzero(row > cut)
-    return np.union1d(above, np.flatnonzero(row == cut)[: count - len(above)])
+        kept = np.union1d(support, rows) if stuck else support
+        return np.union1d(kept, furthest[: len(support) + more])
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.hull_search import FIRST_BATCH, HullSearch
+from gnc_cli.numerics.hull_search import HullSearch
 from gnc_cli.numerics.sphere import as_points
 from gnc_cli.results import Bracket
 
@@ -69,8 +69,7 @@ def one_vs_rest(
     if classes.ndim != 1 or (classes.size and not (0 <= classes).all() & (classes < len(W)).all()):
         raise DataError(f"classes must be row indices between 0 and {len(W) - 1}, shape (m,)")
     search = HullSearch(W, classes, directions, tolerance, block_bytes, deadline)
-    for s in range(0, len(classes), search.batch):
-        search.close(np.arange(s, min(s + search.batch, len(classes))))
+    search.close_all(np.arange(len(classes)))
     return OneVsRest(
         np.minimum(search.lower, search.upper),
         search.upper,
@@ -119,17 +118,6 @@ def minimum_one_vs_rest(
     K = len(W)
     search = HullSearch(W, np.arange(K), directions, tolerance, block_bytes, deadline)
     search.first_bounds(own=directions is None)
-    order = np.argsort(search.lower, kind="stable")
-    done, size = 0, FIRST_BATCH
-    limit = K if max_exact is None else min(K, max(0, max_exact))
-    while done < limit and not search.expired:
-        # Sorted by first bounds, so the classes that matter are always the next ones.
-        bar = search.upper.min() - tolerance
-        ahead = order[done : min(limit, done + min(size, search.batch))]
-        ahead = ahead[search.lower[ahead] < bar]
-        if not ahead.size:
-            break
-        search.close(ahead, prune=True)
-        done, size = done + len(ahead), 2 * size
+    search.minimum(tolerance, None if max_exact is None else max(0, max_exact))
     lower, upper = float(search.lower.min()), float(search.upper.min())
     return Bracket(min(lower, upper), upper), int(search.upper.argmin()), search.lower

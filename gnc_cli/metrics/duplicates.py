@@ -1,0 +1,97 @@
+"""Classes whose weights nearly coincide: duplicate identities, tokens never seen.
+
+They own the minimum that GNC2 is: the closest pairs are named, all are counted, and one class of
+each group is kept. Thousands of coinciding rows make millions of pairs, so that pairs pass through
+in tiles and only the closest stay.
+"""
+
+import numpy as np
+
+from gnc_cli.errors import UsageError
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.rounding import UNIT32, gamma
+from gnc_cli.numerics.sphere import as_unit_points, pair_cosines
+
+__all__ = ["find_duplicates"]
+
+_SIDE = 1024
+
+
+def find_duplicates(
+    W: np.ndarray, cosine: float, *, limit: int = 1000, deadline: Deadline | None = None
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """Pairs of rows whose cosine is at least `cosine`, and one row of each group they join.
+
+    Two rows are in one group when a chain of such pairs connects them.
+
+    Args:
+        W: unit rows, shape (K, d).
+        cosine: the threshold, -1 to 1; cosines are `1 - chord**2 / 2` in float64.
+        limit: list so many pairs at most.
+        deadline: polled at each tile.
+
+    Returns:
+        The closest pairs i < j, integers, shape (m, 2), the closest first, ties by index; their
+        cosines, shape (m,); how many pairs there are in all; and the first row of each group,
+        ascending, integers.
+
+    Raises:
+        UsageError: the threshold is not a cosine.
+        DataError: W is not a matrix of at least two finite unit rows.
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> find_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 0.9)
+        (array([[0, 2]]), array([1.]), 1, array([0, 1]))
+    """
+    if not -1.0 <= cosine <= 1.0:
+        raise UsageError(f"duplicates: a cosine between -1 and 1 is needed, not {cosine}")
+    W = as_unit_points(W)
+    K, d = W.shape
+    small = W.astype(np.float32)
+    # A float32 product strays by a proved bound: what passes is computed again in float64.
+    cut = np.float32(cosine - 2.002 * gamma(d + 3, UNIT32) - 1e-6)
+    parents = np.arange(K)
+    pairs, cosines = np.empty((0, 2), dtype=np.intp), np.empty(0)
+    count = 0
+    for r in range(0, K, _SIDE):
+        for c in range(r, K, _SIDE):
+            if deadline is not None and deadline.expired:
+                raise TimeoutError("the deadline expired before every pair of rows was seen")
+            tile = small[r : r + _SIDE] @ small[c : c + _SIDE].T
+            i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
+            i, j = i + r, j + c
+            i, j = i[i < j], j[i < j]
+            exact = pair_cosines(W, i, j)
+            near = exact >= cosine
+            if not near.any():
+                continue
+            i, j, exact = i[near], j[near], exact[near]
+            count += len(i)
+            _join(parents, i, j)
+            pairs = np.concatenate([pairs, np.stack([i, j], axis=1)])
+            cosines = np.concatenate([cosines, exact])
+            first = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))[:limit]
+            pairs, cosines = pairs[first], cosines[first]
+    return pairs, cosines, count, np.flatnonzero(parents == np.arange(K))
+
+
+def _join(parents: np.ndarray, i: np.ndarray, j: np.ndarray) -> None:
+    """Union of the groups of paired rows, in place; every row points at the first of its group."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    a, b = parents[i], parents[j]
+    apart = a != b
+    if not apart.any():
+        return
+    # Only the groups that meet here are looked at, by their first rows.
+    heads, places = np.unique(np.concatenate([a[apart], b[apart]]), return_inverse=True)
+    n, m = len(heads), int(apart.sum())
+    graph = coo_array((np.ones(m, dtype=bool), (places[:m], places[m:])), shape=(n, n))
+    groups = connected_components(graph, directed=False)[1]
+    first = np.full(int(groups.max()) + 1, len(parents))
+    np.minimum.at(first, groups, heads)
+    moved = np.arange(len(parents))
+    moved[heads] = first[groups]
+    parents[:] = moved[parents]
