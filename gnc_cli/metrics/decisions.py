@@ -6,7 +6,6 @@ products: see `numerics/screened.py`.
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -150,14 +149,13 @@ def stream_decisions(
     first, end = span or (0, len(labels))
     step, total, done = block_rows(source, block), judge(first, first), 0
     jobs = (partial(judge, first + a, first + b) for a, b in blocks(end - first, step))
-    with closing(ordered(jobs, workers)) as results:
-        for found in results:
-            total = merge(total, found)
-            done = min(done + step, end - first)
-            if progress is not None:
-                progress("decisions", done, end - first, done / (end - first))
-            if deadline is not None and deadline.expired:
-                raise TimeoutError(f"{where}: stopped after {done} of {end - first} rows")
+    for found in ordered(jobs, workers):
+        total = merge(total, found)
+        done = min(done + step, end - first)
+        if progress is not None:
+            progress("decisions", done, end - first, done / (end - first))
+        if deadline is not None and deadline.expired:
+            raise TimeoutError(f"{where}: stopped after {done} of {end - first} rows")
     return total
 
 

@@ -1,0 +1,364 @@
+"""Decisions against exact rational arithmetic and plain float64; hostile sizes, ties, pieces."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError
+from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.numerics import screened
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.rows import ArrayRows
+
+FIELDS = (
+    "counted", "right", "ncc_right", "loo_right", "loo_counted", "agree", "positive", "margin_sum",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Features, labels and what decides on them."""
+
+    H: np.ndarray
+    y: np.ndarray
+    W: np.ndarray
+    bias: np.ndarray | None
+    M: np.ndarray
+    present: np.ndarray
+    counts: np.ndarray
+    unit: bool
+
+    def decide(self, start: int = 0, stop: int | None = None, **more: object) -> Decisions:
+        """Of a span."""
+        span = (start, len(self.y) if stop is None else stop)
+        return stream_decisions(
+            ArrayRows(self.H), self.y, weights=self.W, bias=self.bias, means=self.M,
+            present=self.present, own_counts=self.counts, unit=self.unit, span=span, **more,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    @property
+    def seen(self) -> np.ndarray:
+        """The samples in the space of the means, float64."""
+        X = self.H.astype(np.float64)
+        return X / np.linalg.norm(X, axis=1, keepdims=True) if self.unit else X
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Near ties of 1e-7, equal and absent classes, one sample a class, samples left out."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    K, d, N = draw(st.integers(2, 7)), draw(st.integers(1, 5)), draw(st.integers(1, 12))
+    unit = draw(st.booleans())
+    y = rng.integers(0, K, N)
+    centres = rng.standard_normal((K, d))
+    near = draw(st.sampled_from([None, 0.0, 1e-7, 1e-12]))
+    if near is not None:
+        centres[1:] = centres[0] + near * rng.standard_normal((K - 1, d))
+    noise = draw(st.sampled_from([0.0, 1e-7, 0.5]))
+    H = centres[y] + noise * rng.standard_normal((N, d))
+    kind = draw(st.sampled_from([np.float16, np.float32, np.float64]))
+    H = H.astype(kind)
+    H[~H.any(axis=1)] = 1.0
+    W = centres * draw(st.sampled_from([1e-3, 1.0, 50.0]))
+    if draw(st.booleans()):
+        W = W / np.linalg.norm(W, axis=1, keepdims=True)
+    if draw(st.booleans()):
+        W = W * rng.uniform(0.5, 2.0, (K, 1))
+    bias = rng.choice([0.0, 0.1, -3.0], K) if draw(st.booleans()) else None
+    case = Case(H, y, W, bias, np.zeros((K, d)), np.ones(K, dtype=bool), np.zeros(K), unit)
+    M, counts = class_means(case.seen, y, K)
+    present = counts > 0
+    if draw(st.booleans()):
+        y = np.where(rng.random(N) < 0.3, -1, y)
+    return Case(H, y, W, bias, M, present, counts, unit)
+
+
+def class_means(rows: np.ndarray, y: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means (zero where absent) and counts."""
+    counts = np.bincount(y, minlength=K)
+    sums = np.zeros((K, rows.shape[1]))
+    np.add.at(sums, y, rows)
+    return sums / np.maximum(counts, 1)[:, None], counts
+
+
+def exactly(row: np.ndarray) -> list[Fraction]:
+    return [Fraction(float(x)) for x in row]
+
+
+def largest(scores: list[Fraction | None]) -> tuple[int, bool]:
+    """First of the largest; whether float64 can tell (an exact tie it can, a close call not)."""
+    known = [s for s in scores if s is not None]
+    best = max(known)
+    size = max(abs(s) for s in known)
+    clear = all(s == best or best - s > Fraction(1e-13) * size for s in known)
+    return scores.index(best), clear
+
+
+def squared(x: list[Fraction], m: list[Fraction]) -> Fraction:
+    return sum(((a - b) ** 2 for a, b in zip(x, m, strict=True)), Fraction(0))
+
+
+def linear(x: list[Fraction], w: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(x, w, strict=True)), Fraction(0))
+
+
+@settings(max_examples=150)
+@given(case=cases())
+def test_every_decision_is_that_of_exact_arithmetic(case: Case) -> None:
+    W, M = [exactly(w) for w in case.W], [exactly(m) for m in case.M]
+    b = exactly(np.zeros(len(W)) if case.bias is None else case.bias)
+    norms = np.linalg.norm(case.W, axis=1)
+    for i, y in enumerate(case.y):
+        found = case.decide(i, i + 1)
+        assert found.counted.sum() == (y >= 0)
+        if y < 0:
+            continue
+        x, h = exactly(case.H[i]), exactly(case.seen[i])
+        called, clear = largest([linear(x, w) + o for w, o in zip(W, b, strict=True)])
+        assert not clear or found.right[y] == (called == y)
+
+        distances = [squared(h, m) if p else None for m, p in zip(M, case.present, strict=True)]
+        # Rounding of <h, m> - |m|^2 / 2, which decides, is relative to |h|^2 + |m|^2.
+        size = linear(h, h) + max(linear(m, m) for m in M)
+        near, near_clear = largest([None if s is None else size - s for s in distances])
+        assert not near_clear or found.ncc_right[y] == (near == y)
+        if clear and near_clear:
+            assert found.agree == (called == near)
+
+        n = int(case.counts[y])
+        assert found.loo_counted[y] == (n > 1)
+        if n > 1:
+            moved = list(distances)
+            moved[y] = distances[y] * Fraction(n, n - 1) ** 2  # type: ignore[operator]
+            left, left_clear = largest([None if s is None else 16 * size - s for s in moved])
+            assert not left_clear or found.loo_right[y] == (left == y)
+
+        X = case.H[i].astype(np.float64)
+        cosines = (case.W / norms[:, None]) @ (X / np.linalg.norm(X))
+        margin = cosines[y] - np.delete(cosines, y).max()
+        assert found.margin_min[y] == pytest.approx(margin, abs=3e-15)
+        assert found.margin_sum[y] == pytest.approx(margin, abs=1.3e-10)
+        twin = any(np.array_equal(case.W[y], w) for w in np.delete(case.W, y, axis=0))
+        if abs(margin) > 1e-14 or twin:
+            assert found.positive[y] == (margin > 1e-14)
+
+
+@settings(max_examples=40)
+@given(case=cases(), data=st.data())
+def test_pieces_add_up_to_the_whole_exactly(case: Case, data: st.DataObject) -> None:
+    N = len(case.y)
+    cuts = sorted(data.draw(st.lists(st.integers(0, N), max_size=3)))
+    whole = case.decide(block=data.draw(st.integers(1, 20)), workers=2)
+    parts = [case.decide(a, b) for a, b in pairwise([0, *cuts, N])]
+    together = parts[0]
+    for part in parts[1:]:
+        together = merge(together, part)
+    for name in FIELDS:
+        assert np.array_equal(getattr(whole, name), getattr(together, name)), name
+    np.testing.assert_allclose(whole.margin_min, together.margin_min, rtol=0, atol=1e-15)
+
+
+def crowd(rng: np.random.Generator, K: int = 2500, d: int = 8, N: int = 600) -> Case:
+    """Many classes in few dimensions: close calls everywhere, several tiles of columns."""
+    W = rng.standard_normal((K, d)) * rng.uniform(0.9, 1.1, (K, 1))
+    W[[9, K // 2]] = W[3]
+    y = rng.integers(0, K, N)
+    y[:20] = 3
+    H = (W[y] + 0.05 * rng.standard_normal((N, d))).astype(np.float32)
+    case = Case(H, y, W, 0.1 * rng.standard_normal(K), W, np.ones(K, bool), np.zeros(K), True)
+    M, counts = class_means(case.seen, y, K)
+    return Case(H, y, W, case.bias, M, counts > 0, counts, True)
+
+
+def test_many_classes_as_numpy_decides_in_float64(rng: np.random.Generator) -> None:
+    case = crowd(rng)
+    found = case.decide()
+    X, h, every = case.H.astype(np.float64), case.seen, np.arange(len(case.y))
+    assert case.bias is not None
+    called = (X @ case.W.T + case.bias).argmax(axis=1)
+    distances = ((h[:, None] - case.M) ** 2).sum(axis=2)
+    distances[:, ~case.present] = np.inf
+    near = distances.argmin(axis=1)
+    K = len(case.W)
+    assert found.rechecked > 0
+    assert np.array_equal(found.right, np.bincount(case.y[called == case.y], minlength=K))
+    assert np.array_equal(found.ncc_right, np.bincount(case.y[near == case.y], minlength=K))
+    assert found.agree == (called == near).sum()
+    cosines = h @ (case.W / np.linalg.norm(case.W, axis=1, keepdims=True)).T
+    own = cosines[every, case.y].copy()
+    cosines[every, case.y] = -np.inf
+    margins = own - cosines.max(axis=1)
+    lowest = np.full(K, np.inf)
+    np.minimum.at(lowest, case.y, margins)
+    np.testing.assert_allclose(found.margin_min, lowest, rtol=0, atol=2e-15)
+    sums = np.bincount(case.y, margins, K)
+    np.testing.assert_allclose(found.margin_sum, sums, rtol=0, atol=1.2e-10 * 30)
+    assert found.positive[3] == 0 and found.margin_min[3] == 0.0  # its twin ties with it
+
+
+def test_leave_one_out_is_nearest_mean_with_the_sample_taken_out(rng: np.random.Generator) -> None:
+    K, d, N = 6, 3, 80
+    y = np.append(rng.integers(0, K - 1, N - 1), K - 1)
+    H = rng.standard_normal((K, d))[y] + 0.6 * rng.standard_normal((N, d))
+    M, counts = class_means(H, y, K)
+    found = Case(H, y, M, None, M, counts > 0, counts, False).decide()
+    right = np.zeros(K, dtype=int)
+    for i in range(N):
+        rest = np.arange(N) != i
+        means, left = class_means(H[rest], y[rest], K)
+        distances = np.where(left > 0, ((means - H[i]) ** 2).sum(axis=1), np.inf)
+        right[y[i]] += distances.argmin() == y[i]
+    assert np.array_equal(found.loo_right, right)
+    assert found.loo_counted[K - 1] == 0 and found.loo_counted.sum() == N - 1
+
+
+@pytest.mark.parametrize("unit", [True, False])
+@pytest.mark.parametrize(
+    "kind, size", [(np.float32, 2.0**60), (np.float64, 2.0**664), (np.float64, 2.0**-664)]
+)
+def test_size_changes_no_decision(
+    unit: bool, kind: type, size: float, rng: np.random.Generator
+) -> None:
+    case = crowd(rng, K=40, d=3)
+    assert case.bias is not None
+    M, counts = class_means(case.seen if unit else case.H.astype(float), case.y, 40)
+    small = Case(case.H, case.y, case.W, case.bias, M, counts > 0, counts, unit).decide()
+    H = (case.H.astype(np.float64) * size).astype(kind)
+    means = M if unit else M * size
+    big = Case(H, case.y, case.W, case.bias * size, means, counts > 0, counts, unit).decide()
+    for name in FIELDS:
+        assert np.array_equal(getattr(small, name), getattr(big, name)), name
+
+
+def test_large_means_of_other_data_and_small_rows(rng: np.random.Generator) -> None:
+    """Row and means may lie anywhere apart; then the shortest mean is the nearest."""
+    M = np.array([[3e200, 0.0], [0.0, 2e200], [-4e200, 0.0]])
+    H = np.array([[1e-200, 0.0], [0.0, 0.0], [1.0, 1.0], [-4e200, 1e190]])
+    y = np.array([1, 1, 1, 2])
+    found = stream_decisions(ArrayRows(H), y, means=M, unit=False)
+    assert np.array_equal(found.ncc_right, [0, 3, 1])
+
+
+def test_ties_go_to_the_first_class() -> None:
+    H, y = np.eye(3), np.array([0, 1, 2])
+    found = stream_decisions(ArrayRows(H), y, weights=np.zeros((3, 3)), means=np.ones((3, 3)))
+    assert np.array_equal(found.right, [1, 0, 0]) and np.array_equal(found.ncc_right, [1, 0, 0])
+    assert found.agree == 3 and np.array_equal(found.positive, [0, 0, 0])
+
+
+def test_absent_classes_are_never_near_but_their_weights_compete() -> None:
+    H, y = np.array([[1.0, 0.1], [0.1, 1.0], [1.0, 0.0]]), np.array([0, 1, 2])
+    W = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
+    present = np.array([True, True, False])
+    found = stream_decisions(ArrayRows(H), y, weights=W, means=W, present=present, unit=False)
+    assert np.array_equal(found.ncc_right, [1, 1, 0])
+    assert np.array_equal(found.right, [0, 1, 0])
+    assert found.margin_min is not None and found.margin_min[0] < 0.0
+    with pytest.raises(DataError, match="no class has a mean"):
+        stream_decisions(ArrayRows(H), y, means=W, present=np.zeros(3, dtype=bool))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_logits_decide_in_place_of_weights(kind: type, rng: np.random.Generator) -> None:
+    logits = rng.integers(-3, 4, (50, 6)).astype(kind)
+    logits[:5] = 0.0
+    logits[5, 1:] = -np.inf
+    y = rng.integers(-1, 6, 50)
+    right = np.bincount(y[(logits.argmax(axis=1) == y)], minlength=6)
+    alone = stream_decisions(None, y, logits=ArrayRows(logits), block=7)
+    assert np.array_equal(alone.right, right) and alone.counted.sum() == (y >= 0).sum()
+    assert alone.ncc_right is alone.agree is alone.positive is alone.margin_sum is None
+    H = rng.standard_normal((50, 4))
+    M = rng.standard_normal((6, 4))
+    beside = stream_decisions(ArrayRows(H), y, weights=M, logits=ArrayRows(logits), means=M)
+    near = (H / np.linalg.norm(H, axis=1, keepdims=True) @ M.T - (M**2).sum(axis=1) / 2).argmax(1)
+    assert np.array_equal(beside.right, right) and beside.positive is not None
+    assert beside.agree == ((near == logits.argmax(axis=1)) & (y >= 0)).sum()
+
+
+def test_nothing_is_counted_that_was_not_asked(rng: np.random.Generator) -> None:
+    H, y = rng.standard_normal((8, 3)), np.full(8, -1)
+    found = stream_decisions(ArrayRows(H), y, weights=rng.standard_normal((4, 3)))
+    assert found.ncc_right is found.loo_right is found.loo_counted is found.agree is None
+    assert found.counted.sum() == found.right.sum() == found.rechecked == 0
+    assert np.array_equal(found.margin_min, np.full(4, np.inf))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_bad_rows_are_named(bad: float) -> None:
+    H, y = np.ones((9, 2)), np.zeros(9, dtype=int)
+    H[6:, 1] = bad
+    with pytest.raises(DataError, match=r"'f.h5': dataset 'x' .*3 of rows 4 to 8, first row 6"):
+        stream_decisions(
+            ArrayRows(H), y, weights=np.eye(2), where="'f.h5': dataset 'x'", block=5, span=(4, 9)
+        )
+    y[6:] = -1
+    assert stream_decisions(ArrayRows(H), y, weights=np.eye(2)).counted[0] == 6
+
+
+def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
+    H, y = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([0, 1])
+    with pytest.raises(DataError, match="first row 1"):
+        stream_decisions(ArrayRows(H), y, means=np.eye(2))
+    W, bias = np.eye(2), np.array([0.0, 0.5])
+    found = stream_decisions(ArrayRows(H), y, weights=W, bias=bias, means=0.5 * W, unit=False)
+    assert np.array_equal(found.right, [1, 1]) and np.array_equal(found.ncc_right, [1, 0])
+    assert np.array_equal(found.margin_min, [1.0, 0.0])
+
+
+def test_bad_logits_are_named() -> None:
+    logits = np.zeros((6, 3), dtype=np.float16)
+    logits[4, 1] = np.nan
+    with pytest.raises(DataError, match=r"'f.npz': 'logits' holds NaN.*first row 4; "):
+        stream_decisions(
+            None, np.zeros(6, dtype=int), logits=ArrayRows(logits), logits_where="'f.npz': 'logits'"
+        )
+
+
+@pytest.mark.parametrize(
+    "labels, more, message",
+    [
+        (np.zeros(3, dtype=int), {"weights": np.eye(2)}, "shapes disagree"),
+        (np.zeros(4, dtype=int), {"weights": np.eye(3)}, "shapes disagree"),
+        (np.zeros(4, dtype=int), {"weights": np.eye(2), "means": np.ones((3, 2))}, "shapes"),
+        (np.zeros(4, dtype=int), {}, "shapes disagree"),
+        (np.full(4, 2), {"weights": np.eye(2)}, "label 2 is out of range"),
+        (np.zeros(4, dtype=int), {"weights": np.eye(2), "bias": np.zeros(3)}, "bias"),
+        (np.zeros(4, dtype=int), {"weights": np.full((2, 2), np.nan)}, "NaN"),
+        (np.zeros(4, dtype=int), {"means": np.full((2, 2), np.inf)}, "class means"),
+    ],
+)
+def test_what_does_not_fit_is_refused(labels: np.ndarray, more: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        stream_decisions(ArrayRows(np.ones((4, 2))), labels, **more)
+
+
+def test_progress_tells_rows_and_the_deadline_stops(rng: np.random.Generator) -> None:
+    case, told = crowd(rng, K=12, N=10), []
+    case.decide(block=4, progress=lambda *what: told.append(what))
+    assert told == [("decisions", n, 10, n / 10) for n in (4, 8, 10)]
+    with pytest.raises(TimeoutError, match="after 4 of 10 rows"):
+        case.decide(block=4, deadline=Deadline(0.0))
+
+
+def test_close_calls_need_the_second_look(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Classes in pairs 1e-7 apart: float32 alone decides wrongly, the proved bound rightly."""
+    W = np.repeat(rng.standard_normal((600, 4)), 2, axis=0)
+    W[1::2] += 1e-7 * rng.standard_normal((600, 4))
+    y = rng.permutation(1200)
+    H = W[y] + 0.1 * rng.standard_normal((1200, 4))
+    right = np.bincount(y[(H @ W.T).argmax(axis=1) == y], minlength=1200)
+
+    def found() -> np.ndarray | None:
+        return stream_decisions(ArrayRows(H), y, weights=W).right
+
+    assert np.array_equal(found(), right)
+    monkeypatch.setattr(screened, "gamma", lambda n, unit=0.0: 0.0)
+    assert not np.array_equal(found(), right)

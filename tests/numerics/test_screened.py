@@ -1,0 +1,109 @@
+"""Screened scores against products in full: leaders, proved errors, exact ties."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.numerics import screened
+from gnc_cli.numerics.screened import Scores, row_norms, screen
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles so small that every case has many of them, whole ones and remainders."""
+    monkeypatch.setattr(screened, "_ROWS", 4)
+    monkeypatch.setattr(screened, "_COLUMNS", 3)
+
+
+@given(B=st.integers(1, 9), K=st.integers(1, 10), seed=st.integers(0, 999))
+def test_leaders_are_those_of_sorted_rows(B: int, K: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Small integers: float32 products are exact, and ties are common.
+    A = rng.integers(-3, 4, (B, 5)).astype(np.float32)
+    V = rng.integers(-3, 4, (K, 5)).astype(np.float32)
+    own = rng.integers(-1, K, B)
+    (leaders,) = screen(A, V, own)
+    for i, scores in enumerate((A @ V.T).tolist()):
+        others = [-np.inf if j == own[i] else s for j, s in enumerate(scores)]
+        assert leaders.own[i] == (-np.inf if own[i] < 0 else scores[own[i]])
+        best = sorted(others, reverse=True) + [-np.inf]
+        assert (leaders.top[i], leaders.second[i]) == (best[0], best[1])
+        if best[0] > -np.inf:
+            assert leaders.at[i] == others.index(best[0])
+            assert leaders.tile_tops[:, i].max() == best[0]
+            everyone = sorted(scores, reverse=True) + [-np.inf]
+            assert leaders.lead()[i] == everyone[0] - everyone[1]
+
+
+def test_each_stage_sees_the_tile_as_the_one_before_left_it(rng: np.random.Generator) -> None:
+    A, V = rng.standard_normal((2, 10, 4)).astype(np.float32)
+
+    def negate(tile: np.ndarray, rows: slice, columns: slice) -> None:
+        tile *= -1.0
+        tile += np.arange(10, dtype=np.float32)[columns]
+
+    first, second = screen(A, V, np.arange(10), (None, negate))
+    scores = A @ V.T
+    np.testing.assert_allclose(first.own, np.diag(scores), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(second.own, np.arange(10) - np.diag(scores), rtol=1e-5, atol=1e-6)
+    np.fill_diagonal(scores, np.inf)
+    assert np.array_equal(second.at, (np.arange(10) - scores).argmax(axis=1))
+
+
+@given(d=st.integers(1, 400), rise=st.integers(-20, 20), seed=st.integers(0, 999))
+def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    V = np.abs(rng.standard_normal((5, d))) * rng.choice([1e-20, 1.0, 1e20])
+    scale = np.full(5, row_norms(V).max())
+    scores = Scores(V, scale, rng.uniform(-1, 1, 5), rise)
+    H = np.abs(rng.standard_normal((4, d)))
+    H /= row_norms(H)[:, None]
+    raised = np.full(4, 2.0**rise)
+    (leaders,) = screen(
+        np.hstack([H, raised[:, None]]).astype(np.float32), scores.small(), np.full(4, 2)
+    )
+    assert scores.offsets is not None
+    truth = H.astype(np.longdouble) @ (V / scale[:, None]).T + raised[:, None] * scores.offsets
+    error = scores.error(raised)
+    assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
+    truth[:, 2] = -np.inf
+    assert (np.abs(leaders.top - truth.max(axis=1)) <= error).all()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("twins", [(0, 1), (0, 9), (2, 4), (5, 7)])
+def test_equal_columns_tie_exactly_and_the_first_wins(
+    rows: int, twins: tuple[int, int], rng: np.random.Generator
+) -> None:
+    V = rng.standard_normal((10, 37))
+    V[list(twins)] = 9.0 * rng.standard_normal(37)
+    offsets = rng.uniform(-1, 1, 10)
+    offsets[list(twins)] = 0.5
+    scores = Scores(V, np.full(10, 64.0), offsets, -3)
+    X = V[[twins[0]] * rows] / 64.0
+    everywhere, open_floor = np.zeros((4, rows)), np.full(rows, -1.0)
+    none = np.full(rows, -1)
+    mine, top, at = scores.exact(X, np.full(rows, 0.125), none, everywhere, open_floor)
+    assert (mine == -np.inf).all() and (at == twins[0]).all()
+    for own, other in (twins, twins[::-1]):
+        given = np.full(rows, own)
+        mine, top, at = scores.exact(X, np.full(rows, 0.125), given, everywhere, open_floor)
+        assert np.array_equal(mine, top) and (at == other).all()
+
+
+def test_exact_skips_tiles_below_the_floor(rng: np.random.Generator) -> None:
+    V = rng.standard_normal((7, 4))
+    scores = Scores(V, np.ones(7))
+    X = V[:1] / 10.0
+    tops = np.array([[0.0], [1.0], [0.0]])
+    _, top, at = scores.exact(X, np.zeros(1), np.array([-1]), tops, np.array([0.5]))
+    assert at[0] in (3, 4, 5)
+    assert top[0] == pytest.approx((X @ V[3:6].T).max(), rel=1e-14)
+
+
+def test_norms_neither_overflow_nor_vanish() -> None:
+    X = np.array([[3e250, 4e250], [3e-250, 4e-250], [0, 0], [3, -4], [np.nan, 1], [np.inf, 1]])
+    norms = row_norms(X)
+    np.testing.assert_allclose(norms[:4], [5e250, 5e-250, 0.0, 5.0], rtol=1e-15)
+    assert not np.isfinite(norms[4:]).any()
