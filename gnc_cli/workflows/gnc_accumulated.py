@@ -1,16 +1,14 @@
 """What `GNCMetrics` has taken in so far, and how two such heaps become one."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.workflows.gnc_batch import coarsest
-from gnc_cli.workflows.measure_weights import Weights
 
-__all__ = ["Accumulated"]
+__all__ = ["Accumulated", "joined_decisions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,13 +16,13 @@ class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
 
     moments: dict[str, ClassMoments]
-    """By space: `unit`, `raw`."""
+    """By space, `unit` or `raw`: that of the GNC metrics first."""
     right: np.ndarray
     """Samples that their logits get right, by class, shape (K,)."""
     answered: np.ndarray
     """Samples that came with logits, by class, shape (K,)."""
-    judged: Decisions | None
-    """Of the second pass."""
+    judged: dict[str, Decisions]
+    """Of the second pass, by space; empty without one."""
     own: bool
     """Whether the second pass was over the samples of the first."""
     alone: bool
@@ -38,12 +36,11 @@ class Accumulated:
         for space, mine in self.moments.items():
             moments[space] = ClassMoments.from_state(mine.state())
             moments[space].merge(other.moments[space])
-        judged = [part for part in (self.judged, other.judged) if part is not None]
         return Accumulated(
             moments=moments,
             right=self.right + other.right,
             answered=self.answered + other.answered,
-            judged=merge(*judged) if len(judged) == 2 else judged[0] if judged else None,
+            judged=joined_decisions(self.judged, other.judged),
             own=self.own and other.own,
             alone=self.alone or other.alone,
             storage=coarsest(self.storage, other.storage),
@@ -51,13 +48,23 @@ class Accumulated:
 
     @property
     def decisions(self) -> Decisions | None:
-        """Of the second pass; without one, what the logits said; None where there were none."""
-        if self.judged is not None or not self.answered.any():
-            return self.judged
+        """Of the second pass, in the space of the GNC metrics; else what the logits said."""
+        if self.judged:
+            return next(iter(self.judged.values()))
+        if not self.answered.any():
+            return None
         return Decisions(
             right=self.right, ncc_right=None, loo_right=None, loo_counted=None, agree=None,
             counted=self.answered, positive=None, margin_min=None, margin_sum=None, rechecked=0,
         )  # fmt: skip
+
+    @property
+    def nc4(self) -> float | None:
+        """Share of samples on which the classifier and the nearest mean of raw rows agree."""
+        raw = self.judged.get("raw")
+        if raw is None or raw.agree is None or not raw.counted.any():
+            return None
+        return raw.agree / int(raw.counted.sum())
 
     @property
     def accuracy(self) -> float | None:
@@ -65,29 +72,7 @@ class Accumulated:
         answered = int(self.answered.sum())
         return int(self.right.sum()) / answered if answered else None
 
-    def policy(self, weights: Weights, *, unit: bool, variants: str) -> dict[str, Any]:
-        """What was done, in the words of `measure`."""
-        own = "unit rows" if unit else "raw rows"
-        by_weights = self.judged is not None and self.judged.right is not None
-        return {
-            "normalize": "auto" if unit else "off",
-            "spaces": {
-                "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": own,
-                "accuracy": "raw rows" if by_weights else "logits",
-                "classic": "raw rows",
-            },
-            "weights": "given" if weights.given else "class means stand in",
-            "class_means": {"gnc1": "own", "ncc": "own" if self.own else "other", "gnc3": "own"},
-            "between_cov": "not centred",
-            "missing": "skip",
-            "classes": None,
-            "min_count": None,
-            "classes_left_out": 0,
-            "precision": {
-                "storage": self.storage,
-                "sums": "float64",
-                "decisions": "float32 products, near ties again in float64",
-            },
-            "variants": variants,
-            "chunk_rows": None,
-        }  # fmt: skip
+
+def joined_decisions(a: dict[str, Decisions], b: dict[str, Decisions]) -> dict[str, Decisions]:
+    """Decisions on two sets of samples, by space; either may be empty."""
+    return {space: merge(a[space], b[space]) for space in a} if a and b else a or b

@@ -13,15 +13,14 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.decisions import Decisions, stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
 from gnc_cli.numerics.rows import ArrayRows
 from gnc_cli.numerics.tensors import to_numpy
-from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Gnc2Reference, MeasureResult
-from gnc_cli.workflows.gnc_accumulated import Accumulated
+from gnc_cli.workflows.gnc_accumulated import Accumulated, joined_decisions
 from gnc_cli.workflows.gnc_batch import (
     answers,
     coarsest,
@@ -31,10 +30,9 @@ from gnc_cli.workflows.gnc_batch import (
     truth,
     unit_rows,
 )
-from gnc_cli.workflows.measure_assemble import Effort, Statistics, assemble
-from gnc_cli.workflows.measure_policy import floor_warning
+from gnc_cli.workflows.gnc_result import result_of, rows_of
+from gnc_cli.workflows.measure_assemble import Effort
 from gnc_cli.workflows.measure_reference import gnc2_reference
-from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
 
 __all__ = ["GNCMetrics"]
 
@@ -96,7 +94,7 @@ class GNCMetrics:
 
     def _touch(self) -> None:
         """The class means change: what was judged by them, and joined with others, is stale."""
-        self._judged: Decisions | None = None
+        self._judged: dict[str, Decisions] = {}
         self._judged_own, self._judged_alone = True, False
         self._together: Accumulated | None = None
         self._moments: dict[str, ClassMoments] | None = None
@@ -155,27 +153,29 @@ class GNCMetrics:
             DataError: as `update`; or there was no first pass.
         """
         state = self._state()
-        moments = state.moments[self._own]
-        if not moments.N:
+        if not state.moments[self._own].N:
             raise DataError("judge() needs class means: update() with all batches first")
         rows = to_numpy(features)
         known = truth(labels, rows.shape, self.d, self.K)
-        found = stream_decisions(
-            ArrayRows(rows),
-            known,
-            weights=None if weights is None else raw_weights(weights, self.K, self.d),
-            bias=None if bias is None else to_numpy(bias).astype(np.float64),
-            means=moments.means,
-            present=moments.present,
-            own_counts=moments.counts if own else None,
-            unit=self.normalize,
-            where="the batch",
-        )
-        self._judged = found if self._judged is None else merge(self._judged, found)
+        found = {
+            space: stream_decisions(
+                ArrayRows(rows),
+                known,
+                weights=None if weights is None else raw_weights(weights, self.K, self.d),
+                bias=None if bias is None else to_numpy(bias).astype(np.float64),
+                means=moments.means,
+                present=moments.present,
+                own_counts=moments.counts if own else None,
+                unit=space == "unit",
+                where="the batch",
+            )
+            for space, moments in state.moments.items()
+        }
+        self._judged = joined_decisions(self._judged, found)
         self._judged_own &= own
         self._judged_alone |= self._together is None
         if self._together is not None:
-            self._together = replace(self._together, judged=None)
+            self._together = replace(self._together, judged={})
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class GNCMetrics:
         Args:
             weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
                 and there is no GNC3.
-            detail: also quantiles, worst classes and rattlers, as `measure` gives them.
+            detail: also quantiles and rattlers, as `measure` gives them.
             time_limit: seconds for GNC2; its bracket is valid whenever time runs out.
 
         Returns:
@@ -262,32 +262,20 @@ class GNCMetrics:
         moments = state.moments[self._own]
         if not moments.N:
             raise DataError("there is nothing to compute: update() with features and labels first")
-        if state.judged is None and self._judged is not None:
+        if self._judged and not state.judged:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
-        rows = self._rows(weights, moments)
-        K = len(rows.rows)
+        raw = None if weights is None else raw_weights(weights, self.K, self.d)
+        rows = rows_of(raw, moments, unit=self.normalize)
         effort = Effort(
-            minimum_only=not detail, variants=self.variants,
+            minimum_only=not detail,
+            variants=self.variants,
             device=str(weights.device) if on_cuda(weights) else "cpu",
             deadline=None if time_limit is None else Deadline(time_limit),
+        )
+        return result_of(
+            state, rows, effort, unit=self.normalize, started=started,
+            reference=self._held_against(len(rows.rows)),
         )  # fmt: skip
-        warning = None
-        if state.storage in ("float64", "float32", "float16"):
-            warning = floor_warning(moments, np.dtype(state.storage), self.normalize)
-        with limit_threads(threads_for(2.0 * K * K * self.d)):
-            result = assemble(
-                Statistics(moments, raw=state.moments.get("raw"), decisions=state.decisions),
-                rows, effort, labels=np.arange(self.K), reference=self._held_against(K),
-                policy=state.policy(rows, unit=self.normalize, variants=self.variants),
-                warnings=() if warning is None else (warning,), started=started,
-            )  # fmt: skip
-        return result if result.accuracy is not None else replace(result, accuracy=state.accuracy)
-
-    def _rows(self, weights: Any, moments: ClassMoments) -> Weights:
-        if weights is None:
-            return mean_weights(moments, unit=self.normalize)
-        raw = raw_weights(weights, self.K, self.d)
-        return given_weights(raw, unit=self.normalize, labels=np.arange(self.K), where="weights")
 
     def _held_against(self, K: int) -> Gnc2Reference | None:
         if not self.normalize:
