@@ -97,7 +97,7 @@ def _shares(r: dict[str, Any], line: _Line) -> None:
         "ncc_accuracy": ("NCC accuracy", f"nearest class mean, {space} features"),
         "ncc_leave_one_out": ("  leave one out", "each sample taken out of its own mean"),
         "accuracy": ("accuracy", "classifier: raw features, weights and bias, or logits"),
-        "ncc_agreement": ("NCC agreement", "classifier and nearest mean name the same class (NC4)"),
+        "ncc_agreement": ("NCC agreement", "classifier and nearest mean name the same class"),
     }
     for key, (name, remark) in remarks.items():
         if r[key] is not None:
@@ -147,7 +147,8 @@ def _variants(r: dict[str, Any], line: _Line) -> None:
     for family, values in r["variants"].items():
         line(family, "", spaces.get(family, ""), f"variants.{family}")
         for key, value in values.items():
-            line(f"  {key.replace('_', ' ')}", figure(value), "", f"variants.{family}.{key}")
+            said = count(value) if isinstance(value, int) else figure(value)
+            line(f"  {key.replace('_', ' ')}", said, "", f"variants.{family}.{key}")
 
 
 def _interval(boot: dict[str, Any], key: str) -> str:

@@ -96,7 +96,8 @@ def full(**changes: Any) -> MeasureResult:
         "nc2_etf_error": 0.4, "nc2_etf_error_weights": 0.41, "nc3": 0.02,
         "nc3_dual_etf_error": 0.03, "log_energy": -0.3, "riesz_energy": 0.7,
         "log_energy_weights": -0.31, "riesz_energy_weights": None, "effective_rank_means": 9.9,
-        "effective_rank_weights": 9.8, "nc4": 0.9994,
+        "effective_rank_weights": 9.8, "pair_rows": 100, "pair_rows_weights": 100,
+        "nc4": 0.9994,
     }  # fmt: skip
     boot = BootstrapIntervals(
         200, 0.95, Bracket(3.3e-4, 3.5e-4), Bracket(8e-4, 9e-4), Bracket(0.998, 0.999), None
