@@ -78,6 +78,17 @@ class ClassMoments:
                 )
             self.shift = centres
 
+    @classmethod
+    def about(cls, shift: np.ndarray) -> "ClassMoments":
+        """Empty moments whose shifts are these points (K, d), near the means: shared, not copied.
+
+        Not to be updated, merged or settled, which move shifts: for `admit` and `add` alone.
+        """
+        moments = cls(shift.shape[1], shift.shape[0])
+        moments.shift = shift
+        moments._admitted[:] = True
+        return moments
+
     # Taking in rows -----------------------------------------------------------------------------
 
     def update(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.metrics.class_moments import ClassMoments
 
 __all__ = ["Gnc1", "gnc1", "gnc1_from_covariances"]
 
@@ -29,7 +30,7 @@ class Gnc1:
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
-    """GNC1 of features held in memory; two passes in float64.
+    """GNC1 of features held in memory, to the digits of two float64 passes.
 
     Args:
         features: unit rows, shape (N, d).
@@ -44,8 +45,7 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
         >>> gnc1(features, np.array([0, 0, 1, 1]))
         Gnc1(value=0.0, rank=2, classes_present=2, single_sample_classes=0)
     """
-    features = np.asarray(features, dtype=np.float64)
-    labels = np.asarray(labels)
+    features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
         raise DataError(
             f"features have shape {features.shape}, labels {labels.shape}; expected (N, d), (N,)"
@@ -56,18 +56,13 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
     if labels.min() < 0 or (K is not None and top >= K):
         wrong, last = min(int(labels.min()), 0) or top, top if K is None else K - 1
         raise DataError(f"label {wrong} is out of range; expected 0 to {last}")
-    if not np.isfinite(features).all():
-        raise DataError("features hold NaN or infinity")
-    _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.argsort(classes, kind="stable")
-    rows = features[order]
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    means = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
-    deviations = rows - means[classes[order]]
-    within_cov = deviations.T @ deviations / len(rows)
-    between_cov = means.T @ means / len(means)
-    singles = int((counts == 1).sum())
-    return gnc1_from_covariances(within_cov, between_cov, len(means), singles)
+    # Labels may be sparse: memory is for the classes present.
+    classes, compact = np.unique(labels, return_inverse=True)
+    moments = ClassMoments(features.shape[1], len(classes))
+    moments.update(features, compact)
+    return gnc1_from_covariances(
+        moments.within_cov(), moments.between_cov(), len(classes), moments.singles
+    )
 
 
 def gnc1_from_covariances(

@@ -1,0 +1,125 @@
+"""Bootstrap intervals: the definition by repeated rows, seeds, workers, and known distributions."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics import bootstrap as module
+from gnc_cli.metrics.bootstrap import bootstrap
+from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.rows import ArrayRows
+from gnc_cli.numerics.sphere import normalise
+
+
+def samples(N: int = 400, K: int = 6, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((K, d))
+    y = rng.integers(-1, K - 1, N)
+    return W[y] + 0.3 * rng.standard_normal((N, d)), y, W
+
+
+def test_a_replicate_is_the_metrics_of_rows_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, W = samples()
+    drawn: list[np.ndarray] = []
+    original = module._Draws.draw
+
+    def record(self: module._Draws, rng: np.random.Generator) -> np.ndarray:
+        drawn.append(original(self, rng))
+        return drawn[-1]
+
+    monkeypatch.setattr(module._Draws, "draw", record)
+    found = bootstrap(ArrayRows(X), y, 6, W, replicates=9, seed=3, level=0.5, block=37, workers=2)
+    unit, present = normalise(X), np.unique(y[y >= 0])
+    one, three = [], []
+    for times in drawn:
+        # Every class is drawn as often as it has samples; rows left out are never drawn.
+        assert not times[y < 0].any()
+        np.testing.assert_array_equal(np.bincount(y[y >= 0], times[y >= 0]), np.bincount(y[y >= 0]))
+        again, labels = np.repeat(unit, times, axis=0), np.repeat(y, times)
+        one.append(gnc1(again, labels).value)
+        means = np.stack([again[labels == k].mean(axis=0) for k in present])
+        three.append(gnc3(normalise(W)[present], means))
+    assert found.gnc1 is not None and found.gnc3 is not None
+    assert (found.gnc1.lower, found.gnc1.upper) == pytest.approx(
+        tuple(np.quantile(one, [0.25, 0.75])), rel=1e-11
+    )
+    assert (found.gnc3.lower, found.gnc3.upper) == pytest.approx(
+        tuple(np.quantile(three, [0.25, 0.75])), rel=1e-11
+    )
+    assert found.accuracy is None and found.ncc_accuracy is None
+    assert (found.replicates, found.level) == (9, 0.5)
+
+
+def test_seeds_workers_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, W = samples()
+    right = np.bincount(y[y >= 0], minlength=6) // 2
+
+    def run(seed: int, workers: int):
+        return bootstrap(
+            ArrayRows(X), y, 6, W, right, right, replicates=12, seed=seed, block=50, workers=workers
+        )
+
+    first = run(1, 1)
+    assert run(1, 3) == first
+    assert run(2, 1) != first
+    monkeypatch.setattr(module, "_PASS_BYTES", 1)  # one replicate a pass
+    assert run(1, 2) == first
+
+
+def test_shares_follow_the_binomial() -> None:
+    N, right = 200, 150
+    X = np.random.default_rng(0).standard_normal((N, 2)) + 3
+    y = np.zeros(N, dtype=int)
+    found = bootstrap(
+        ArrayRows(X),
+        y,
+        1,
+        None,
+        np.array([right]),
+        np.array([N]),
+        replicates=2000,
+        seed=0,
+        level=0.9,
+    )
+    assert found.accuracy is not None and found.ncc_accuracy is not None
+    expected = binom.ppf([0.05, 0.95], N, right / N) / N
+    assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx(tuple(expected), abs=0.011)
+    assert (found.ncc_accuracy.lower, found.ncc_accuracy.upper) == (1.0, 1.0)
+    assert found.gnc3 is None
+
+
+def test_raw_rows_and_weights_as_they_are() -> None:
+    X, y, W = samples()
+    unit = bootstrap(ArrayRows(normalise(X)), y, 6, normalise(W), replicates=5, seed=0)
+    raw = bootstrap(ArrayRows(normalise(X)), y, 6, normalise(W), replicates=5, seed=0, unit=False)
+    assert unit.gnc3 is not None and raw.gnc3 is not None
+    assert raw.gnc3.lower == pytest.approx(unit.gnc3.lower, rel=1e-12)
+    scaled = bootstrap(ArrayRows(X), y, 6, 7 * W, replicates=5, seed=0)
+    assert scaled.gnc3 is not None
+    assert scaled.gnc3.lower == pytest.approx(unit.gnc3.lower, rel=1e-12)
+
+
+def test_classes_of_one_sample_do_not_move() -> None:
+    X = np.eye(3)
+    found = bootstrap(ArrayRows(X), np.arange(3), 3, np.eye(3), replicates=4, seed=0)
+    assert found.gnc1 is not None and (found.gnc1.lower, found.gnc1.upper) == (0.0, 0.0)
+    assert found.gnc3 is not None and (found.gnc3.lower, found.gnc3.upper) == (0.0, 0.0)
+
+
+def test_refusals_and_deadline() -> None:
+    X, y, W = samples()
+    rows = ArrayRows(X)
+    with pytest.raises(UsageError, match="0 replicates"):
+        bootstrap(rows, y, 6, W, replicates=0, seed=0)
+    with pytest.raises(UsageError, match="level 1.0"):
+        bootstrap(rows, y, 6, W, replicates=2, seed=0, level=1.0)
+    with pytest.raises(DataError, match="label 4"):
+        bootstrap(rows, y, 4, replicates=2, seed=0)
+    with pytest.raises(TimeoutError):
+        bootstrap(rows, y, 6, W, replicates=2, seed=0, deadline=Deadline(0.0))
+    seen: list[tuple[str, int, int, float]] = []
+    bootstrap(rows, y, 6, W, replicates=2, seed=0, progress=lambda *a: seen.append(a))
+    assert seen == [("bootstrap", 2, 2, 1.0)]
