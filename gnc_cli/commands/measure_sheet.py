@@ -74,7 +74,8 @@ def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
     line("GNC2", bracket_value(rho, 12), rows + proof, "gnc2")
     reference = r["gnc2_reference"]
     if reference is None:
-        line("  reference", "-", "nothing is known for this d and K", "gnc2_reference")
+        why = "references are of unit rows" if space == "raw" else "none known for this d and K"
+        line("  reference", "-", why, "gnc2_reference")
     else:
         line("  reference", f"{reference['value']:.12f}", reference_text(reference, verbose),
              "gnc2_reference")  # fmt: skip

@@ -7,23 +7,31 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gnc_cli.commands.compare_words import count, small
+from gnc_cli.commands.compare_words import count
 from gnc_cli.commands.measure_sheet import measure_sheet
 from gnc_cli.commands.measure_words import place_text, policy_text, reference_text
 from gnc_cli.commands.solve_table import bracket_value
 
 __all__ = ["measure_table"]
 
-_Column = tuple[str, str, Callable[[dict[str, Any]], str]]
+_Cell = Callable[[dict[str, Any]], str]
+_Column = tuple[str, str, _Cell]
+"""Heading, the key that must not be null, and what is printed."""
+
+
+def _figure(key: str, form: str) -> _Cell:
+    return lambda r: f"{r[key]:{form}}"
+
+
 _FIGURES: tuple[_Column, ...] = (
-    ("GNC1", "gnc1", lambda r: small(r["gnc1"])),
-    ("GNC2", "gnc2", lambda r: bracket_value(r["gnc2"], 6)),
-    ("ratio", "gnc2_ratio", lambda r: f"{r['gnc2_ratio']:.4f}"),
-    ("GNC3", "gnc3", lambda r: small(r["gnc3"])),
-    ("NCC", "ncc_accuracy", lambda r: f"{r['ncc_accuracy']:.4f}"),
-    ("accuracy", "accuracy", lambda r: f"{r['accuracy']:.4f}"),
+    ("GNC1", "gnc1", _figure("gnc1", ".3g")),
+    ("GNC2", "gnc2", lambda r: _proved(r["gnc2"])),
+    ("ratio", "gnc2_ratio", _figure("gnc2_ratio", ".4f")),
+    ("GNC3", "gnc3", _figure("gnc3", ".3g")),
+    ("NCC", "ncc_accuracy", _figure("ncc_accuracy", ".4f")),
+    ("accuracy", "accuracy", _figure("accuracy", ".4f")),
 )
-_PLACES = ("snapshot", "epoch", "step", "layer", "split")
+_PLACES = ("epoch", "step", "layer", "split")
 _GROUPED = {
     "GNC1": "gnc1", "GNC2": "gnc2.lower", "GNC3": "gnc3", "NCC": "ncc_accuracy",
     "accuracy": "accuracy",
@@ -58,31 +66,24 @@ def measure_table(result: dict[str, Any], verbose: bool = False) -> RenderableTy
 
 
 def _rows(rows: list[dict[str, Any]]) -> RenderableType:
-    columns: list[_Column] = []
-    for key in ("file", "snapshot"):
-        if len({r[key] for r in rows}) > 1:
-            columns.append((key, key, lambda r, key=key: str(r[key])))  # type: ignore[misc]
-    columns += [(k, k, lambda r, k=k: _word(r[k])) for k in _PLACES if k != "snapshot"]  # type: ignore[misc]
-    sizes = {(r["d"], r["K"]) for r in rows}
-    if len(sizes) > 1:
-        columns += [(key, key, lambda r, key=key: count(r[key])) for key in ("d", "K")]  # type: ignore[misc]
-    columns += [("N", "N", lambda r: count(r["N"])), *_FIGURES]
-    return _table(rows, columns)
+    named = [k for k in ("file", "snapshot") if len({r[k] for r in rows}) > 1]
+    columns = [(k, k, _word(k)) for k in (*named, *_PLACES)]
+    if len({(r["d"], r["K"]) for r in rows}) > 1:
+        columns += [(k, k, _count(k)) for k in ("d", "K")]
+    return _table(rows, [*columns, ("N", "N", _count("N")), *_FIGURES])
 
 
 def _groups(result: dict[str, Any]) -> list[RenderableType]:
     groups = result["groups"]
     # What all groups share says nothing about any.
-    names = list(dict.fromkeys(name for g in groups for name in g["attrs"]))
+    names = dict.fromkeys(name for g in groups for name in g["attrs"])
     differ = [n for n in names if len({str(g["attrs"].get(n)) for g in groups}) > 1]
-    columns: list[_Column] = [
-        (n, "attrs", lambda g, n=n: _word(g["attrs"].get(n, "-"))) for n in differ  # type: ignore[misc]
-    ]
-    columns += [(key, key, lambda g, key=key: _word(g[key])) for key in _PLACES]  # type: ignore[misc]
-    columns.append(("rows", "count", lambda g: str(g["count"])))
+    columns: list[_Column] = [(n, "attrs", _attribute(n)) for n in differ]
+    columns += [(k, k, _word(k)) for k in ("snapshot", *_PLACES)]
+    columns.append(("rows", "count", _count("count")))
     for name, key in _GROUPED.items():
         if any(g["mean"].get(key) is not None for g in groups):
-            columns.append((name, "count", lambda g, key=key: _spread(g, key)))  # type: ignore[misc]
+            columns.append((name, "count", _spread(key)))
     title = Text.assemble(("groups", "bold"), f": mean +- deviation over {result['group']}")
     return [title, _table(groups, columns)]
 
@@ -100,16 +101,39 @@ def _table(rows: list[dict[str, Any]], columns: list[_Column]) -> RenderableType
     return table
 
 
-def _word(value: Any) -> str:
+def _word(key: str) -> _Cell:
+    return lambda r: _said(r[key])
+
+
+def _attribute(name: str) -> _Cell:
+    return lambda g: _said(g["attrs"].get(name, "-"))
+
+
+def _count(key: str) -> _Cell:
+    return lambda r: count(r[key])
+
+
+def _said(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _spread(group: dict[str, Any], key: str) -> str:
-    mean, deviation = group["mean"].get(key), group["deviation"].get(key)
-    if mean is None:
-        return "-"
-    digits = ".3g" if key in ("gnc1", "gnc3") else ".4f"
-    return f"{mean:{digits}}" + ("" if deviation is None else f" +- {deviation:.2g}")
+def _proved(bracket: dict[str, Any]) -> str:
+    """The certified lower end; marked where the upper end is not near."""
+    lower, upper = bracket["lower"], bracket["upper"]
+    far = lower is not None and (upper is None or upper - lower > 1e-6)
+    return (">=" if far else "") + bracket_value(bracket, 6)
+
+
+def _spread(key: str) -> _Cell:
+    form = ".3g" if key in ("gnc1", "gnc3") else ".4f"
+
+    def cell(group: dict[str, Any]) -> str:
+        mean, deviation = group["mean"].get(key), group["deviation"].get(key)
+        if mean is None:
+            return "-"
+        return f"{mean:{form}}" + ("" if deviation is None else f" +- {deviation:.2g}")
+
+    return cell
 
 
 def _references(rows: list[dict[str, Any]], verbose: bool) -> list[RenderableType]:

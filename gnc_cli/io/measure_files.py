@@ -16,7 +16,7 @@ import numpy as np
 import gnc_cli
 from gnc_cli.errors import UsageError
 from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.codefile import creation_time
+from gnc_cli.io.codefile import creation_time, provenance_text
 from gnc_cli.io.sink import deferring_errors
 from gnc_cli.results import ClassRow
 from gnc_cli.results.lines import flat_row
@@ -137,6 +137,7 @@ def _write_hdf5(file: IO[bytes], group: str, columns: dict[str, np.ndarray], kin
         ours = {
             "gnc_format": _FORMAT, "kind": kind, "created": creation_time(),
             "gnc_version": gnc_cli.__version__,
+            "provenance": provenance_text({"command": "gnc measure"}),
         }  # fmt: skip
         for name, value in ours.items():
             h5.attrs[name] = value

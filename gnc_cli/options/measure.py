@@ -121,8 +121,8 @@ MissingChoice = Annotated[
 MeansFrom = Annotated[
     str | None,
     option("--means-from", panel=_HOW, metavar="FILE",
-           help="Take the class means of this set (train.h5) for GNC1, NCC and agreement: right for "
-           "test data."),
+           help="Take the class means of this set (train.h5) for GNC1, NCC and agreement, as is "
+           "right for test data."),
 ]  # fmt: skip
 VariantsChoice = Annotated[
     Variants,

@@ -167,6 +167,8 @@ def test_a_wide_bracket_is_no_figure(gnc: Run, fake: FakeMeasure) -> None:
     fake.result = row(gnc2=Bracket(0.5, 0.6))
     said = gnc("a.h5").stdout
     assert re.search(r"^GNC2 +0\.500000 +certified: at least this", said, re.MULTILINE)
+    fake.result = series(row(gnc2=Bracket(0.5, 0.6)), row())
+    assert [">=0.500000" in line for line in gnc("a.h5").stdout.splitlines()[3:5]] == [True, False]
 
 
 def test_verbose_names_the_keys(gnc: Run, fake: FakeMeasure) -> None:
@@ -183,9 +185,12 @@ def test_verbose_names_the_keys(gnc: Run, fake: FakeMeasure) -> None:
 
 
 def test_raw_rows_are_called_raw(gnc: Run, fake: FakeMeasure) -> None:
-    fake.result = row(policy=POLICY | {"normalize": "off"})
+    fake.result = row(policy=POLICY | {"normalize": "off"}, gnc2_reference=None, gnc2_ratio=None)
     said = gnc("a.h5").stdout
-    assert "raw features, Sigma_B not centred" in said and "unit" not in said
+    assert "raw features, Sigma_B not centred" in said
+    assert [line for line in said.splitlines() if "unit" in line] == [
+        "  reference       -               references are of unit rows"
+    ]
 
 
 def test_warnings_are_lines_on_stderr(gnc: Run, fake: FakeMeasure) -> None:

@@ -74,7 +74,7 @@ def test_rows_as_hdf5(tmp_path: Path) -> None:
         attrs = dict(file.attrs)
     assert attrs == {
         "gnc_format": 1, "kind": "rows", "created": "2023-11-14T22:13:20Z",
-        "gnc_version": gnc_cli.__version__,
+        "gnc_version": gnc_cli.__version__, "provenance": '{"command": "gnc measure"}',
     }  # fmt: skip
 
 
