@@ -15,6 +15,8 @@ from gnc_cli.numerics.sphere import as_unit_points, pair_cosines
 __all__ = ["find_duplicates"]
 
 _SIDE = 1024
+_FEW = 4096
+"""Up to so many pairs of a tile their chords are taken; beyond, float64 products are faster."""
 
 
 def find_duplicates(
@@ -31,9 +33,9 @@ def find_duplicates(
         deadline: polled at each tile.
 
     Returns:
-        The closest pairs i < j, integers, shape (m, 2), the closest first, ties by index; their
-        cosines, shape (m,); how many pairs there are in all; and the first row of each group,
-        ascending, integers.
+        The closest pairs i < j, integers, shape (m, 2), the closest first, ties by index (where
+        thousands tie to rounding, some of them); their cosines, shape (m,); how many pairs there
+        are in all; and the first row of each group, ascending, integers.
 
     Raises:
         UsageError: the threshold is not a cosine.
@@ -62,18 +64,34 @@ def find_duplicates(
             i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
             i, j = i + r, j + c
             i, j = i[i < j], j[i < j]
-            exact = pair_cosines(W, i, j)
-            near = exact >= cosine
+            found = _cosines(W, i, j, cosine)
+            near = found >= cosine
             if not near.any():
                 continue
-            i, j, exact = i[near], j[near], exact[near]
+            i, j, found = i[near], j[near], found[near]
             count += len(i)
             _join(parents, i, j)
+            if len(i) > max(limit, _FEW):
+                # The closest of a full tile, with some to spare for rounding.
+                best = np.argpartition(-found, max(limit, _FEW) - 1)[: max(limit, _FEW)]
+                i, j = i[best], j[best]
             pairs = np.concatenate([pairs, np.stack([i, j], axis=1)])
-            cosines = np.concatenate([cosines, exact])
+            cosines = np.concatenate([cosines, pair_cosines(W, i, j)])
             first = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))[:limit]
             pairs, cosines = pairs[first], cosines[first]
     return pairs, cosines, count, np.flatnonzero(parents == np.arange(K))
+
+
+def _cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray, threshold: float) -> np.ndarray:
+    """Cosines of the pairs of one tile, on the same side of the threshold as those of chords."""
+    if len(i) <= _FEW:
+        return pair_cosines(W, i, j)
+    rows, columns = int(i.min()), int(j.min())
+    tile = W[rows : int(i.max()) + 1] @ W[columns : int(j.max()) + 1].T
+    cosines: np.ndarray = tile[i - rows, j - columns]
+    close = np.abs(cosines - threshold) <= 1e-7 + 2.0 * gamma(W.shape[1] + 3)
+    cosines[close] = pair_cosines(W, i[close], j[close])
+    return cosines
 
 
 def _join(parents: np.ndarray, i: np.ndarray, j: np.ndarray) -> None:

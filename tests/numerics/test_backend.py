@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.numerics.backend import resolve_device
+from gnc_cli.numerics import backend
+from gnc_cli.numerics.backend import accelerator, resolve_device
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -48,3 +49,36 @@ def test_numerics_do_not_import_torch() -> None:
 
 def test_device_of_this_run(device: str) -> None:
     assert str(resolve_device(device)).startswith(device)
+
+
+def test_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU where one is asked for by name, or is there and worth it; None stands for NumPy."""
+    pretend(monkeypatch, 1)
+    assert accelerator("cpu") is None
+    assert accelerator("auto", worthwhile=False) is None
+    assert str(accelerator("auto")) == str(accelerator("cuda", worthwhile=False)) == "cuda:0"
+    pretend(monkeypatch, 0)
+    assert accelerator("auto") is None
+    with pytest.raises(UnavailableError):
+        accelerator("cuda")
+    with pytest.raises(UsageError, match="unknown"):
+        accelerator("gpu")
+
+
+def test_a_driver_makes_a_gpu_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch")
+    for drivers, likely in (((), False), ((__file__,), True), (("/nonexistent",), False)):
+        monkeypatch.setattr(backend, "_DRIVERS", drivers)
+        assert backend._likely() is likely
+
+
+def test_auto_loads_no_torch_where_no_gpu_is_likely() -> None:
+    script = (
+        "import sys\n"
+        "from gnc_cli.numerics import backend\n"
+        "backend._DRIVERS = ()\n"
+        "assert backend.accelerator('auto') is None and backend.accelerator('cpu') is None\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

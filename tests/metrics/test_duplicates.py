@@ -1,0 +1,96 @@
+"""Duplicates: against the plain Gram matrix, groups by graph search, rows that coincide."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gnc_cli.metrics.duplicates as module
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics.duplicates import find_duplicates
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.sphere import normalise, random_points
+
+
+def by_gram(W: np.ndarray, cosine: float) -> tuple[set[tuple[int, int]], list[int]]:
+    """All pairs, and the first row of each group found by walking from row to row."""
+    close = W @ W.T >= cosine
+    pairs = {(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(close, 1)), strict=True)}
+    seen: set[int] = set()
+    first = []
+    for k in range(len(W)):
+        if k in seen:
+            continue
+        first.append(k)
+        ahead = [k]
+        while ahead:
+            at = ahead.pop()
+            if at not in seen:
+                seen.add(at)
+                ahead.extend(np.flatnonzero(close[at]).tolist())
+    return pairs, first
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(2, 60),
+    st.integers(2, 6),
+    st.integers(0, 999),
+    st.floats(-0.5, 0.995),
+    st.sampled_from([1, 7, 1024]),
+)
+def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: int) -> None:
+    rng = np.random.default_rng(seed)
+    W = random_points(rng, K, d)
+    W = W[rng.integers(0, K, K)] if seed % 3 == 0 else W
+    expected, first = by_gram(W, cosine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SIDE", side)
+        patch.setattr(module, "_FEW", 5 if seed % 2 else 4096)
+        pairs, cosines, count, kept = find_duplicates(W, cosine, limit=10**6)
+        few = find_duplicates(W, cosine, limit=3)
+    assert {tuple(p) for p in pairs.tolist()} == expected and count == len(expected)
+    assert np.array_equal(kept, first)
+    assert (np.diff(cosines) <= 0.0).all()
+    assert cosines == pytest.approx(np.einsum("md,md->m", W[pairs[:, 0]], W[pairs[:, 1]]))
+    # A shorter list is the head of the long one, everything else is as before.
+    assert few[1] == pytest.approx(cosines[:3], abs=1e-15)
+    assert few[2] == count and np.array_equal(few[3], first)
+
+
+def test_thousands_that_coincide(rng: np.random.Generator) -> None:
+    """Tokens never seen: two million pairs, of which only the closest are listed."""
+    same = np.repeat(random_points(rng, 1, 8), 2000, axis=0)
+    W = np.vstack([random_points(rng, 100, 8), same])
+    W = normalise(W + 1e-9 * rng.standard_normal(W.shape))[rng.permutation(2100)]
+    pairs, cosines, count, kept = find_duplicates(W, 0.9999999, limit=50)
+    assert count == 2000 * 1999 // 2 and len(pairs) == 50 and len(kept) == 101
+    assert (pairs[:, 0] < pairs[:, 1]).all() and cosines.min() > 1.0 - 1e-15
+
+
+def test_a_chain_is_one_group() -> None:
+    angles = np.arange(6) * 0.1
+    W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    pairs, _, count, kept = find_duplicates(W, float(np.cos(0.11)))
+    assert count == 5 and np.array_equal(kept, [0])
+    assert np.array_equal(np.sort(pairs[:, 0]), np.arange(5))
+
+
+def test_equal_rows_pass_every_threshold_and_none_is_fine() -> None:
+    W = np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8]])
+    pairs, cosines, count, kept = find_duplicates(W, 1.0)
+    assert pairs.tolist() == [[0, 2]] and cosines[0] == 1.0 and count == 1
+    assert kept.tolist() == [0, 1]
+    pairs, cosines, count, kept = find_duplicates(np.eye(4), 0.5)
+    assert pairs.shape == (0, 2) and cosines.shape == (0,) and count == 0 and len(kept) == 4
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(UsageError, match="between -1 and 1"):
+        find_duplicates(np.eye(2), 1.5)
+    with pytest.raises(UsageError, match="between -1 and 1"):
+        find_duplicates(np.eye(2), float("nan"))
+    with pytest.raises(DataError, match="not 1"):
+        find_duplicates(2.0 * np.eye(2), 0.5)
+    with pytest.raises(TimeoutError):
+        find_duplicates(np.eye(2), 0.5, deadline=Deadline(0.0))
