@@ -16,11 +16,13 @@ __all__ = ["PairTile", "pair_rows", "pair_tiles"]
 _SIDE = 512
 """Side of a tile: its few float64 arrays (2 MB each) stay near the processor."""
 _ALL_ROWS = 30_000
-"""Up to this many rows every pair is looked at; beyond it as many pairs as here."""
+"""Up to this many rows every pair is looked at."""
+_SAMPLED_PAIRS = 100_000_000
+"""Ordered pairs of a sample, or `_SIDE` rows where that is more."""
 _CANCELS = 1e-5
 """Squared distances below this share of the squared norms are taken from differences."""
-_DIFFERENCES = 32 << 20
-"""Bytes of differences at a time."""
+_DIFFERENCES = 1 << 20
+"""Bytes of differences at a time: within the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +52,9 @@ def pair_rows(K: int) -> int:
     """How many of K rows `pair_tiles` holds against all others.
 
     >>> pair_rows(10_000), pair_rows(100_000)
-    (10000, 4500)
+    (10000, 1000)
     """
-    return K if K <= _ALL_ROWS else max(1, _ALL_ROWS**2 // 2 // K)
+    return K if K <= _ALL_ROWS else max(_SIDE, _SAMPLED_PAIRS // K)
 
 
 def pair_tiles(

@@ -17,6 +17,7 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.classic import classic
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc2 import gnc2
+from gnc_cli.metrics.gnc2_detail import gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.stream_moments import stream_moments
 from gnc_cli.numerics.rows import ArrayRows
@@ -205,12 +206,18 @@ def test_classic(data: CollapseData) -> None:
 @examples
 @given(collapse_data())
 def test_gnc2(data: CollapseData) -> None:
+    """Every bracket holds the distance that least squares finds, inside the hull too."""
     W = reference.unit(data.W)
-    distances = [reference.one_vs_rest(W, k) for k in range(data.K)]
-    bracket = gnc2(W)
-    assert bracket.lower <= min(distances) + 1e-9
-    assert bracket.upper >= min(distances) - 1e-9
-    assert bracket.width < 1e-9
+    distances = np.array([reference.one_vs_rest(W, k) for k in range(data.K)])
+    detail = gnc2_detail(W)
+    assert (detail.lower <= distances + 1e-9).all() and (distances - 1e-9 <= detail.upper).all()
+    assert (detail.upper - detail.lower).max() < 1e-9
+    for bracket in (gnc2(W), detail.bracket):
+        assert bracket.lower <= distances.min() + 1e-9
+        assert bracket.upper >= distances.min() - 1e-9
+        assert bracket.width < 1e-9
+    cosines = W @ W.T - 3.0 * np.eye(data.K)
+    assert detail.nearest_cosine == pytest.approx(cosines.max(axis=1), abs=1e-14)
 
 
 def test_the_reference_itself_has_a_second_witness(rng: np.random.Generator) -> None:

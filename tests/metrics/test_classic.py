@@ -158,6 +158,7 @@ def test_a_sample_of_rows_against_all(
     X, spread = rng.standard_normal((90, 4)), rng.uniform(0.0, 1.0, 90)
     everything = energies_of(X).log
     monkeypatch.setattr(pairs, "_ALL_ROWS", 60)
+    monkeypatch.setattr(pairs, "_SAMPLED_PAIRS", 1800)
     monkeypatch.setattr(pairs, "_SIDE", 8)
     assert pairs.pair_rows(90) == 20
     tiles = list(pairs.pair_tiles(X, seed=3))
