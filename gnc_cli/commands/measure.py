@@ -97,7 +97,7 @@ def measure(
         result = run_measure(
             *(files or ()), features=features, labels=labels, weights=weights, bias=bias,
             logits=logits, shards=shards, transpose_weights=transpose_weights, K=K,
-            select=None if select is None else [(key, value) for key, value in select],
+            select=None if select is None else [(key, wanted) for key, wanted in select],
             normalize=normalize.value, missing=missing.value, means_from=means_from,
             variants=variants.value, duplicates=duplicates, classes=classes, min_count=min_count,
             class_names=class_names, reference=_number_or_file(reference), probability=probability,

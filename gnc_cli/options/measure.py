@@ -42,12 +42,17 @@ class Variants(StrEnum):
     ALL = "all"
 
 
-class Pair(tuple[str, str]):
-    """Key and value from one option; Typer would take a plain tuple for two words."""
+class Pair(tuple[str, Any]):
+    """Key and wanted values from one option; Typer would take a plain tuple for two words."""
 
 
 def _pair(text: str) -> Pair:
-    return Pair(parsing.pair(text))
+    """`epoch=0..100..10`, `epoch=1,5`, `split=train,test`: a text, or a list of values."""
+    key, value = parsing.pair(text)
+    try:
+        return Pair((key, parsing.integers(value) if ".." in value else value.split(",")))
+    except UsageError:
+        return Pair((key, value))
 
 
 _WHAT = "What to measure"

@@ -1,0 +1,358 @@
+"""`measure` as a Python function: arrays and files, conventions, selections, series, groups."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from gnc_cli import measure
+from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.results import MeasureResult, MeasureSeries
+from tests.metrics import reference as plain
+from tests.problems import icosahedron, orthoplex, simplex
+
+K, D, N = 12, 3, 240
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Noisy features around the icosahedron, with a classifier of uneven lengths and a bias."""
+    W = icosahedron() * rng.uniform(0.5, 2.0, (K, 1)) + 0.05 * rng.standard_normal((K, D))
+    labels = rng.permutation(np.repeat(np.arange(K), N // K))
+    features = 3.0 * (icosahedron()[labels] + 0.2 * rng.standard_normal((N, D)))
+    return {"features": features, "labels": labels, "weights": W,
+            "bias": 0.1 * rng.standard_normal(K)}  # fmt: skip
+
+
+def _one(**arguments: Any) -> MeasureResult:
+    result = measure(**arguments)
+    assert isinstance(result, MeasureResult)
+    return result
+
+
+def _file(path: Path, data: dict[str, np.ndarray], **attrs: Any) -> str:
+    with h5py.File(path, "w") as h5:
+        for name, array in data.items():
+            h5[name] = array
+        h5.attrs.update(attrs)
+    return str(path)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _means(H: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.array(list(plain.class_means(H, y).values()))
+
+
+def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data)
+    H, y, W = _unit(data["features"]), data["labels"], _unit(data["weights"])
+    assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    assert found.gnc3 == pytest.approx(plain.gnc3(W, plain.class_means(H, y)), rel=1e-12)
+    nearest = plain.nearest_mean_scores(H, plain.class_means(H, y), K)
+    assert found.ncc_accuracy == plain.share_right(nearest, y)
+    assert found.ncc_leave_one_out == plain.share_right(plain.leave_one_out_scores(H, y, K), y)
+    logits = plain.classifier_scores(data["features"], data["weights"], data["bias"])
+    assert found.accuracy == plain.share_right(logits, y)
+    agree = (logits.argmax(axis=1) == nearest.argmax(axis=1)).mean()
+    assert found.ncc_agreement == pytest.approx(agree, abs=1e-15)
+    assert found.gnc2.lower == pytest.approx(plain.gnc2(W), abs=1e-9)
+    assert found.gnc2.width < 1e-9
+    assert (found.N, found.d, found.K, found.policy["normalize"]) == (N, D, K, "auto")
+
+
+def test_a_closed_form() -> None:
+    code = simplex(4)
+    found = _one(features=np.repeat(code, 3, axis=0), labels=np.repeat(np.arange(5), 3),
+                 weights=code)  # fmt: skip
+    assert found.gnc1 == pytest.approx(0.0, abs=1e-28)
+    assert found.gnc3 == pytest.approx(0.0, abs=1e-14)
+    assert found.gnc2.lower == pytest.approx(5 / 4, abs=1e-12)
+    assert found.gnc2_reference is not None and found.gnc2_reference.kind == "theorem"
+    assert found.gnc2_ratio == pytest.approx(1.0, abs=1e-12)
+    assert found.accuracy == found.ncc_accuracy == found.ncc_leave_one_out == 1.0
+    assert found.margins.cosface == found.gnc2.lower
+    assert found.margins.scale == pytest.approx(np.log(4 * 0.9 / 0.1) / 1.25, rel=1e-12)
+
+
+def test_weights_alone_and_features_alone(data: dict[str, np.ndarray]) -> None:
+    code = _one(weights=orthoplex(4))
+    assert code.N is None and code.gnc1 is None and code.gnc3 is None and code.accuracy is None
+    assert code.gnc2.lower == pytest.approx(1.0, abs=1e-12)
+    means = _one(features=data["features"], labels=data["labels"])
+    assert means.gnc3 is None and means.accuracy is None and means.ncc_accuracy is not None
+    assert means.policy["weights"] == "class means stand in"
+    stand_in = _means(_unit(data["features"]), data["labels"])
+    assert means.gnc2.lower == pytest.approx(_one(weights=stand_in).gnc2.lower, abs=1e-9)
+
+
+def test_missing_classes_enter_no_mean(data: dict[str, np.ndarray]) -> None:
+    held = data["labels"] >= 2
+    some = {**data, "features": data["features"][held], "labels": data["labels"][held]}
+    found = _one(**some)
+    H, y = _unit(some["features"]), some["labels"]
+    assert found.classes.missing == 2 and found.classes.missing_labels == (0, 1)
+    assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    assert found.gnc3 == pytest.approx(plain.gnc3(_unit(data["weights"]), plain.class_means(H, y)), rel=1e-12)
+    with pytest.raises(DataError, match="2 of 12 classes have no sample"):
+        _one(**some, missing="error")
+    means = _one(features=some["features"], labels=some["labels"])
+    assert {row.label for row in means.worst_classes} == set(range(2, 12))
+
+
+def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    few = np.r_[np.flatnonzero(data["labels"] != 3), np.flatnonzero(data["labels"] == 3)[:2]]
+    some = {**data, "features": data["features"][few], "labels": data["labels"][few]}
+    listed = tmp_path / "classes.txt"
+    listed.write_text("\n".join(str(k) for k in range(K) if k != 3) + "\n")
+    by_count, by_list = _one(**some, min_count=5), _one(**data, classes=listed)
+    assert by_count.K == by_list.K == K - 1
+    assert by_count.policy["classes_left_out"] == 1
+    assert by_count.gnc1 == pytest.approx(by_list.gnc1, rel=1e-12)
+    assert by_count.accuracy == by_list.accuracy
+    kept = data["labels"] != 3
+    H, y = _unit(data["features"][kept]), data["labels"][kept]
+    assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    assert 3 not in {row.label for row in by_list.worst_classes}
+    with pytest.raises(UsageError, match="--min-count counts samples"):
+        _one(weights=data["weights"], min_count=2)
+
+
+def test_names_follow_the_labels_of_the_file(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join(f"class {k}" for k in range(K)))
+    listed = tmp_path / "classes.txt"
+    listed.write_text("\n".join(f"class {k}" for k in range(4, K)))
+    found = _one(**data, class_names=names, classes=listed)
+    assert found.K == K - 4
+    for row in found.worst_classes:
+        assert row.name == f"class {row.label}" and row.label >= 4
+        assert row.nearest_name == f"class {row.nearest}"
+
+
+def test_training_means_judge_test_data(
+    data: dict[str, np.ndarray], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    train = _file(tmp_path / "train.h5", data)
+    labels = np.repeat(np.arange(K), 4)
+    test = {**data, "labels": labels,
+            "features": icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))}  # fmt: skip
+    found = _one(**test, means_from=train)
+    H, Z = _unit(test["features"]), _unit(data["features"])
+    means = _means(Z, data["labels"])
+    off = H - means[labels]
+    within, between = off.T @ off / len(H), means.T @ means / K
+    assert found.gnc1 == pytest.approx(np.trace(within @ np.linalg.pinv(between)) / K, rel=1e-10)
+    nearest = ((H[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert found.ncc_accuracy == (nearest == labels).mean()
+    assert found.ncc_leave_one_out is None
+    assert found.gnc3 == pytest.approx(plain.gnc3(_unit(data["weights"]), plain.class_means(H, labels)), rel=1e-12)
+    assert found.policy["class_means"] == {"gnc1": "train.h5", "ncc": "train.h5", "gnc3": "own"}
+
+
+def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, normalize="off")
+    assert found.gnc1 == pytest.approx(plain.gnc1(data["features"], data["labels"]), rel=1e-11)
+    assert found.gnc2_reference is None and found.gnc2_ratio is None
+    with pytest.raises(DataError, match="--normalize require wants 1"):
+        _one(**data, normalize="require")
+    unit = {**data, "features": _unit(data["features"]), "weights": _unit(data["weights"])}
+    assert _one(**unit, normalize="require").gnc1 == pytest.approx(_one(**data).gnc1, rel=1e-12)
+
+
+def test_a_zero_feature_has_no_direction(data: dict[str, np.ndarray]) -> None:
+    data["features"][17] = 0.0
+    with pytest.raises(DataError, match="row 17"):
+        _one(**data)
+    assert _one(**data, normalize="off").gnc1 is not None
+
+
+def test_shards_are_one_set(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    whole = _one(**data)
+    for part, rows in enumerate(np.array_split(np.arange(N), 12)):
+        _file(tmp_path / f"part_{part}.h5", {n: data[n][rows] for n in ("features", "labels")})
+    weights = _file(tmp_path / "head.h5", {n: data[n] for n in ("weights", "bias")})
+    parts = _one(
+        features=str(tmp_path / "part_*.h5"), labels=str(tmp_path / "part_*.h5"),
+        weights=weights, bias=weights,
+    )  # fmt: skip
+    for key in ("gnc1", "gnc3", "ncc_accuracy", "accuracy", "ncc_leave_one_out"):
+        assert getattr(parts, key) == pytest.approx(getattr(whole, key), rel=1e-12), key
+
+
+def _snapshots(path: Path, data: dict[str, np.ndarray], seed: int) -> str:
+    rng = np.random.default_rng(seed)
+    with h5py.File(path, "w") as h5:
+        h5["labels"] = data["labels"].astype(np.uint8)
+        h5["weights"] = data["weights"]
+        h5.attrs["seed"] = seed
+        for epoch in (10, 2, 1):
+            group = h5.create_group(f"snapshots/epoch_{epoch}")
+            group.attrs["epoch"] = epoch
+            noise = rng.standard_normal(data["features"].shape) / epoch
+            group["features"] = icosahedron()[data["labels"]] + 0.3 * noise
+    return str(path)
+
+
+def test_snapshots_by_epoch_and_groups(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    files = [_snapshots(tmp_path / f"{seed}.h5", data, seed) for seed in (0, 1, 2)]
+    one = measure(files[0])
+    assert isinstance(one, MeasureSeries)
+    assert [row.epoch for row in one.rows] == [1, 2, 10]
+    assert [row["epoch"] for row in one.to_json()["rows"]] == [1, 2, 10]
+    falling = [row.gnc1 for row in one.rows]
+    assert falling == sorted(falling, reverse=True)
+    every = measure(*files, group="seed")
+    assert isinstance(every, MeasureSeries) and len(every.rows) == 9
+    assert [(g.epoch, g.count) for g in every.groups] == [(1, 3), (2, 3), (10, 3)]
+    values = [row.gnc1 for row in every.rows if row.epoch == 2]
+    assert every.groups[1].mean["gnc1"] == pytest.approx(np.mean(values), rel=1e-12)
+    assert every.groups[1].deviation["gnc1"] == pytest.approx(np.std(values, ddof=1), rel=1e-9)
+    some = measure(files[0], select={"epoch": range(2, 11)})
+    assert isinstance(some, MeasureSeries) and [row.epoch for row in some.rows] == [2, 10]
+    with pytest.raises(DataError, match="no row carries"):
+        measure(files[0], group="colour")
+
+
+def test_appending_measures_new_rows_alone(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "rows.jsonl"
+    first, second = (_file(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2))
+    told: list[Any] = []
+    measure(first, append=ledger, on_row=told.append)
+    result = measure(first, second, append=ledger, on_row=told.append)
+    assert isinstance(result, MeasureSeries)
+    assert [row.epoch for row in told] == [1, 2] and result.skipped == 1
+    assert [row["epoch"] for row in result.to_json()["rows"]] == [1, 2]
+    assert len(ledger.read_text().splitlines()) == 2
+    _file(tmp_path / "1.h5", {**data, "features": data["features"][::-1].copy()}, epoch=1)
+    again = measure(first, second, append=ledger, on_row=told.append)
+    assert isinstance(again, MeasureSeries) and again.skipped == 1 and len(told) == 3
+    assert [row["epoch"] for row in again.to_json()["rows"]] == [1, 2]
+    with pytest.raises(DataError, match="variants"):
+        measure(first, append=ledger, variants="all")
+
+
+def test_an_interruption_keeps_the_rows_before(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    stop = threading.Event()
+    files = [_file(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]
+    result = measure(*files, interrupt=stop, on_row=lambda row: stop.set())
+    assert isinstance(result, MeasureSeries)
+    assert result.interrupted and [row.epoch for row in result.rows] == [1]
+
+
+def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
+    W = np.concatenate([orthoplex(4), orthoplex(4)[[5]] + 1e-3 * rng.standard_normal((1, 4))])
+    found = _one(weights=W, duplicates=0.99)
+    assert found.duplicates is not None and found.duplicates.count == 1
+    (pair,) = found.duplicates.pairs
+    assert (pair.a, pair.b) == (5, 8)
+    assert found.gnc2.upper < 1e-2
+    assert found.duplicates.gnc2 is not None and found.duplicates.classes == 8
+    assert found.duplicates.gnc2.lower == pytest.approx(1.0, abs=1e-9)
+
+
+def test_references(tmp_path: Path) -> None:
+    W = icosahedron()
+    assert _one(weights=W, reference=0.5).gnc2_ratio == pytest.approx(
+        (1 - 1 / 5**0.5) / 0.5, rel=1e-12
+    )
+    known = _one(weights=W).gnc2_reference
+    assert known is not None and known.kind == "table" and known.data_version is not None
+    assert known.value == pytest.approx(1 - 1 / 5**0.5, abs=1e-12)
+    held = _one(weights=W, reference=_file(tmp_path / "code.h5", {"weights": W}))
+    assert held.gnc2_reference is not None and held.gnc2_reference.kind == "file"
+    assert held.gnc2_ratio == pytest.approx(1.0, abs=1e-9)
+    # Codes of more points count: rho* never grows with K.
+    larger = _one(weights=W[:11]).gnc2_reference
+    assert larger is not None and larger.value >= 1 - 1 / 5**0.5 - 1e-12
+    with pytest.raises(DataError, match="at least 12 points in at most 3 dimensions"):
+        _one(weights=W, reference=_file(tmp_path / "few.h5", {"weights": W[:5]}))
+
+
+def test_logits_in_place_of_weights(data: dict[str, np.ndarray]) -> None:
+    logits = data["features"] @ data["weights"].T + data["bias"]
+    found = _one(features=data["features"], labels=data["labels"], logits=logits)
+    assert found.accuracy == (logits.argmax(axis=1) == data["labels"]).mean()
+    assert found.policy["spaces"]["accuracy"] == "logits"
+
+
+def test_bootstrap_brackets_the_value(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, bootstrap=50)
+    assert found.bootstrap is not None and found.bootstrap.replicates == 50
+    for key in ("gnc1", "gnc3", "accuracy", "ncc_accuracy"):
+        interval, value = getattr(found.bootstrap, key), getattr(found, key)
+        assert interval.lower < interval.upper, key
+        assert interval.lower - 0.2 * abs(value) <= value <= interval.upper + 0.2 * abs(value), key
+
+
+def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
+    labels = np.repeat(np.arange(K), 20)
+    features = icosahedron()[labels] + 1e-9 * rng.standard_normal((len(labels), D))
+    single = _one(features=features.astype(np.float32), labels=labels)
+    assert any("floor of float32" in text for text in single.warnings)
+    assert not _one(features=features, labels=labels).warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"labels": np.arange(N)}, "out of range for K = 12"),
+        ({"labels": np.zeros(N - 1, dtype=int)}, "239 labels for 240 features"),
+        ({"labels": np.linspace(0, 1, N)}, "expected integers"),
+        ({"weights": np.ones((D, K))}, "--transpose-weights"),
+        ({"bias": np.ones(3)}, r"expected \(12,\)"),
+        ({"weights": np.full((K, D), np.nan)}, "NaN"),
+        ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
+    ],
+)
+def test_arrays_that_cannot_be_used(
+    data: dict[str, np.ndarray], change: dict[str, np.ndarray], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        measure(**{**data, **change})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "nothing to measure"),
+        ({"weights": np.eye(3), "normalize": "maybe"}, "--normalize"),
+        ({"weights": np.eye(3), "variants": "mine"}, "--variants"),
+        ({"weights": np.eye(3), "duplicates": 2.0}, "--duplicates"),
+        ({"weights": np.eye(3), "probability": 1.0}, "--probability"),
+        ({"weights": np.eye(3), "reference": -1.0}, "--reference"),
+        ({"weights": np.eye(3), "out": "rows.xlsx"}, "rows.xlsx"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        measure(**options)
+
+
+def test_files_are_written_whole(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    out, classes = tmp_path / "rows.json", tmp_path / "classes.csv"
+    result = _one(**data, out=out, per_class=classes)
+    assert json.loads(out.read_text())["gnc1"] == result.gnc1
+    assert len(classes.read_text().splitlines()) == K + 1
+    with pytest.raises(OutputError, match="--force"):
+        _one(**data, out=out)
+
+
+def test_classic_and_authors(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, variants="all").variants
+    assert set(found) == {"authors", "classic"}
+    assert found["classic"]["nc1"] == pytest.approx(
+        plain.nc1(data["features"], data["labels"]), rel=1e-9
+    )
