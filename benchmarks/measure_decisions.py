@@ -19,7 +19,7 @@ from gnc_cli.numerics.sphere import random_points
 from gnc_cli.numerics.threads import available_cores, limit_threads
 
 D = 512
-NOISE = {1000: 5.2, 10000: 4.5}
+NOISE = {1000: 4.7, 10000: 4.0}
 """Length of the noise beside unit centres at which about nine samples in ten are right."""
 
 

@@ -21,8 +21,7 @@ __all__ = ["Leaders", "Scores", "row_norms", "screen"]
 _ROWS, _COLUMNS = 2048, 1024
 """Sides of a tile of scores: 8 MB in float32."""
 _CROWD = 32
-"""Up to this many near ties of a row are scored by one and the same sum, so that equal columns
-tie exactly; a product may add up the terms of two columns in different orders."""
+"""More close scores of one row than this are looked at together."""
 
 Stage = Callable[[np.ndarray, slice, slice], None]
 """Changes a tile of scores in place; told its rows and its columns."""
@@ -183,6 +182,7 @@ class Scores:
         own: np.ndarray,
         tile_tops: np.ndarray,
         floor: np.ndarray,
+        ties: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The leaders of some rows in float64.
 
@@ -192,6 +192,8 @@ class Scores:
             own: each row's own column, shape (m,); -1 for none.
             tile_tops: of their screen, shape (tiles, m).
             floor: tiles whose top is below cannot hold the largest score, shape (m,).
+            ties: equal columns tie exactly, which takes one more look at close scores: a product
+                may add up the terms of two columns in different orders.
 
         Returns:
             own score (-inf for none), the largest of the others and its first column, (m,) each.
@@ -200,22 +202,21 @@ class Scores:
         has = np.flatnonzero(own >= 0)
         mine[has] = self._pairs(X, raised, has, own[has])
         top, at = np.full(len(X), -np.inf), np.zeros(len(X), dtype=np.intp)
-        # Rounding of a float64 score: those this near to the largest may tie with it.
+        # Twice the rounding of a float64 score.
         near = 2.0 * gamma(self.V.shape[1] + 3) * (self.longest + raised * self.largest)
         for c in range(0, len(self.V), _COLUMNS):
             some = np.flatnonzero(tile_tops[c // _COLUMNS] >= floor)
             if not some.size:
                 continue
-            tile = X[some] @ self.V[c : c + _COLUMNS].T
-            tile /= self.divisor[c : c + _COLUMNS]
-            if self.offsets is not None:
-                tile += raised[some, None] * self.offsets[c : c + _COLUMNS]
-            inside = np.flatnonzero((own[some] >= c) & (own[some] < c + tile.shape[1]))
-            tile[inside, own[some][inside] - c] = -np.inf
-            close = tile >= (tile.max(axis=1) - near[some])[:, None]
-            close[close.sum(axis=1) > _CROWD] = False
-            i, j = np.nonzero(close)
-            tile[i, j] = self._pairs(X, raised, some[i], j + c)
+            tile = self._tile(X[some], raised[some], own[some] - c, c, np.matmul)
+            if ties:
+                close = tile >= (tile.max(axis=1) - near[some])[:, None]
+                many = np.flatnonzero(close.sum(axis=1) > _CROWD)
+                close[many] = False
+                i, j = np.nonzero(close)
+                tile[i, j] = self._pairs(X, raised, some[i], j + c)
+                crowd = some[many]
+                tile[many] = self._tile(X[crowd], raised[crowd], own[crowd] - c, c, _alike)
             best = tile.argmax(axis=1)
             value = tile[np.arange(len(some)), best]
             better = value > top[some]
@@ -223,8 +224,26 @@ class Scores:
             at[some[better]] = best[better] + c
         return mine, top, at
 
+    def _tile(
+        self,
+        X: np.ndarray,
+        raised: np.ndarray,
+        own: np.ndarray,
+        start: int,
+        product: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Scores of rows in the columns from `start` on, -inf in their own one."""
+        columns = slice(start, start + _COLUMNS)
+        tile = product(X, self.V[columns].T)
+        tile /= self.divisor[columns]
+        if self.offsets is not None:
+            tile += raised[:, None] * self.offsets[columns]
+        inside = np.flatnonzero((own >= 0) & (own < tile.shape[1]))
+        tile[inside, own[inside]] = -np.inf
+        return tile
+
     def _pairs(self, X: np.ndarray, raised: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Scores of row i[m] in column j[m], each added up in the same order."""
+        """Scores of row i[m] in column j[m], bit by bit those of a tile made by `_alike`."""
         scores = np.empty(len(i))
         for s in range(0, len(i), _COLUMNS):
             a, b = i[s : s + _COLUMNS], j[s : s + _COLUMNS]
@@ -232,3 +251,8 @@ class Scores:
         if self.offsets is not None:
             scores += raised[i] * self.offsets[j]
         return scores
+
+
+def _alike(X: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """`X @ V`, slowly, each entry added up in the same order."""
+    return np.einsum("md,kd->mk", X, V.T)

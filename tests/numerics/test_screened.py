@@ -92,6 +92,22 @@ def test_equal_columns_tie_exactly_and_the_first_wins(
         assert np.array_equal(mine, top) and (at == other).all()
 
 
+@pytest.mark.parametrize("d", [1, 5, 37, 512, 1000])
+def test_a_crowd_of_equal_columns_ties_exactly(
+    d: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screened, "_COLUMNS", 50)
+    V = np.tile(rng.standard_normal(d), (101, 1))
+    V[[0, 70]] /= 2.0
+    scores = Scores(V, np.full(101, 3.0), np.full(101, -0.3))
+    X, raised = V[:9] / row_norms(V[:9])[:, None], np.full(9, 0.7)
+    own = np.array([-1, 0, 1, 2, 40, 60, 70, 99, 100])
+    mine, top, at = scores.exact(X, raised, own, np.zeros((3, 9)), np.full(9, -1.0))
+    assert np.array_equal(at, [1, 1, 2, 1, 1, 1, 1, 1, 1])
+    assert np.array_equal(mine[[2, 3, 4, 5, 7, 8]], top[[2, 3, 4, 5, 7, 8]])
+    assert (mine[[1, 6]] < top[[1, 6]]).all()
+
+
 def test_exact_skips_tiles_below_the_floor(rng: np.random.Generator) -> None:
     V = rng.standard_normal((7, 4))
     scores = Scores(V, np.ones(7))
