@@ -36,7 +36,8 @@ class Network(nn.Module):
     def forward(self, inputs: torch.Tensor, labels: torch.Tensor | None = None) -> Any:
         return SimpleNamespace(logits=self.head(self.encoder(inputs)))
 
-    def log_dict(self, found: dict[str, float]) -> None:
+    def log_dict(self, found: dict[str, float], sync_dist: bool = False) -> None:
+        assert sync_dist  # or Lightning warns where there are several processes
         self.logged = found
 
 

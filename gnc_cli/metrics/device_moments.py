@@ -71,7 +71,8 @@ class DeviceMoments:
                 f"features have shape {tuple(features.shape)}, labels {tuple(labels.shape)}; "
                 f"expected (n, {self.d}), (n,)"
             )
-        with torch.inference_mode(False), torch.no_grad():
+        here = self.device.type
+        with torch.inference_mode(False), torch.no_grad(), torch.autocast(here, enabled=False):
             rows = features.detach().to(self.device, torch.float64)
             where = torch.as_tensor(labels).detach().to(self.device, torch.int64)
             kept = where >= 0

@@ -41,8 +41,8 @@ class GNCMetrics:
     """GNC1, GNC2 (certified), GNC3, accuracy and nearest-class-mean accuracy of batches.
 
     All counts are micro: each sample counts once, whatever batch it came in. Put the network in
-    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d); for CUDA tensors they
-    live on their device, and no feature leaves it.
+    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d), as much again while it
+    computes. Features on a CUDA device are summed there and do not leave it.
 
     Args:
         d: dimension of the features.

@@ -104,11 +104,11 @@ def test_inference_mode_and_autocast_change_nothing(device: str, rng: np.random.
     at, of = torch.as_tensor(rows, device=device), torch.as_tensor(labels, device=device)
     moments = DeviceMoments(8, 3, device)
     with torch.inference_mode(), torch.autocast(torch.device(device).type, dtype=torch.bfloat16):
-        moments.update(at[:20] * 1.0, of[:20])
-    moments.update(at[20:40], of[20:40])  # and outside again
+        moments.update(at[:20] * 1.0, of[:20], unit=True)
+    moments.update(at[20:40], of[20:40], unit=True)  # and outside again
     with torch.inference_mode():
-        moments.update(at[40:], of[40:])
-    _equals_two_passes(moments.to_host(), rows, labels)
+        moments.update(at[40:], of[40:], unit=True)
+    _equals_two_passes(moments.to_host(), normalise(rows), labels)
 
 
 def test_left_out_rows_are_not_looked_at(device: str) -> None:
