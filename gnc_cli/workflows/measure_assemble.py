@@ -50,6 +50,8 @@ class Statistics:
     decisions: Decisions | None = None
     train: ClassMoments | None = None
     """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
+    raw_train: ClassMoments | None = None
+    """The same of raw rows, for the classic variants."""
     bootstrap: BootstrapIntervals | None = None
     nc4: float | None = None
     """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
@@ -234,14 +236,16 @@ def _variants(
     if moments is None:
         return found
     if effort.variants in ("authors", "all"):
-        found["authors"] = authors(moments, weights.rows if given else None)
+        found["authors"] = authors(
+            moments, weights.rows if given else None, means_of=statistics.train
+        )
     if effort.variants in ("classic", "all"):
         raw = statistics.raw
         if raw is None:
             raise DataError("the classic variants need the statistics of raw rows")
         found["classic"] = classic(
             raw, weights.raw if given else None, weights.rows if given else None,
-            seed=effort.seed, deadline=effort.deadline,
+            means_of=statistics.raw_train, seed=effort.seed, deadline=effort.deadline,
         ) | {"nc4": statistics.nc4}  # fmt: skip
     return found
 

@@ -114,6 +114,7 @@ def read_statistics(
         raw=found.moments.get("raw"),
         decisions=decisions,
         train=None if train is None else train.moments[own],
+        raw_train=None if train is None else train.moments.get("raw"),
         bootstrap=intervals,
         nc4=nc4,
     )
