@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gnc_cli import parsing
+from gnc_cli.errors import UsageError
 from gnc_cli.options.declare import OUTPUT, RUN, door, integer, option
 
 __all__ = [
@@ -49,8 +50,9 @@ class Pair(tuple[str, Any]):
 def _pair(text: str) -> Pair:
     """`epoch=0..100..10`, `epoch=1,5`, `split=train,test`: a text, or a list of values."""
     key, value = parsing.pair(text)
+    words = [word.strip() for word in value.split(",")]
     try:
-        return Pair((key, parsing.integers(value) if ".." in value else value.split(",")))
+        return Pair((key, parsing.integers(value) if ".." in value else words))
     except UsageError:
         return Pair((key, value))
 

@@ -118,7 +118,7 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeMeasure, tmp_path: 
     assert call == {
         "sources": (), "features": ["p0.h5", "p1.h5:z"], "labels": ["y.npy"], "weights": ["w*.pt"],
         "bias": ["b.npy"], "logits": ["l.h5:out"], "shards": True, "transpose_weights": True,
-        "K": 1000, "select": [("epoch", "0..100..10"), ("split", "test")], "normalize": "require",
+        "K": 1000, "select": [("epoch", [*range(0, 101, 10)]), ("split", ["test"])], "normalize": "require",
         "missing": "error", "means_from": "train.h5", "variants": "all", "duplicates": 0.99,
         "classes": "c.txt", "min_count": 5, "class_names": "n.txt", "reference": 0.66,
         "probability": 0.5, "bootstrap": 200, "group": "seed", "force": True, "chunk_rows": 10000,
@@ -130,6 +130,18 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeMeasure, tmp_path: 
 def test_a_reference_may_be_a_file(gnc: Run, fake: FakeMeasure) -> None:
     assert gnc("a.h5", "--reference", "./0.66").exit_code == 0
     assert fake.calls[0]["reference"] == "./0.66"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("epoch=5", ["5"]), ("split=train, test", ["train", "test"]), ("epoch=1..3", [1, 2, 3]),
+        ("snapshot=a..b", "a..b"), ("layer=x=y", ["x=y"]),
+    ],
+)  # fmt: skip
+def test_selections(gnc: Run, fake: FakeMeasure, text: str, wanted: Any) -> None:
+    assert gnc("a.h5", "--select", text).exit_code == 0
+    assert fake.calls[0]["select"] == [(text.partition("=")[0], wanted)]
 
 
 @pytest.mark.parametrize("name", RESULTS)
