@@ -118,7 +118,8 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeMeasure, tmp_path: 
     assert call == {
         "sources": (), "features": ["p0.h5", "p1.h5:z"], "labels": ["y.npy"], "weights": ["w*.pt"],
         "bias": ["b.npy"], "logits": ["l.h5:out"], "shards": True, "transpose_weights": True,
-        "K": 1000, "select": [("epoch", [*range(0, 101, 10)]), ("split", ["test"])], "normalize": "require",
+        "K": 1000, "select": [("epoch", [*range(0, 101, 10)]), ("split", ["test"])],
+        "normalize": "require",
         "missing": "error", "means_from": "train.h5", "variants": "all", "duplicates": 0.99,
         "classes": "c.txt", "min_count": 5, "class_names": "n.txt", "reference": 0.66,
         "probability": 0.5, "bootstrap": 200, "group": "seed", "force": True, "chunk_rows": 10000,
