@@ -157,12 +157,14 @@ class GNCMetrics:
             raise DataError("judge() needs class means: update() with all batches first")
         rows = to_numpy(features)
         known = truth(labels, rows.shape, self.d, self.K)
+        raw = None if weights is None else raw_weights(weights, self.K, self.d)
+        offset = None if bias is None else to_numpy(bias).astype(np.float64)
         found = {
             space: stream_decisions(
                 ArrayRows(rows),
                 known,
-                weights=None if weights is None else raw_weights(weights, self.K, self.d),
-                bias=None if bias is None else to_numpy(bias).astype(np.float64),
+                weights=raw,
+                bias=offset,
                 means=moments.means,
                 present=moments.present,
                 own_counts=moments.counts if own else None,
@@ -219,7 +221,11 @@ class GNCMetrics:
                 whole = part if whole is None else whole.joined(part)
         assert whole is not None
         if whole.alone:
-            raise UsageError("judge() came before sync(): the class means were one process's own")
+            self._touch()
+            raise UsageError(
+                "judge() came before sync(), by the class means of one process alone; call sync() "
+                "again, and then judge()"
+            )
         self._together = whole
 
     def _local(self) -> Accumulated:

@@ -273,6 +273,10 @@ def test_two_processes_are_as_good_as_one() -> None:
             assert "judge() came before sync()" in str(error)
         else:
             raise AssertionError("judged by means of one process")
+        metrics.sync()
+        metrics.judge(data.features[mine], data.labels[mine])
+        metrics.sync()
+        assert metrics.compute().N == 92 and metrics.compute().ncc_accuracy is not None
         assert not dist.is_initialized()
         """
     )
