@@ -63,7 +63,8 @@ class FileRows:
             rows = self._load()[start:stop] if read is None else read(start, stop)
             if rows.shape != (stop - start, self.shape[1]):
                 raise ValueError(f"rows {start} to {stop} came back as {rows.shape}")
-            return rows.astype(self.dtype, copy=False)
+            with np.errstate(over="ignore", invalid="ignore"):  # NaN is for those who count it
+                return rows.astype(self.dtype, copy=False)
 
     def _load(self) -> np.ndarray:
         with self._lock:

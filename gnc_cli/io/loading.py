@@ -85,7 +85,8 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
         step = max(part.step, step // part.step * part.step)
         for start in range(0, part.shape[0], step):
             stop = min(start + step, part.shape[0])
-            target[start:stop] = part.read(start, stop)
+            with np.errstate(invalid="ignore"):
+                target[start:stop] = part.read(start, stop)
         require_finite(target, part.where)
         begin += count
     return weights

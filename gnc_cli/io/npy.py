@@ -19,6 +19,8 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_MOST_TEXT = 1 << 24
+"""Bytes of `provenance`."""
 _DEFLATE = 1032
 """The most bytes that one deflated byte can stand for."""
 
@@ -55,7 +57,8 @@ def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             with translated(path, f".npz (member {member.filename!r})"):
                 entry = _member(archive, member)
                 if name == "provenance":
-                    attrs[name] = str(entry.load()) if entry.dtype.startswith("<U") else ""
+                    text = entry.dtype.startswith("<U") and member.file_size <= _MOST_TEXT
+                    attrs[name] = str(entry.load()) if text else ""
                 else:
                     entries[name] = entry
         yield Catalogue(path, entries, attrs)

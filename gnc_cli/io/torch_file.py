@@ -21,7 +21,8 @@ from gnc_cli.io.catalogue import Catalogue, Entry, translated
 
 __all__ = ["pt"]
 
-_MOST_ENTRIES = 100_000
+_MOST_ITEMS = 1_000_000
+"""Looked at in one file: dictionaries that hold each other many times over have no end."""
 _PLAIN = (str, int, float)
 
 
@@ -33,8 +34,7 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """
     with translated(path, ".pt with plain tensors (weights_only=True)"):
         loaded = _load(file, path)
-        entries: dict[str, Entry] = {}
-        _visit(entries, "", loaded)
+        entries = _entries(loaded)
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)
@@ -101,19 +101,25 @@ def _renamed(function: Callable[..., Any], module: str, name: str) -> Callable[.
     return call
 
 
-def _visit(entries: dict[str, Entry], name: str, value: Any) -> None:
+def _entries(loaded: Any) -> dict[str, Entry]:
+    """The tensors and arrays of nested dictionaries and lists, by the path to them."""
     import torch
 
-    if len(entries) >= _MOST_ENTRIES:
-        return
-    if isinstance(value, torch.Tensor):
-        entries[name or "tensor"] = _tensor(value)
-    elif isinstance(value, (np.ndarray, np.generic)):
-        entries[name or "array"] = _array(np.asarray(value))
-    elif isinstance(value, (dict, list, tuple)):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            _visit(entries, f"{name}.{key}" if name else str(key), item)
+    entries: dict[str, Entry] = {}
+    waiting: list[tuple[str, Any]] = [("", loaded)]
+    for _ in range(_MOST_ITEMS):
+        if not waiting:
+            return entries
+        name, value = waiting.pop()
+        if isinstance(value, torch.Tensor):
+            entries[name or "tensor"] = _tensor(value)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            entries[name or "array"] = _array(np.asarray(value))
+        elif isinstance(value, (dict, list, tuple)):
+            items = list(value.items() if isinstance(value, dict) else enumerate(value))
+            dot = f"{name}." if name else ""
+            waiting += [(f"{dot}{key}", item) for key, item in reversed(items)]
+    raise ValueError(f"more than {_MOST_ITEMS} items, or dictionaries that hold themselves")
 
 
 def _array(array: np.ndarray) -> Entry:

@@ -428,6 +428,24 @@ def test_an_index_of_safetensors(tmp_path: Path) -> None:
     assert "m-9.safetensors" in refusal(weights=f"{index}:lm_head.weight")
 
 
+def test_logits_alone_and_beside(tmp_path: Path) -> None:
+    save_npz(tmp_path / "a.npz", {"logits": L, "labels": Y})
+    same(one(tmp_path / "a.npz"), {"logits": L, "labels": Y})
+    save_npz(tmp_path / "a.npz", {"logits": L[1:], "labels": Y})
+    message = refusal(tmp_path / "a.npz")
+    assert "11 row(s)" in message and "12 row(s)" in message
+    save_npz(tmp_path / "a.npz", {"logits": L, "features": H, "labels": Y, "weights": W[1:]})
+    message = refusal(tmp_path / "a.npz")
+    assert "(3, 3)" in message and "(4, 3)" in message
+
+
+def test_torch_of_before_safe_globals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save({"weights": W}, tmp_path / "a.pt")
+    monkeypatch.delattr(torch.serialization, "safe_globals")
+    same(one(tmp_path / "a.pt"), {"weights": W})
+    torch.serialization.clear_safe_globals()
+
+
 def test_weights_are_finite(tmp_path: Path) -> None:
     bad = W.copy()
     bad[2, 1] = np.nan
