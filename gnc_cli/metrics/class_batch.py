@@ -41,7 +41,8 @@ class ClassGroups:
         # Row c picks, with their weights, the rows of the c-th class.
         ends = np.append(starts, len(labels))
         self._pick: Any = csr_array((values, order, ends), shape=(len(starts), len(labels)))
-        self.mass: np.ndarray = self._pick.sum(axis=1)
+        mass = self.counts.astype(np.float64) if weights is None else self._pick.sum(axis=1)
+        self.mass: np.ndarray = mass
         """Sums of weights, shape (c,)."""
 
     def total(self, rows: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def test_both_spaces_in_one_pass(dtype: str, block: int | None) -> None:
     norms = np.linalg.norm(X[y >= 0], axis=1)
     assert found.norm_min == pytest.approx(norms.min(), rel=1e-15)
     assert found.norm_max == pytest.approx(norms.max(), rel=1e-15)
-    assert found.block == (block or 209715)
+    assert found.block == (block or 2 * 209715)
 
 
 @pytest.mark.parametrize("ordered_labels", [False, True])
