@@ -107,8 +107,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--N", type=int, default=50000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--K", type=int, nargs="+", default=[1000, 10000])
     options = parser.parse_args()
-    for K in (1000, 10000):
+    for K in options.K:
         for kind in ("clustered", "noise"):
             print(case(options.N, K, kind, options.rounds), flush=True)
 

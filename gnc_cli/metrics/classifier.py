@@ -89,10 +89,7 @@ class Classifier:
         doubtful = ~(leaders[0].top.astype(np.float64) - leaders[0].second > 2.0 * unit_error)
         look = np.flatnonzero(doubtful)
         if look.size:
-            # Which of equal rivals is taken makes no difference to the margin.
-            _, _, rival[look] = second_look(
-                block, self.unit, True, leaders[0], unit_error, own, look, ties=False
-            )
+            rival[look] = second_look(block, self.unit, True, leaders[0], unit_error, own, look)[2]
         return ClassifierNames(names, self._margins(block.unit, own, rival), again | doubtful)
 
     def _margins(self, unit: np.ndarray, own: np.ndarray, rival: np.ndarray) -> np.ndarray:

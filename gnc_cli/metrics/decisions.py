@@ -21,6 +21,10 @@ from gnc_cli.numerics.rows import Rows, block_rows, blocks, ordered
 
 __all__ = ["Decisions", "merge", "stream_decisions"]
 
+_BY_CLASS = (
+    "right", "ncc_right", "loo_right", "loo_counted", "positive", "margin_min", "margin_sum",
+)  # fmt: skip
+"""What may be None of a record."""
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
 
@@ -67,11 +71,6 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
         agree=agree,
         rechecked=a.rechecked + b.rechecked,
     )
-
-
-_BY_CLASS = (
-    "right", "ncc_right", "loo_right", "loo_counted", "positive", "margin_min", "margin_sum",
-)  # fmt: skip
 
 
 def stream_decisions(

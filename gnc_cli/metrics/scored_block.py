@@ -123,9 +123,8 @@ def second_look(
     error: np.ndarray,
     own: np.ndarray,
     again: np.ndarray,
-    ties: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Float64 leaders of the rows `again`: as `Scores.exact` gives them."""
     rows, raised = block.exact_rows(again, scores, unit)
     floor = leaders.top[again] - 2.0 * error[again]
-    return scores.exact(rows, raised, own[again], leaders.tile_tops[:, again], floor, ties)
+    return scores.exact(rows, raised, own[again], leaders.tile_tops[:, again], floor)

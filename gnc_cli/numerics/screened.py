@@ -182,9 +182,11 @@ class Scores:
         own: np.ndarray,
         tile_tops: np.ndarray,
         floor: np.ndarray,
-        ties: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The leaders of some rows in float64.
+        """The leaders of some rows in float64; equal columns tie exactly.
+
+        A product may add up the terms of two columns in different orders, so close scores are
+        looked at once more. That makes the answer on a row independent of the other rows, too.
 
         Args:
             X: float64 rows, shape (m, d), of norm at most about 1.
@@ -192,8 +194,6 @@ class Scores:
             own: each row's own column, shape (m,); -1 for none.
             tile_tops: of their screen, shape (tiles, m).
             floor: tiles whose top is below cannot hold the largest score, shape (m,).
-            ties: equal columns tie exactly, which takes one more look at close scores: a product
-                may add up the terms of two columns in different orders.
 
         Returns:
             own score (-inf for none), the largest of the others and its first column, (m,) each.
@@ -209,14 +209,13 @@ class Scores:
             if not some.size:
                 continue
             tile = self._tile(X[some], raised[some], own[some] - c, c, np.matmul)
-            if ties:
-                close = tile >= (tile.max(axis=1) - near[some])[:, None]
-                many = np.flatnonzero(close.sum(axis=1) > _CROWD)
-                close[many] = False
-                i, j = np.nonzero(close)
-                tile[i, j] = self._pairs(X, raised, some[i], j + c)
-                crowd = some[many]
-                tile[many] = self._tile(X[crowd], raised[crowd], own[crowd] - c, c, _alike)
+            close = (tile >= (tile.max(axis=1) - near[some])[:, None]) & (tile > -np.inf)
+            many = np.flatnonzero(close.sum(axis=1) > _CROWD)
+            close[many] = False
+            i, j = np.nonzero(close)
+            tile[i, j] = self._pairs(X, raised, some[i], j + c)
+            crowd = some[many]
+            tile[many] = self._tile(X[crowd], raised[crowd], own[crowd] - c, c, _alike)
             best = tile.argmax(axis=1)
             value = tile[np.arange(len(some)), best]
             better = value > top[some]

@@ -108,6 +108,17 @@ def test_a_crowd_of_equal_columns_ties_exactly(
     assert (mine[[1, 6]] < top[[1, 6]]).all()
 
 
+def test_the_own_column_is_none_of_the_others_even_alone_in_its_tile(
+    rng: np.random.Generator,
+) -> None:
+    V = rng.standard_normal((4, 5))  # tiles of 3 columns and 1
+    X = V[[3]] / 10.0
+    _, top, at = Scores(V, np.ones(4)).exact(
+        X, np.zeros(1), np.array([3]), np.zeros((2, 1)), np.array([-1.0])
+    )
+    assert at[0] < 3 and top[0] == pytest.approx((X @ V[:3].T).max(), rel=1e-14)
+
+
 def test_exact_skips_tiles_below_the_floor(rng: np.random.Generator) -> None:
     V = rng.standard_normal((7, 4))
     scores = Scores(V, np.ones(7))
