@@ -17,7 +17,6 @@ from gnc_cli.numerics.hull_directions import hull_directions
 from gnc_cli.numerics.hull_products import ArrayProducts, Products, Seen
 from gnc_cli.numerics.min_norm_point import (
     hull_distance_bound,
-    interior_weights,
     min_norm_point,
     supporting_normal,
     wolfe,
@@ -84,8 +83,8 @@ class HullSearch:
         self.block_bytes = block_bytes
         self.batch = max(1, block_bytes // (2 * 8 * K))
         self.start = min(K - 1, max(40, min(2 * d, 96)))
-        # In a simplex every row carries the projection: begin with all of them there.
-        if self.start < K - 1 <= d and interior_weights(W[0] - W[1:]) is not None:
+        # Near a simplex most rows carry the projection: begin with all of them there.
+        if self.start < K - 1 <= d and 2 * np.count_nonzero(min_norm_point(W[0] - W[1:])[1]) > K:
             self.start = K - 1
         self.directions = _unit(W[classes] if directions is None else directions)
         self.lower = np.zeros(len(classes))

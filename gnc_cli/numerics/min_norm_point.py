@@ -20,7 +20,6 @@ from gnc_cli.results import Bracket
 __all__ = [
     "certify",
     "hull_distance_bound",
-    "interior_weights",
     "min_norm_point",
     "supporting_normal",
     "wolfe",
@@ -173,24 +172,6 @@ def supporting_normal(V: np.ndarray) -> np.ndarray:
             normal = normal - basis @ (basis.T @ normal)
     length = float(np.linalg.norm(normal))
     return normal / length if length > 0.0 else normal
-
-
-def interior_weights(V: np.ndarray) -> np.ndarray | None:
-    """Convex weights of the nearest point if every row carries it, as in a simplex; else None.
-
-    One solve, where non-negative least squares brings the rows in one by one. Rows that are badly
-    conditioned (they may be dependent) give None too.
-
-    Args:
-        V: points of norm about 1, shape (m, d).
-    """
-    factor = _factor(V)
-    if factor is None:
-        return None
-    from scipy.linalg import cho_solve
-
-    a = cho_solve((factor, True), np.ones(len(V)), check_finite=False)
-    return a / a.sum() if (a > 0.0).all() else None
 
 
 def wolfe(V: np.ndarray, weights: np.ndarray, max_rounds: int | None = None) -> np.ndarray:

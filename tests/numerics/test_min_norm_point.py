@@ -101,12 +101,12 @@ def test_fallback_when_nnls_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("Maximum number of iterations reached.")
 
     rng = np.random.default_rng(5)
-    for m, d in ((20, 5), (8, 30), (50, 12)):
+    for m, d in ((20, 5), (8, 30), (50, 12), (40, 60)):
         V = rng.standard_normal((m, d)) + 0.4
         expected = min_norm_point(V)[0]
         with monkeypatch.context() as patch:
             patch.setattr("scipy.optimize.nnls", give_up)
-            patch.setattr(module, "interior_weights", lambda V: None)
+            patch.setattr(module, "pivoted_weights", lambda V, start: None)
             x, weights = min_norm_point(V)
         assert x == pytest.approx(expected, abs=1e-12)
         assert certify(x, V, weights).width < 1e-12
