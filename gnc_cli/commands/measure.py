@@ -93,6 +93,7 @@ def measure(
         progress_on_terminal(quiet) as progress,
     ):
         from gnc_cli.workflows.measure import measure as run_measure
+        from gnc_cli.workflows.outputs import speaks
 
         result = run_measure(
             *(files or ()), features=features, labels=labels, weights=weights, bias=bias,
@@ -103,9 +104,12 @@ def measure(
             class_names=class_names, reference=_number_or_file(reference), probability=probability,
             bootstrap=bootstrap, per_class=per_class, group=group, append=append, out=out,
             force=force, plot=plot, chunk_rows=chunk_rows, seed=seed, device=device,
-            threads=threads, time_limit=time_limit, interrupt=interrupt, progress=progress,
-            on_row=_print_row if outputs.shape is Shape.JSONL else None,
+            threads=threads, time_limit=time_limit, interrupt=interrupt,
+            progress=progress if speaks() else None,
+            on_row=_print_row if outputs.shape is Shape.JSONL and speaks() else None,
         )  # fmt: skip
+    if not speaks():
+        raise typer.Exit
     from gnc_cli.commands.measure_table import measure_table
 
     body = result.to_json()

@@ -55,7 +55,7 @@ def measure_sheet(r: dict[str, Any], verbose: bool) -> list[RenderableType]:
     if r["worst_classes"]:
         parts += ["", Text("classes nearest to the hull of the others", "bold"), _worst(r)]
     if r["duplicates"] is not None:
-        parts += ["", *_duplicates(r["duplicates"])]
+        parts += ["", *_duplicates(r["duplicates"], r["without_duplicates"])]
     parts += ["", Text(f"policy: {policy_text(r['policy'])}", "dim")]
     written = [Text.assemble(("written  ", "bold"), str(r["out"]))] if r["out"] else []
     return [*parts, *written]
@@ -184,8 +184,8 @@ def _worst(r: dict[str, Any]) -> RenderableType:
     return table
 
 
-def _duplicates(found: dict[str, Any]) -> list[RenderableType]:
-    pairs, total = found["pairs"], found["count"]
+def _duplicates(pairs: list[dict[str, Any]], found: dict[str, Any]) -> list[RenderableType]:
+    total = found["pairs"]
     head = f"{count(total)} pair{'' if total == 1 else 's'} of classes above {found['cosine']:g}"
     parts: list[RenderableType] = [Text.assemble(("duplicates", "bold"), f": {head}")]
     for pair in pairs[:_PAIRS]:

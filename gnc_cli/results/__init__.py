@@ -11,7 +11,6 @@ from gnc_cli.results.measure import (
     ClassCounts,
     ClassRow,
     DuplicatePair,
-    Duplicates,
     Gnc2Quantiles,
     Gnc2Reference,
     MeasureGroup,
@@ -19,6 +18,7 @@ from gnc_cli.results.measure import (
     MeasureResult,
     MeasureSeries,
     SampleMargins,
+    WithoutDuplicates,
 )
 from gnc_cli.results.solve import (
     ConstructionList,
@@ -41,7 +41,6 @@ __all__ = [
     "ConstructionList",
     "ConstructionRow",
     "DuplicatePair",
-    "Duplicates",
     "Gnc2Quantiles",
     "Gnc2Reference",
     "Margins",
@@ -58,5 +57,6 @@ __all__ = [
     "Standing",
     "TableStamp",
     "UfmMeasures",
+    "WithoutDuplicates",
     "plain",
 ]

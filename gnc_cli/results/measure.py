@@ -6,9 +6,9 @@ from typing import Any
 from gnc_cli.results.core import Bracket, Rattlers, Result, plain
 
 __all__ = [
-    "BootstrapIntervals", "ClassCounts", "ClassRow", "DuplicatePair", "Duplicates", "Gnc2Quantiles",
+    "BootstrapIntervals", "ClassCounts", "ClassRow", "DuplicatePair", "Gnc2Quantiles",
     "Gnc2Reference", "MeasureGroup", "MeasureMargins", "MeasureResult", "MeasureSeries",
-    "SampleMargins",
+    "SampleMargins", "WithoutDuplicates",
 ]  # fmt: skip
 
 
@@ -122,19 +122,17 @@ class DuplicatePair:
 
 
 @dataclass(frozen=True)
-class Duplicates:
-    """What `--duplicates COS` found."""
+class WithoutDuplicates:
+    """What is left when one class is kept of each group of duplicates."""
 
     cosine: float
-    """The threshold."""
-    pairs: tuple[DuplicatePair, ...]
-    """The closest first, at most 1000 of them."""
-    count: int
+    """Two classes above it are duplicates."""
+    pairs: int
     """How many pairs there are in all."""
-    gnc2: Bracket | None
-    """GNC2 with one class kept of each group of duplicates; None where fewer than two are left."""
     classes: int
-    """Classes kept for that."""
+    """Classes kept."""
+    gnc2: Bracket | None
+    """GNC2 of these; None where fewer than two are left."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,9 @@ class MeasureResult(Result):
     classes: ClassCounts
     worst_classes: tuple[ClassRow, ...]
     """The ten classes nearest to the hull of the others, the nearest first."""
-    duplicates: Duplicates | None
+    duplicates: tuple[DuplicatePair, ...] | None
+    """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
+    without_duplicates: WithoutDuplicates | None
     policy: dict[str, Any]
     """What was done: spaces, normalisation, means, missing classes, precision, variants, chunks."""
     warnings: tuple[str, ...]

@@ -130,6 +130,7 @@ def assemble(
     # Classes measured by their own weights; the class means leave out those without samples.
     labels_of_rows = labels if weights.given else labels[weights.classes]
     rows = class_rows(detail, statistics, weights, labels, names)
+    pairs, without = measure_duplicates(weights, labels_of_rows, names, effort)
     counted = 0 if decisions is None else int(decisions.counted.sum())
     return MeasureResult(
         seconds=time.monotonic() - started,
@@ -162,7 +163,8 @@ def assemble(
         bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=tuple(rows.worst[:_LISTED]),
-        duplicates=measure_duplicates(weights, labels_of_rows, names, effort),
+        duplicates=pairs,
+        without_duplicates=without,
         policy=policy,
         warnings=warnings,
         attrs=dict(where.attrs or {}),

@@ -6,7 +6,7 @@ import numpy as np
 
 from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc2 import gnc2
-from gnc_cli.results import DuplicatePair, Duplicates
+from gnc_cli.results import DuplicatePair, WithoutDuplicates
 from gnc_cli.workflows.measure_weights import Weights
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["measure_duplicates"]
 
 def measure_duplicates(
     weights: Weights, labels: np.ndarray, names: list[str] | None, effort: "Effort"
-) -> Duplicates | None:
+) -> tuple[tuple[DuplicatePair, ...] | None, WithoutDuplicates | None]:
     """The pairs above `effort.duplicates`, and GNC2 with one class kept of each group.
 
     Args:
@@ -26,7 +26,7 @@ def measure_duplicates(
         names: by label.
     """
     if effort.duplicates is None or not weights.unit:
-        return None
+        return None, None
     pairs, cosines, count, kept = find_duplicates(
         weights.rows, effort.duplicates, deadline=effort.deadline
     )
@@ -35,4 +35,4 @@ def measure_duplicates(
         for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
     ]
     rho = gnc2(weights.rows[kept], deadline=effort.deadline) if len(kept) > 1 else None
-    return Duplicates(effort.duplicates, tuple(named), count, rho, len(kept))
+    return tuple(named), WithoutDuplicates(effort.duplicates, count, len(kept), rho)

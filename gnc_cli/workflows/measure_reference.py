@@ -46,22 +46,22 @@ def gnc2_reference(
     if given is None:
         found = reference(d, K, read_table())
         if found is not None and found.kind == "theorem":
-            return _of_code(found)
-        candidates = (None if found is None else _of_code(found), _of_entry(d, K), _of_margin(d, K))
-        known = [c for c in candidates if c is not None]
+            return _of_code(found, d, K)
+        exact = None if found is None else _of_code(found, d, K)
+        known = [c for c in (exact, _of_entry(d, K), _of_margin(d, K)) if c is not None]
         return max(known, key=lambda c: c.value, default=None)
     if isinstance(given, (int, float)):
         return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None)
     return _certified(os.fspath(given), d, K, deadline)
 
 
-def _of_code(code: Reference) -> Gnc2Reference:
+def _of_code(code: Reference, d: int, K: int) -> Gnc2Reference:
     """The code of exactly (d, K): by theorem, in the table, or a construction."""
     kind, _, name = code.source.partition(": ")
     if code.kind == "theorem":
         return Gnc2Reference(1.0 - code.max_cosine, "theorem", code.source, kind, None)
     if code.stamp is not None:
-        return _tabled(code.max_cosine, "of this size", code.source, code.stamp)
+        return _tabled(code.max_cosine, f"({d}, {K})", code.source, code.stamp)
     said = f"1 - max_cosine of a construction, {1.0 - code.max_cosine:.6g}"
     return Gnc2Reference(
         1.0 - code.max_cosine, "construction", name, said, f"gnc {__version__}"
@@ -81,7 +81,7 @@ def _of_entry(d: int, K: int) -> Gnc2Reference | None:
 def _tabled(max_cosine: float, which: str, source: str, stamp: TableStamp) -> Gnc2Reference:
     version = f"{stamp.date}, sha256 {stamp.sha256[:12]}"
     return Gnc2Reference(
-        1.0 - max_cosine, "table", f"table of known codes, {which}",
+        1.0 - max_cosine, "table", f"table of known codes {which}",
         f"1 - max_cosine of a Tammes code; {source}", version,
     )  # fmt: skip
 

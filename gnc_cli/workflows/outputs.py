@@ -1,13 +1,14 @@
 """Text files around a result: reports written atomically, earlier results read back."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import atomic_file, check_writable
 
-__all__ = ["check_targets", "read_result", "write_text"]
+__all__ = ["check_targets", "read_result", "speaks", "write_text"]
 
 
 def check_targets(paths: list[str], *, force: bool = False, resume: bool = False) -> None:
@@ -19,6 +20,11 @@ def check_targets(paths: list[str], *, force: bool = False, resume: bool = False
     """
     for path in paths:
         check_writable(path, force=force, resume=resume)
+
+
+def speaks() -> bool:
+    """Whether this process prints: of several under torchrun the first alone does."""
+    return os.environ.get("RANK", "0") == "0" or os.environ.get("WORLD_SIZE", "1") == "1"
 
 
 def write_text(path: str, text: str, *, force: bool = False) -> None:

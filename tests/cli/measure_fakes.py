@@ -12,7 +12,6 @@ from gnc_cli.results import (
     ClassCounts,
     ClassRow,
     DuplicatePair,
-    Duplicates,
     Gnc2Quantiles,
     Gnc2Reference,
     MeasureGroup,
@@ -21,6 +20,7 @@ from gnc_cli.results import (
     MeasureSeries,
     Rattlers,
     SampleMargins,
+    WithoutDuplicates,
 )
 
 POLICY: dict[str, Any] = {
@@ -76,7 +76,7 @@ def row(**changes: Any) -> MeasureResult:
         sample_margins=SampleMargins(0.9991, -0.25, 0.61),
         margins=MeasureMargins(0.66, 1.2290608925951367, 10.29, 0.9), max_cosine=0.335,
         rattlers=Rattlers(1, 97, 1e-7), variants={}, bootstrap=None,
-        classes=ClassCounts(100, 0, 500, 500, 0), duplicates=None,
+        classes=ClassCounts(100, 0, 500, 500, 0), duplicates=None, without_duplicates=None,
         worst_classes=tuple(class_row(k) for k in range(10)), policy=POLICY, warnings=(),
         attrs={"seed": 0},
     )  # fmt: skip
@@ -106,7 +106,8 @@ def full(**changes: Any) -> MeasureResult:
     fields: dict[str, Any] = dict(
         snapshot="final", epoch=200.0, step=78200.0, layer="fc", worst_classes=tuple(worst),
         gnc1=1e-4, variants={"authors": {"gnc1": 4e-4, "gnc3": 9e-4}, "classic": classic},
-        bootstrap=boot, duplicates=Duplicates(0.99, pairs, 2, Bracket(0.665, 0.665), 98),
+        bootstrap=boot, duplicates=pairs,
+        without_duplicates=WithoutDuplicates(0.99, 2, 98, Bracket(0.665, 0.665)),
         classes=ClassCounts(96, 4, 1, 1300, 2, (3, 17, 20, 99)), warnings=(FLOOR,),
         policy=POLICY | {
             "variants": "all", "classes": "some.txt", "min_count": 3, "classes_left_out": 12,

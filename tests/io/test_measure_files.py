@@ -87,7 +87,7 @@ def test_no_rows_make_a_file_too(tmp_path: Path) -> None:
 def test_flat_rows_keep_scalars_and_texts_alone() -> None:
     flat = flat_row(full().to_json())
     assert all(v is None or isinstance(v, (str, int, float, bool)) for v in flat.values())
-    assert flat["duplicates.gnc2.lower"] == 0.665 and "duplicates.pairs" not in flat
+    assert flat["without_duplicates.gnc2.lower"] == 0.665 and "duplicates" not in flat
     assert flat["classes.missing_labels"] == "3; 17; 20; 99"
     # An empty list must not change its kind with the first record that enters it.
     assert "worst_classes" not in flat_row(row(worst_classes=()).to_json())

@@ -12,7 +12,7 @@ from gnc_cli.results import (
     BootstrapIntervals,
     ClassCounts,
     ClassRow,
-    Duplicates,
+    DuplicatePair,
     Gnc2Quantiles,
     Gnc2Reference,
     MeasureGroup,
@@ -20,6 +20,7 @@ from gnc_cli.results import (
     MeasureResult,
     MeasureSeries,
     SampleMargins,
+    WithoutDuplicates,
 )
 from tests.cli.measure_fakes import (
     epochs,
@@ -90,7 +91,8 @@ def test_every_key_is_required_and_no_other_is_known(made: Any) -> None:
         (ClassRow, DEFS["class_row"]), (Gnc2Quantiles, ROW["gnc2_quantiles"]),
         (Gnc2Reference, ROW["gnc2_reference"]), (SampleMargins, ROW["sample_margins"]),
         (MeasureMargins, ROW["margins"]), (ClassCounts, ROW["classes"]),
-        (Duplicates, ROW["duplicates"]), (BootstrapIntervals, ROW["bootstrap"]),
+        (WithoutDuplicates, ROW["without_duplicates"]),
+        (DuplicatePair, ROW["duplicates"]["items"]), (BootstrapIntervals, ROW["bootstrap"]),
         (MeasureGroup, DEFS["series"]["properties"]["groups"]["items"]),
     ],
 )  # fmt: skip
