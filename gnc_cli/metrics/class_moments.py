@@ -25,7 +25,7 @@ _FIRST_LOOK = 64
 """Rows of a class before its shift is looked at: fewer cannot cost two digits."""
 _IN_CACHE = 256
 """Class sums that are added at a time."""
-_CLASSES_AT_ONCE = 4096
+_CLASSES_AT_ONCE = 2048
 """Class sums that are corrected for at a time, to need no third (K, d) array."""
 
 
@@ -192,12 +192,12 @@ class ClassMoments:
         No sums of a batch may be outstanding.
 
         Args:
-            classes: those to look at; None for all.
+            classes: those to look at; None for all that are large enough.
         """
         if self.fixed:
             return
         if classes is None:
-            classes = np.flatnonzero(self.mass > 0)
+            classes = np.flatnonzero(self.counts >= _FIRST_LOOK)
         if not len(classes):
             return
         mass, sums, squares = self.mass[classes], self._sums[classes], self._squares[classes]
@@ -304,9 +304,9 @@ class ClassMoments:
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (K, d); zero for absent classes. Computed anew at each call."""
-        means = self._sums / self._safe_mass()[:, None]
-        means += self.shift
-        means[~self.present] = 0.0
+        means = np.empty_like(self.shift)
+        for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
+            self._some_means(start, stop, means[start:stop])
         return means
 
     def within_cov(self) -> np.ndarray:
@@ -334,12 +334,17 @@ class ClassMoments:
             DataError: no row was taken in.
         """
         self._check_any()
-        means = self.means
-        if not self.present.all():
-            means = means[self.present]
-        if centred:
-            means -= means.mean(axis=0)
-        return means.T @ means / len(means)
+        present = self.present
+        number = int(present.sum())
+        centre = self.means.sum(axis=0) / number if centred else 0.0
+        scatter = np.zeros_like(self._scatter)
+        for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
+            means = self._some_means(start, stop, np.empty((stop - start, self.d)))
+            if not present[start:stop].all():
+                means = means[present[start:stop]]
+            means -= centre
+            scatter += means.T @ means
+        return scatter / number
 
     def spread(self) -> np.ndarray:
         """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
@@ -348,6 +353,13 @@ class ClassMoments:
         if not self.fixed:
             squares = squares - np.einsum("kd,kd->k", self._sums, self._sums) / mass
         return np.maximum(squares, 0.0) / mass
+
+    def _some_means(self, start: int, stop: int, out: np.ndarray) -> np.ndarray:
+        mass = self.mass[start:stop, None]
+        np.divide(self._sums[start:stop], np.where(mass > 0, mass, 1.0), out=out)
+        out += self.shift[start:stop]
+        out[mass[:, 0] <= 0] = 0.0
+        return out
 
     def _safe_mass(self) -> np.ndarray:
         return np.where(self.present, self.mass, 1.0)
