@@ -22,7 +22,9 @@ from gnc_cli.io.catalogue import Catalogue, Entry, translated
 __all__ = ["pt"]
 
 _MOST_ITEMS = 1_000_000
-"""Looked at in one file: dictionaries that hold each other many times over have no end."""
+_DEEPEST = 100
+_LONGEST = 1000
+"""Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
 _PLAIN = (str, int, float)
 
 
@@ -43,7 +45,7 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 def _load(file: IO[bytes], path: str) -> Any:
     import torch
 
-    mapped = not isinstance(file, io.BytesIO) and _is_archive(file)
+    mapped = _is_archive(file) and not isinstance(file, io.BytesIO)
     with _numpy_arrays(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch speaks of its own past here, not of the file
         try:
@@ -106,20 +108,22 @@ def _entries(loaded: Any) -> dict[str, Entry]:
     import torch
 
     entries: dict[str, Entry] = {}
-    waiting: list[tuple[str, Any]] = [("", loaded)]
+    waiting: list[tuple[str, Any, int]] = [("", loaded, 0)]
     for _ in range(_MOST_ITEMS):
         if not waiting:
             return entries
-        name, value = waiting.pop()
+        name, value, depth = waiting.pop()
         if isinstance(value, torch.Tensor):
             entries[name or "tensor"] = _tensor(value)
         elif isinstance(value, (np.ndarray, np.generic)):
             entries[name or "array"] = _array(np.asarray(value))
+        elif depth > _DEEPEST or len(name) > _LONGEST:
+            continue
         elif isinstance(value, (dict, list, tuple)):
             items = list(value.items() if isinstance(value, dict) else enumerate(value))
             dot = f"{name}." if name else ""
-            waiting += [(f"{dot}{key}", item) for key, item in reversed(items)]
-    raise ValueError(f"more than {_MOST_ITEMS} items, or dictionaries that hold themselves")
+            waiting += [(f"{dot}{key}", item, depth + 1) for key, item in reversed(items)]
+    raise ValueError(f"it holds more than {_MOST_ITEMS} items")
 
 
 def _array(array: np.ndarray) -> Entry:
