@@ -57,7 +57,10 @@ def ours(file: Path) -> tuple[float, float]:
         moments, present = found.moments["unit"], found.moments["unit"].present
         within, between = moments.within_cov(), moments.between_cov()
         one = gnc1_from_covariances(within, between, int(present.sum()), moments.singles)
-        return one.value, gnc3(normalise(samples.weights)[present], moments.means[present])
+        weights, means = normalise(samples.weights), moments.means
+        if not present.all():
+            weights, means = weights[present], means[present]
+        return one.value, gnc3(weights, means)
 
 
 def needed(file: Path, deviations: np.ndarray, means: np.ndarray) -> float:
