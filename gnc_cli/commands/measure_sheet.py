@@ -35,12 +35,11 @@ def measure_sheet(r: dict[str, Any], verbose: bool) -> list[RenderableType]:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(style="dim", overflow="fold")
-    if verbose:
-        grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
 
     def line(name: str, value: str, remark: str = "", key: str = "") -> None:
-        grid.add_row(name, value, remark, *([key] if verbose else []))
+        said = [(key, "cyan"), ("; " if remark else "", "dim")] if verbose and key else []
+        grid.add_row(name, value, Text.assemble(*said, (remark, "dim")))
 
     _collapse(r, line, verbose)
     _shares(r, line)

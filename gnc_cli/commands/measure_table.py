@@ -79,12 +79,14 @@ def _groups(result: dict[str, Any]) -> list[RenderableType]:
     names = dict.fromkeys(name for g in groups for name in g["attrs"])
     differ = [n for n in names if len({str(g["attrs"].get(n)) for g in groups}) > 1]
     columns: list[_Column] = [(n, "attrs", _attribute(n)) for n in differ]
-    columns += [(k, k, _word(k)) for k in ("snapshot", *_PLACES)]
+    # Snapshots are mostly named for their epoch.
+    named = () if all(g["epoch"] is not None for g in groups) else ("snapshot",)
+    columns += [(k, k, _word(k)) for k in (*named, *_PLACES)]
     columns.append(("rows", "count", _count("count")))
     for name, key in _GROUPED.items():
         if any(g["mean"].get(key) is not None for g in groups):
             columns.append((name, "count", _spread(key)))
-    title = Text.assemble(("groups", "bold"), f": mean +- deviation over {result['group']}")
+    title = Text.assemble(("groups", "bold"), f": mean ± deviation over {result['group']}")
     return [title, _table(groups, columns)]
 
 
@@ -131,7 +133,7 @@ def _spread(key: str) -> _Cell:
         mean, deviation = group["mean"].get(key), group["deviation"].get(key)
         if mean is None:
             return "-"
-        return f"{mean:{form}}" + ("" if deviation is None else f" +- {deviation:.2g}")
+        return f"{mean:{form}}" + ("" if deviation is None else f" ±{deviation:.1g}")
 
     return cell
 

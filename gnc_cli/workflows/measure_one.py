@@ -1,6 +1,7 @@
 """One set of features and weights, from open files to a result."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Measurer"]
 
 _ATTRS = ("epoch", "step", "layer", "split")
+_CLOSED = 1e-6
+_CUT = "time came before the bracket of GNC2 closed: it is valid, and wide; raise --time-limit"
 
 
 class Measurer:
@@ -62,7 +65,7 @@ class Measurer:
         weights = given
         K, d = weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
-            return assemble(
+            result = assemble(
                 statistics, weights, self._effort(),
                 labels=prepared.selection.kept,
                 identity=_identity(source),
@@ -72,6 +75,8 @@ class Measurer:
                 warnings=tuple(warnings),
                 started=started,
             )  # fmt: skip
+        cut = self.reading.deadline.expired and result.gnc2.width > _CLOSED
+        return replace(result, warnings=(*warnings, _CUT)) if cut else result
 
     def _effort(self) -> Effort:
         request = self.request
