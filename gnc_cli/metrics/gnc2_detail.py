@@ -84,7 +84,8 @@ def gnc2_detail(
         deadline: brackets are valid whenever it strikes, only wider.
         device: where products with all rows are computed: `cpu`, `cuda`, `cuda:N`; `auto` takes a
             GPU for large W where there is one. Projections are computed on the CPU.
-        progress: called with "gnc2", classes done, classes to do, the least upper end so far.
+        progress: called with "gnc2", classes done, classes to do (in the search for the minimum:
+            with those that may still attain it), the least upper end so far.
 
     Raises:
         DataError: W is not a finite matrix of two rows or more, or not of unit rows.
@@ -107,23 +108,27 @@ def gnc2_detail(
         search.first_bounds(own=unit, nearest=nearest)
     every = not minimum_only and (K <= _EVERY if every_class is None else every_class)
 
-    def report(done: int, of: np.ndarray) -> None:
+    def report(done: int, total: int) -> None:
         if progress is not None:
-            progress("gnc2", done, len(of), float(search.upper.min()))
+            progress("gnc2", done, total, float(search.upper.min()))
+
+    def narrowed(done: int) -> None:
+        left = search.lower < search.upper.min() - _TOLERANCE
+        report(done, min(K, done + int(left.sum())))
 
     if every:
         looked = np.arange(K)
         # The lowest first: a deadline then costs only the classes that matter least.
         order = np.argsort(search.lower, kind="stable")
-        search.close_all(order, lambda done: report(done, order))
+        search.close_all(order, lambda done: report(done, K))
         worst = _lowest(search, looked)
     else:
-        refined = search.minimum(_TOLERANCE)
+        refined = search.minimum(_TOLERANCE, after=narrowed)
         sample = np.arange(0)
         if not minimum_only:
             rng = np.random.default_rng(seed)
             sample = np.sort(rng.choice(K, min(K, _SAMPLE), replace=False))
-            search.close_all(sample, lambda done: report(done, sample))
+            search.close_all(sample, lambda done: report(done, len(sample)))
         worst = _lowest(search, np.union1d(sample, refined))
         search.close(worst)
         worst = _lowest(search, worst)

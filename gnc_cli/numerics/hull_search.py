@@ -123,12 +123,18 @@ class HullSearch:
                 return
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
 
-    def minimum(self, tolerance: float, most: int | None = None) -> np.ndarray:
+    def minimum(
+        self,
+        tolerance: float,
+        most: int | None = None,
+        after: Callable[[int], None] | None = None,
+    ) -> np.ndarray:
         """Close those classes, the lowest first, that can still attain the least distance of all.
 
         Args:
             tolerance: width at which the bracket of the least distance is closed.
             most: refine at most so many classes.
+            after: hears how many classes have been refined.
 
         Returns:
             The positions refined, integers; each is closed, or proved not to be the least.
@@ -143,6 +149,8 @@ class HullSearch:
                 break
             self.close(ahead, prune=True)
             done, size = done + len(ahead), 2 * size
+            if after is not None:
+                after(done)
         return order[:done]
 
     def close_all(self, at: np.ndarray, after: Callable[[int], None] | None = None) -> None:
@@ -236,7 +244,9 @@ class HullSearch:
     def project(self, k: int, rows: np.ndarray, careful: bool) -> np.ndarray:
         """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
         V = self.W[self.classes[k]] - self.W[rows]
-        x, weights = min_norm_point(V, np.flatnonzero(np.isin(rows, self.supports[k])))
+        earlier = self.supports[k]
+        start = np.flatnonzero(np.isin(rows, earlier)) if earlier.size else None
+        x, weights = min_norm_point(V, start)
         if careful:
             scale = float(np.linalg.norm(V, axis=1).max())
             weights = wolfe(V / scale, weights) if scale > 0.0 else weights

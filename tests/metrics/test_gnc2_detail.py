@@ -186,6 +186,10 @@ def test_progress_and_devices(rng: np.random.Generator, monkeypatch: pytest.Monk
     told: list[tuple[str, int, int, float]] = []
     detail = gnc2_detail(W, progress=lambda *news: told.append(news))
     assert told[-1] == ("gnc2", 50, 50, detail.bracket.upper)
+    told.clear()
+    gnc2_detail(W, minimum_only=True, progress=lambda *news: told.append(news))
+    assert told and told[-1][3] == pytest.approx(detail.bracket.upper, abs=1e-12)
+    assert all(0 < done <= total <= 50 for _, done, total, _ in told)
     with pytest.raises(UsageError, match="unknown"):
         gnc2_detail(W, device="tpu")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
