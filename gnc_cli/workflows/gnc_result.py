@@ -10,7 +10,7 @@ from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Gnc2Reference, MeasureResult
 from gnc_cli.workflows.gnc_accumulated import Accumulated
 from gnc_cli.workflows.measure_assemble import Effort, Statistics, assemble
-from gnc_cli.workflows.measure_policy import floor_warning
+from gnc_cli.workflows.measure_policy import describe_policy, floor_warning
 from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
 
 __all__ = ["result_of", "rows_of"]
@@ -73,27 +73,12 @@ def result_of(
 
 def _policy(state: Accumulated, weights: Weights, unit: bool, variants: str) -> dict[str, Any]:
     """What was done, in the words of `measure`."""
-    own = "unit rows" if unit else "raw rows"
     by_weights = any(found.right is not None for found in state.judged.values())
-    return {
-        "normalize": "auto" if unit else "off",
-        "spaces": {
-            "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": own,
-            "accuracy": "raw rows" if by_weights else "logits",
-            "classic": "raw rows",
-        },
-        "weights": "given" if weights.given else "class means stand in",
-        "class_means": {"gnc1": "own", "ncc": "own" if state.own else "other", "gnc3": "own"},
-        "between_cov": "not centred",
-        "missing": "skip",
-        "classes": None,
-        "min_count": None,
-        "classes_left_out": 0,
-        "precision": {
-            "storage": state.storage,
-            "sums": "float64",
-            "decisions": "float32 products, near ties again in float64",
-        },
-        "variants": variants,
-        "chunk_rows": None,
-    }  # fmt: skip
+    return describe_policy(
+        normalize="auto" if unit else "off",
+        weights=weights,
+        accuracy="raw rows" if by_weights else "logits",
+        class_means={"gnc1": "own", "ncc": "own" if state.own else "other", "gnc3": "own"},
+        storage=state.storage,
+        variants=variants,
+    )

@@ -13,38 +13,77 @@ from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared
 from gnc_cli.workflows.measure_weights import Weights
 
-__all__ = ["check_unit", "floor_warning", "policy_of", "storage_eps"]
+__all__ = ["check_unit", "describe_policy", "floor_warning", "policy_of", "storage_eps"]
 
 
 def policy_of(
     prepared: Prepared, weights: Weights, request: Request, found: StreamedMoments | None
 ) -> dict[str, Any]:
-    """The policy block: spaces, means, missing classes, precision, variants, chunk size."""
-    own = "unit rows" if request.unit else "raw rows"
-    storage = prepared.features.dtype if prepared.features is not None else None
+    """The policy block of a set read from files or arrays."""
     source = "own" if request.means_from is None else os.path.basename(request.means_from)
-    sampled = found is not None
+    return describe_policy(
+        normalize=request.normalize,
+        weights=weights,
+        accuracy="logits" if prepared.logits is not None else "raw rows",
+        class_means=None if found is None else {"gnc1": source, "ncc": source, "gnc3": "own"},
+        storage=None if prepared.features is None else str(prepared.features.dtype),
+        variants=request.variants,
+        missing=request.missing,
+        classes=None if request.classes is None else os.path.basename(request.classes),
+        min_count=request.min_count,
+        classes_left_out=prepared.selection.K - prepared.K,
+        chunk_rows=None if found is None else found.block,
+    )
+
+
+def describe_policy(
+    *,
+    normalize: str,
+    weights: Weights,
+    accuracy: str,
+    class_means: dict[str, str] | None,
+    storage: str | None,
+    variants: str,
+    missing: str = "skip",
+    classes: str | None = None,
+    min_count: int | None = None,
+    classes_left_out: int = 0,
+    chunk_rows: int | None = None,
+) -> dict[str, Any]:
+    """The policy block: spaces, means, missing classes, precision, variants, chunk size.
+
+    Args:
+        normalize: `auto`, `require` or `off`.
+        weights: whose rows GNC2 is of.
+        accuracy: `raw rows` or `logits`.
+        class_means: for gnc1, ncc and gnc3, whose they are; None without samples.
+        storage: dtype of the features.
+        variants: which were asked for.
+        missing: what was done about classes without samples.
+        classes, min_count, classes_left_out: how classes were chosen.
+        chunk_rows: rows read at a time.
+    """
+    own = "raw rows" if normalize == "off" else "unit rows"
     return {
-        "normalize": request.normalize,
+        "normalize": normalize,
         "spaces": {
             "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": own,
-            "accuracy": "logits" if prepared.logits is not None else "raw rows",
-            "classic": "raw rows",
+            "accuracy": accuracy, "classic": "raw rows",
         },
         "weights": "given" if weights.given else "class means stand in",
-        "class_means": {"gnc1": source, "ncc": source, "gnc3": "own"} if sampled else None,
+        "class_means": class_means,
         "between_cov": "not centred",
-        "missing": request.missing,
-        "classes": None if request.classes is None else os.path.basename(request.classes),
-        "min_count": request.min_count,
-        "classes_left_out": prepared.selection.K - prepared.K,
+        "missing": missing,
+        "classes": classes,
+        "min_count": min_count,
+        "classes_left_out": classes_left_out,
         "precision": {
-            "storage": None if storage is None else str(storage),
+            "storage": storage,
             "sums": "float64",
             "decisions": "float32 products, near ties again in float64",
         },
-        "variants": request.variants,
-        "chunk_rows": found.block if found is not None else None,
+        "variants": variants,
+        "chunk_rows": chunk_rows,
     }  # fmt: skip
 
 
