@@ -48,8 +48,9 @@ def bootstrap(
 ) -> BootstrapIntervals:
     """Percentile intervals of GNC1, GNC3, NCC accuracy and accuracy.
 
-    Drawing again leaves a class of n samples with (1 - 1/n) of its spread on average, so with few
-    samples a class the interval of GNC1 lies below the GNC1 measured.
+    Drawing again leaves a class of n samples with (1 - 1/n) of its spread on average. The
+    replicates of GNC1 are therefore scaled so that their mean is the GNC1 measured: the interval
+    says how far another sample of this size may fall from it.
 
     The same seed gives the same intervals, whatever the number of workers. With several workers,
     hold BLAS to one thread around this.
@@ -88,6 +89,7 @@ def bootstrap(
         deadline=deadline,
     ).moments[space]  # fmt: skip
     present = whole.present
+    measured = _gnc1(whole)
     weights = None
     if W is not None:
         weights = normalise(W[present]) if unit else np.asarray(W, dtype=np.float64)[present]
@@ -124,7 +126,7 @@ def bootstrap(
     return BootstrapIntervals(
         replicates=replicates,
         level=level,
-        gnc1=_interval([each.gnc1 for each in found], level),
+        gnc1=_interval(_around(measured, [each.gnc1 for each in found]), level),
         gnc3=_interval([each.gnc3 for each in found], level),
         ncc_accuracy=_interval([each.ncc_accuracy for each in found], level),
         accuracy=_interval([each.accuracy for each in found], level),
@@ -180,16 +182,19 @@ def _measure(
     ncc_right: np.ndarray | None,
 ) -> _Replicate:
     present = moments.present
-    gnc1 = gnc1_from_covariances(
-        moments.within_cov(), moments.between_cov(), int(present.sum()), moments.singles
-    )
     counts = np.rint(moments.mass).astype(np.int64)
     return _Replicate(
-        gnc1=gnc1.value,
+        gnc1=_gnc1(moments),
         gnc3=None if weights is None else gnc3(weights, moments.means[present]),
         ncc_accuracy=_share(ncc_right, counts, rng),
         accuracy=_share(right, counts, rng),
     )
+
+
+def _gnc1(moments: ClassMoments) -> float:
+    return gnc1_from_covariances(
+        moments.within_cov(), moments.between_cov(), int(moments.present.sum()), moments.singles
+    ).value
 
 
 def _share(right: np.ndarray | None, counts: np.ndarray, rng: np.random.Generator) -> float | None:
@@ -198,6 +203,12 @@ def _share(right: np.ndarray | None, counts: np.ndarray, rng: np.random.Generato
         return None
     drawn = rng.binomial(counts, right / np.maximum(counts, 1))
     return int(drawn.sum()) / int(counts.sum())
+
+
+def _around(measured: float, values: Sequence[float]) -> list[float]:
+    """Values of a positive quantity, scaled to the mean that was measured."""
+    mean = sum(values) / len(values)
+    return [value * measured / mean if mean > 0.0 else value for value in values]
 
 
 def _interval(values: Sequence[float | None], level: float) -> Bracket | None:

@@ -159,7 +159,8 @@ def _resample(
         return bootstrap(
             prepared.features, prepared.labels, prepared.K, prepared.weights, decisions.right,
             decisions.ncc_right, replicates=request.bootstrap, seed=request.seed,
-            unit=request.unit, block=request.chunk_rows, workers=workers,
+            unit=request.unit, where=prepared.where.get("features", "features"),
+            block=request.chunk_rows, workers=workers,
             deadline=reading.interruption, progress=reading.progress,
         )  # fmt: skip
 

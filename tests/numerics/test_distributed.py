@@ -37,7 +37,7 @@ def test_one_process_needs_no_torch() -> None:
         "assert 'torch' not in sys.modules\n"
     )
     clean = {k: v for k, v in os.environ.items() if k not in ("WORLD_SIZE", "RANK")}
-    subprocess.run([sys.executable, "-c", script], env=clean, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], env=clean, check=True, timeout=300)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_torchrun_starts_them(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
          "--master-addr", "127.0.0.1", "--master-port", str(port), str(script)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout == "met [0, 1]\n"

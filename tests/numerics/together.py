@@ -24,7 +24,7 @@ def _gloo() -> bool:
 needs_gloo = pytest.mark.skipif(not _gloo(), reason="this torch has no gloo")
 
 
-def together(script: str, size: int = 2, timeout: float = 120.0) -> list[str]:
+def together(script: str, size: int = 2, timeout: float = 300.0) -> list[str]:
     """Run `script` in every process, `rank` being set; what each wrote to stdout, by rank.
 
     The processes find the environment that torchrun gives; all are ended when one fails or time
