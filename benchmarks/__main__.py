@@ -11,6 +11,7 @@ PARTS = (
     "conjecture pairs",
     "conjecture named",
     "conjecture report",
+    "measure moments decisions gnc2 large report",
 )
 
 if __name__ == "__main__":
