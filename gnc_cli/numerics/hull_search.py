@@ -6,7 +6,8 @@ violate it, which join the working set. Two to five rounds close a bracket to ro
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from gnc_cli.numerics.min_norm_point import (
 )
 from gnc_cli.numerics.rounding import UNIT32, gamma
 from gnc_cli.numerics.sphere import pair_chords
-from gnc_cli.numerics.threads import limit_threads
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["HullSearch"]
 
@@ -81,6 +84,7 @@ class HullSearch:
         self.small = W.astype(np.float32) if K > _SINGLE and moderate else None
         self.products = products(W, self.small)
         self.block_bytes = block_bytes
+        self._libraries: ThreadpoolController | None = None
         self.batch = max(1, block_bytes // (2 * 8 * K))
         self.start = min(K - 1, max(40, min(2 * d, 96)))
         # Near a simplex most rows carry the projection: begin with all of them there.
@@ -219,7 +223,7 @@ class HullSearch:
         if self.small is None or self.W.shape[1] < _FEW_DIMENSIONS:
             return seen, np.arange(len(at))
         candidates = seen.largest(np.arange(len(at)), self.start)[1]
-        with limit_threads(1):
+        with self.single_thread():
             directions = hull_directions(self.small, self.classes[at], candidates)
         seen = self.look(at, directions, single=True)
         return seen, np.flatnonzero(self.open(at, prune=True))
@@ -232,14 +236,26 @@ class HullSearch:
         What the deadline leaves undone keeps its direction.
         """
         normals = self.directions[at]
-        # These products are short: BLAS threads would mostly wait for each other.
-        few = self.W.shape[1] < _FEW_DIMENSIONS
-        with nullcontext() if few else limit_threads(1):
+        with self.single_thread():
             for i, k in enumerate(at):
                 if self.expired:
                     break
                 normals[i] = self.project(int(k), working[i], careful=bool(careful[i]))
         return normals
+
+    def single_thread(self) -> AbstractContextManager[object]:
+        """BLAS held to one thread: it would mostly wait for others in products as short as these.
+
+        The libraries are looked for once a search; `limit_threads` does so at each call.
+        """
+        if self.W.shape[1] < _FEW_DIMENSIONS:
+            return nullcontext()
+        if self._libraries is None:
+            import scipy.linalg  # noqa: F401  # its own BLAS is to be found too
+            from threadpoolctl import ThreadpoolController
+
+            self._libraries = ThreadpoolController()
+        return self._libraries.limit(limits=1)
 
     def project(self, k: int, rows: np.ndarray, careful: bool) -> np.ndarray:
         """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
