@@ -28,7 +28,7 @@ TITLES = {
 }
 NOTES = {
     "moments": "`needed` is the raw read through h5py, `D^T D`, `M^T M` and `eigh`; `script` is "
-    "plain NumPy in float64, two passes, with the features already in memory. In turns in one process.",
+    "plain NumPy in float64, two passes, the features already in memory. In turns in one process.",
     "large": "Streamed in chunks, one process.",
     "decisions": "`products` are the two float32 matrix products alone, on the same threads.",
     "gnc2": "`recipe` is the subgradient ascent that public code runs, in float32, 10,000 steps.",
