@@ -58,6 +58,8 @@ class FileRows:
         Raises:
             DataError: the file fails.
         """
+        if start >= stop:
+            return np.empty((0, self.shape[1]), self.dtype)
         with translated(self._path, self._what):
             read = self._entry.read
             rows = self._load()[start:stop] if read is None else read(start, stop)

@@ -4,6 +4,7 @@ Only small objects and accumulated sums travel, so gloo of torch.distributed on 
 also beside a training run whose own group is nccl. A single process never imports torch from here.
 """
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -34,7 +35,9 @@ class Processes:
     group: Any = None
     """The gloo group of all processes to speak over; None is the default group."""
     owns: str = ""
-    """What `close` takes down: `world` (all of torch.distributed), `group`, or nothing."""
+    """What was set up here: `world` (all of torch.distributed, which then stays up until the
+    process ends, for it cannot be set up twice on one port), `group` (taken down by `close`), or
+    nothing."""
 
     @classmethod
     def current(cls) -> "Processes":
@@ -98,17 +101,20 @@ class Processes:
         self.all_gather(None)
 
     def close(self) -> None:
-        """Take down what `current` set up, and nothing else."""
-        if self.owns:
+        """Take down a group of ours; where the world is ours, wait until all are done with it."""
+        if self.owns == "group":
             import torch.distributed as dist
 
             dist.destroy_process_group(self.group)
+        elif self.owns == "world":
+            self.barrier()
 
     def __enter__(self) -> "Processes":
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is None or self.owns == "group":  # after an error the others may not come
+            self.close()
 
 
 def share(N: int, rank: int, size: int, step: int = 1) -> tuple[int, int]:
@@ -142,7 +148,15 @@ def _meet(announced: str) -> Processes:
             f"WORLD_SIZE={announced} announces several processes, but they did not meet "
             f"({first}); start all of them with torchrun, or unset WORLD_SIZE"
         ) from error
+    atexit.register(_leave)
     return Processes(dist.get_rank(), dist.get_world_size(), None, "world")
+
+
+def _leave() -> None:
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _told(*names: str) -> bool:

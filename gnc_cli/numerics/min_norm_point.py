@@ -60,7 +60,8 @@ def min_norm_point(
     if norms.min() == 0.0 or len(V) == 1:
         return nearest @ V, nearest
     weights = None
-    if min(V.shape) > _FEW:
+    # Few rows in many dimensions may be a simplex, which all of them carry.
+    if min(V.shape) > _FEW or len(V) <= d:
         if start is None or not len(start):
             count = len(V) if len(V) <= d else d // 3
             start = np.argpartition(norms, count - 1)[:count]

@@ -82,13 +82,10 @@ def test_two_processes_gather_in_order_of_rank() -> None:
             p.barrier()
             assert dist.is_initialized()
 
-        for _ in range(2):  # it can be set up again after it was taken down
-            with Processes.current() as p:
-                assert p.owns == "world"
-                talk(p)
-            assert not dist.is_initialized()
-
-        dist.init_process_group("gloo")  # what runs already is used and left alone
+        with Processes.current() as p:
+            assert p.owns == "world"
+            talk(p)
+        assert dist.is_initialized()  # it stays: to set it up again at once is a race for the port
         with Processes.current() as p:
             assert (p.group, p.owns) == (None, "")
             talk(p)

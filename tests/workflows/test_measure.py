@@ -359,3 +359,28 @@ def test_classic_and_authors(data: dict[str, np.ndarray]) -> None:
     assert found["classic"]["nc1"] == pytest.approx(
         plain.nc1(data["features"], data["labels"]), rel=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        {"chunks": (64, 3)}, {"chunks": (7, 2)}, {"compression": "gzip"}, {"compression": "lzf"},
+        {"maxshape": (None, 3)}, {"fletcher32": True}, {"dtype": "f4"}, {"dtype": ">f8"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_files_of_any_layout(
+    data: dict[str, np.ndarray], tmp_path: Path, storage: dict[str, Any]
+) -> None:
+    logits = data["features"] @ data["weights"].T + data["bias"]
+    whole = tmp_path / "whole.h5"
+    with h5py.File(whole, "w") as h5:
+        for name in ("features", "weights", "labels", "bias"):
+            h5.create_dataset(name, data=data[name], **(storage if name == "features" else {}))
+        more = {k: v for k, v in storage.items() if k in ("compression", "fletcher32")}
+        h5.create_dataset("logits", data=logits, **more, chunks=(50, 5))
+    found, expected = measure(whole, means_from=whole), _one(**data, logits=logits)
+    assert isinstance(found, MeasureResult)
+    tolerance = 1e-6 if storage.get("dtype") == "f4" else 1e-12
+    assert found.gnc1 == pytest.approx(expected.gnc1, rel=tolerance)
+    assert found.accuracy == expected.accuracy and found.ncc_accuracy == expected.ncc_accuracy
