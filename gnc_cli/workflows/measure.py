@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
 from gnc_cli.results import MeasureResult, MeasureSeries
 from gnc_cli.workflows.measure_files import prepare_files, write_files
@@ -97,7 +96,9 @@ def measure(
         seed: of samples of classes and resamples.
         device: `auto`, `cpu`, `cuda` or `cuda:N`, for GNC2.
         threads: by default chosen from the size.
-        time_limit: seconds; GNC2's brackets are then wider.
+        time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
+            duplicates and classic variants that they cut short are left out. The samples are read
+            in full.
         interrupt: set it to stop early with the rows so far.
         progress: told `(stage, done, total, value)`.
         on_row: told each row as it is ready.
@@ -132,9 +133,7 @@ def measure(
     if per_class is not None and len(found) != 1:
         raise UsageError(f"--per-class is of one set, and there are {len(found)}; --select one")
     with Processes.current() as processes:
-        reading = Reading(
-            processes, Deadline(time_limit, interrupt), Deadline(None, interrupt), progress
-        )
+        reading = Reading(processes, interrupt, time_limit, progress)
         result = measure_series(
             found, Measurer(request, reading), request, group=group, append=append, on_row=on_row,
         )  # fmt: skip

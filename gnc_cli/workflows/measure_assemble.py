@@ -5,8 +5,9 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from gnc_cli.workflows.measure_rows import class_rows
 from gnc_cli.workflows.measure_weights import Weights
 
 __all__ = ["Effort", "Identity", "Statistics", "assemble"]
+
+_T = TypeVar("_T")
 
 _LISTED = 10
 """Classes in the summary: the worst, the missing."""
@@ -130,7 +133,12 @@ def assemble(
     # Classes measured by their own weights; the class means leave out those without samples.
     labels_of_rows = labels if weights.given else labels[weights.classes]
     rows = class_rows(detail, statistics, weights, labels, names)
-    pairs, without = measure_duplicates(weights, labels_of_rows, names, effort)
+    told = list(warnings)
+    doubles = _in_time(
+        lambda: measure_duplicates(weights, labels_of_rows, names, effort), "--duplicates",
+        effort, told,
+    )  # fmt: skip
+    variants = _variants(statistics, weights, effort, told)
     counted = 0 if decisions is None else int(decisions.counted.sum())
     return MeasureResult(
         seconds=time.monotonic() - started,
@@ -159,14 +167,14 @@ def assemble(
         margins=_margins(detail, len(weights.rows), effort.probability),
         max_cosine=_max_cosine(detail),
         rattlers=detail.rattlers,
-        variants=_variants(statistics, weights, effort),
+        variants=variants,
         bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=tuple(rows.worst[:_LISTED]),
-        duplicates=pairs,
-        without_duplicates=without,
+        duplicates=None if doubles is None else doubles[0],
+        without_duplicates=None if doubles is None else doubles[1],
         policy=policy,
-        warnings=warnings,
+        warnings=tuple(told),
         attrs=dict(where.attrs or {}),
         per_class=rows.every,
         extras={
@@ -174,6 +182,19 @@ def assemble(
             "nearest_cosine": detail.nearest_cosine,
         },
     )  # fmt: skip
+
+
+def _in_time(
+    work: Callable[[], _T], option: str, effort: Effort, told: list[str]
+) -> _T | None:
+    """What `work` gives; None, with a warning, where the deadline comes first."""
+    try:
+        return work()
+    except TimeoutError:
+        stopped = effort.deadline is not None and effort.deadline.interrupted
+        cause = "interrupted before" if stopped else "time came before"
+        told.append(f"{cause} {option} was done: it is left out")
+        return None
 
 
 def _gnc1(statistics: Statistics) -> Gnc1 | None:
@@ -231,7 +252,7 @@ def _margins(detail: Gnc2Detail, K: int, probability: float) -> MeasureMargins:
 
 
 def _variants(
-    statistics: Statistics, weights: Weights, effort: Effort
+    statistics: Statistics, weights: Weights, effort: Effort, told: list[str]
 ) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     moments, given = statistics.moments, weights.given
@@ -245,10 +266,15 @@ def _variants(
         raw = statistics.raw
         if raw is None:
             raise DataError("the classic variants need the statistics of raw rows")
-        found["classic"] = classic(
-            raw, weights.raw if given else None, weights.rows if given else None,
-            means_of=statistics.raw_train, seed=effort.seed, deadline=effort.deadline,
-        ) | {"nc4": statistics.nc4}  # fmt: skip
+        numbers = _in_time(
+            lambda: classic(
+                raw, weights.raw if given else None, weights.rows if given else None,
+                means_of=statistics.raw_train, seed=effort.seed, deadline=effort.deadline,
+            ),
+            "--variants classic", effort, told,
+        )  # fmt: skip
+        if numbers is not None:
+            found["classic"] = numbers | {"nc4": statistics.nc4}
     return found
 
 

@@ -17,16 +17,19 @@ __all__ = ["measure_duplicates"]
 
 def measure_duplicates(
     weights: Weights, labels: np.ndarray, names: list[str] | None, effort: "Effort"
-) -> tuple[tuple[DuplicatePair, ...] | None, WithoutDuplicates | None]:
+) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates] | None:
     """The pairs above `effort.duplicates`, and GNC2 with one class kept of each group.
 
     Args:
         weights: unit rows; nothing is looked at where they are not.
         labels: of the rows, shape (m,).
         names: by label.
+
+    Raises:
+        TimeoutError: the deadline came before every pair was seen.
     """
     if effort.duplicates is None or not weights.unit:
-        return None, None
+        return None
     pairs, cosines, count, kept = find_duplicates(
         weights.rows, effort.duplicates, deadline=effort.deadline
     )

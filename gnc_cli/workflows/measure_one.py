@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnc_cli.errors import UsageError
 from gnc_cli.metrics.stream_moments import StreamedMoments
+from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
-from gnc_cli.results import Gnc2Reference, MeasureResult
+from gnc_cli.results import Bracket, Gnc2Reference, MeasureResult
 from gnc_cli.workflows.measure_assemble import Effort, Identity, Statistics, assemble
 from gnc_cli.workflows.measure_policy import check_unit, floor_warning, policy_of, storage_eps
 from gnc_cli.workflows.measure_reference import gnc2_reference
@@ -26,7 +28,7 @@ __all__ = ["Measurer"]
 
 _ATTRS = ("epoch", "step", "layer", "split")
 _CLOSED = 1e-6
-_CUT = "time came before the bracket of GNC2 closed: it is valid, and wide; raise --time-limit"
+"""Share of the upper end that a bracket of GNC2 may leave open without a word."""
 
 
 class Measurer:
@@ -54,7 +56,9 @@ class Measurer:
         prepared = prepare_samples(samples, request)
         given = _given(prepared, request)
         statistics, found, warnings = Statistics(), None, []
-        if prepared.features is not None:
+        if prepared.features is None:
+            _check_without_samples(request)
+        else:
             statistics, found = read_statistics(
                 prepared, request, self.reading, self._train.of(source, prepared)
             )
@@ -62,11 +66,11 @@ class Measurer:
         if given is None:
             assert statistics.moments is not None
             given = mean_weights(statistics.moments, unit=request.unit)
-        weights = given
+        weights, deadline = given, self.reading.deadline()
         K, d = weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
             result = assemble(
-                statistics, weights, self._effort(),
+                statistics, weights, self._effort(deadline),
                 labels=prepared.selection.kept,
                 identity=_identity(source),
                 names=prepared.names,
@@ -75,21 +79,21 @@ class Measurer:
                 warnings=tuple(warnings),
                 started=started,
             )  # fmt: skip
-        cut = self.reading.deadline.expired and result.gnc2.width > _CLOSED
-        return replace(result, warnings=(*warnings, _CUT)) if cut else result
+        wide = _open_bracket(result.gnc2, deadline)
+        return replace(result, warnings=(*result.warnings, wide)) if wide else result
 
-    def _effort(self) -> Effort:
+    def _effort(self, deadline: Deadline) -> Effort:
         request = self.request
         return Effort(
             every_class=True if request.every_class else None, duplicates=request.duplicates,
             variants=request.variants, probability=request.probability, seed=request.seed,
-            device=request.device, deadline=self.reading.deadline,
+            device=request.device, deadline=deadline,
         )  # fmt: skip
 
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:
         if (d, K) not in self._references:
             self._references[d, K] = gnc2_reference(
-                d, K, self.request.reference, self.reading.deadline
+                d, K, self.request.reference, self.reading.deadline()
             )
         return self._references[d, K]
 
@@ -103,6 +107,33 @@ class Measurer:
             check_unit((found.norm_min, found.norm_max), storage_eps(dtype), prepared.d, where)
         floor = floor_warning(statistics.moments, dtype, self.request.unit)
         return [] if floor is None else [floor]
+
+
+def _check_without_samples(request: Request) -> None:
+    """Refuse options that are about samples, where there are weights alone.
+
+    Raises:
+        UsageError: one was used.
+    """
+    asked = {
+        "--means-from": request.means_from is not None,
+        "--bootstrap": request.bootstrap is not None,
+        "--missing error": request.missing == "error",
+    }
+    for option, used in asked.items():
+        if used:
+            raise UsageError(f"{option} is about samples, and there are weights alone; drop it")
+
+
+def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
+    """Why the bracket of GNC2 is wide, if it is."""
+    if rho.width <= _CLOSED * rho.upper or rho.upper <= _CLOSED:
+        return None
+    if deadline.interrupted:
+        return "interrupted before the bracket of GNC2 closed; it is valid, and wide"
+    if deadline.expired:
+        return "time came before the bracket of GNC2 closed; it is valid: raise --time-limit"
+    return "the bracket of GNC2 did not close; it is valid: please report these weights"
 
 
 def _given(prepared: Prepared, request: Request) -> Weights | None:

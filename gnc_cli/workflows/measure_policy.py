@@ -13,7 +13,9 @@ from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared
 from gnc_cli.workflows.measure_weights import Weights
 
-__all__ = ["check_unit", "describe_policy", "floor_warning", "policy_of", "storage_eps"]
+__all__ = [
+    "check_unit", "describe_policy", "floor_warning", "means_policy", "policy_of", "storage_eps",
+]  # fmt: skip
 
 
 def policy_of(
@@ -25,7 +27,7 @@ def policy_of(
         normalize=request.normalize,
         weights=weights,
         accuracy="logits" if prepared.logits is not None else "raw rows",
-        class_means=None if found is None else {"gnc1": source, "ncc": source, "gnc3": "own"},
+        class_means=None if found is None else means_policy(source),
         storage=None if prepared.features is None else str(prepared.features.dtype),
         variants=request.variants,
         missing=request.missing,
@@ -56,7 +58,7 @@ def describe_policy(
         normalize: `auto`, `require` or `off`.
         weights: whose rows GNC2 is of.
         accuracy: `raw rows` or `logits`.
-        class_means: for gnc1, ncc and gnc3, whose they are; None without samples.
+        class_means: of `means_policy`; None without samples.
         storage: dtype of the features.
         variants: which were asked for.
         missing: what was done about classes without samples.
@@ -67,8 +69,8 @@ def describe_policy(
     return {
         "normalize": normalize,
         "spaces": {
-            "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": own,
-            "accuracy": accuracy, "classic": "raw rows",
+            "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": "unit rows",
+            "accuracy": accuracy, "authors": own, "classic": "raw rows", "energies": "unit rows",
         },
         "weights": "given" if weights.given else "class means stand in",
         "class_means": class_means,
@@ -87,6 +89,11 @@ def describe_policy(
     }  # fmt: skip
 
 
+def means_policy(source: str) -> dict[str, str]:
+    """Whose class means each metric takes, where `source` are those that count."""
+    return {"gnc1": source, "ncc": source, "variants": source, "gnc3": "own"}
+
+
 def storage_eps(dtype: np.dtype) -> float:
     """Spacing of the stored numbers at 1; 0 for integers."""
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
@@ -103,9 +110,12 @@ def floor_warning(moments: ClassMoments, dtype: np.dtype, unit: bool) -> str | N
     size = 1.0 if unit else float((moments.means**2).sum() / max(1, int(moments.present.sum())))
     if not eps or moments.N <= len(moments.counts) or trace > eps**2 / 3.0 * size:
         return None
+    if trace == 0.0:
+        return "the features have no spread at all within classes: GNC1 is 0, or below rounding"
+    further = "; save float64 features to see further" if dtype.itemsize < 8 else ""
     return (
         f"the spread within classes, {trace**0.5:.1e} of the feature's length, is at the floor of "
-        f"{dtype} storage: GNC1 is rounding; save float64 features to see further"
+        f"{dtype} storage: GNC1 is rounding{further}"
     )
 
 

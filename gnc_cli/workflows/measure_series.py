@@ -57,7 +57,7 @@ def measure_series(
                 interrupted = True
                 break
             rows.append(row)
-            if measurer.reading.deadline.interrupted:
+            if measurer.reading.interruption.interrupted:
                 row.extras["interrupted"] = interrupted = True  # its brackets are valid, and wide
                 break
             ledger.append(row.to_json() | {"stamp": source.stamp})

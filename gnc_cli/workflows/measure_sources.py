@@ -111,8 +111,9 @@ def _samples(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
 def _array(name: str, value: Any) -> np.ndarray:
     array = to_numpy(value)
     ranks = 2 if name in _MATRICES else 1
-    if array.ndim != ranks or array.dtype.kind not in "iuf":
-        shape = "(rows, columns)" if ranks == 2 else "(rows,)"
+    flat = array.ndim == ranks and min(array.shape[1:], default=2) < 2
+    if array.ndim != ranks or flat or array.dtype.kind not in "iuf":
+        shape = "(rows, at least 2 columns)" if ranks == 2 else "(rows,)"
         raise DataError(
             f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
         )

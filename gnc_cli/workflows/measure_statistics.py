@@ -4,6 +4,7 @@ Several processes under torchrun take a share of the rows each; what they found 
 of rank, so that all hold the same statistics.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,11 +34,20 @@ class Reading:
     """How the samples are read."""
 
     processes: Processes
-    deadline: Deadline
-    """Of what can be cut short with a valid result: GNC2."""
-    interruption: Deadline
-    """Of the samples, which are read to their end or not at all."""
-    progress: Progress | None
+    interrupt: threading.Event | None = None
+    """Stops everything; no time limit does: samples are read to their end or not at all."""
+    time_limit: float | None = None
+    """Seconds for what can be cut short with a valid result, row by row: GNC2, say."""
+    progress: Progress | None = None
+
+    @property
+    def interruption(self) -> Deadline:
+        """For reading the samples."""
+        return Deadline(None, self.interrupt)
+
+    def deadline(self) -> Deadline:
+        """For GNC2 of a row, from now on."""
+        return Deadline(self.time_limit, self.interrupt)
 
     def span(self, rows: Rows) -> tuple[int, int] | None:
         """This process's share of the rows; None for all."""

@@ -157,7 +157,7 @@ def test_training_means_judge_test_data(
     assert found.ncc_leave_one_out is None
     own = plain.gnc3(_unit(data["weights"]), plain.class_means(H, labels))
     assert found.gnc3 == pytest.approx(own, rel=1e-12)
-    assert found.policy["class_means"] == {"gnc1": "train.h5", "ncc": "train.h5", "gnc3": "own"}
+
 
 
 def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
@@ -384,3 +384,43 @@ def test_files_of_any_layout(
     tolerance = 1e-6 if storage.get("dtype") == "f4" else 1e-12
     assert found.gnc1 == pytest.approx(expected.gnc1, rel=tolerance)
     assert found.accuracy == expected.accuracy and found.ncc_accuracy == expected.ncc_accuracy
+
+
+def test_a_time_limit_leaves_out_what_it_cuts_short(
+    data: dict[str, np.ndarray], rng: np.random.Generator
+) -> None:
+    weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
+    found = _one(
+        features=data["features"], labels=data["labels"], weights=weights, variants="all",
+        duplicates=0.9, time_limit=1e-9,
+    )  # fmt: skip
+    assert found.gnc1 is not None and found.accuracy is not None
+    assert found.duplicates is None and "classic" not in found.variants
+    assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
+    said = " ".join(found.warnings)
+    assert "--duplicates" in said and "--variants classic" in said and "--time-limit" in said
+
+
+def test_a_time_limit_of_plenty_changes_nothing(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, time_limit=1e6, variants="all", duplicates=0.9)
+    assert not found.warnings and found.gnc2.width < 1e-9
+
+
+@pytest.mark.parametrize("option", [{"means_from": "x.h5"}, {"bootstrap": 9}, {"missing": "error"}])
+def test_options_about_samples_want_samples(option: dict[str, Any], tmp_path: Path) -> None:
+    if "means_from" in option:
+        code = {"features": icosahedron(), "labels": np.arange(12)}
+        option = {"means_from": _file(tmp_path / "x.h5", code)}
+    with pytest.raises(UsageError, match="about samples"):
+        _one(weights=icosahedron(), **option)
+
+
+def test_one_column_is_no_sphere() -> None:
+    with pytest.raises(DataError, match="at least 2 columns"):
+        _one(features=np.ones((4, 1)), labels=np.arange(4))
+
+
+def test_all_class_means_are_named(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    train = _file(tmp_path / "train.h5", data)
+    named = _one(**data, means_from=train, variants="all").policy["class_means"]
+    assert named == {"gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own"}
