@@ -27,10 +27,11 @@ POLICY: dict[str, Any] = {
     "normalize": "auto",
     "spaces": {
         "gnc1": "unit rows", "gnc2": "unit rows", "gnc3": "unit rows", "ncc": "unit rows",
-        "sample_margins": "unit rows", "accuracy": "raw rows", "classic": "raw rows",
+        "sample_margins": "unit rows", "accuracy": "raw rows", "authors": "unit rows",
+        "classic": "raw rows", "energies": "unit rows",
     },
     "weights": "given",
-    "class_means": {"gnc1": "own", "ncc": "own", "gnc3": "own"},
+    "class_means": {"gnc1": "own", "ncc": "own", "variants": "own", "gnc3": "own"},
     "between_cov": "not centred",
     "missing": "skip",
     "classes": None,
@@ -111,7 +112,9 @@ def full(**changes: Any) -> MeasureResult:
         classes=ClassCounts(96, 4, 1, 1300, 2, (3, 17, 20, 99)), warnings=(FLOOR,),
         policy=POLICY | {
             "variants": "all", "classes": "some.txt", "min_count": 3, "classes_left_out": 12,
-            "class_means": {"gnc1": "train.h5", "ncc": "train.h5", "gnc3": "own"},
+            "class_means": {
+                "gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own",
+            },
         },
     )  # fmt: skip
     return row(**(fields | changes))
