@@ -69,6 +69,33 @@ class Catalogue:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
         return f"{self.path!r}: dataset {name!r}"
 
+    def named(self, key: str) -> str:
+        """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.
+
+        So `head.weight` is enough for `state_dict.module.head.weight`.
+
+        Raises:
+            DataError: there is none, or there are several; the message lists them.
+        """
+        name = key.strip("/")
+        if name in self.entries:
+            return name
+        found = [
+            other
+            for other, entry in self.entries.items()
+            if other.endswith((f".{name}", f"/{name}"))
+            and not (entry.problem or "").startswith("is a group")
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+            raise DataError(
+                f"{self.path!r} has several datasets whose names end in {key!r}: "
+                f"{', '.join(map(repr, found[:_LISTED]))}{more}; write the whole name"
+            )
+        raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
+
     def find_code(self, key: str | None) -> str:
         """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
 
@@ -76,10 +103,7 @@ class Catalogue:
             DataError: there is none, or the choice is not clear; the message lists what there is.
         """
         if key is not None:
-            name = key.strip("/")
-            if name in self.entries:
-                return name
-            raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
+            return self.named(key)
         for name in ("weights", "W"):
             if name in self.entries:
                 return name
@@ -176,7 +200,7 @@ def translated(path: str, what: str) -> Iterator[None]:
         raise DataError(f"{path!r} needs more memory than there is; is it {what}?") from error
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        reason = reason if len(reason) <= 160 else reason[:157] + "..."
+        reason = reason if len(reason) <= 160 else reason[:156].rsplit(" ", 1)[0] + " ..."
         raise DataError(
             f"{path!r} cannot be read as {what}: {reason}; it may be truncated or of another format"
         ) from error

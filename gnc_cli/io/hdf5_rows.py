@@ -21,6 +21,8 @@ _MOST_GAIN = 1100
 _KEPT_BANDS = 2
 """Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
 
+_AGAIN = "was the program that made it cut short? run it again"
+
 
 def dataset_entry(dataset: Any, file: IO[bytes], size: int, lock: threading.Lock) -> Entry:
     """The catalogue's entry of an open h5py dataset; nothing is read yet.
@@ -120,7 +122,7 @@ def _doubt(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
     claim = f"declares shape {shape}, {declared / 1e9:.3g} GB"
     stored = dataset.id.get_storage_size()
     if stored == 0:
-        return f"declares shape {shape}, and not one number of it was ever written"
+        return f"declares shape {shape}, and not one number of it was ever written; {_AGAIN}"
     if stored > size:
         return f"{claim}, and {stored} bytes stored in a file of {size}; is the file damaged?"
     if not dataset.chunks:
@@ -130,7 +132,7 @@ def _doubt(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
     if written < expected:
         return (
             f"declares shape {shape}, of which {written} of {expected} chunks were ever written; "
-            "was the program that made it cut short?"
+            f"{_AGAIN}"
         )
     chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
     if expected * chunk > _MOST_GAIN * stored:

@@ -43,9 +43,15 @@ def load_labels(catalogue: Catalogue, name: str) -> np.ndarray:
         right = (values >= 0) & (values <= _LARGEST) & (values == np.floor(values))
     bad = np.flatnonzero(~right)
     if bad.size:
+        step = "remove or renumber these rows"
+        if np.all(values[bad] == -1):
+            step = (
+                "-1 leaves samples out of batches of GNCMetrics, not of files; remove these rows "
+                "from labels and features"
+            )
         raise DataError(
             f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from 0 on: remove or renumber these rows"
+            f"row {bad[0]}; expected integers from 0 on: {step}"
         )
     return values.astype(np.int64)
 

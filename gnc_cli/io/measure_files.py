@@ -28,6 +28,7 @@ CLASS_COLUMNS = (
     "nearest", "nearest_name", "nearest_cosine", "rattler", "accuracy", "min_margin",
 )  # fmt: skip
 """Header of a `--per-class` file."""
+_NAMES = ("name", "nearest_name")
 
 _FORMAT = 1
 _Path = str | os.PathLike[str]
@@ -73,16 +74,25 @@ def write_rows(path: _Path, result: dict[str, Any], *, force: bool = False) -> N
             _write_csv(file, names, ([row.get(name) for name in names] for row in rows))
         else:
             columns = {name: _column([row.get(name) for row in rows]) for name in names}
-            _write_hdf5(file, "rows", columns, "rows")
+            _write_hdf5(file, "rows", columns, {})
 
 
-def write_per_class(path: _Path, rows: Iterable[ClassRow], *, force: bool = False) -> None:
+def write_per_class(
+    path: _Path,
+    rows: Iterable[ClassRow],
+    *,
+    force: bool = False,
+    provenance: dict[str, Any] | None = None,
+) -> None:
     """Write a row a class: .csv with the header `CLASS_COLUMNS`, or .h5 with a dataset a column.
+
+    The columns of names are left out of .h5 where no class has a name.
 
     Args:
         path: the target.
         rows: of all classes, by label; a million of them may be made one by one.
         force: replace an existing file.
+        provenance: how the rows were made (command, seed, options), for .h5.
 
     Raises:
         UsageError: unknown suffix.
@@ -95,8 +105,12 @@ def write_per_class(path: _Path, rows: Iterable[ClassRow], *, force: bool = Fals
             _write_csv(file, CLASS_COLUMNS, cells)
             return
         held = list(zip(*cells, strict=True)) or [()] * len(CLASS_COLUMNS)
-        columns = {n: _column(v) for n, v in zip(CLASS_COLUMNS, held, strict=True)}
-        _write_hdf5(file, "per_class", columns, "per_class")
+        columns = {
+            name: _column(values)
+            for name, values in zip(CLASS_COLUMNS, held, strict=True)
+            if name not in _NAMES or any(value is not None for value in values)
+        }
+        _write_hdf5(file, "per_class", columns, provenance or {})
 
 
 def _cells(row: ClassRow) -> tuple[Any, ...]:
@@ -130,18 +144,20 @@ def _column(values: Sequence[Any]) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _write_hdf5(file: IO[bytes], group: str, columns: dict[str, np.ndarray], kind: str) -> None:
+def _write_hdf5(
+    file: IO[bytes], kind: str, columns: dict[str, np.ndarray], provenance: dict[str, Any]
+) -> None:
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
         ours = {
             "gnc_format": _FORMAT, "kind": kind, "created": creation_time(),
             "gnc_version": gnc_cli.__version__,
-            "provenance": provenance_text({"command": "gnc measure"}),
+            "provenance": provenance_text({"command": "gnc measure"} | provenance),
         }  # fmt: skip
         for name, value in ours.items():
             h5.attrs[name] = value
-        parent = h5.create_group(group)
+        parent = h5.create_group(kind)
         for name, column in columns.items():
             if column.dtype.kind == "S":
                 column = column.astype(h5py.string_dtype("utf-8", column.dtype.itemsize))

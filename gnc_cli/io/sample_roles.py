@@ -27,10 +27,10 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     """
     group = "" if key is None else _group(catalogue, key)
     if key is not None and group is None:
-        return _named(catalogue, key)
+        return catalogue.named(key)
     name = find_role(catalogue, role, group or "") or only_dataset(catalogue, role, group or "")
     if name is None and key is not None:
-        return _named(catalogue, key)  # a group that holds no such thing; the checks will say so
+        return catalogue.named(key)  # a group that holds no such thing; the checks will say so
     if name is None:
         raise DataError(
             f"{catalogue.path!r} has no dataset that is called {role}; choose with "
@@ -51,18 +51,19 @@ def roles_of_file(
         catalogue: of the file.
         key: a dataset, or a group in which to look.
         given: roles that come from elsewhere.
-        role: of the dataset `key`; None: what its name says, else features where labels have as
-            many rows, and weights otherwise.
+        role: for which an option names the file: `FILE:key` is then that dataset alone. None: a
+            dataset is what its name says, else features where labels have as many rows, and
+            weights otherwise; the others come along.
 
     Raises:
         DataError: nothing to measure, or the choice is not clear; lists what there is.
     """
-    if key is None:
-        return _roles(catalogue, "", {}, given)
-    group = _group(catalogue, key) if role is None else None
-    if group is not None:
+    group = "" if key is None else _group(catalogue, key)
+    if role is None and group is not None:
         return _roles(catalogue, group, {}, given)
-    name = _named(catalogue, key)
+    name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
+    if role is not None and group is None:
+        return {role: name}
     near = name[: name.rfind("/") + 1]
     return _roles(catalogue, near, {role or _role_of(catalogue, name, near, given): name}, given)
 
@@ -158,13 +159,6 @@ def _group(catalogue: Catalogue, key: str) -> str | None:
         if any(entry.startswith(prefix) for entry in catalogue.entries):
             return prefix
     return None
-
-
-def _named(catalogue: Catalogue, key: str) -> str:
-    name = key.strip("/")
-    if name not in catalogue.entries:
-        raise DataError(f"{catalogue.path!r} has no dataset {key!r}; it holds {catalogue}")
-    return name
 
 
 def _place(group: str) -> str:

@@ -64,7 +64,9 @@ def find_samples(
     """The rows that files and options make, in order of epoch, step, layer, split and name.
 
     Each file is a row, and each of its snapshots; what has an option of its own comes from there
-    for every row. Without files, the files of `features` are shards of one row.
+    for every row. Without files, the files of `features` are shards of one row; a bare `FILE` there
+    gives its labels, weights and logits too, `FILE:key` that dataset alone. The bias of a layer
+    comes with its weights.
 
     Args:
         files: `FILE`, `FILE:key`, globs, `-`.
@@ -96,8 +98,8 @@ def find_samples(
     elif found:
         sources = [source for file in found for source in make.from_file(file)]
     elif "features" in named:
-        pieces = make.named.pop("features")
-        sources = [make.from_shards([(piece.path, piece.name) for piece in pieces], "features")]
+        del make.named["features"]
+        sources = [make.from_shards(given["features"], "features")]
     elif named:
         sources = [make.from_options(given)]
     else:
@@ -142,7 +144,7 @@ class _Maker:
             return sources
 
     def from_shards(self, files: Sequence[File], role: str | None = None) -> SampleSource:
-        """One row of all the files, whose keys play `role` where it is said."""
+        """One row of all the files, which an option names for `role`."""
         parts: list[tuple[str, dict[str, str]]] = []
         with ExitStack() as stack:
             for path, key in files:
@@ -182,6 +184,7 @@ class _Maker:
             "features" in pieces
             and "labels" not in pieces
             and "labels" not in self.named
+            and find_role(catalogue, "labels") is None
             and catalogue.attrs.get("kind") == "code"
         )
         together = {role: tuple(found) for role, found in pieces.items()} | self.named

@@ -56,6 +56,10 @@ def _load(file: IO[bytes], path: str) -> Any:
                 f"{path!r} is damaged, or holds Python objects beside tensors; those could run "
                 "code and are refused; save with torch.save({'weights': W}, FILE)"
             ) from error
+        except RuntimeError as error:
+            if "miniz" in str(error):  # torch asks to be told; the user needs to know of the file
+                raise ValueError("its archive is damaged") from error
+            raise
 
 
 def _is_archive(file: IO[bytes]) -> bool:
@@ -64,6 +68,10 @@ def _is_archive(file: IO[bytes]) -> bool:
     file.seek(0)
     if not zipfile.is_zipfile(file):
         file.seek(0)
+        start = file.read(4)
+        file.seek(0)
+        if start == b"PK\x03\x04":
+            raise ValueError("it begins an archive that has no end")
         return False
     with zipfile.ZipFile(file) as archive:
         claimed = sum(member.file_size for member in archive.infolist())

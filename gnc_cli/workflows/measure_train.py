@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingMeans"]
 
+_LISTED = 8
+
 
 class TrainingMeans:
     """The training set's class moments, for each set that is measured.
@@ -65,9 +67,14 @@ class TrainingMeans:
             for candidate in self._sources:
                 if test(candidate):
                     return candidate
+        snapshots = [s for s in self._sources if s.snapshot is not None] or self._sources
+        names = [f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}"
+                 for s in snapshots]  # fmt: skip
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         raise DataError(
-            f"{self._request.means_from!r} has no snapshot called {source.snapshot!r} nor of epoch "
-            f"{epoch}; give the file of one training set"
+            f"{self._request.means_from!r} has several training sets, {', '.join(names[:_LISTED])}"
+            f"{more}, and none shares snapshot or epoch with what is measured; name one: "
+            f"--means-from {names[0]}"
         )
 
     def _prepared(self, samples: "Samples", prepared: Prepared) -> Prepared:

@@ -115,6 +115,30 @@ def test_classes_as_hdf5(tmp_path: Path) -> None:
     assert np.isnan(found["one_vs_rest_lower"][2]) and np.isnan(found["nearest"][2])
 
 
+def test_names_that_nobody_gave_are_no_columns(tmp_path: Path) -> None:
+    rows = [class_row(0, name=None, nearest_name=None), ABSENT]
+    write_per_class(tmp_path / "c.h5", rows)
+    found = read_h5(tmp_path / "c.h5", "per_class")
+    assert set(CLASS_COLUMNS) - set(found) == {"name", "nearest_name"}
+    write_per_class(tmp_path / "c.csv", rows)
+    assert (tmp_path / "c.csv").read_text().splitlines()[0] == HEADER
+
+
+def test_classes_say_how_they_were_made(tmp_path: Path) -> None:
+    write_per_class(tmp_path / "a.h5", CLASSES)
+    made = {"command": "gnc measure /home/ada/run.h5 --seed 3", "seed": 3}
+    write_per_class(tmp_path / "b.h5", CLASSES, provenance=made)
+    said = []
+    for name in "ab":
+        with h5py.File(tmp_path / f"{name}.h5") as file:
+            assert file.attrs["kind"] == "per_class"
+            assert file.attrs["gnc_version"] == gnc_cli.__version__
+            said.append(json.loads(file.attrs["provenance"]))
+    assert said == [
+        {"command": "gnc measure"}, {"command": "gnc measure run.h5 --seed 3", "seed": 3},
+    ]  # fmt: skip
+
+
 def test_numbers_come_back_to_the_last_bit(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((50, 2)) * 10.0 ** np.arange(-25, 25)[:, None]
     rows = [class_row(k, one_vs_rest=Bracket(*map(float, v))) for k, v in enumerate(values)]

@@ -15,6 +15,7 @@ import torch
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.gncfile import CodeFile, write_code
+from gnc_cli.io.readers import read_points
 from gnc_cli.io.samples import Samples, SampleSource, find_samples
 
 N, D, K = 12, 3, 4
@@ -176,6 +177,59 @@ def test_any_names_by_key(tmp_path: Path, suffix: str) -> None:
         assert f"--{role} {path}:KEY" in refusal(**{role: str(path)})
 
 
+@pytest.mark.parametrize(
+    "key", ["head.weight", "module.head.weight", "state_dict.module.head.weight"]
+)
+def test_the_end_of_a_name_is_enough(tmp_path: Path, key: str) -> None:
+    head = {"module.head.weight": torch.from_numpy(W), "module.head.bias": torch.from_numpy(B)}
+    body = {"module.layer.weight": torch.ones(7, 7), "module.overhead.weight": torch.ones(2, 2)}
+    torch.save({"state_dict": body | head}, tmp_path / "m.pt")
+    expected = {"weights": W, "bias": B}
+    same(one(weights=f"{tmp_path}/m.pt:{key}"), expected)
+    same(one(f"{tmp_path}/m.pt:{key}"), expected)
+    assert np.array_equal(read_points(f"{tmp_path}/m.pt:{key}").weights, W)
+    save_h5(tmp_path / "m.h5", {"run/" + key: W})
+    for name in (key, f"/{key}", f"run/{key}"):
+        same(one(weights=f"{tmp_path}/m.h5:{name}"), {"weights": W})
+    torch.save({"module.head.weight": torch.from_numpy(W)}, tmp_path / "bare.pt")
+    same(one(weights=f"{tmp_path}/bare.pt:head.weight"), {"weights": W})
+
+
+def test_an_end_that_several_names_share(tmp_path: Path) -> None:
+    arrays = {"ema.head.weight": -W, "model.head.weight": W, "other.weight": W}
+    save_npz(tmp_path / "m.npz", arrays)
+    for message in (refusal(weights=f"{tmp_path}/m.npz:head.weight"),
+                    refusal(f"{tmp_path}/m.npz:head.weight")):  # fmt: skip
+        assert "'ema.head.weight', 'model.head.weight'; write the whole name" in message
+    with pytest.raises(DataError, match="several datasets whose names end in 'head.weight'"):
+        read_points(f"{tmp_path}/m.npz:head.weight")
+    same(one(weights=f"{tmp_path}/m.npz:ema.head.weight"), {"weights": -W})
+    save_npz(tmp_path / "m.npz", arrays | {"head.weight": 2 * W})  # the very name wins
+    same(one(weights=f"{tmp_path}/m.npz:head.weight"), {"weights": 2 * W})
+    assert "no dataset 'ead.weight'" in refusal(weights=f"{tmp_path}/m.npz:ead.weight")
+
+
+@pytest.mark.parametrize("suffix", SAVERS)
+def test_a_key_names_one_dataset_alone(tmp_path: Path, suffix: str) -> None:
+    path = f"{tmp_path}/a{suffix}"
+    SAVERS[suffix](Path(path), ALL | {"logits": L})
+    two = {"features": H, "labels": Y}
+    same(one(features=f"{path}:features", labels=f"{path}:labels"), two)
+    same(one(features=f"{path}:features", labels=path), two)
+    same(one(features=path, labels=path), ALL | {"logits": L})
+    same(one(features=f"{path}:features"), {"features": H})
+    found = one(features=f"{path}:features", labels=path, weights=f"{path}:weights")
+    same(found, ALL)  # the bias belongs to the layer
+
+
+def test_a_code_by_key_keeps_its_labels_apart(tmp_path: Path) -> None:
+    labels = np.repeat(np.arange(K), 3)
+    code = CodeFile(W.astype(float), H.astype(float), labels=labels)
+    write_code(tmp_path / "code.h5", code)
+    same(one(features=f"{tmp_path}/code.h5:features"), {"features": H})
+    same(one(features=f"{tmp_path}/code.h5"), {"features": H, "labels": labels, "weights": W})
+
+
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_the_only_dataset_is_the_one(tmp_path: Path, suffix: str) -> None:
     save = SAVERS[suffix]
@@ -272,7 +326,8 @@ def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
     ("labels", "words"),
     [
         (Y > 1, ["bool"]),
-        (Y - 1, ["3 value(s)", "-1", "row 0"]),
+        (Y - 1, ["3 value(s)", "-1", "row 0", "GNCMetrics", "remove these rows"]),
+        (np.where(Y == 0, -2, Y), ["-2", "expected integers from 0 on: remove or renumber"]),
         (Y + 0.25, ["12 value(s)", "0.25", "row 0"]),
         (np.where(Y == 2, np.nan, Y), ["nan", "row 2"]),
         (np.where(Y == 3, np.inf, Y), ["inf", "row 3"]),
@@ -283,8 +338,8 @@ def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
         (Y.astype("S3"), ["S3"]),
         (Y[:-1], ["11 row(s)", "12 row(s)"]),
     ],
-    ids=["bool", "negative", "fraction", "nan", "inf", "huge", "one-hot", "scalar", "complex",
-         "text", "short"],
+    ids=["bool", "minus one", "minus two", "fraction", "nan", "inf", "huge", "one-hot", "scalar",
+         "complex", "text", "short"],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", [".h5", ".npz"])
 def test_labels_that_are_none(
