@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gnc_cli.metrics.centring import centred, means_present
+from gnc_cli.metrics.centring import centred, directions, means_present
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.nc1 import nc1
 
@@ -33,9 +33,9 @@ def authors(
 
 
 def _gnc3(W: np.ndarray, M: np.ndarray) -> float | None:
-    norms = [np.linalg.norm(X, axis=1, keepdims=True) for X in (W, M)]
-    if not all(norm.all() for norm in norms):
+    weights, means = directions(W), directions(M)
+    if weights is None or means is None:
         return None
     # 1 - cos from the chord: no cancellation near collapse.
-    apart = W / norms[0] - M / norms[1]
+    apart = weights - means
     return float(0.5 * np.vdot(apart, apart) / len(M))

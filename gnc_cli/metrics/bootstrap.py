@@ -40,6 +40,7 @@ def bootstrap(
     seed: int,
     level: float = 0.95,
     unit: bool = True,
+    means_of: ClassMoments | None = None,
     where: str = "features",
     block: int | None = None,
     workers: int = 1,
@@ -50,7 +51,8 @@ def bootstrap(
 
     Drawing again leaves a class of n samples with (1 - 1/n) of its spread on average. The
     replicates of GNC1 are therefore scaled so that their mean is the GNC1 measured: the interval
-    says how far another sample of this size may fall from it.
+    says how far another sample of this size may fall from it. About the means of other data nothing
+    of the spread is lost, and nothing is scaled.
 
     The same seed gives the same intervals, whatever the number of workers. With several workers,
     hold BLAS to one thread around this.
@@ -66,6 +68,9 @@ def bootstrap(
         seed: replicate b draws from `SeedSequence(seed).spawn(replicates)[b]`.
         level: share of the replicates within the interval.
         unit: scale the rows to norm 1.
+        means_of: moments of other data in the same space, shape (K, d), whose class means count
+            (`--means-from`): GNC1 is then about these means, with their Sigma_B and their number
+            of classes. GNC3 stays on the means of the rows drawn.
         where: names the rows in messages.
         block: rows to read at a time.
         workers: threads.
@@ -84,18 +89,24 @@ def bootstrap(
         )
     check_labels(labels, rows.shape[0], K)
     space = "unit" if unit else "raw"
-    whole = stream_moments(
-        rows, labels, K, spaces=(space,), where=where, block=block, workers=workers,
-        deadline=deadline,
-    ).moments[space]  # fmt: skip
-    present = whole.present
-    measured = _gnc1(whole)
+    counts = np.bincount(labels[labels >= 0], minlength=K)
+    present = counts > 0
+    measured = None
+    if means_of is None:
+        whole = stream_moments(
+            rows, labels, K, spaces=(space,), where=where, block=block, workers=workers,
+            deadline=deadline,
+        ).moments[space]  # fmt: skip
+        measured, centres = _gnc1(whole, whole), whole.means
+    else:
+        centres = means_of.means
     weights = None
     if W is not None:
         weights = normalise(W[present]) if unit else np.asarray(W, dtype=np.float64)[present]
-    draws = _Draws(labels, whole.counts)
-    measure = partial(_measure, weights=weights, right=right, ncc_right=ncc_right)
-    centres = whole.means
+    draws = _Draws(labels, counts)
+    measure = partial(
+        _measure, between=means_of, weights=weights, right=right, ncc_right=ncc_right
+    )
     seeds = np.random.SeedSequence(seed).spawn(replicates)
     step, N = block_rows(rows, block), rows.shape[0]
     found: list[_Replicate] = []
@@ -103,16 +114,16 @@ def bootstrap(
         generators = [np.random.default_rng(each) for each in seeds[first:last]]
         times = [draws.draw(rng) for rng in generators]
         moments = [ClassMoments.about(centres) for _ in generators]
+        for each in moments:
+            each.fixed = means_of is not None
         reads = (
             partial(read_block, rows, labels, (space,), where, a, b) for a, b in blocks(N, step)
         )
         for place, part in enumerate(ordered(reads, 1)):
             start = place * step
             additions = (
-                partial(
-                    _add, each, part.rows[space], part.labels, t[start : start + step][part.kept]
-                )
-                for each, t in zip(moments, times, strict=True)
+                partial(_add, m, part.rows[space], part.labels, t[start : start + step][part.kept])
+                for m, t in zip(moments, times, strict=True)
             )
             # Each replicate belongs to one thread at a time and sees the blocks in order.
             for _ in ordered(additions, workers):
@@ -123,10 +134,11 @@ def bootstrap(
         found.extend(ordered(made, workers))
         if progress is not None:
             progress("bootstrap", last, replicates, last / replicates)
+    gnc1 = [each.gnc1 for each in found]
     return BootstrapIntervals(
         replicates=replicates,
         level=level,
-        gnc1=_interval(_around(measured, [each.gnc1 for each in found]), level),
+        gnc1=_interval(gnc1 if measured is None else _around(measured, gnc1), level),
         gnc3=_interval([each.gnc3 for each in found], level),
         ncc_accuracy=_interval([each.ncc_accuracy for each in found], level),
         accuracy=_interval([each.accuracy for each in found], level),
@@ -177,6 +189,7 @@ def _add(moments: ClassMoments, rows: np.ndarray, labels: np.ndarray, times: np.
 def _measure(
     moments: ClassMoments,
     rng: np.random.Generator,
+    between: ClassMoments | None,
     weights: np.ndarray | None,
     right: np.ndarray | None,
     ncc_right: np.ndarray | None,
@@ -184,16 +197,17 @@ def _measure(
     present = moments.present
     counts = np.rint(moments.mass).astype(np.int64)
     return _Replicate(
-        gnc1=_gnc1(moments),
+        gnc1=_gnc1(moments, between or moments),
         gnc3=None if weights is None else gnc3(weights, moments.means[present]),
         ncc_accuracy=_share(ncc_right, counts, rng),
         accuracy=_share(right, counts, rng),
     )
 
 
-def _gnc1(moments: ClassMoments) -> float:
+def _gnc1(moments: ClassMoments, between: ClassMoments) -> float:
+    """Spread of `moments` against the class means of `between`."""
     return gnc1_from_covariances(
-        moments.within_cov(), moments.between_cov(), int(moments.present.sum()), moments.singles
+        moments.within_cov(), between.between_cov(), int(between.present.sum())
     ).value
 
 

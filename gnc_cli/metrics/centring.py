@@ -1,10 +1,13 @@
 """Class means of the classes with samples, less their own mean, with rounding set to zero."""
 
+import math
+
 import numpy as np
 
 from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.numerics.sphere import normalise
 
-__all__ = ["centred", "means_present", "rounding_of"]
+__all__ = ["centred", "directions", "magnitude", "means_present", "rounding_of"]
 
 
 def means_present(
@@ -21,6 +24,23 @@ def means_present(
         return moments.present, moments.means[moments.present]
     present = moments.present & means_of.present
     return present, means_of.means[present]
+
+
+def magnitude(X: np.ndarray) -> float:
+    """Power of two up to the largest entry of X in absolute value; 1 where there is none but zero.
+
+    Division by it rounds nothing, and the squares of what is left neither overflow nor vanish.
+
+    >>> magnitude(np.array([[0.0, -5.0]]))
+    4.0
+    """
+    largest = float(np.abs(X).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
+
+
+def directions(X: np.ndarray | None) -> np.ndarray | None:
+    """Rows of X, shape (K, d), scaled to norm 1; None where there is no row, or a zero one."""
+    return normalise(X) if X is not None and len(X) and X.any(axis=1).all() else None
 
 
 def rounding_of(means: np.ndarray) -> float:

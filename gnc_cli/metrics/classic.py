@@ -2,13 +2,14 @@
 
 All on raw features and raw weights, except the energies and effective ranks, which are of rows
 brought to norm 1. Only classes with samples enter; where weights are paired with class means, those
-of the other classes are left out.
+of the other classes are left out. No number depends on the scale of the features or the weights, so
+that both are first divided by a power of two.
 """
 
 import numpy as np
 
 from gnc_cli.metrics.cdnv import Cdnv
-from gnc_cli.metrics.centring import centred, means_present, rounding_of
+from gnc_cli.metrics.centring import centred, directions, magnitude, means_present, rounding_of
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.energies import Energies, effective_rank
 from gnc_cli.metrics.nc1 import nc1, nc1_trace_quotient
@@ -19,11 +20,14 @@ from gnc_cli.numerics.deadline import Deadline
 
 __all__ = ["classic"]
 
+_SQUARES_HOLD = 1e-140, 1e140
+"""Class means between these: the squares that covariances sum kept their digits."""
+
 
 def classic(
     moments: ClassMoments,
     W: np.ndarray | None,
-    W_unit: np.ndarray | None,
+    W_unit: np.ndarray | None = None,
     *,
     means_of: ClassMoments | None = None,
     seed: int = 0,
@@ -31,11 +35,14 @@ def classic(
 ) -> dict[str, float | None]:
     """Every classic metric but NC4, which needs the samples once more.
 
+    Last bits may depend on the number of BLAS threads, which cut products in different places.
+
     Args:
         moments: of raw features, K classes of which P have samples.
         W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
             present; equinorm and ETF error of the weights take all rows, not centred.
-        W_unit: the same, unit rows, shape (K, d): all of them enter energies and effective rank.
+        W_unit: not used: energies and effective rank of the weights are of all rows of W, scaled
+            to norm 1 here.
         means_of: moments of other data whose class means are used, those that `moments` took as
             centres (`--means-from`).
         seed: of the sample of rows for statistics over pairs beyond 30000 rows.
@@ -43,29 +50,36 @@ def classic(
 
     Returns:
         Plain numbers, None where undefined (one class present, means that are zero or coincide, no
-        weights): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class means
-        `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
-        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`, `nc3_dual_etf_error`;
-        `log_energy`, `riesz_energy`, `effective_rank_means` of the class means, each divided by
-        its norm, not centred; the same with `_weights` of the weights; `pair_rows` and
-        `pair_rows_weights`, how many rows the statistics over pairs held against all others.
+        weights or a zero row of them; for the first three also features beyond 1e140 or below
+        1e-140, whose squares are lost): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
+        means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
+        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`,
+        `nc3_dual_etf_error`; `log_energy`, `riesz_energy`, `effective_rank_means` of the class
+        means, each divided by its norm, not centred; the same with `_weights` of the weights;
+        `pair_rows` and `pair_rows_weights`, how many rows the statistics over pairs held against
+        all others.
 
     Raises:
         TimeoutError: the deadline expired first.
     """
     present, means = means_present(moments, means_of)
-    M, within_cov = centred(means), moments.within_cov()
-    cdnv, angles = Cdnv(moments.spread()[present]), Angles(M)
+    unit = magnitude(means)
+    means = means / unit
+    M = centred(means)
+    within_cov, spread = None, np.zeros(len(M))
+    if _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]:
+        within_cov, spread = moments.within_cov() / unit**2, moments.spread()[present] / unit**2
+    cdnv, angles = Cdnv(spread), Angles(M)
     for tile in pair_tiles(M, floor=rounding_of(means), seed=seed, deadline=deadline):
         cdnv.add(tile)
         angles.add(tile)
-    norms = np.linalg.norm(means, axis=1, keepdims=True)
-    unit_means = means / norms if len(means) and norms.all() else None
+    W = None if W is None else W / magnitude(W)
     paired = None if W is None else W[present]
+    unit_weights = directions(W)
     return {
-        "nc1": nc1(within_cov, M),
-        "nc1_trace_quotient": nc1_trace_quotient(within_cov, M),
-        "cdnv": cdnv.value,
+        "nc1": None if within_cov is None else nc1(within_cov, M),
+        "nc1_trace_quotient": None if within_cov is None else nc1_trace_quotient(within_cov, M),
+        "cdnv": None if within_cov is None else cdnv.value,
         "nc2_equinorm_means": equinorm(M),
         "nc2_equinorm_weights": None if W is None else equinorm(W),
         "nc2_equiangularity": angles.equiangularity,
@@ -74,10 +88,10 @@ def classic(
         "nc2_etf_error_weights": None if W is None else etf_error(W, W),
         "nc3": None if paired is None else nc3(paired, M),
         "nc3_dual_etf_error": None if paired is None else etf_error(paired, M),
-        **_evenness(unit_means, "", "_means", seed, deadline),
-        **_evenness(W_unit, "_weights", "_weights", seed, deadline),
+        **_evenness(directions(means), "", "_means", seed, deadline),
+        **_evenness(unit_weights, "_weights", "_weights", seed, deadline),
         "pair_rows": pair_rows(len(M)),
-        "pair_rows_weights": None if W_unit is None else pair_rows(len(W_unit)),
+        "pair_rows_weights": None if unit_weights is None else pair_rows(len(unit_weights)),
     }
 
 

@@ -146,7 +146,7 @@ def stream_decisions(
     source = logits if rows is None else rows
     assert source is not None
     first, end = span or (0, len(labels))
-    step, total, done = block_rows(source, block), judge(first, first), 0
+    step, total, done = block_rows(source, block), judge.nothing(), 0
     jobs = (partial(judge, first + a, first + b) for a, b in blocks(end - first, step))
     for found in ordered(jobs, workers):
         total = merge(total, found)
@@ -198,8 +198,7 @@ class _Judge:
     def __call__(self, start: int, stop: int) -> Decisions:
         labels = self.labels[start:stop]
         kept = labels >= 0
-        y = labels[kept]
-        again = np.zeros(len(y), dtype=bool)
+        again = np.zeros(int(kept.sum()), dtype=bool)
         called = nearest = loo = loo_counted = margins = None
         if self.rows is not None:
             block = ScoredBlock.read(self.rows, self.labels, self.unit, self.where, start, stop)
@@ -212,6 +211,29 @@ class _Judge:
                 loo, loo_counted = near.loo_right, near.loo_counted
         if self.logits is not None:
             called = self._largest_logits(start, stop, kept)
+        return self._counted(labels[kept], called, nearest, loo, loo_counted, margins, again)
+
+    def nothing(self) -> Decisions:
+        """What a block without samples would give; nothing is read."""
+        none, unsaid = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        told = none if self.rows is not None and self.classifier is not None else None
+        near = none if self.nearest is not None else None
+        by_own = self.nearest is not None and self.nearest.own_counts is not None
+        left_out = unsaid if by_own else None
+        called = none if self.logits is not None else told
+        return self._counted(none, called, near, left_out, left_out, told, unsaid)
+
+    def _counted(
+        self,
+        y: np.ndarray,
+        called: np.ndarray | None,
+        nearest: np.ndarray | None,
+        loo: np.ndarray | None,
+        loo_counted: np.ndarray | None,
+        margins: np.ndarray | None,
+        again: np.ndarray,
+    ) -> Decisions:
+        """Counts by class of samples with labels y, shape (B,); all arguments likewise."""
 
         def count(which: np.ndarray | None) -> np.ndarray | None:
             return None if which is None else np.bincount(y[which], minlength=self.K)

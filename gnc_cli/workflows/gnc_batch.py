@@ -8,7 +8,10 @@ from gnc_cli.errors import DataError
 from gnc_cli.numerics.sphere import normalise
 from gnc_cli.numerics.tensors import is_tensor, to_numpy
 
-__all__ = ["answers", "coarsest", "dtype_name", "on_cuda", "raw_weights", "truth", "unit_rows"]
+__all__ = [
+    "answers", "check_rows", "coarsest", "dtype_name", "on_cuda", "raw_weights", "truth",
+    "unit_rows",
+]  # fmt: skip
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
@@ -78,6 +81,18 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
         row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
         raise DataError(f"weights hold NaN or infinity, first in row {row}")
     return raw
+
+
+def check_rows(rows: np.ndarray, labels: np.ndarray) -> None:
+    """Refuse rows that count and are not finite, before any row of their batch is taken in.
+
+    Raises:
+        DataError: there is one.
+    """
+    bad = (labels >= 0) & ~np.isfinite(rows).all(axis=1) if len(rows) else np.zeros(0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"features hold NaN or infinity, first in row {row} of the batch")
 
 
 def unit_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

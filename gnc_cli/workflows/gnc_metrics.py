@@ -1,7 +1,7 @@
 """Collapse metrics inside a training loop: batches in, one `MeasureResult` out.
 
-In the shape of a torchmetrics metric (`update`, `compute`, `reset`, `merge_state`, `sync`) without
-needing it, nor torch: tensors of any device are taken as they come, arrays and lists too.
+The methods are `update`, `compute`, `reset`, `merge_state` and `sync`, as in torchmetrics, which is
+not needed, nor is torch: tensors of any device are taken as they come, arrays and lists too.
 """
 
 import time
@@ -23,6 +23,7 @@ from gnc_cli.results import Gnc2Reference, MeasureResult
 from gnc_cli.workflows.gnc_accumulated import Accumulated, joined_decisions
 from gnc_cli.workflows.gnc_batch import (
     answers,
+    check_rows,
     coarsest,
     dtype_name,
     on_cuda,
@@ -111,7 +112,7 @@ class GNCMetrics:
 
         Raises:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
-                it must be scaled.
+                it must be scaled. Nothing of the batch has then been taken in.
         """
         rows: Any = features if on_cuda(features) else to_numpy(features)
         known = truth(labels, rows.shape, self.d, self.K)
@@ -123,7 +124,11 @@ class GNCMetrics:
             for space, sums in self._device.items():
                 sums.update(rows, known, unit=space == "unit")
         else:
-            units = unit_rows(rows, known) if self.normalize else rows
+            units = rows
+            if self.normalize:
+                units = unit_rows(rows, known)
+            else:
+                check_rows(rows, known)
             for space, moments in self._host.items():
                 moments.update(units if space == "unit" else rows, known)
         if said is not None:

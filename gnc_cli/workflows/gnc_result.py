@@ -10,7 +10,7 @@ from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Gnc2Reference, MeasureResult
 from gnc_cli.workflows.gnc_accumulated import Accumulated
 from gnc_cli.workflows.measure_assemble import Effort, Statistics, assemble
-from gnc_cli.workflows.measure_policy import describe_policy, floor_warning
+from gnc_cli.workflows.measure_policy import describe_policy, floor_warning, means_policy
 from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
 
 __all__ = ["result_of", "rows_of"]
@@ -74,11 +74,12 @@ def result_of(
 def _policy(state: Accumulated, weights: Weights, unit: bool, variants: str) -> dict[str, Any]:
     """What was done, in the words of `measure`."""
     by_weights = any(found.right is not None for found in state.judged.values())
+    by_logits = "logits" if state.answered.any() else "none"
     return describe_policy(
         normalize="auto" if unit else "off",
         weights=weights,
-        accuracy="raw rows" if by_weights else "logits",
-        class_means={"gnc1": "own", "ncc": "own" if state.own else "other", "gnc3": "own"},
+        accuracy="raw rows" if by_weights else by_logits,
+        class_means=means_policy("own") | {"ncc": "own" if state.own else "other"},
         storage=state.storage,
         variants=variants,
     )

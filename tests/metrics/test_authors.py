@@ -31,6 +31,13 @@ def test_collapse(code: np.ndarray) -> None:
     assert authors(moments, None) == {"gnc1": authors(moments, code)["gnc1"], "gnc3": None}
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_weights_of_any_size(size: float, rng: np.random.Generator) -> None:
+    features, W = rng.standard_normal((2, 4, 3))
+    moments = moments_of(features, np.arange(4), 4)
+    assert authors(moments, size * W) == pytest.approx(authors(moments, W), rel=1e-12)
+
+
 def test_tiny_angles_keep_their_digits() -> None:
     """Weights 1e-9 off their means: 1 - cos would round to 0 or 1.1e-16, the chord says 5e-19."""
     code = orthoplex(2)

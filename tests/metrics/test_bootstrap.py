@@ -7,6 +7,7 @@ from scipy.stats import binom
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics import bootstrap as module
 from gnc_cli.metrics.bootstrap import bootstrap
+from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.numerics.deadline import Deadline
@@ -21,16 +22,22 @@ def samples(N: int = 400, K: int = 6, d: int = 4) -> tuple[np.ndarray, np.ndarra
     return W[y] + 0.3 * rng.standard_normal((N, d)), y, W
 
 
-def test_a_replicate_is_the_metrics_of_rows_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, W = samples()
-    drawn: list[np.ndarray] = []
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """How often each row is drawn, replicate by replicate."""
+    found: list[np.ndarray] = []
     original = module._Draws.draw
 
     def record(self: module._Draws, rng: np.random.Generator) -> np.ndarray:
-        drawn.append(original(self, rng))
-        return drawn[-1]
+        found.append(original(self, rng))
+        return found[-1]
 
     monkeypatch.setattr(module._Draws, "draw", record)
+    return found
+
+
+def test_a_replicate_is_the_metrics_of_rows_drawn_again(drawn: list[np.ndarray]) -> None:
+    X, y, W = samples()
     found = bootstrap(ArrayRows(X), y, 6, W, replicates=9, seed=3, level=0.5, block=37, workers=2)
     unit, present = normalise(X), np.unique(y[y >= 0])
     one, three = [], []
@@ -54,6 +61,38 @@ def test_a_replicate_is_the_metrics_of_rows_drawn_again(monkeypatch: pytest.Monk
     )
     assert found.accuracy is None and found.ncc_accuracy is None
     assert (found.replicates, found.level) == (9, 0.5)
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_replicates_about_the_means_of_other_data(unit: bool, drawn: list[np.ndarray]) -> None:
+    """Sigma_W of the rows drawn about the training means, Sigma_B and K of the training set."""
+    X, y, W = samples()
+    rng = np.random.default_rng(1)
+    own, labels = (normalise(X) if unit else X), np.arange(90) % 6  # one class more than the data
+    train = normalise(W[labels] + 0.3 * rng.standard_normal((90, 4)))
+    fitted = ClassMoments(4, 6)
+    fitted.update(train, labels)
+    found = bootstrap(
+        ArrayRows(X), y, 6, W, replicates=40, seed=3, level=0.5, unit=unit, means_of=fitted,
+        block=37, workers=2,
+    )  # fmt: skip
+    between = fitted.means.T @ fitted.means / 6
+
+    def gnc1_of(times: np.ndarray) -> float:
+        apart = np.repeat(own, times, axis=0) - fitted.means[np.repeat(y, times)]
+        return float(np.trace(apart.T @ apart @ np.linalg.pinv(between)) / len(apart) / 6)
+
+    assert found.gnc1 is not None and found.gnc3 is not None
+    one = np.quantile([gnc1_of(times) for times in drawn], [0.25, 0.75])
+    assert (found.gnc1.lower, found.gnc1.upper) == pytest.approx(tuple(one), rel=1e-11)
+    assert found.gnc1.lower < gnc1_of((y >= 0).astype(int)) < found.gnc1.upper
+    weights, present = (normalise(W) if unit else W), np.unique(y[y >= 0])
+    three = []
+    for times in drawn:
+        again, of = np.repeat(own, times, axis=0), np.repeat(y, times)
+        three.append(gnc3(weights[present], np.stack([again[of == k].mean(0) for k in present])))
+    expected = np.quantile(three, [0.25, 0.75])
+    assert (found.gnc3.lower, found.gnc3.upper) == pytest.approx(tuple(expected), rel=1e-11)
 
 
 def test_seeds_workers_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,7 +236,7 @@ def test_missing_classes_enter_nothing(rng: np.random.Generator) -> None:
     W = rng.standard_normal((7, 4))
     few = classic(moments_of(features, labels, 3), W[names], None)
     many = classic(moments_of(features, names[labels], 7), W, None)
-    of_all_weights = {"nc2_equinorm_weights", "nc2_etf_error_weights"}
+    of_all_weights = {key for key in few if key.endswith("_weights")}
     for key in few.keys() - of_all_weights:
         assert many[key] == (None if few[key] is None else pytest.approx(few[key], rel=1e-12)), key
     assert many["nc2_equinorm_weights"] == pytest.approx(reference.equinorm(W))
@@ -267,9 +267,37 @@ def test_laws(rng: np.random.Generator) -> None:
     back = np.argsort(names)
     first = classic(moments_of(features, labels, K), W, normalise(W))
     turned = classic(moments_of(3.0 * features @ Q, names[labels], K), 0.2 * (W @ Q)[back], None)
-    for key in first.keys() - {"log_energy_weights", "riesz_energy_weights"}:
-        if key not in ("effective_rank_weights", "pair_rows_weights"):
-            assert turned[key] == pytest.approx(first[key], rel=1e-10), key
+    for key, value in first.items():
+        assert turned[key] == pytest.approx(value, rel=1e-10), key
+
+
+def test_energies_and_rank_of_weights_are_of_unit_rows(rng: np.random.Generator) -> None:
+    moments = moments_of(rng.standard_normal((8, 3)), np.arange(8) % 4, 4)
+    W = rng.standard_normal((4, 3)) * np.array([[1.0], [5.0], [0.1], [1e-170]])
+    found = classic(moments, W)
+    assert found["log_energy_weights"] == pytest.approx(reference.log_energy(normalise(W)))
+    assert found["riesz_energy_weights"] == pytest.approx(reference.riesz_energy(normalise(W)))
+    assert found["effective_rank_weights"] == pytest.approx(effective_rank(normalise(W)))
+    W[2] = 0.0
+    found = classic(moments, W)
+    unknown = {"log_energy_weights", "riesz_energy_weights", "effective_rank_weights"}
+    assert {key for key in WEIGHTS_ONLY if found[key] is None} == unknown | {"pair_rows_weights"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-120, 1e120, 1e200, 1e300])
+def test_numbers_do_not_depend_on_the_scale(size: float, rng: np.random.Generator) -> None:
+    features, labels = rng.standard_normal((30, 4)), np.arange(30) % 5
+    W = rng.standard_normal((5, 4))
+    plain = classic(moments_of(features, labels, 5), W)
+    assert classic(moments_of(features, labels, 5), size * W) == pytest.approx(plain, rel=1e-12)
+    with np.errstate(all="ignore"):  # the squares that the moments sum
+        moments = moments_of(size * features, labels, 5)
+        large = classic(moments, W)
+    # Beyond the range of squares nothing can be said of the spread; and nothing wrong is said.
+    if not 1e-140 < size < 1e140:
+        assert large.pop("nc1") is large.pop("nc1_trace_quotient") is large.pop("cdnv") is None
+    assert large == pytest.approx({key: plain[key] for key in large}, rel=1e-12)
 
 
 def test_the_deadline_is_polled(rng: np.random.Generator) -> None:

@@ -295,6 +295,33 @@ def test_nothing_is_counted_that_was_not_asked(rng: np.random.Generator) -> None
     assert np.array_equal(found.margin_min, np.full(4, np.inf))
 
 
+@pytest.mark.parametrize("with_weights", [True, False])
+@pytest.mark.parametrize("with_logits", [True, False])
+@pytest.mark.parametrize("with_means", [True, False])
+@pytest.mark.parametrize("own", [True, False])
+def test_an_empty_span_reads_nothing_and_counts_what_was_asked(
+    with_weights: bool, with_logits: bool, with_means: bool, own: bool
+) -> None:
+    class Watched(ArrayRows):
+        def read(self, start: int, stop: int) -> np.ndarray:
+            assert start < stop, "an empty read"
+            return super().read(start, stop)
+
+    M = np.eye(4)[:, :3] + 1.0
+    asked: dict[str, object] = {"weights": M} if with_weights else {}
+    asked |= {"means": M, "own_counts": np.ones(4) if own else None} if with_means else {}
+    asked |= {"logits": Watched(np.zeros((6, 4)))} if with_logits else {}
+    if not asked:
+        return
+    rows = Watched(np.ones((6, 3))) if with_weights or with_means else None
+    left_out = np.full(6, -1)
+    empty, looked = (stream_decisions(rows, left_out, span=s, **asked) for s in ((2, 2), (0, 6)))  # type: ignore[arg-type]
+    for name in (*FIELDS, "margin_min"):
+        found, expected = getattr(empty, name), getattr(looked, name)
+        assert (found is None) == (expected is None) and np.array_equal(found, expected), name
+        assert getattr(found, "dtype", None) == getattr(expected, "dtype", None), name
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_bad_rows_are_named(bad: float) -> None:
     H, y = np.ones((9, 2)), np.zeros(9, dtype=int)

@@ -316,6 +316,7 @@ def test_one_pass_leaves_ncc_open() -> None:
     silent = GNCMetrics(5, 6)
     silent.update(data.features, data.labels)
     result = silent.compute(data.W)
+    assert result.policy["spaces"]["accuracy"] == "none"
     assert result.accuracy is result.ncc_accuracy is result.ncc_leave_one_out is None
     assert result.ncc_agreement is result.sample_margins is None
     result = _metrics(data, judge=False).compute(data.W)
@@ -415,6 +416,21 @@ def test_batches_that_are_refused(features: Any, labels: Any, message: str) -> N
                 metrics.update(turn(features), turn(labels))
     with pytest.raises(DataError, match="nothing to compute"):
         metrics.compute()
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_batch_that_is_refused_leaves_no_trace(normalize: bool) -> None:
+    rows = np.random.default_rng(0).standard_normal((5001, 300))
+    rows[-1, 7] = np.nan
+    labels = np.arange(5001) % 3
+    metrics = GNCMetrics(300, 3, normalize=normalize, variants="all")
+    with pytest.raises(DataError, match="5000"):
+        metrics.update(rows, labels, np.zeros((5001, 3)))
+    with pytest.raises(DataError, match="nothing to compute"):
+        metrics.compute()
+    labels[-1] = -1  # then nobody looks at it
+    metrics.update(rows, labels)
+    assert metrics.compute().N == 5000
 
 
 def test_what_else_is_refused() -> None:
