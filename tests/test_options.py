@@ -31,12 +31,12 @@ def test_help_is_a_short_sentence_in_a_panel(name: str) -> None:
 
 def test_no_name_is_declared_twice() -> None:
     # Solve takes one d and K and writes a code, compare takes several and writes rows; measure
-    # expects a K and writes rows of its own.
-    twins = {"Dims", "Sizes", "RowsOut", "NumClasses", "MeasureOut"}
+    # expects a K, writes rows of its own and has more to say about time.
+    twins = {"Dims", "Sizes", "RowsOut", "NumClasses", "MeasureOut", "MeasureTimeLimit"}
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
     again = {flag for name in twins for flag in _flags(name)}
-    assert again == {"--d", "-d", "--K", "-K", "--out"} <= set(names)
+    assert again == {"--d", "-d", "--K", "-K", "--out", "--time-limit"} <= set(names)
 
 
 def test_common_options_of_the_contract() -> None:

@@ -2,6 +2,7 @@
 
 import json as json_text
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +15,7 @@ from gnc_cli.commands.interruption import interruptible
 from gnc_cli.commands.outputs import Outputs, Shape
 from gnc_cli.commands.progress import progress_on_terminal
 from gnc_cli.commands.show import emit, note
-from gnc_cli.errors import UsageError
+from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parsing import number
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def measure(
     class_names: o.ClassNames = None,
     probability: o.Probability = 0.9,
     seed: o.Seed = 0,
-    time_limit: o.TimeLimit = None,
+    time_limit: o.MeasureTimeLimit = None,
     device: o.Device = "auto",
     threads: o.Threads = None,
     chunk_rows: o.ChunkRows = None,
@@ -86,6 +87,12 @@ def measure(
         quiet=quiet, verbose=verbose, suffixes=_OUT,
         further=[("--per-class", per_class, (".csv", ".h5"))],
         growing=[("--append", append, (".jsonl",))],
+        inputs=[
+            ("FILES", files), ("--features", features), ("--labels", labels),
+            ("--weights", weights), ("--bias", bias), ("--logits", logits),
+            ("--means-from", means_from), ("--reference", reference), ("--classes", classes),
+            ("--class-names", class_names), ("--baseline", baseline),
+        ],
     )  # fmt: skip
     with (
         conversation(quiet, verbose),
@@ -113,8 +120,13 @@ def measure(
     from gnc_cli.commands.measure_table import measure_table
 
     body = result.to_json()
+    if _interrupted(result) and body.get("rows") == []:
+        note("interrupted before the first row was measured")
+        raise typer.Exit(ExitCode.INTERRUPTED)
     if not quiet:
         _tell(body)
+        if _interrupted(result) and "rows" in body:
+            _tell_rest(getattr(result, "rows", ()), append)
     raise typer.Exit(
         conclude(body, measure_table, outputs, gates, lines=_lines(body, outputs.shape),
                  interrupted=_interrupted(result))  # fmt: skip
@@ -173,6 +185,16 @@ def _tell(body: dict[str, Any]) -> None:
     for said, some in of.items():
         several = f" ({len(some)} of {len(rows)} rows)" if len(rows) > 1 else ""
         note(f"warning: {said}{several}")
+
+
+def _tell_rest(rows: "Sequence[MeasureResult]", append: str | None) -> None:
+    """How far an interrupted series came."""
+    count = len(rows)
+    said = f"interrupted: {count} row{'' if count == 1 else 's'} measured"
+    if rows and rows[-1].extras.get("interrupted"):
+        said += ", GNC2 of the last cut short"
+    rest = f"; the interrupted row was not appended to {append!r}" if append else ""
+    note(said + rest)
 
 
 def _interrupted(result: "MeasureResult | MeasureSeries") -> bool:

@@ -8,11 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from gnc_cli.commands.compare_words import count, small
+from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.commands.measure_words import (
+    at_least,
     class_name,
     figure,
     place_text,
     policy_text,
+    proved,
     reference_text,
     share,
     size_text,
@@ -67,8 +70,7 @@ def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
         rank = f"{space} features, Sigma_B {policy['between_cov']}, rank {count(r['gnc1_rank'])}"
         line("GNC1", figure(r["gnc1"]), _interval(boot, "gnc1") + rank, "gnc1")
     rho = r["gnc2"]
-    inside = rho["lower"] == 0.0 and rho["upper"] is not None and rho["upper"] <= 1e-9
-    proof = "a class lies in the hull of the others" if inside else certified(rho)
+    proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
     rows = "" if policy["weights"] == "given" else "class means stand in for weights; "
     line("GNC2", bracket_value(rho, 12), rows + proof, "gnc2")
     reference = r["gnc2_reference"]
@@ -78,17 +80,22 @@ def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
     else:
         line("  reference", f"{reference['value']:.12f}", reference_text(reference, verbose),
              "gnc2_reference")  # fmt: skip
-        line("  ratio", share(r["gnc2_ratio"]), "GNC2 / reference", "gnc2_ratio")
+        ratio = r["gnc2_ratio"]
+        line("  ratio", at_least(rho, ratio, share(ratio)), "GNC2 / reference", "gnc2_ratio")
     quantiles = r["gnc2_quantiles"]
     if quantiles is not None:
         of = f"quantiles over {count(quantiles['classes'])} classes"
         of += "" if quantiles["seed"] is None else f", a sample of seed {quantiles['seed']}"
         for at, (key, name) in enumerate(_QUANTILES.items()):
-            line(f"  {name}", bracket_value(quantiles[key], 9), "" if at else of,
+            line(f"  {name}", proved(quantiles[key], 9), "" if at else of,
                  f"gnc2_quantiles.{key}")  # fmt: skip
     if r["gnc3"] is not None:
         spaces = f"{space} features and weights, means as they are"
         line("GNC3", figure(r["gnc3"]), _interval(boot, "gnc3") + spaces, "gnc3")
+
+
+def _inside(rho: dict[str, Any]) -> bool:
+    return rho["lower"] == 0.0 and rho["upper"] is not None and rho["upper"] <= 1e-9
 
 
 def _shares(r: dict[str, Any], line: _Line) -> None:
@@ -114,14 +121,19 @@ def _shares(r: dict[str, Any], line: _Line) -> None:
 
 def _margins(r: dict[str, Any], line: _Line) -> None:
     margins, free = r["margins"], r["rattlers"]
-    line("CosFace margin", figure(margins["cosface"]), "largest m that every class can satisfy",
-         "margins.cosface")  # fmt: skip
+    cosface = margins["cosface"]
+    line("CosFace margin", at_least(r["gnc2"], cosface, figure(cosface)),
+         "largest m that every class can satisfy", "margins.cosface")  # fmt: skip
     line("ArcFace margin", figure(margins["arcface_rad"]),
          "radians, features on their weights", "margins.arcface_rad")  # fmt: skip
     wanted = f"{margins['probability']:g} on every class"
-    line("scale 1/tau", figure(margins["scale"]),
-         f"softmax cannot reach {wanted} at any scale" if margins["scale"] is None else
-         f"softmax can reach {wanted} from here on", "margins.scale")  # fmt: skip
+    if margins["scale"] is not None:
+        said = f"softmax can reach {wanted} from here on"
+    elif _inside(r["gnc2"]):
+        said = f"softmax cannot reach {wanted} at any scale"
+    else:
+        said = f"no scale is proved to reach {wanted}"
+    line("scale 1/tau", figure(margins["scale"]), said, "margins.scale")
     line("largest cosine", figure(r["max_cosine"]), "of two class weights", "max_cosine")
     if free is not None:
         line("rattlers", f"{count(free['one_vs_rest'])} one-vs-rest",
@@ -163,7 +175,7 @@ def _worst(r: dict[str, Any]) -> RenderableType:
     rows = r["worst_classes"]
     columns: list[tuple[str, str, Callable[[dict[str, Any]], str]]] = [
         ("class", "label", lambda c: class_name(c["label"], c["name"])),
-        ("one-vs-rest", "one_vs_rest", lambda c: bracket_value(c["one_vs_rest"], 9)),
+        ("one-vs-rest", "one_vs_rest", lambda c: proved(c["one_vs_rest"], 9)),
         ("nearest", "nearest", lambda c: class_name(c["nearest"], c["nearest_name"])),
         ("cosine", "nearest_cosine", lambda c: f"{c['nearest_cosine']:.6f}"),
         ("samples", "count", lambda c: count(c["count"])),
@@ -172,15 +184,13 @@ def _worst(r: dict[str, Any]) -> RenderableType:
         ("accuracy", "accuracy", lambda c: f"{c['accuracy']:.4f}"),
         ("min margin", "min_margin", lambda c: f"{c['min_margin']:.4f}"),
     ]
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    shown = [c for c in columns if any(row[c[1]] is not None for row in rows)]
-    for name, key, _ in shown:
-        words = key in ("label", "nearest")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words,
-                         overflow="fold")  # fmt: skip
-    for row in rows:
-        table.add_row(*("-" if row[key] is None else text(row) for _, key, text in shown))
-    return table
+    stay = 3  # which class, how far, from whom; of the others the last goes first
+    return FittedTable([
+        Column(name, ["-" if row[key] is None else text(row) for row in rows],
+               name=key in ("label", "nearest"), spare=max(0, at - stay + 1))
+        for at, (name, key, text) in enumerate(columns)
+        if any(row[key] is not None for row in rows)
+    ])  # fmt: skip
 
 
 def _duplicates(pairs: list[dict[str, Any]], found: dict[str, Any]) -> list[RenderableType]:

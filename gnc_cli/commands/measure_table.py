@@ -4,13 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from gnc_cli.commands.compare_words import count
+from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.commands.measure_sheet import measure_sheet
-from gnc_cli.commands.measure_words import place_text, policy_text, reference_text
-from gnc_cli.commands.solve_table import bracket_value
+from gnc_cli.commands.measure_words import (
+    at_least,
+    place_text,
+    policy_text,
+    proved,
+    reference_text,
+)
 
 __all__ = ["measure_table"]
 
@@ -25,13 +30,15 @@ def _figure(key: str, form: str) -> _Cell:
 
 _FIGURES: tuple[_Column, ...] = (
     ("GNC1", "gnc1", _figure("gnc1", ".3g")),
-    ("GNC2", "gnc2", lambda r: _proved(r["gnc2"])),
-    ("ratio", "gnc2_ratio", _figure("gnc2_ratio", ".4f")),
+    ("GNC2", "gnc2", lambda r: proved(r["gnc2"], 6)),
+    ("ratio", "gnc2_ratio", lambda r: _ratio(r["gnc2"], r["gnc2_ratio"])),
     ("GNC3", "gnc3", _figure("gnc3", ".3g")),
     ("NCC", "ncc_accuracy", _figure("ncc_accuracy", ".4f")),
     ("accuracy", "accuracy", _figure("accuracy", ".4f")),
 )
 _PLACES = ("epoch", "step", "layer", "split")
+_SPARE = ("GNC3", "rows", "K", "d", "NCC", "ratio", "accuracy", "N")
+"""Columns that go where the room is small, the last of these first."""
 _GROUPED = {
     "GNC1": "gnc1", "GNC2": "gnc2.lower", "GNC3": "gnc3", "NCC": "ncc_accuracy",
     "accuracy": "accuracy",
@@ -92,15 +99,16 @@ def _groups(result: dict[str, Any]) -> list[RenderableType]:
 
 def _table(rows: list[dict[str, Any]], columns: list[_Column]) -> RenderableType:
     """Without the columns that no row has."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    shown = [c for c in columns if any(r[c[1]] is not None for r in rows)]
-    for name, key, _ in shown:
-        words = key in ("file", "snapshot", "layer", "split")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words,
-                         overflow="fold")  # fmt: skip
-    for r in rows:
-        table.add_row(*("-" if r[key] is None else text(r) for _, key, text in shown))
-    return table
+    return FittedTable([
+        Column(name, ["-" if r[key] is None else text(r) for r in rows],
+               name=key in ("file", "snapshot", "layer", "split"),
+               spare=_SPARE.index(name) + 1 if name in _SPARE and key != "attrs" else 0)
+        for name, key, text in columns if any(r[key] is not None for r in rows)
+    ])  # fmt: skip
+
+
+def _ratio(bracket: dict[str, Any], ratio: float) -> str:
+    return at_least(bracket, ratio, f"{ratio:.4f}", 4)
 
 
 def _word(key: str) -> _Cell:
@@ -117,13 +125,6 @@ def _count(key: str) -> _Cell:
 
 def _said(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _proved(bracket: dict[str, Any]) -> str:
-    """The certified lower end; marked where the upper end is not near."""
-    lower, upper = bracket["lower"], bracket["upper"]
-    far = lower is not None and (upper is None or upper - lower > 1e-6)
-    return (">=" if far else "") + bracket_value(bracket, 6)
 
 
 def _spread(key: str) -> _Cell:

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from gnc_cli.commands.compare_words import count
+from gnc_cli.commands.solve_table import bracket_value
 
 __all__ = [
-    "class_name", "figure", "place_text", "policy_text", "reference_text", "share", "size_text",
-    "space_text",
+    "at_least", "class_name", "figure", "place_text", "policy_text", "proved", "reference_text",
+    "share", "size_text", "space_text",
 ]  # fmt: skip
 
 _KINDS = {
@@ -31,6 +32,23 @@ def share(value: float | None) -> str:
         return "-"
     text = f"{value:.6f}"
     return text if value == 1.0 or float(text) < 1.0 else f"{value:.9f}"
+
+
+def at_least(bracket: dict[str, Any], value: float, text: str, digits: int = 6) -> str:
+    """`text` for `value`, which follows from the lower end; rounded down and marked where the upper
+    end is not near.
+
+    >>> at_least({"lower": 0.703, "upper": 1.186}, 0.7030007, "0.703001")
+    '>=0.703000'
+    """
+    lower, upper = bracket["lower"], bracket["upper"]
+    far = lower is not None and (upper is None or upper - lower > 10.0**-digits)
+    return f">={bracket_value({'lower': value, 'upper': None}, digits)}" if far else text
+
+
+def proved(bracket: dict[str, Any], most: int) -> str:
+    """The certified lower end to `most` digits, at least 6; marked where that is all."""
+    return at_least(bracket, bracket["lower"], bracket_value(bracket, most))
 
 
 def reference_text(reference: dict[str, Any], verbose: bool = False) -> str:

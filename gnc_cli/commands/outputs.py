@@ -56,6 +56,7 @@ class Outputs:
         resumable: Sequence[str] = (".h5",),
         further: Sequence[tuple[str, str | None, Sequence[str]]] = (),
         growing: Sequence[tuple[str, str | None, Sequence[str]]] = (),
+        inputs: Sequence[tuple[str, str | Sequence[str] | None]] = (),
     ) -> "Outputs":
         """Read the options.
 
@@ -64,9 +65,11 @@ class Outputs:
             resumable: those that --resume can go on from.
             further: other files of the command: option, value and the suffixes it understands.
             growing: the same of files that are added to, and may exist.
+            inputs: what the command reads, by option; no output may be one of them.
 
         Raises:
-            UsageError: options that exclude each other, or an unknown suffix.
+            UsageError: options that exclude each other, an unknown suffix, or an output that is an
+                input or another output.
             OutputError: a file exists without --force, or its folder is missing or not writable.
         """
         asked = [s for s, on in zip(Shape, (False, json, csv, jsonl), strict=True) if on]
@@ -92,15 +95,22 @@ class Outputs:
             _check_suffix(option, path, known)
         if resume:
             _check_suffix("--resume with --out", out, resumable)
-        once = (out, report, plot, *(path for _, path, _ in further))
-        files = [path for path in once if path not in (None, "-")]
-        added_to = [path for _, path, _ in growing if path is not None]
+        once = [("--out", None if out == "-" else out), ("--report", report), ("--plot", plot)]
+        once += [(option, path) for option, path, _ in further]
+        files = [(option, path) for option, path in once if path is not None]
+        added_to = [(option, path) for option, path, _ in growing if path is not None]
         if files or added_to:
-            from gnc_cli.workflows.outputs import check_targets
+            from gnc_cli.workflows.outputs import check_apart, check_targets
 
-            check_targets([str(f) for f in files], force=force, resume=resume)
-            check_targets(added_to, resume=True)
+            check_apart([*files, *added_to], _named(inputs))
+            check_targets([path for _, path in files], force=force, resume=resume)
+            check_targets([path for _, path in added_to], resume=True)
         return cls(shape, out, report, plot, force, resume, quiet, verbose)
+
+
+def _named(inputs: Sequence[tuple[str, str | Sequence[str] | None]]) -> list[tuple[str, str]]:
+    several = [(o, [names] if isinstance(names, str) else names or ()) for o, names in inputs]
+    return [(option, name) for option, names in several for name in names]
 
 
 def _check_suffix(option: str, path: str | None, suffixes: Sequence[str]) -> None:

@@ -10,6 +10,9 @@ __all__ = ["Progress", "progress_on_terminal"]
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 
+_WITHOUT_BEST = frozenset({"moments", "decisions", "bootstrap", "rows"})
+"""Stages that come to an end rather than to a best value; theirs is the share done."""
+
 
 @contextlib.contextmanager
 def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
@@ -25,7 +28,7 @@ def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("best {task.fields[best]}"),
+        TextColumn("{task.fields[best]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
@@ -34,7 +37,8 @@ def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
 
     def report(stage: str, done: int, total: int, best: float) -> None:
         length = total if total > 0 else None
-        said = f"{best:.12g}" if math.isfinite(best) else "-"
+        value = f"{best:.12g}" if math.isfinite(best) else "-"
+        said = "" if stage in _WITHOUT_BEST else f"best {value}"
         if stage not in tasks:
             tasks[stage] = bars.add_task(stage, total=length, best=said)
         bars.update(tasks[stage], completed=done, total=length, best=said)

@@ -8,14 +8,14 @@ import typer
 
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
-from gnc_cli.options.declare import OUTPUT, RUN, door, integer, option
+from gnc_cli.options.declare import OUTPUT, RUN, door, integer, option, positive
 
 __all__ = [
     "Append", "BiasFiles", "Bootstrap", "ChunkRows", "ClassNames", "ClassesFile", "Duplicates",
-    "FeatureFiles", "Group", "LabelFiles", "LogitFiles", "MeansFrom", "MeasureOut", "MinCount",
-    "Missing", "MissingChoice", "Normalize", "NormalizeChoice", "NumClasses", "PerClass",
-    "Probability", "Reference", "Samples", "Select", "Shards", "TransposeWeights", "Variants",
-    "VariantsChoice", "WeightFiles",
+    "FeatureFiles", "Group", "LabelFiles", "LogitFiles", "MeansFrom", "MeasureOut",
+    "MeasureTimeLimit", "MinCount", "Missing", "MissingChoice", "Normalize", "NormalizeChoice",
+    "NumClasses", "PerClass", "Probability", "Reference", "Samples", "Select", "Shards",
+    "TransposeWeights", "Variants", "VariantsChoice", "WeightFiles",
 ]  # fmt: skip
 
 
@@ -128,8 +128,8 @@ MissingChoice = Annotated[
 MeansFrom = Annotated[
     str | None,
     option("--means-from", panel=_HOW, metavar="FILE",
-           help="Take the class means of this set (train.h5) for GNC1, NCC and agreement, as is "
-           "right for test data."),
+           help="Take the class means of this set (train.h5) for GNC1, NCC, agreement and the "
+           "variants, as is right for test data."),
 ]  # fmt: skip
 VariantsChoice = Annotated[
     Variants,
@@ -177,6 +177,12 @@ Probability = Annotated[
            help="Say the scale 1/tau from which softmax can reach it on every class. Default 0.9."),
 ]  # fmt: skip
 
+MeasureTimeLimit = Annotated[
+    float | None,
+    option("--time-limit", panel=RUN, metavar="SECONDS", parser=positive,
+           help="Wall time after which GNC2 is cut short, its bracket certified but wider; samples "
+           "are read to their end. Default none."),
+]  # fmt: skip
 ChunkRows = Annotated[
     int | None,
     option("--chunk-rows", panel=RUN, metavar="INT", parser=integer(1),

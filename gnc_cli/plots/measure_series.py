@@ -118,6 +118,8 @@ def show_series(figure: Any, body: dict[str, Any]) -> None:
         ax.set_title("NCC (filled) and accuracy (open)" if ticks and len(keys) > 1 else title)
         ax.set_yscale(scale)
         ax.grid()
+        if scale == "log" and not any((line.y[key] > 0.0).any() for line in lines):
+            ax.tick_params(axis="y", which="both", left=False, labelleft=False)
         if key == "gnc2.lower":
             _references(ax, body["rows"])
         if key == "ncc_accuracy":
@@ -140,7 +142,9 @@ def _draw(
     ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool
 ) -> None:
     y = line.y[key]
-    y = np.where(y > 0.0, y, np.nan) if scale == "log" else y
+    if scale == "log":
+        _mark_zeros(ax, line.x[y == 0.0], colour)
+        y = np.where(y > 0.0, y, np.nan)
     seen = np.isfinite(y)
     if not seen.any():
         return
@@ -159,6 +163,18 @@ def _draw(
         if scale == "log":
             low = np.maximum(low, y / 10.0)  # a deviation above the mean reaches below zero
         ax.fill_between(line.x[seen], low[seen], high[seen], color=colour, alpha=0.18, lw=0)
+
+
+def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:
+    """What a logarithmic axis cannot hold stands on its bottom edge, labelled 0."""
+    if not x.size:
+        return
+    edge = ax.get_xaxis_transform()
+    ax.plot(x, np.zeros(x.size), ls="none", marker="v", ms=7, color=colour, transform=edge,
+            clip_on=False, zorder=3)  # fmt: skip
+    for at in x[:_MOST_LABELS]:
+        ax.annotate("0", (at, 0.0), (0, 5), xycoords=edge, textcoords="offset points",
+                    ha="center", va="bottom", color=INK, fontsize=9)  # fmt: skip
 
 
 def _references(ax: Any, rows: Sequence[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ import os
 from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.measure_files import check_rows_target, write_per_class, write_rows
 from gnc_cli.results import MeasureResult, MeasureSeries
+from gnc_cli.workflows.outputs import check_apart
 
 __all__ = ["prepare_files", "write_files"]
 
@@ -17,13 +18,16 @@ def prepare_files(
     """Refuse before the work what could not be written after it.
 
     Raises:
-        UsageError, OutputError: unknown suffix, existing file, unwritable folder.
+        UsageError, OutputError: unknown suffix, two outputs in one file, existing file, unwritable
+            folder.
     """
     check_rows_target("--out", out, (".csv", ".json", ".h5"))
     check_rows_target("--per-class", per_class, (".csv", ".h5"))
-    for path in (out, per_class, plot):
-        if path is not None:
-            check_writable(path, force=force)
+    named = [("--out", out), ("--per-class", per_class), ("--plot", plot)]
+    files = [(option, os.fspath(path)) for option, path in named if path is not None]
+    check_apart(files)
+    for _, path in files:
+        check_writable(path, force=force)
     if plot is not None:
         from gnc_cli.plots.style import check_plot_suffix
 
@@ -38,12 +42,14 @@ def write_files(
     plot: _Path | None,
     force: bool,
 ) -> None:
-    """Write what was asked for.
+    """Write what was asked for; nothing where an interruption left no row.
 
     Raises:
         UsageError: `per_class` of several rows.
         OutputError: a file cannot be written.
     """
+    if isinstance(result, MeasureSeries) and result.interrupted and not result.to_json()["rows"]:
+        return
     if out is not None:
         write_rows(out, result.to_json(), force=force)
     if per_class is not None and isinstance(result, MeasureResult):

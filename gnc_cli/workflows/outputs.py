@@ -1,14 +1,55 @@
 """Text files around a result: reports written atomically, earlier results read back."""
 
+import glob
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
+from gnc_cli.io.inputs import split_key
 
-__all__ = ["check_targets", "read_result", "speaks", "write_text"]
+__all__ = ["check_apart", "check_targets", "read_result", "speaks", "write_text"]
+
+
+def check_apart(
+    written: Sequence[tuple[str, str]], read: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Say before the work that two of its files are one.
+
+    Args:
+        written: option and path of each output.
+        read: option and name of each input, which may be `FILE:key`, a glob or `-`.
+
+    Raises:
+        UsageError: an output is another output or an input, by whatever name.
+    """
+    for at, (option, path) in enumerate(written):
+        for other, earlier in written[:at]:
+            if _same(path, earlier):
+                raise UsageError(f"{other} and {option} both write {path!r}; give each its own")
+        for other, name in read:
+            if any(_same(path, file) for file in _files(name)):
+                raise UsageError(
+                    f"{option} {path!r} would overwrite the input {other} {name!r}; "
+                    "write to another file"
+                )
+
+
+def _files(name: str) -> list[str]:
+    path, _ = split_key(name)
+    if path == "-":
+        return []
+    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
+
+
+def _same(a: str, b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is still to be made
+        return os.path.realpath(a) == os.path.realpath(b)
 
 
 def check_targets(paths: list[str], *, force: bool = False, resume: bool = False) -> None:

@@ -180,6 +180,24 @@ def group(epoch: float | None, count: int = 3, **changes: Any) -> MeasureGroup:
     return MeasureGroup(**(fields | changes))
 
 
+def runs() -> MeasureSeries:
+    """Two runs whose files have long names that differ in the middle."""
+    return series(
+        *(r for seed in (0, 1) for r in epochs(f"runs/tau_0.1/seed_{seed}/features_of_test.h5"))
+    )
+
+
+def cut_short() -> MeasureResult:
+    """A measurement whose time was up before GNC2 was certified."""
+    wide = Bracket(0.703048, 1.186)
+    return full(
+        file=None, gnc2=Bracket(0.5, 0.6), gnc2_quantiles=Gnc2Quantiles(
+            Bracket(0.5, 0.6), wide, wide, Bracket(0.9, 0.9 + 1e-7), wide, classes=100, seed=None,
+        ), worst_classes=(class_row(367, name="ground squirrel", nearest_name="prairie dog",
+                                    one_vs_rest=wide),),
+    )  # fmt: skip
+
+
 def grouped() -> MeasureSeries:
     """Two seeds over four epochs, one of them measured before."""
     one, two = epochs("seed0.h5"), epochs("seed1.h5", 1.5)

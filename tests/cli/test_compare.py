@@ -282,6 +282,18 @@ def test_bad_options_exit_2_before_any_work(
     assert words in line
 
 
+def test_no_output_overwrites_an_input(
+    gnc: Run, fake: FakeCompare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for option, input in (("--table", "t.md"), ("FILES", "t.md")):
+        Path(input).write_text("mine")
+        words = ("a.h5", option, input) if option == "--table" else (input,)
+        run = gnc(*words, "--report", "./t.md", "--force")
+        assert (run.exit_code, run.stdout, fake.calls) == (2, "", [])
+        assert f"would overwrite the input {option} 't.md'" in run.stderr
+
+
 def test_csv_has_a_row_a_code(gnc: Run, fake: FakeCompare) -> None:
     fake.result = RESULTS["compare_several"]
     rows = list(csv.DictReader(io.StringIO(gnc("a.h5", "--csv", "-q").stdout)))

@@ -24,12 +24,14 @@ from tests.cli.measure_fakes import (
     FLOOR,
     POLICY,
     FakeMeasure,
+    cut_short,
     epochs,
     full,
     grouped,
     install_measure,
     means_only,
     row,
+    runs,
     series,
     weights_only,
 )
@@ -165,6 +167,34 @@ def test_golden_tables(gnc: Run, fake: FakeMeasure, name: str) -> None:
     assert run.stdout == (GOLDEN / f"{name}_table.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [("cut_short", cut_short()), ("series", runs()), ("groups", grouped())],
+)
+def test_golden_tables_of_narrow_terminals(
+    gnc: Run, fake: FakeMeasure, name: str, result: Any, width: int
+) -> None:
+    fake.result = result
+    said = gnc("a.h5", "-q", env={"COLUMNS": str(width)}).stdout
+    golden = GOLDEN / f"measure_{name}_table_{width}.txt"
+    assert said == golden.read_text(encoding="utf-8")
+    assert max(map(len, said.splitlines())) <= width
+
+
+def test_narrow_tables_keep_what_tells_rows_apart(gnc: Run, fake: FakeMeasure) -> None:
+    fake.result = row()
+    for width in (100, 80, 70, 60, 50, 40):
+        said = gnc("a.h5", env={"COLUMNS": str(width)}).stdout
+        assert re.search(r"^class  one-vs-rest  nearest\b", said, re.MULTILINE), width
+        assert re.search(r"^0 +0\.660000000  1\b", said, re.MULTILINE), width
+    fake.result = runs()
+    for width in (100, 80, 70, 60):
+        lines = gnc("a.h5", env={"COLUMNS": str(width)}).stdout.splitlines()[2:11]
+        assert lines[0].startswith("file ") and "snapshot  epoch  split" in lines[0]
+        assert len({line.split("  ")[0] for line in lines[1:]}) == 2
+
+
 def test_optimal_is_what_a_theorem_says(gnc: Run, fake: FakeMeasure) -> None:
     for kind in ("table", "solved", "construction", "file", "pinned"):
         reference = replace(row().gnc2_reference, kind=kind)  # type: ignore[type-var]
@@ -181,7 +211,34 @@ def test_a_wide_bracket_is_no_figure(gnc: Run, fake: FakeMeasure) -> None:
     said = gnc("a.h5").stdout
     assert re.search(r"^GNC2 +0\.500000 +certified: at least this", said, re.MULTILINE)
     fake.result = series(row(gnc2=Bracket(0.5, 0.6)), row())
-    assert [">=0.500000" in line for line in gnc("a.h5").stdout.splitlines()[3:5]] == [True, False]
+    lines = gnc("a.h5").stdout.splitlines()[3:5]
+    assert [">=0.500000  >=0.986" in line for line in lines] == [True, False]
+    assert ">=" not in lines[1]
+
+
+def test_wide_brackets_are_marked_everywhere(gnc: Run, fake: FakeMeasure) -> None:
+    fake.result = cut_short()
+    said = gnc("a.h5").stdout
+    for start in ("  ratio +", "  0.1 % +", "  1 % +", "  median +", "CosFace margin +",
+                  "ground squirrel.* +"):  # fmt: skip
+        assert re.search(rf"^{start}>=0\.[0-9]{{6}}", said, re.MULTILINE), start
+    assert re.search(r"^  10 % +0\.90+ *$", said, re.MULTILINE)
+
+
+def test_what_is_marked_is_rounded_down(gnc: Run, fake: FakeMeasure) -> None:
+    margins = replace(row().margins, cosface=0.4917407)
+    fake.result = row(gnc2=Bracket(0.4917407, 0.6), margins=margins, gnc2_ratio=0.7349997)
+    said = gnc("a.h5").stdout
+    assert ">=0.491740 " in said and ">=0.734999 " in said
+    fake.result = series(fake.result, row())
+    assert ">=0.491740  >=0.7349 " in gnc("a.h5").stdout
+
+
+def test_no_scale_is_ruled_out_without_proof(gnc: Run, fake: FakeMeasure) -> None:
+    margins = replace(row().margins, scale=None)
+    for upper, words in ((0.0, "softmax cannot reach"), (0.2, "no scale is proved to reach")):
+        fake.result = row(gnc2=Bracket(0.0, upper), margins=margins)
+        assert re.search(rf"^scale 1/tau +- +{words}", gnc("a.h5").stdout, re.MULTILINE)
 
 
 def test_verbose_names_the_keys(gnc: Run, fake: FakeMeasure) -> None:
@@ -249,6 +306,31 @@ def test_interruptions(gnc: Run, fake: FakeMeasure) -> None:
     assert run.exit_code == ExitCode.INTERRUPTED
     assert len(json.loads(run.stdout)["rows"]) == 4
     fake.result = row(extras={"interrupted": True})
+    assert gnc("a.h5").exit_code == ExitCode.INTERRUPTED
+
+
+@pytest.mark.parametrize("shape", [(), ("--json",), ("--csv",), ("--jsonl",)])
+def test_an_interruption_before_the_first_row_prints_nothing(
+    gnc: Run, fake: FakeMeasure, tmp_path: Path, shape: tuple[str, ...]
+) -> None:
+    fake.result = series(interrupted=True)
+    run = gnc("a.h5", *shape, "--min", "gnc2=0.9", "--report", tmp_path / "r.md")
+    assert (run.exit_code, run.stdout) == (ExitCode.INTERRUPTED, "")
+    assert run.stderr == "gnc: interrupted before the first row was measured\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_series_says_how_far_it_came(
+    gnc: Run, fake: FakeMeasure, tmp_path: Path
+) -> None:
+    fake.result = series(*epochs(), interrupted=True)
+    assert gnc("a.h5").stderr == "gnc: interrupted: 4 rows measured\n"
+    rows = tmp_path / "rows.jsonl"
+    run = gnc("a.h5", "--append", rows)
+    assert f"4 rows measured; the interrupted row was not appended to '{rows}'" in run.stderr
+    fake.result = series(row(extras={"interrupted": True}), interrupted=True)
+    assert "1 row measured, GNC2 of the last cut short" in gnc("a.h5").stderr
+    assert gnc("a.h5", "-q").stderr == ""
     assert gnc("a.h5").exit_code == ExitCode.INTERRUPTED
 
 
@@ -325,6 +407,63 @@ def test_existing_files_need_force(
     assert run.exit_code == 3 and "--force" in run.stderr and not fake.calls
     assert path.read_text() == "mine"
     assert gnc("a.h5", option, path, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--out s.csv --per-class s.csv",
+        "--out s.csv --per-class ./s.csv --force",
+        "--plot link.svg --report r.md --out s.csv --per-class ../{here}/s.csv",
+    ],
+)
+def test_two_outputs_in_one_file_are_refused(
+    gnc: Run, fake: FakeMeasure, folder: Path, words: str
+) -> None:
+    run = gnc("a.h5", *words.format(here=folder.name).split())
+    assert (run.exit_code, run.stdout, fake.calls) == (2, "", [])
+    (line,) = run.stderr.splitlines()
+    assert "--out and --per-class both write" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "input"),
+    [
+        ("a.h5 --out a.h5 --force", "FILES 'a.h5'"),
+        ("a.h5 --out a.h5", "FILES 'a.h5'"),
+        ("a.h5 --out link.h5 --force", "FILES 'a.h5'"),
+        ("*.h5 --out a.h5 --force", "FILES '*.h5'"),
+        ("b.h5 a.h5:W --per-class ./a.h5 --force", "FILES 'a.h5:W'"),
+        ("--features b.h5 --labels a.h5:y --out a.h5 --force", "--labels 'a.h5:y'"),
+        ("b.h5 --means-from a.h5 --out a.h5 --force", "--means-from 'a.h5'"),
+        ("b.h5 --reference a.h5 --out a.h5 --force", "--reference 'a.h5'"),
+        ("b.h5 --classes n.csv --out n.csv --force", "--classes 'n.csv'"),
+        ("b.h5 --class-names n.csv --per-class n.csv --force", "--class-names 'n.csv'"),
+        ("b.h5 --class-names n.jsonl --append n.jsonl", "--class-names 'n.jsonl'"),
+        ("b.h5 --class-names n.md --report n.md --force", "--class-names 'n.md'"),
+        ("b.h5 --class-names n.svg --plot n.svg --force", "--class-names 'n.svg'"),
+        ("b.h5 --baseline run.json --allow gnc1=1% --out run.json --force",
+         "--baseline 'run.json'"),
+    ],
+)  # fmt: skip
+def test_an_output_that_is_an_input_is_refused(
+    gnc: Run, fake: FakeMeasure, folder: Path, words: str, input: str
+) -> None:
+    run = gnc(*words.split())
+    assert (run.exit_code, run.stdout, fake.calls) == (2, "", [])
+    (line,) = run.stderr.splitlines()
+    assert f"would overwrite the input {input}" in line
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of work, with inputs in it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.h5", "b.h5", "n.csv", "n.jsonl", "n.md", "n.svg"):
+        Path(name).write_text("mine")
+    Path("link.h5").symlink_to("a.h5")
+    Path("run.json").write_text(json.dumps(row().to_json()))
+    return tmp_path
 
 
 def test_append_goes_on_in_an_existing_file(gnc: Run, fake: FakeMeasure, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from gnc_cli.errors import UsageError
 from gnc_cli.plots.measure import plot_measure
-from gnc_cli.plots.measure_series import course_of
+from gnc_cli.plots.measure_series import course_of, show_series
 from gnc_cli.results import Bracket, Gnc2Reference, MeasureResult
 from tests.cli.measure_fakes import (
     class_row,
@@ -142,6 +142,29 @@ def test_lines_follow_the_epochs_and_skip_what_is_null() -> None:
     assert np.isnan(line.y["gnc1"]).tolist() == [False, False, True, False]
     assert line.y["gnc2.lower"].tolist() == [r.gnc2.lower for r in epochs()]
     assert line.band is None
+
+
+def test_zeros_stand_on_the_edge_of_logarithmic_panels() -> None:
+    from matplotlib.figure import Figure
+
+    done = [replace(r, gnc1=0.0 if r.epoch > 5 else r.gnc1, gnc3=0.0) for r in epochs()]
+    figure = Figure()
+    show_series(figure, series(*done).to_json())
+    figure.canvas.draw()
+    for panel, zeros in ((0, [9.0, 10.0]), (2, [0.0, 5.0, 9.0, 10.0])):
+        ax = figure.axes[panel]
+        assert ax.get_yscale() == "log"
+        (line,) = [found for found in ax.lines if found.get_marker() == "v"]
+        assert line.get_xdata().tolist() == zeros
+        bottom = ax.get_window_extent().y0
+        seen = line.get_transform().transform([(x, 0.0) for x in zeros])
+        assert seen[:, 1] == pytest.approx(bottom)
+        assert not line.get_clip_on()
+        assert [text.get_text() for text in ax.texts] == ["0"] * len(zeros)
+    # Zeros alone have no scale.
+    labelled = [[t.label1.get_visible() for t in ax.yaxis.get_major_ticks()] for ax in figure.axes]
+    assert all(labelled[0]) and not any(labelled[2])
+    assert not [line for line in figure.axes[3].lines if line.get_marker() == "v"]
 
 
 def test_bands_are_deviations() -> None:
