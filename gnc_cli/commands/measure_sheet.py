@@ -114,7 +114,7 @@ def _shares(r: dict[str, Any], line: _Line) -> None:
         above = "share of samples whose one-vs-rest margin is above 0"
         line("positive margins", share(margins["positive_share"]), above,
              "sample_margins.positive_share")  # fmt: skip
-        line("  smallest", figure(margins["min"]), f"{space} features, {space} weights",
+        line("  smallest", figure(margins["min"]), "unit features, unit weights",
              "sample_margins.min")  # fmt: skip
         line("  mean", figure(margins["mean"]), "", "sample_margins.mean")
 
@@ -155,7 +155,8 @@ def _classes(r: dict[str, Any], line: _Line) -> None:
 
 
 def _variants(r: dict[str, Any], line: _Line) -> None:
-    spaces = {"authors": "unit features, Sigma_B centred", "classic": "raw features and weights"}
+    authors = f"{r['policy']['spaces']['authors']}, Sigma_B centred"
+    spaces = {"authors": authors, "classic": "raw rows; energies and ranks of unit rows"}
     for family, values in r["variants"].items():
         line(family, "", spaces.get(family, ""), f"variants.{family}")
         for key, value in values.items():

@@ -27,7 +27,6 @@ _SQUARES_HOLD = 1e-140, 1e140
 def classic(
     moments: ClassMoments,
     W: np.ndarray | None,
-    W_unit: np.ndarray | None = None,
     *,
     means_of: ClassMoments | None = None,
     seed: int = 0,
@@ -40,9 +39,8 @@ def classic(
     Args:
         moments: of raw features, K classes of which P have samples.
         W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
-            present; equinorm and ETF error of the weights take all rows, not centred.
-        W_unit: not used: energies and effective rank of the weights are of all rows of W, scaled
-            to norm 1 here.
+            present; equinorm and ETF error of the weights take all rows, not centred; energies
+            and effective rank all rows, scaled to norm 1 here.
         means_of: moments of other data whose class means are used, those that `moments` took as
             centres (`--means-from`).
         seed: of the sample of rows for statistics over pairs beyond 30000 rows.

@@ -268,8 +268,8 @@ def _variants(
             raise DataError("the classic variants need the statistics of raw rows")
         numbers = _in_time(
             lambda: classic(
-                raw, weights.raw if given else None, weights.rows if given else None,
-                means_of=statistics.raw_train, seed=effort.seed, deadline=effort.deadline,
+                raw, weights.raw if given else None, means_of=statistics.raw_train,
+                seed=effort.seed, deadline=effort.deadline,
             ),
             "--variants classic", effort, told,
         )  # fmt: skip

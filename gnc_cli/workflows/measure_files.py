@@ -1,6 +1,7 @@
 """Files around a measurement: checked early, written at the end."""
 
 import os
+from collections.abc import Sequence
 
 from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.measure_files import check_rows_target, write_per_class, write_rows
@@ -13,19 +14,27 @@ _Path = str | os.PathLike[str]
 
 
 def prepare_files(
-    *, out: _Path | None, per_class: _Path | None, plot: _Path | None, force: bool
+    *,
+    out: _Path | None,
+    per_class: _Path | None,
+    plot: _Path | None,
+    force: bool,
+    read: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Refuse before the work what could not be written after it.
 
+    Args:
+        read: option and name of each input, which no output may overwrite.
+
     Raises:
-        UsageError, OutputError: unknown suffix, two outputs in one file, existing file, unwritable
-            folder.
+        UsageError, OutputError: unknown suffix, two outputs in one file, an output that is an
+            input, existing file, unwritable folder.
     """
     check_rows_target("--out", out, (".csv", ".json", ".h5"))
     check_rows_target("--per-class", per_class, (".csv", ".h5"))
     named = [("--out", out), ("--per-class", per_class), ("--plot", plot)]
     files = [(option, os.fspath(path)) for option, path in named if path is not None]
-    check_apart(files)
+    check_apart(files, read)
     for _, path in files:
         check_writable(path, force=force)
     if plot is not None:
@@ -53,7 +62,11 @@ def write_files(
     if out is not None:
         write_rows(out, result.to_json(), force=force)
     if per_class is not None and isinstance(result, MeasureResult):
-        write_per_class(per_class, result.per_class, force=force)
+        made = {
+            "command": "gnc measure", "file": result.file, "snapshot": result.snapshot,
+            "policy": result.policy, "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
+        }  # fmt: skip
+        write_per_class(per_class, result.per_class, force=force, provenance=made)
     if plot is not None:
         from gnc_cli.plots.measure import plot_measure
 

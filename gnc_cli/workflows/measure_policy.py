@@ -26,7 +26,7 @@ def policy_of(
     return describe_policy(
         normalize=request.normalize,
         weights=weights,
-        accuracy="logits" if prepared.logits is not None else "raw rows",
+        accuracy=_accuracy_space(prepared),
         class_means=None if found is None else means_policy(source),
         storage=None if prepared.features is None else str(prepared.features.dtype),
         variants=request.variants,
@@ -36,6 +36,12 @@ def policy_of(
         classes_left_out=prepared.selection.K - prepared.K,
         chunk_rows=None if found is None else found.block,
     )
+
+
+def _accuracy_space(prepared: Prepared) -> str:
+    if prepared.features is None or (prepared.logits is None and prepared.weights is None):
+        return "none"
+    return "raw rows" if prepared.logits is None else "logits"
 
 
 def describe_policy(
@@ -57,7 +63,7 @@ def describe_policy(
     Args:
         normalize: `auto`, `require` or `off`.
         weights: whose rows GNC2 is of.
-        accuracy: `raw rows` or `logits`.
+        accuracy: `raw rows`, `logits` or `none`.
         class_means: of `means_policy`; None without samples.
         storage: dtype of the features.
         variants: which were asked for.

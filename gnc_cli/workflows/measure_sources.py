@@ -12,7 +12,7 @@ from gnc_cli.io.samples import Samples, SampleSource, find_samples
 from gnc_cli.numerics.rows import ArrayRows
 from gnc_cli.numerics.tensors import to_numpy
 
-__all__ = ["ArraySource", "Source", "find_sources"]
+__all__ = ["ArraySource", "Source", "find_sources", "input_files"]
 
 _MATRICES = ("features", "weights", "logits")
 
@@ -77,6 +77,16 @@ def find_sources(
     return [ArraySource(_samples(given, transpose_weights))]
 
 
+def input_files(files: Sequence[Any], given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Option and name of every file among the inputs; arrays are none.
+
+    >>> input_files(["a.h5"], {"labels": "b.h5:y", "weights": None})
+    [('FILES', 'a.h5'), ('--labels', 'b.h5:y')]
+    """
+    named = [("FILES", list(files))] + [(f"--{n}", _paths(v) or []) for n, v in given.items()]
+    return [(option, str(path)) for option, paths in named for path in paths]
+
+
 def _paths(value: Any) -> list[str] | None:
     """File names, from one or several; None for arrays."""
     if hasattr(value, "__fspath__") or isinstance(value, str):
@@ -96,7 +106,10 @@ def _samples(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
     rows: dict[str, Any] = {n: ArrayRows(arrays[n]) for n in ("features", "logits") if n in arrays}
     if labels is not None:
         if labels.dtype.kind not in "iu" or (labels.size and int(labels.min()) < 0):
-            raise DataError(f"labels have dtype {labels.dtype}; expected integers from 0 on")
+            raise DataError(
+                f"labels have dtype {labels.dtype}, smallest {labels.min() if labels.size else 0}; "
+                "expected integers from 0 on: remove other rows from labels and features"
+            )
         labels = labels.astype(np.int64)
     return Samples(
         features=rows.get("features"),

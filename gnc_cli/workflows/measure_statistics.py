@@ -118,7 +118,10 @@ def read_statistics(
             means = (train or found).moments["raw"]
             raw = _decide(prepared, request, reading, means, own=False, unit=False)
         nc4 = (raw.agree or 0) / max(1, int(raw.counted.sum()))
-    intervals = _resample(prepared, request, reading, decisions) if request.bootstrap else None
+    intervals = None
+    if request.bootstrap:
+        others = None if train is None else train.moments[own]
+        intervals = _resample(prepared, request, reading, decisions, others)
     statistics = Statistics(
         moments=moments,
         raw=found.moments.get("raw"),
@@ -161,7 +164,11 @@ def _decide(
 
 
 def _resample(
-    prepared: Prepared, request: Request, reading: Reading, decisions: Decisions
+    prepared: Prepared,
+    request: Request,
+    reading: Reading,
+    decisions: Decisions,
+    others: ClassMoments | None,
 ) -> BootstrapIntervals:
     assert request.bootstrap and prepared.features is not None and prepared.labels is not None
     workers = _workers(prepared.features, request, float(prepared.d))
@@ -169,9 +176,9 @@ def _resample(
         return bootstrap(
             prepared.features, prepared.labels, prepared.K, prepared.weights, decisions.right,
             decisions.ncc_right, replicates=request.bootstrap, seed=request.seed,
-            unit=request.unit, where=prepared.where.get("features", "features"),
-            block=request.chunk_rows, workers=workers,
-            deadline=reading.interruption, progress=reading.progress,
+            unit=request.unit, means_of=others,
+            where=prepared.where.get("features", "features"), block=request.chunk_rows,
+            workers=workers, deadline=reading.interruption, progress=reading.progress,
         )  # fmt: skip
 
 

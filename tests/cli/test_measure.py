@@ -259,7 +259,8 @@ def test_raw_rows_are_called_raw(gnc: Run, fake: FakeMeasure) -> None:
     said = gnc("a.h5").stdout
     assert "raw features, Sigma_B not centred" in said
     assert [line for line in said.splitlines() if "unit" in line] == [
-        "  reference       -               references are of unit rows"
+        "  reference       -               references are of unit rows",
+        "  smallest        -0.250000       unit features, unit weights",
     ]
 
 

@@ -58,7 +58,7 @@ def test_a_perfect_simplex_is_collapsed(d: int, K: int, offset: float) -> None:
     """h = w up to scale and a common offset, which centring takes away."""
     W = 2.5 * simplex(d, K)
     labels = np.repeat(np.arange(K), 4)
-    found = classic(moments_of(W[labels] + offset, labels, K), W, normalise(W))
+    found = classic(moments_of(W[labels] + offset, labels, K), W)
     zeros = {
         "nc1", "nc1_trace_quotient", "cdnv", "nc2_equinorm_means", "nc2_equinorm_weights",
         "nc2_equiangularity", "nc2_max_angle", "nc2_etf_error", "nc2_etf_error_weights", "nc3",
@@ -177,7 +177,7 @@ def test_a_sample_of_rows_against_all(
     ]  # fmt: skip
     assert cdnv.value == pytest.approx(np.mean(terms), rel=1e-12)
     labels = np.arange(90)
-    first, again = (classic(moments_of(X, labels, 90), X, X, seed=5) for _ in range(2))
+    first, again = (classic(moments_of(X, labels, 90), X, seed=5) for _ in range(2))
     assert first == again and first["pair_rows"] == first["pair_rows_weights"] == 20
 
 
@@ -186,7 +186,7 @@ def test_no_matrix_of_all_pairs(rng: np.random.Generator) -> None:
     W = random_points(rng, K, d)
     moments = moments_of(W, np.arange(K), K)
     tracemalloc.start()
-    classic(moments, W, W)
+    classic(moments, W)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * K * K / 4
@@ -194,38 +194,38 @@ def test_no_matrix_of_all_pairs(rng: np.random.Generator) -> None:
 
 def test_what_is_undefined_is_none(rng: np.random.Generator) -> None:
     W = random_points(rng, 4, 3)
-    one = classic(moments_of(rng.standard_normal((5, 3)), np.full(5, 2), 4), W, W)
+    one = classic(moments_of(rng.standard_normal((5, 3)), np.full(5, 2), 4), W)
     only_rank = {"effective_rank_means": pytest.approx(1.0), "pair_rows": 1}
     assert {k: v for k, v in one.items() if v is not None and k not in WEIGHTS_ONLY} == only_rank
     assert one["nc3"] is None and one["nc3_dual_etf_error"] is None
 
     labels = np.repeat(np.arange(3), 2)
     signs = np.tile([1.0, -1.0], 3)[:, None] * np.ones((6, 3))
-    zero_means = classic(moments_of(signs, labels, 3), None, None)
+    zero_means = classic(moments_of(signs, labels, 3), None)
     assert {k for k, v in zero_means.items() if v is not None} == {"pair_rows"}
 
     # Means that differ by rounding alone coincide, and their difference has no direction.
     third = np.array([[0.1, 0.2, 0.3]])
     same = np.concatenate([np.repeat(third, 7, axis=0), np.repeat(third * (1 + 3e-16), 3, axis=0)])
-    coincident = classic(moments_of(same, np.array([0] * 7 + [1] * 3), 2), None, None)
+    coincident = classic(moments_of(same, np.array([0] * 7 + [1] * 3), 2), None)
     defined = {k for k, v in coincident.items() if v is not None}
     assert defined == {"effective_rank_means", "pair_rows"}
 
     apart = np.concatenate([same, [[3.0, 1.0, 2.0]] * 2])
     two_of_three = moments_of(apart, np.array([0] * 7 + [1] * 3 + [2] * 2), 3)
     assert (two_of_three.means[0] != two_of_three.means[1]).any()
-    found = classic(two_of_three, None, None)
+    found = classic(two_of_three, None)
     assert found["cdnv"] is None and found["log_energy"] is None and found["riesz_energy"] is None
     assert found["nc2_max_angle"] is not None
 
     # The middle one of three collinear means is the global mean: norms yes, angles no.
     line = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    middle = classic(moments_of(line, np.arange(3), 3), None, None)
+    middle = classic(moments_of(line, np.arange(3), 3), None)
     assert middle["nc2_equiangularity"] is None and middle["nc2_max_angle"] is None
     assert middle["nc2_equinorm_means"] == pytest.approx(math.sqrt(0.5))
     assert middle["log_energy"] is None, "one direction, three times"
 
-    nobody = classic(moments_of(np.ones((1, 2)), np.zeros(1, dtype=int), 3), None, None)
+    nobody = classic(moments_of(np.ones((1, 2)), np.zeros(1, dtype=int), 3), None)
     assert all(v is None or v == v for v in nobody.values())
 
 
@@ -234,8 +234,8 @@ def test_missing_classes_enter_nothing(rng: np.random.Generator) -> None:
     features, labels = rng.standard_normal((30, 4)) + 1.0, np.repeat([0, 1, 2], 10)
     names = np.array([0, 2, 5])
     W = rng.standard_normal((7, 4))
-    few = classic(moments_of(features, labels, 3), W[names], None)
-    many = classic(moments_of(features, names[labels], 7), W, None)
+    few = classic(moments_of(features, labels, 3), W[names])
+    many = classic(moments_of(features, names[labels], 7), W)
     of_all_weights = {key for key in few if key.endswith("_weights")}
     for key in few.keys() - of_all_weights:
         assert many[key] == (None if few[key] is None else pytest.approx(few[key], rel=1e-12)), key
@@ -249,13 +249,13 @@ def test_means_of_other_data(rng: np.random.Generator) -> None:
     fitted = moments_of(train, labels, 4)
     moments = ClassMoments(3, 4, centres=fitted.means)
     moments.update(test, labels)
-    found = classic(moments, W, W, means_of=fitted)
+    found = classic(moments, W, means_of=fitted)
     deviations = test - fitted.means[labels]
     within = deviations.T @ deviations / 40
     M = fitted.means - fitted.means.mean(axis=0)
     by_hand = reference.trace_of_quotient(within, M.T @ M / 4, 4)
     assert found["nc1"] == pytest.approx(by_hand, rel=1e-12)
-    assert found["nc3"] == classic(fitted, W, W)["nc3"]
+    assert found["nc3"] == classic(fitted, W)["nc3"]
 
 
 def test_laws(rng: np.random.Generator) -> None:
@@ -265,8 +265,8 @@ def test_laws(rng: np.random.Generator) -> None:
     W = rng.standard_normal((K, d))
     Q, names = random_rotation(rng, d), rng.permutation(K)
     back = np.argsort(names)
-    first = classic(moments_of(features, labels, K), W, normalise(W))
-    turned = classic(moments_of(3.0 * features @ Q, names[labels], K), 0.2 * (W @ Q)[back], None)
+    first = classic(moments_of(features, labels, K), W)
+    turned = classic(moments_of(3.0 * features @ Q, names[labels], K), 0.2 * (W @ Q)[back])
     for key, value in first.items():
         assert turned[key] == pytest.approx(value, rel=1e-10), key
 
@@ -303,7 +303,7 @@ def test_numbers_do_not_depend_on_the_scale(size: float, rng: np.random.Generato
 def test_the_deadline_is_polled(rng: np.random.Generator) -> None:
     moments = moments_of(rng.standard_normal((4, 2)), np.arange(4), 4)
     with pytest.raises(TimeoutError, match="pair"):
-        classic(moments, None, None, deadline=Deadline(0.0))
+        classic(moments, None, deadline=Deadline(0.0))
     with pytest.raises(TimeoutError, match="rank"):
         effective_rank(np.eye(3), deadline=Deadline(0.0))
     assert equinorm(np.zeros((3, 2))) is None

@@ -424,3 +424,22 @@ def test_all_class_means_are_named(data: dict[str, np.ndarray], tmp_path: Path) 
     train = _file(tmp_path / "train.h5", data)
     named = _one(**data, means_from=train, variants="all").policy["class_means"]
     assert named == {"gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own"}
+
+
+def test_no_output_overwrites_an_input(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    file = _file(tmp_path / "a.h5", data)
+    for option in ({"out": file}, {"per_class": file}):
+        with pytest.raises(UsageError, match="would overwrite the input"):
+            measure(file, force=True, **option)
+    assert measure(file).gnc2.lower > 0.0
+
+
+def test_intervals_about_training_means(
+    data: dict[str, np.ndarray], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    train = _file(tmp_path / "train.h5", data)
+    labels = np.repeat(np.arange(K), 6)
+    noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
+    found = _one(features=noisy, labels=labels, means_from=train, bootstrap=60)
+    assert found.bootstrap is not None and found.bootstrap.gnc1 is not None
+    assert found.bootstrap.gnc1.lower < found.gnc1 < found.bootstrap.gnc1.upper
