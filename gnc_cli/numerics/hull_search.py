@@ -2,7 +2,9 @@
 
 The min-norm point of a small working set of rows gives a class its upper end and a direction; one
 blocked product with all K rows turns the direction into a proved lower end and names the rows that
-violate it, which join the working set. Two to five rounds close a bracket to rounding.
+violate it, which join the working set. Two to five rounds close a bracket to rounding. Each round
+shrinks the bracket or lets the working set grow, so the search ends by itself: a class is left open
+only when no row outside its working set violates what a careful projection on it has found.
 """
 
 from collections.abc import Callable
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["HullSearch"]
 
-_MAX_ROUNDS = 60
 _SINGLE = 2000
 """Above this many rows, bounds that only rule classes out are computed in float32."""
 _FEW_DIMENSIONS = 24
 """Below, exact projections are as fast as approximate ones, and too short for threads."""
 _FIRST_BATCH = 8
 """Classes in the first batch of a pruned search: a good upper bound early prunes the rest."""
+_SLOW = 1e-3
+"""A round that shrinks the bracket by less than this share keeps all rows of the working set."""
+_NOTHING = 1e-9
+"""A slow round that shortens the upper end by less than this share is followed by a careful one."""
 
 
 class HullSearch:
@@ -94,8 +99,9 @@ class HullSearch:
         self.lower = np.zeros(len(classes))
         other = np.where(classes == 0, 1, 0)
         self.upper = np.linalg.norm(W[classes] - W[other], axis=1) * (1.0 + gamma(d + 4))
-        self.supports = [np.empty(0, dtype=np.intp)] * len(classes)
-        self.weights = [np.empty(0)] * len(classes)
+        # Rows and convex weights of the hull point that gives each upper end.
+        self.supports = list(other[:, None])
+        self.weights = [np.ones(1)] * len(classes)
 
     @property
     def expired(self) -> bool:
@@ -121,6 +127,7 @@ class HullSearch:
             self.lower = proved / self.norms * (1.0 - gamma(W.shape[1] + 4))
             chords = pair_chords(W, np.arange(K), nearest, block_bytes=self.block_bytes)
             self.upper = chords * (1.0 + gamma(W.shape[1] + 4))
+            self.supports = list(nearest[:, None])
             return
         for s in range(0, K, self.batch):
             if self.expired:
@@ -187,36 +194,51 @@ class HullSearch:
         return wide
 
     def close(self, at: np.ndarray, prune: bool = False) -> None:
-        """Column generation on a batch of classes until each is closed (or pruned, or stuck)."""
+        """Column generation on a batch of classes until each is closed, or pruned, or spent.
+
+        A class is spent when no row outside its working set violates the bracket and a careful
+        projection has gained nothing: what is left is rounding.
+        """
         at = at[self.open(at, prune)]
-        if not at.size:
+        if not at.size or self.expired:
             return
         seen, left = self.look(at, single=prune), np.arange(len(at))
         if prune and len(at) > _FIRST_BATCH:
             seen, left = self.thin_out(at, seen)
             at = at[left]
-        working = list(seen.largest(left, self.start)[1])
-        stuck = np.zeros(len(at), dtype=np.intp)
-        for _ in range(_MAX_ROUNDS if len(at) else 0):
-            before = self.upper[at] - self.lower[at]
-            normals = self.project_all(at, working, stuck > 0)
+        furthest = seen.largest(left, self.start)[1]
+        working = [np.union1d(self.supports[k], furthest[i]) for i, k in enumerate(at)]
+        careful = np.zeros(len(at), dtype=bool)
+        slow = np.zeros(len(at), dtype=np.intp)
+        while at.size:
+            lower, upper = self.lower[at], self.upper[at]
+            normals = self.project_all(at, working, careful)
             if self.expired:
                 return
             seen = self.look(at, normals)
-            # A full working set that gains nothing is tried once more with care, then left.
-            idle = self.upper[at] - self.lower[at] > 0.999 * before
-            full = np.array([len(w) == len(self.W) - 1 for w in working])
-            stuck = np.where(idle | full, stuck + 1, 0)
-            kept = np.flatnonzero(self.open(at, prune) & (stuck < 4))
+            crawls = self.upper[at] - self.lower[at] > (1.0 - _SLOW) * (upper - lower)
+            idle = crawls & (self.upper[at] >= (1.0 - _NOTHING) * upper)
+            slow = np.where(crawls, slow + 1, 0)
+            kept = np.flatnonzero(self.open(at, prune))
             if not kept.size:
                 return
-            reach = max(self.start + 3 * len(self.supports[k]) // 2 for k in at[kept])
-            furthest = seen.largest(kept, min(reach, len(self.W) - 1))[1]
-            at, stuck = at[kept], stuck[kept]
-            working = [
-                self.extend(int(k), furthest[i], working[kept[i]], int(stuck[i]))
-                for i, k in enumerate(at)
-            ]
+            reach = max(self.reach(int(at[i]), len(working[i]), int(slow[i])) for i in kept)
+            products, furthest = seen.largest(kept, min(reach, len(self.W) - 1))
+            # Rows that keep the lower end from closing on the upper one: with none it would.
+            ends = (self.upper - self.tolerance / 2.0)[at[kept]]
+            violating = seen.own[kept, None] - products < ends[:, None]
+            ahead = []
+            for i, rows, wrong in zip(kept, furthest, violating, strict=True):
+                fresh = rows[wrong]
+                fresh = fresh[~np.isin(fresh, working[i])]
+                if fresh.size:
+                    working[i] = self.extend(int(at[i]), rows, fresh, working[i], int(slow[i]))
+                elif careful[i] and idle[i]:
+                    continue
+                careful[i] = idle[i] or not fresh.size
+                ahead.append(i)
+            at, careful, slow = at[ahead], careful[ahead], slow[ahead]
+            working = [working[i] for i in ahead]
 
     def thin_out(self, at: np.ndarray, seen: Seen) -> tuple[Seen, np.ndarray]:
         """Rule out classes by approximate directions; the new products, and which are left."""
@@ -261,7 +283,8 @@ class HullSearch:
         """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
         V = self.W[self.classes[k]] - self.W[rows]
         earlier = self.supports[k]
-        start = np.flatnonzero(np.isin(rows, earlier)) if earlier.size else None
+        # A single row is a first bound, not a guess of the rows that carry the projection.
+        start = np.flatnonzero(np.isin(rows, earlier)) if earlier.size > 1 else None
         x, weights = min_norm_point(V, start)
         if careful:
             scale = float(np.linalg.norm(V, axis=1).max())
@@ -269,20 +292,31 @@ class HullSearch:
             x = weights @ V
         used = np.flatnonzero(weights)
         upper = hull_distance_bound(V[used], weights[used])
-        if upper < self.upper[k] or not self.supports[k].size:
-            self.upper[k] = min(upper, self.upper[k])
+        if upper < self.upper[k]:
+            self.upper[k] = upper
             self.supports[k], self.weights[k] = rows[used], weights[used]
-        return supporting_normal(V[used]) if careful else _unit(x[None])[0]
+        normal = supporting_normal(V[used]) if careful else np.zeros_like(x)
+        return normal if normal.any() else _unit(x[None])[0]
 
-    def extend(self, k: int, furthest: np.ndarray, rows: np.ndarray, stuck: int) -> np.ndarray:
-        """The next working set: what carries the projection, and the rows furthest along h."""
+    def reach(self, k: int, size: int, slow: int) -> int:
+        """How many of the furthest rows to see: in slow rounds more than the working set has."""
+        return size + (self.start << slow) if slow else self.start + 3 * len(self.supports[k]) // 2
+
+    def extend(
+        self, k: int, furthest: np.ndarray, fresh: np.ndarray, rows: np.ndarray, slow: int
+    ) -> np.ndarray:
+        """The next working set: what carries the projection, and the rows furthest along h.
+
+        In slow rounds no row leaves, and twice as many violating ones come in each time.
+        """
         support = self.supports[k]
+        if slow:
+            return np.union1d(np.union1d(support, rows), fresh[: self.start << slow])
         # The support shares one level, so all that comes before it lies beyond the hull.
         carrying = np.isin(furthest, support)
         violators = int(carrying.argmax()) if carrying.any() else len(furthest)
         more = min(max(violators, 16), self.start + len(support) // 2)
-        kept = np.union1d(support, rows) if stuck else support
-        return np.union1d(kept, furthest[: len(support) + more])
+        return np.union1d(support, furthest[: len(support) + more])
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -290,5 +324,3 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     rows = np.asarray(rows, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 1e-150)
-
-

@@ -236,15 +236,20 @@ def _nnls_weights(V: np.ndarray) -> np.ndarray | None:
 
     m, d = V.shape
     factor = _factor(V) if 2 * m <= d else None
+    lengths = np.ones(m)
     if factor is not None:
         # Few points in many dimensions: the same problem in coordinates of their own span.
         columns = factor.T
         target = solve_triangular(factor, np.ones(m), lower=True, check_finite=False)
     else:
+        # As in `block_pivoting.py`, the least norm keeps the digits of rows that are much shorter
+        # than others; columns of length 1 let the solver see all of them alike.
         columns, target = np.empty((d + 1, m)), np.zeros(d + 1)
-        columns[:d], columns[d], target[d] = V.T, 1.0, 1.0
+        columns[:d], columns[d], target[d] = V.T, np.linalg.norm(V, axis=1).min(), 1.0
+        lengths = np.linalg.norm(columns, axis=0)
+        columns /= lengths
     try:
-        a = nnls(columns, target)[0]
+        a = nnls(columns, target)[0] / lengths
     except (RuntimeError, np.linalg.LinAlgError):
         return None
     total = float(a.sum())

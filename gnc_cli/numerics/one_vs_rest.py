@@ -32,7 +32,7 @@ class OneVsRest:
     classes: np.ndarray
     """Which rows of the code they belong to, integers, shape (m,)."""
     supports: tuple[np.ndarray, ...]
-    """For each class the rows that carry its projection on the hull; empty where not reached."""
+    """For each class the rows that carry its projection on the hull, or its first upper end."""
     weights: tuple[np.ndarray, ...]
     """Their convex weights: `w_k - weights @ W[support]` has length `upper`, to rounding."""
 

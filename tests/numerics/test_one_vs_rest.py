@@ -2,20 +2,53 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from gnc_cli.errors import DataError
 from gnc_cli.numerics import hull_search
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.hull_directions import hull_directions, onto_simplex
+from gnc_cli.numerics.hull_search import HullSearch
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.numerics.sphere import normalise, random_points
 from tests.numerics.test_min_norm_point import witness
 from tests.problems import WITH_POINTS, Problem, orthoplex, random_rotation, simplex
 
 sizes = st.tuples(st.integers(2, 40), st.integers(2, 8), st.integers(0, 999))
+
+
+def clustered(seed: int, K: int, clusters: int, d: int, spread: float) -> np.ndarray:
+    """Unit rows around corners of a cube: near each other, far from the rest."""
+    rng = np.random.default_rng(seed)
+    corners = np.sign(rng.standard_normal((clusters, d)))
+    return normalise(corners[rng.integers(0, clusters, K)] + spread * rng.standard_normal((K, d)))
+
+
+def nnls_bracket(W: np.ndarray, k: int) -> tuple[float, float]:
+    """The ends that plain non-negative least squares with all rows proves, to rounding."""
+    V = W[k] - np.delete(W, k, axis=0)
+    nearest = float(np.linalg.norm(V, axis=1).min())
+    if nearest < 1e-14:
+        return 0.0, nearest
+    columns = np.vstack([V.T / nearest, np.ones(len(V))])
+    a = nnls(columns, np.r_[np.zeros(W.shape[1]), 1.0], maxiter=100 * len(V))[0]
+    x = a @ V / a.sum()
+    length = float(np.linalg.norm(x))
+    return max(0.0, float((V @ x).min()) / length) if length > 0.0 else 0.0, length
+
+
+def check_against_nnls(W: np.ndarray) -> None:
+    """Every bracket is closed and meets that of nnls, which is closed or contains it."""
+    result = one_vs_rest(W)
+    assert (result.upper - result.lower).max() <= 1e-12
+    lower, upper = np.array([nnls_bracket(W, k) for k in range(len(W))]).T
+    assert (lower <= result.upper + 1e-14).all() and (result.lower <= upper + 1e-14).all()
+    bracket = minimum_one_vs_rest(W, tolerance=1e-12)[0]
+    assert bracket.width <= 1e-12
+    assert bracket.lower <= upper.min() + 1e-14 and lower.min() <= bracket.upper + 1e-14
 
 
 def some_code(size: tuple[int, int, int]) -> np.ndarray:
@@ -105,6 +138,71 @@ def test_near_duplicates_keep_their_digits(gap: float, rng: np.random.Generator)
     result = one_vs_rest(W)
     assert (result.upper - result.lower).max() < 1e-12
     assert result.lower.max() > gap / 100
+
+
+@pytest.mark.parametrize("d", [8, 16, 24])
+@pytest.mark.parametrize("spread", [1e-3, 1e-5])
+def test_clusters_are_closed(d: int, spread: float) -> None:
+    """A lower end that stays near 0 until the last round is no reason to leave a class."""
+    check_against_nnls(clustered(d, 400, 20, d, spread))
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1e-5])
+def test_duplicates_inside_clusters(spread: float) -> None:
+    W = clustered(1, 300, 15, 16, spread)
+    W = np.vstack([W, W[:40], W[:10]])
+    check_against_nnls(W)
+    result = one_vs_rest(W)
+    assert not result.lower[:40].any() and not result.upper[300:].any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 999),
+    st.integers(5, 120),
+    st.integers(1, 12),
+    st.integers(3, 40),
+    st.floats(-8.0, -1.0),
+)
+@example(0, 6, 4, 3, -8.0)  # the row that closes it has a weight below the rounding of the others
+def test_clusters_of_any_kind(seed: int, K: int, clusters: int, d: int, exponent: float) -> None:
+    check_against_nnls(clustered(seed, K, clusters, d, 10.0**exponent))
+
+
+@pytest.mark.slow
+def test_many_clusters_find_their_minimum() -> None:
+    """Many of these classes crawl, and the nearest row is often missed by the first directions."""
+    W = clustered(3, 4000, 40, 24, 1e-3)
+    bracket, k, lower = minimum_one_vs_rest(W, tolerance=1e-12)
+    assert bracket.width <= 1e-12
+    least, most = nnls_bracket(W, k)
+    assert least <= bracket.upper + 1e-14 and bracket.lower <= most + 1e-14
+    some = np.random.default_rng(0).choice(4000, 40, replace=False)
+    result = one_vs_rest(W, some)
+    assert (result.upper - result.lower).max() <= 1e-12
+    assert (lower[some] <= result.upper).all() and result.upper.min() >= bracket.lower
+    for i, k in enumerate(some[:10]):
+        least, most = nnls_bracket(W, k)
+        assert least <= result.upper[i] + 1e-14 and result.lower[i] <= most + 1e-14
+
+
+def test_a_first_upper_end_that_no_working_set_beats_is_kept_in_them() -> None:
+    """Twins that poor directions hide: the bound of the nearest row must join the search."""
+    W = clustered(5, 300, 6, 12, 1e-4)
+    rng = np.random.default_rng(0)
+    search = HullSearch(W, np.arange(300), None, 1e-12, 1 << 20, None)
+    search.first_bounds(own=True)
+    for k in range(0, 300, 30):
+        assert search.upper[k] == pytest.approx(np.linalg.norm(W[k] - W[search.supports[k][0]]))
+    search.directions = normalise(rng.standard_normal(W.shape))
+    search.close_all(np.arange(300))
+    assert (search.upper - search.lower).max() <= 1e-12
+
+
+def test_an_expired_deadline_costs_no_products(rng: np.random.Generator) -> None:
+    W = random_points(rng, 30, 4)
+    result = one_vs_rest(W, deadline=Deadline(0.0, clock=lambda: 1.0))
+    assert not result.lower.any() and (result.upper > 0.0).all()
 
 
 def test_block_size_changes_nothing(rng: np.random.Generator) -> None:
