@@ -11,7 +11,7 @@ PARTS = (
     "conjecture pairs",
     "conjecture named",
     "conjecture report",
-    "measure moments decisions gnc2 large report",
+    "measure moments decisions gnc2 recipe large report",
 )
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `gnc measure` needs: moments, decisions and GNC2 beside their targets, for RESULTS.md.
 
-    python -m benchmarks.measure moments decisions gnc2 large    # several minutes, a quiet machine
+    python -m benchmarks.measure moments decisions gnc2 recipe large    # several minutes, a quiet machine
     python -m benchmarks.measure report
 
 Each part runs its own module; what it printed is kept in benchmarks/work/measure.json, so that
@@ -18,20 +18,24 @@ PARTS = {
     "moments": ["measure_moments", "--rounds", "7"],
     "large": ["measure_moments", "--large"],
     "decisions": ["measure_decisions", "--rounds", "5"],
-    "gnc2": ["measure_gnc2"],
+    "gnc2": ["measure_gnc2", "random", "solved", "near"],
+    "recipe": ["measure_gnc2", "recipe"],
 }
 TITLES = {
     "moments": "### Moments, GNC1, GNC3 from the file: features (50000, 512) float32",
     "large": "### Two million rows, d = 512 (4 GB), K = 1000",
     "decisions": "### NCC, accuracy, agreement, margins: features (50000, 512) float32",
     "gnc2": "### GNC2 with its certificate",
+    "recipe": "### GNC2 beside the subgradient recipe",
 }
 NOTES = {
     "moments": "`needed` is the raw read through h5py, `D^T D`, `M^T M` and `eigh`; `script` is "
     "plain NumPy in float64, two passes, the features already in memory. In turns in one process.",
     "large": "Streamed in chunks, one process.",
     "decisions": "`products` are the two float32 matrix products alone, on the same threads.",
-    "gnc2": "`recipe` is the subgradient ascent that public code runs, in float32, 10,000 steps.",
+    "gnc2": "`classes` is how many have a bracket of their own; the minimum is always certified.",
+    "recipe": "The 10,000 subgradient steps that public code takes, in float32, on unit h of all "
+    "classes: in torch with autograd, and by hand in NumPy. Ours brackets all classes.",
 }
 
 
