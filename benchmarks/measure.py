@@ -1,6 +1,6 @@
 """What `gnc measure` needs: moments, decisions and GNC2 beside their targets, for RESULTS.md.
 
-    python -m benchmarks.measure moments decisions gnc2 recipe large    # several minutes, a quiet machine
+    python -m benchmarks.measure moments decisions gnc2 recipe large   # on a quiet machine
     python -m benchmarks.measure report
 
 Each part runs its own module; what it printed is kept in benchmarks/work/measure.json, so that

@@ -25,7 +25,7 @@ from gnc_cli.io.samples import find_samples
 from gnc_cli.metrics.gnc1 import gnc1_from_covariances
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.stream_moments import stream_moments
-from gnc_cli.numerics.sphere import normalise
+from gnc_cli.numerics.screened import row_norms
 from gnc_cli.numerics.threads import available_cores, limit_threads
 
 D = 512
@@ -57,7 +57,8 @@ def ours(file: Path) -> tuple[float, float]:
         moments, present = found.moments["unit"], found.moments["unit"].present
         within, between = moments.within_cov(), moments.between_cov()
         one = gnc1_from_covariances(within, between, int(present.sum()), moments.singles)
-        weights, means = normalise(samples.weights), moments.means
+        weights = samples.weights / row_norms(samples.weights)[:, None]
+        means = moments.means
         if not present.all():
             weights, means = weights[present], means[present]
         return one.value, gnc3(weights, means)

@@ -336,13 +336,14 @@ class ClassMoments:
         self._check_any()
         present = self.present
         number = int(present.sum())
-        centre = self.means.sum(axis=0) / number if centred else 0.0
+        centre = self.means.sum(axis=0) / number if centred else None
         scatter = np.zeros_like(self._scatter)
         for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
             means = self._some_means(start, stop, np.empty((stop - start, self.d)))
             if not present[start:stop].all():
                 means = means[present[start:stop]]
-            means -= centre
+            if centre is not None:
+                means -= centre
             scatter += means.T @ means
         return scatter / number
 

@@ -84,7 +84,7 @@ def read_block(
             lengths[unsure] = np.linalg.norm(unit[unsure], axis=1)
             unit /= lengths[:, None]
         else:
-            unit /= norms[:, None]
+            unit *= (1.0 / norms)[:, None]
         made["unit"] = unit
     if "raw" in spaces:
         made["raw"] = raw

@@ -6,6 +6,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.numerics.screened import row_norms
 from gnc_cli.numerics.sphere import normalise
 
 __all__ = ["Weights", "given_weights", "mean_weights"]
@@ -45,7 +46,7 @@ def given_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str
             f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
             "needs a direction; leave these classes out with --classes FILE"
         )
-    rows = normalise(raw) if unit else np.ascontiguousarray(raw, dtype=np.float64)
+    rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
     return Weights(rows, raw, True, np.arange(len(raw)), unit or _is_unit(rows))
 
 
