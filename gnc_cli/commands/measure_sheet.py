@@ -203,7 +203,9 @@ def _duplicates(pairs: list[dict[str, Any]], found: dict[str, Any]) -> list[Rend
         parts.append(Text(f"  {pair['cosine']:.9f}  {a}, {b}"))
     if total > _PAIRS:
         parts.append(Text(f"  ... and {count(total - len(pairs[:_PAIRS]))} more"))
-    if found["gnc2"] is not None:
+    if found["gnc2"] is None:
+        parts.append(Text("  one class is left without them, and no GNC2: raise the cosine"))
+    else:
         said = f"  GNC2 without them {bracket_value(found['gnc2'], 12)}"
         parts.append(Text(f"{said}, {count(found['classes'])} classes, {certified(found['gnc2'])}"))
     return parts

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import open_input, split_key
 
-__all__ = ["Shelf"]
+__all__ = ["Shelf", "file_stamp"]
 
 
 class Shelf:
@@ -39,5 +39,14 @@ class Shelf:
         """A text that changes when the file does: size and time, or a digest of what was piped."""
         if path in self._kept:
             return hashlib.sha256(self._kept[path]).hexdigest()[:16]
+        return file_stamp(path)
+
+
+def file_stamp(name: str) -> str:
+    """A text that changes when the file `FILE` or `FILE:key` does: size and time; "" if missing."""
+    path, _ = split_key(name)
+    try:
         status = os.stat(path)
-        return f"{status.st_size}-{status.st_mtime_ns}"
+    except OSError:
+        return ""
+    return f"{status.st_size}-{status.st_mtime_ns}"

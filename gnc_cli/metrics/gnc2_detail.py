@@ -54,7 +54,8 @@ class Gnc2Detail:
     quantiles: Gnc2Quantiles | None
     """None where only the minimum was asked for."""
     rattlers: Rattlers
-    """One-vs-rest: None unless all classes were looked at; one-vs-one: None with `nearest`."""
+    """One-vs-rest: None unless all classes were looked at, to the end; one-vs-one: None with
+    `nearest`."""
     worst: np.ndarray
     """Up to ten classes, the smallest distance first: of all, or of those in `classes` and those
     refined in the search for the minimum."""
@@ -149,7 +150,9 @@ def gnc2_detail(
         else _quantiles(bracket, lower[over], search.upper[over], None if every else seed),
         rattlers=Rattlers(
             one_vs_one=None if cosines is None else _one_vs_one(cosines, rattler_tolerance),
-            one_vs_rest=int((lower > bracket.upper + rattler_tolerance).sum()) if every else None,
+            one_vs_rest=_one_vs_rest(lower, search.upper, bracket, rattler_tolerance)
+            if every
+            else None,
             tolerance=rattler_tolerance,
         ),
         worst=worst,
@@ -178,6 +181,14 @@ def _quantiles(
     low, high = (np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) for ends in (lower, upper))
     a, b, c, e = (Bracket(float(p), float(q)) for p, q in zip(low, high, strict=True))
     return Gnc2Quantiles(bracket, a, b, c, e, classes=len(lower), seed=seed)
+
+
+def _one_vs_rest(
+    lower: np.ndarray, upper: np.ndarray, least: Bracket, tolerance: float
+) -> int | None:
+    """How many classes rattle; None where a bracket is too wide to tell."""
+    free, held = lower > least.upper + tolerance, upper <= least.lower + tolerance
+    return int(free.sum()) if (free | held).all() else None
 
 
 def _one_vs_one(cosines: np.ndarray, tolerance: float) -> int:

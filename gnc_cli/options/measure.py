@@ -117,7 +117,7 @@ NormalizeChoice = Annotated[
     Normalize,
     option("--normalize", panel=_HOW,
            help="auto: unit rows where the metric asks; require: they must be unit already; off: "
-           "as stored. Default auto."),
+           "as stored, but for sample margins. Default auto."),
 ]  # fmt: skip
 MissingChoice = Annotated[
     Missing,

@@ -80,10 +80,8 @@ def select_classes(
         kept &= counts >= min_count
     left = np.flatnonzero(kept)
     if len(left) < 2:
-        raise DataError(
-            f"{len(left)} of {K} classes are left by --classes and --min-count; at least two "
-            "are needed"
-        )
+        by = " by --classes and --min-count" if classes is not None or min_count is not None else ""
+        raise DataError(f"{len(left)} of {K} classes left{by}; at least two are needed")
     return Selection(left, K)
 
 

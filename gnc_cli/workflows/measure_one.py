@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.errors import UsageError
+from gnc_cli.io.shelf import file_stamp
 from gnc_cli.metrics.stream_moments import StreamedMoments
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
@@ -44,6 +45,13 @@ class Measurer:
         self._train = TrainingMeans(request, reading)
         self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
 
+    def stamp(self, source: Source) -> str:
+        """Changes when the set does, or a file beside it that the numbers hang on."""
+        request = self.request
+        beside = (request.classes, request.class_names, request.reference)
+        files = [file_stamp(path) for path in beside if isinstance(path, str)]
+        return "|".join([source.stamp, self._train.stamp, *files])
+
     def measure(self, samples: "Samples", source: Source) -> MeasureResult:
         """The result of one open set.
 
@@ -80,7 +88,10 @@ class Measurer:
                 started=started,
             )  # fmt: skip
         wide = _open_bracket(result.gnc2, deadline)
-        return replace(result, warnings=(*result.warnings, wide)) if wide else result
+        if wide:
+            result = replace(result, warnings=(*result.warnings, wide))
+        result.extras["cut_short"] = deadline.expired and len(result.warnings) > len(warnings)
+        return result
 
     def _effort(self, deadline: Deadline) -> Effort:
         request = self.request

@@ -103,7 +103,10 @@ class _Every(Sequence[ClassRow]):
         free = self._detail.rattlers
         if bracket is None or free is None:
             return None
-        return bracket.lower > self._detail.bracket.upper + free.tolerance
+        least, tolerance = self._detail.bracket, free.tolerance
+        if bracket.lower > least.upper + tolerance:
+            return True
+        return False if bracket.upper <= least.lower + tolerance else None
 
     def _accuracy(self, k: int) -> float | None:
         found = self._decisions

@@ -15,6 +15,8 @@ from gnc_cli.workflows.measure_sources import Source
 __all__ = ["measure_series"]
 
 _Key = tuple[Any, Any]
+_Done = tuple[str, float | None]
+"""Stamp of a row, and the time limit that cut it short."""
 
 
 def measure_series(
@@ -44,10 +46,12 @@ def measure_series(
     earlier: list[dict[str, Any]] = []
     rows: list[MeasureResult] = []
     interrupted, skipped = False, 0
+    limit = measurer.reading.time_limit
     with Ledger(append if first else None, request.identity(), resume=True) as ledger:
         done = measurer.reading.processes.all_gather(_stamps(ledger.rows))[0]
         for at, source in enumerate(sources):
-            if done.get((source.file, source.snapshot)) == source.stamp and append is not None:
+            stamp = measurer.stamp(source)
+            if append is not None and _is_done(done.get(_key_of(source)), stamp, limit):
                 skipped += 1
                 continue
             try:
@@ -60,7 +64,8 @@ def measure_series(
             if measurer.reading.interruption.interrupted:
                 row.extras["interrupted"] = interrupted = True  # its brackets are valid, and wide
                 break
-            ledger.append(row.to_json() | {"stamp": source.stamp})
+            cut = limit if row.extras.get("cut_short") else None
+            ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut})
             if on_row is not None:
                 on_row(row)
             if measurer.reading.progress is not None and len(sources) > 1:
@@ -81,8 +86,15 @@ def measure_series(
     )
 
 
-def _stamps(rows: Sequence[dict[str, Any]]) -> dict[_Key, str]:
-    return {_key(row): row.get("stamp", "") for row in rows}
+def _stamps(rows: Sequence[dict[str, Any]]) -> dict[_Key, _Done]:
+    return {_key(row): (row.get("stamp", ""), row.get("cut_short")) for row in rows}
+
+
+def _is_done(known: _Done | None, stamp: str, limit: float | None) -> bool:
+    """Whether a row of this stamp is there, and not cut short by less time than there is now."""
+    if known is None or known[0] != stamp:
+        return False
+    return known[1] is None or (limit is not None and limit <= known[1])
 
 
 def _earlier(
@@ -91,8 +103,12 @@ def _earlier(
     """The last row of each set that was not measured again, without its stamp."""
     again = {(row.file, row.snapshot) for row in fresh}
     last = {_key(row): row for row in rows if _key(row) not in again}
-    drop = ("stamp", "schema", "command", "version")
+    drop = ("stamp", "cut_short", "schema", "command", "version")
     return [{k: v for k, v in row.items() if k not in drop} for row in last.values()]
+
+
+def _key_of(source: Source) -> _Key:
+    return source.file, source.snapshot
 
 
 def _key(row: dict[str, Any]) -> _Key:

@@ -37,6 +37,11 @@ class TrainingMeans:
         if request.means_from is not None:
             self._sources = find_samples([request.means_from])
 
+    @property
+    def stamp(self) -> str:
+        """Changes when the training set does."""
+        return ",".join(source.stamp for source in self._sources)
+
     def of(self, source: Source, prepared: Prepared) -> StreamedMoments | None:
         """Moments of the training rows that belong to `source`; None without `--means-from`.
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from gnc_cli import schemas
 from gnc_cli.errors import DataError, ExitCode, OutputError, UnavailableError, UsageError
-from gnc_cli.results import Bracket
+from gnc_cli.results import Bracket, WithoutDuplicates
 from gnc_cli.results.lines import flat_row
 from tests.cli.measure_fakes import (
     FLOOR,
@@ -646,3 +646,8 @@ def test_a_usage_error_loads_nothing_heavy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_nothing_left_without_duplicates_is_said(gnc: Run, fake: FakeMeasure) -> None:
+    fake.result = full(without_duplicates=WithoutDuplicates(0.5, 2, 1, None))
+    assert "no GNC2: raise the cosine" in gnc("a.h5").stdout

@@ -443,3 +443,52 @@ def test_intervals_about_training_means(
     found = _one(features=noisy, labels=labels, means_from=train, bootstrap=60)
     assert found.bootstrap is not None and found.bootstrap.gnc1 is not None
     assert found.bootstrap.gnc1.lower < found.gnc1 < found.bootstrap.gnc1.upper
+
+
+@pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])
+def test_rows_are_measured_again_when_a_file_beside_them_changes(
+    data: dict[str, np.ndarray], tmp_path: Path, option: str
+) -> None:
+    ledger, set_, beside = tmp_path / "rows.jsonl", _file(tmp_path / "a.h5", data), tmp_path / "b"
+
+    def write(turn: int) -> Path:
+        if option == "means_from":
+            labels = np.roll(data["labels"], turn)
+            return Path(_file(tmp_path / "train.h5", {**data, "labels": labels}))
+        if option == "reference":
+            points = np.concatenate([icosahedron(), orthoplex(3)[:turn]])
+            return Path(_file(tmp_path / "code.h5", {"weights": points}))
+        words = [str(k) for k in range(K - turn)] if option == "classes" else [
+            f"{turn} {k}" for k in range(K)
+        ]  # fmt: skip
+        beside.write_text("\n".join(words) + "\n")
+        return beside
+
+    told: list[Any] = []
+    for turn in (0, 1):
+        path = write(turn)
+        for _ in range(2):
+            measure(set_, append=ledger, on_row=told.append, **{option: path})
+        assert len(told) == turn + 1
+
+
+def test_a_row_cut_short_is_measured_again_with_more_time(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    rows = rng.standard_normal((20, 1, 12)) + 1e-3 * rng.standard_normal((20, 60, 12))
+    file = _file(tmp_path / "w.h5", {"weights": rows.reshape(-1, 12)})
+    told: list[MeasureResult] = []
+    for limit in (1e-9, 1e-9, None, None):
+        measure(file, append=tmp_path / "rows.jsonl", time_limit=limit, on_row=told.append)
+    first, second = told
+    assert first.gnc2.width > 1e-5 and first.warnings and second.gnc2.width < 1e-9
+    # Nor is anything said of rattlers that wide brackets leave open.
+    assert first.rattlers is not None and first.rattlers.one_vs_rest is None
+    assert {row.rattler for row in first.worst_classes} == {None}
+    assert second.rattlers is not None and second.rattlers.one_vs_rest is not None
+    assert second.worst_classes[0].rattler is False
+
+
+def test_one_class_is_too_few_by_itself() -> None:
+    with pytest.raises(DataError, match="^1 of 1 classes left; at least two"):
+        _one(features=np.eye(3), labels=np.zeros(3, dtype=int))
