@@ -16,10 +16,11 @@ def authors(
 
     Args:
         moments: of unit features.
-        W: class weights, one row a class, shape (K, d); the rows of classes without samples are
+        W: class weights, one row a class, shape (K, d); the rows of classes without a mean are
             not used. None without weights.
         means_of: moments of other data whose class means are used, those that `moments` took as
-            centres (`--means-from`).
+            centres (`--means-from`): all of them, K their number, also where `moments` has no
+            sample of a class.
 
     Returns:
         `gnc1`: `tr(Sigma_W pinv(Sigma_B)) / K` with Sigma_B centred at the mean of the class means.

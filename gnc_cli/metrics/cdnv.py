@@ -11,7 +11,9 @@ class Cdnv:
     """Mean over ordered pairs k != j of `(var_k + var_j) / (2 |m_k - m_j|^2)`.
 
     Galanti, Gyorgy and Hutter, On the role of neural collapse in transfer learning (arXiv
-    2112.15121). `var_k` is the mean squared distance of class k to its mean. Collapsed at 0.
+    2112.15121). `var_k` is the mean squared distance of class k to its mean, which may be that of
+    other data. A class without samples has no `var_k`: leave its pairs out of the tiles
+    (`PairTile.among`). Collapsed at 0.
 
     Args:
         spread: var_k of the classes whose means make the tiles, shape (P,).

@@ -18,12 +18,11 @@ def means_present(
     Args:
         moments: of the samples.
         means_of: of the data whose class means stand for theirs, and which `moments` took as
-            centres; None for their own. A class enters where both have samples.
+            centres; None for their own. All its classes with samples enter, whether or not
+            `moments` has samples of them.
     """
-    if means_of is None:
-        return moments.present, moments.means[moments.present]
-    present = moments.present & means_of.present
-    return present, means_of.means[present]
+    source = moments if means_of is None else means_of
+    return source.present, source.means[source.present]
 
 
 def magnitude(X: np.ndarray) -> float:

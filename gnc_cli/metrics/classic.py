@@ -2,8 +2,9 @@
 
 All on raw features and raw weights, except the energies and effective ranks, which are of rows
 brought to norm 1. Only classes with samples enter; where weights are paired with class means, those
-of the other classes are left out. No number depends on the scale of the features or the weights, so
-that both are first divided by a power of two.
+of the other classes are left out. Where the class means are those of other data, all of them enter:
+only CDNV, which needs the spread of both classes of a pair, leaves some out. No number depends on
+the scale of the features or the weights, so that both are first divided by a power of two.
 """
 
 import numpy as np
@@ -39,10 +40,11 @@ def classic(
     Args:
         moments: of raw features, K classes of which P have samples.
         W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
-            present; equinorm and ETF error of the weights take all rows, not centred; energies
-            and effective rank all rows, scaled to norm 1 here.
+            that have a mean; equinorm and ETF error of the weights take all rows, not centred;
+            energies and effective rank all rows, scaled to norm 1 here.
         means_of: moments of other data whose class means are used, those that `moments` took as
-            centres (`--means-from`).
+            centres (`--means-from`): all of them, also where `moments` has no sample of a class;
+            CDNV is over the pairs of classes of which `moments` has samples.
         seed: of the sample of rows for statistics over pairs beyond 30000 rows.
         deadline: polled at each tile of pairs.
 
@@ -67,9 +69,10 @@ def classic(
     within_cov, spread = None, np.zeros(len(M))
     if _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]:
         within_cov, spread = moments.within_cov() / unit**2, moments.spread()[present] / unit**2
+    sampled = moments.present[present]
     cdnv, angles = Cdnv(spread), Angles(M)
     for tile in pair_tiles(M, floor=rounding_of(means), seed=seed, deadline=deadline):
-        cdnv.add(tile)
+        cdnv.add(tile if sampled.all() else tile.among(sampled))
         angles.add(tile)
     W = None if W is None else W / magnitude(W)
     paired = None if W is None else W[present]

@@ -15,7 +15,7 @@ def nc1(within_cov: np.ndarray, M: np.ndarray) -> float | None:
 
     Args:
         within_cov: Sigma_W, mean over samples, shape (d, d).
-        M: centred class means of the K classes present, shape (K, d).
+        M: centred class means of the K classes that have one, shape (K, d).
 
     Returns:
         None where M is zero: one class present, or all class means equal.

@@ -11,7 +11,7 @@ def nc3(W: np.ndarray, M: np.ndarray) -> float | None:
     Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186).
 
     Args:
-        W: class weights as they are, of the classes present, shape (K, d).
+        W: class weights as they are, of the classes that have a mean, shape (K, d).
         M: centred class means of those classes, shape (K, d).
 
     Returns:

@@ -47,6 +47,22 @@ class PairTile:
         """Ordered pairs that the tile stands for."""
         return self.weight * (self.products.size - len(self.own[0]))
 
+    def among(self, keep: np.ndarray) -> "PairTile":
+        """The pairs both of whose rows are kept.
+
+        Args:
+            keep: of all rows, tiled or not, shape (K,), bool.
+        """
+        rows, columns = keep[self.rows], keep[self.columns]
+        i, j = self.own
+        kept = rows[i]
+        own = (np.cumsum(rows) - 1)[i[kept]], (np.cumsum(columns) - 1)[j[kept]]
+        at = np.ix_(rows, columns)
+        return PairTile(
+            self.rows[rows], self.columns[columns], own, self.weight,
+            self.products[at], self.squares[at],
+        )  # fmt: skip
+
 
 def pair_rows(K: int) -> int:
     """How many of K rows `pair_tiles` holds against all others.

@@ -3,6 +3,7 @@
 The witness of the fast code, so it shares nothing with it: loops over samples, classes and pairs,
 matrices formed in full, `numpy.linalg.pinv`, `scipy.optimize`. Rows are points. A value that is not
 defined is None. `classes` is always the sorted list of classes with samples, and `means` a dict.
+`given` are class means of other data, which stand for those of the features.
 """
 
 import itertools
@@ -30,18 +31,22 @@ def class_means(features: np.ndarray, labels: np.ndarray) -> Means:
     }
 
 
-def class_variances(features: np.ndarray, labels: np.ndarray) -> dict[int, float]:
+def class_variances(
+    features: np.ndarray, labels: np.ndarray, given: Means | None = None
+) -> dict[int, float]:
     """Mean squared distance of a class's samples to their mean."""
-    means = class_means(features, labels)
+    means = given or class_means(features, labels)
     return {
-        k: float(np.mean([np.sum((h - m) ** 2) for h in features[labels == k]]))
-        for k, m in means.items()
+        k: float(np.mean([np.sum((h - means[k]) ** 2) for h in features[labels == k]]))
+        for k in sorted(set(labels.tolist()))
     }
 
 
-def within_covariance(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def within_covariance(
+    features: np.ndarray, labels: np.ndarray, given: Means | None = None
+) -> np.ndarray:
     """Sigma_W: mean over samples."""
-    means = class_means(features, labels)
+    means = given or class_means(features, labels)
     deviations = [h - means[int(y)] for h, y in zip(features, labels, strict=True)]
     return sum(np.outer(u, u) for u in deviations) / len(deviations)  # type: ignore[return-value]
 
@@ -186,13 +191,15 @@ def sample_margins(features: np.ndarray, labels: np.ndarray, W: np.ndarray) -> n
 # Variants -----------------------------------------------------------------------------------------
 
 
-def authors_gnc1(features: np.ndarray, labels: np.ndarray) -> float | None:
+def authors_gnc1(
+    features: np.ndarray, labels: np.ndarray, given: Means | None = None
+) -> float | None:
     """GNC1 with the between covariance centred; the formula of NC1 too."""
-    means = class_means(features, labels)
+    means = given or class_means(features, labels)
     if not centred_rows(means).any():
         return None
     between = between_covariance(means, centred=True)
-    return trace_of_quotient(within_covariance(features, labels), between, len(means))
+    return trace_of_quotient(within_covariance(features, labels, given), between, len(means))
 
 
 nc1 = authors_gnc1
@@ -211,21 +218,24 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
 
 
-def nc1_trace_quotient(features: np.ndarray, labels: np.ndarray) -> float | None:
+def nc1_trace_quotient(
+    features: np.ndarray, labels: np.ndarray, given: Means | None = None
+) -> float | None:
     """`tr Sigma_W / tr Sigma_B`, centred."""
-    means = class_means(features, labels)
+    means = given or class_means(features, labels)
     if not centred_rows(means).any():
         return None
     between = float(np.trace(between_covariance(means, centred=True)))
-    return float(np.trace(within_covariance(features, labels))) / between
+    return float(np.trace(within_covariance(features, labels, given))) / between
 
 
-def cdnv(features: np.ndarray, labels: np.ndarray) -> float | None:
-    """Mean over ordered pairs of `(var_k + var_j) / (2 |m_k - m_j|^2)`."""
-    means, variances = class_means(features, labels), class_variances(features, labels)
+def cdnv(features: np.ndarray, labels: np.ndarray, given: Means | None = None) -> float | None:
+    """Mean over ordered pairs of classes with samples of `(var_k + var_j) / (2 |m_k - m_j|^2)`."""
+    means = given or class_means(features, labels)
+    variances = class_variances(features, labels, means)
     zero = rounding(np.array(list(means.values())))
     terms = []
-    for k, j in itertools.permutations(means, 2):
+    for k, j in itertools.permutations(variances, 2):
         square = float(np.sum((means[k] - means[j]) ** 2))
         if square <= zero**2:
             return None
@@ -304,17 +314,17 @@ def effective_rank(rows: np.ndarray) -> float | None:
 
 
 def classic(
-    features: np.ndarray, labels: np.ndarray, W: np.ndarray | None
+    features: np.ndarray, labels: np.ndarray, W: np.ndarray | None, given: Means | None = None
 ) -> dict[str, float | None]:
     """All of the classic ones but NC4, under their names in the results."""
-    means = class_means(features, labels)
+    means = given or class_means(features, labels)
     M = centred_rows(means)
     rows = np.array([means[k] for k in sorted(means)])
     unit_means = unit(rows) if all(np.linalg.norm(row) for row in rows) else None
     found: dict[str, float | None] = {
-        "nc1": nc1(features, labels),
-        "nc1_trace_quotient": nc1_trace_quotient(features, labels),
-        "cdnv": cdnv(features, labels),
+        "nc1": nc1(features, labels, given),
+        "nc1_trace_quotient": nc1_trace_quotient(features, labels, given),
+        "cdnv": cdnv(features, labels, given),
         "nc2_equinorm_means": equinorm(M),
         "nc2_equiangularity": equiangularity(M),
         "nc2_max_angle": max_angle(M),

@@ -203,6 +203,31 @@ def test_classic(data: CollapseData) -> None:
         agree(found[key], value, rel, absolute, key)
 
 
+def test_means_of_other_data_with_a_class_missing_from_the_samples(
+    rng: np.random.Generator,
+) -> None:
+    """Eight training classes, any seven of them in the test set: centres are those of all eight."""
+    K, d = 8, 5
+    train, W = rng.standard_normal((8 * K, d)), rng.standard_normal((K, d))
+    labels = np.repeat(np.arange(K), 8)
+    fitted, given = moments_of(train, labels, K), reference.class_means(train, labels)
+    for missing in range(K):
+        kept = labels[labels != missing]
+        test = rng.standard_normal((len(kept), d))
+        moments = ClassMoments(d, K, centres=fitted.means)
+        moments.update(test, kept)
+        want = reference.classic(test, kept, W, given)
+        found = classic(moments, W, means_of=fitted)
+        assert {key: found[key] for key in want} == pytest.approx(want, rel=1e-9)
+        assert authors(moments, W, means_of=fitted) == pytest.approx(
+            {
+                "gnc1": reference.authors_gnc1(test, kept, given),
+                "gnc3": reference.authors_gnc3(W, given),
+            },
+            rel=1e-9,
+        )
+
+
 @examples
 @given(collapse_data())
 def test_gnc2(data: CollapseData) -> None:

@@ -81,18 +81,19 @@ def test_undefined_is_none(rng: np.random.Generator) -> None:
 
 
 def test_means_of_other_data(rng: np.random.Generator) -> None:
-    """Class 3 is missing in training, class 0 in the test set: neither enters."""
-    train, test = random_points(rng, 30, 3), random_points(rng, 30, 3)
-    fitted = moments_of(train, np.repeat([0, 1, 2], 10), 4)
-    labels = np.repeat([1, 2], 15)
-    moments = ClassMoments(3, 4, centres=fitted.means)
+    """Class 0 has no test sample and enters; class 4 has no training sample and does not."""
+    train, y = random_points(rng, 40, 3), np.repeat(np.arange(4), 10)
+    test, labels = random_points(rng, 30, 3), np.repeat([1, 2, 3], 10)
+    fitted = moments_of(train, y, 5)
+    moments = ClassMoments(3, 5, centres=fitted.means)
     moments.update(test, labels)
-    W = random_points(rng, 4, 3)
+    W = random_points(rng, 5, 3)
     found = authors(moments, W, means_of=fitted)
-    means = {k: fitted.means[k] for k in (1, 2)}
-    deviations = test - fitted.means[labels]
-    within = deviations.T @ deviations / 30
-    between = reference.between_covariance(means, centred=True)
-    by_hand = reference.trace_of_quotient(within, between, 2)
+    m = np.array([train[y == k].mean(axis=0) for k in range(4)])
+    M = m - m.mean(axis=0)
+    deviations = test - m[labels]
+    within, between = deviations.T @ deviations / 30, M.T @ M / 4
+    by_hand = float(np.trace(within @ np.linalg.pinv(between))) / 4
     assert found["gnc1"] == pytest.approx(by_hand, rel=1e-10)
+    means = reference.class_means(train, y)
     assert found["gnc3"] == pytest.approx(reference.authors_gnc3(W, means), rel=1e-12)

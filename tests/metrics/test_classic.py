@@ -243,19 +243,55 @@ def test_missing_classes_enter_nothing(rng: np.random.Generator) -> None:
 
 
 def test_means_of_other_data(rng: np.random.Generator) -> None:
-    """Training means stand for the test set's: NC1 by hand, NC3 that of the training set."""
-    train, test = rng.standard_normal((2, 40, 3))
-    labels, W = np.repeat(np.arange(4), 10), rng.standard_normal((4, 3))
-    fitted = moments_of(train, labels, 4)
-    moments = ClassMoments(3, 4, centres=fitted.means)
+    """Training means of all five classes, with no test sample of class 2: every number by hand."""
+    train, y = rng.standard_normal((50, 3)) + 1.0, np.repeat(np.arange(5), 10)
+    test, labels = rng.standard_normal((32, 3)), np.repeat([0, 1, 3, 4], 8)
+    W = rng.standard_normal((6, 3))
+    fitted = moments_of(train, y, 6)
+    moments = ClassMoments(3, 6, centres=fitted.means)
     moments.update(test, labels)
     found = classic(moments, W, means_of=fitted)
-    deviations = test - fitted.means[labels]
-    within = deviations.T @ deviations / 40
-    M = fitted.means - fitted.means.mean(axis=0)
-    by_hand = reference.trace_of_quotient(within, M.T @ M / 4, 4)
-    assert found["nc1"] == pytest.approx(by_hand, rel=1e-12)
-    assert found["nc3"] == classic(fitted, W)["nc3"]
+    m = np.array([train[y == k].mean(axis=0) for k in range(5)])
+    M = m - m.mean(axis=0)
+    deviations = test - m[labels]
+    within, between = deviations.T @ deviations / 32, M.T @ M / 5
+    by_hand = {
+        "nc1": np.trace(within @ np.linalg.pinv(between)) / 5,
+        "nc1_trace_quotient": np.trace(within) / np.trace(between),
+    }
+    assert {key: found[key] for key in by_hand} == pytest.approx(by_hand, rel=1e-10)
+    slow = reference.classic(test, labels, W, reference.class_means(train, y))
+    assert {key: found[key] for key in slow} == pytest.approx(slow, rel=1e-10)
+    of_means = found.keys() - {"nc1", "nc1_trace_quotient", "cdnv"}
+    of_train = classic(fitted, W)
+    assert {key: found[key] for key in of_means} == {key: of_train[key] for key in of_means}
+
+
+def test_cdnv_leaves_out_the_pairs_of_classes_without_test_samples() -> None:
+    """Classes 1 and 2, without test samples, have one mean: no quotient of theirs is undefined."""
+    means = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    fitted = moments_of(means, np.arange(4), 4)
+    moments = ClassMoments(2, 4, centres=fitted.means)
+    moments.update(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0, 3]))
+    found = classic(moments, None, means_of=fitted)
+    assert found["cdnv"] == pytest.approx((1.0 + 9.0) / (2.0 * 4.0))
+    assert found["nc2_equinorm_means"] == pytest.approx(reference.equinorm(means - means.mean(0)))
+
+
+@pytest.mark.parametrize("side", [3, 512])
+def test_tiles_among_some_rows(
+    side: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of the tiles of all rows is the pairs of the rows kept."""
+    monkeypatch.setattr(pairs, "_SIDE", side)
+    X, spread = rng.standard_normal((11, 4)), rng.random(11)
+    keep = np.isin(np.arange(11), [1, 2, 3, 4, 8, 10])
+    some, few = Cdnv(spread), Cdnv(spread[keep])
+    for tile in pairs.pair_tiles(X):
+        some.add(tile.among(keep))
+    for tile in pairs.pair_tiles(X[keep]):
+        few.add(tile)
+    assert some.value == pytest.approx(few.value, rel=1e-12)
 
 
 def test_laws(rng: np.random.Generator) -> None:
