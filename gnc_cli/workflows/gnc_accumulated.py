@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnc_cli.errors import UsageError
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.workflows.gnc_batch import coarsest
@@ -23,6 +24,8 @@ class Accumulated:
     """Samples that came with logits, by class, shape (K,)."""
     judged: dict[str, Decisions]
     """Of the second pass, by space; empty without one."""
+    judged_by: tuple[np.ndarray, ...]
+    """Samples by class, shape (K,), behind the means of the second pass, one a process."""
     own: bool
     """Whether the second pass was over the samples of the first."""
     alone: bool
@@ -41,6 +44,7 @@ class Accumulated:
             right=self.right + other.right,
             answered=self.answered + other.answered,
             judged=joined_decisions(self.judged, other.judged),
+            judged_by=self.judged_by + other.judged_by,
             own=self.own and other.own,
             alone=self.alone or other.alone,
             storage=coarsest(self.storage, other.storage),
@@ -57,6 +61,39 @@ class Accumulated:
             right=self.right, ncc_right=None, loo_right=None, loo_counted=None, agree=None,
             counted=self.answered, positive=None, margin_min=None, margin_sum=None, rechecked=0,
         )  # fmt: skip
+
+    @property
+    def stale(self) -> bool:
+        """Whether some process judged before another took in more samples."""
+        counts = next(iter(self.moments.values())).counts
+        return not all(np.array_equal(by, counts) for by in self.judged_by)
+
+    def check_second_pass(self) -> None:
+        """Refuse a second pass by other means, or not over each sample of the first once.
+
+        Raises:
+            UsageError: it is such a one.
+        """
+        if self.stale:
+            raise UsageError(
+                "update() came after judge() in some process: judge() all batches again, in every "
+                "process, then sync()"
+            )
+        if not self.judged or not self.own:
+            return
+        counts = next(iter(self.moments.values())).counts
+        counted = next(iter(self.judged.values())).counted
+        seen, N = int(counted.sum()), int(counts.sum())
+        if (counted > counts).any():
+            raise UsageError(
+                f"judge() has seen {seen} samples that are not the {N} of update(), each once: "
+                "reset() and give both the same batches, or judge(own=False) other data"
+            )
+        if seen < N:
+            raise UsageError(
+                f"judge() has seen {seen} of {N} samples: judge() the other batches too, in every "
+                "process, then sync(); or judge(own=False) other data"
+            )
 
     @property
     def nc4(self) -> float | None:

@@ -95,10 +95,14 @@ class GNCMetrics:
 
     def _touch(self) -> None:
         """The class means change: what was judged by them, and joined with others, is stale."""
-        self._judged: dict[str, Decisions] = {}
-        self._judged_own, self._judged_alone = True, False
+        self._forget_second_pass()
         self._together: Accumulated | None = None
         self._moments: dict[str, ClassMoments] | None = None
+
+    def _forget_second_pass(self) -> None:
+        self._judged: dict[str, Decisions] = {}
+        self._judged_by: tuple[np.ndarray, ...] = ()
+        self._judged_own, self._judged_alone = True, False
 
     # Taking in ----------------------------------------------------------------------------------
 
@@ -135,7 +139,8 @@ class GNCMetrics:
             self._answered += np.bincount(known[known >= 0], minlength=self.K)
             self._right += np.bincount(known[(known >= 0) & (said == known)], minlength=self.K)
         self._storage = coarsest(self._storage, dtype_name(features))
-        self._touch()
+        if (known >= 0).any():
+            self._touch()
 
     def judge(
         self, features: Any, labels: Any, weights: Any = None, bias: Any = None, *, own: bool = True
@@ -144,7 +149,7 @@ class GNCMetrics:
 
         It brings NCC accuracy (also leave-one-out) and, with weights, accuracy, agreement and
         sample margins. Between the passes nothing may be added; several processes call `sync`
-        before it and after it.
+        before it and after it. It has to see each sample of the first pass once.
 
         Args:
             features: as for `update`; decided on the CPU.
@@ -179,10 +184,11 @@ class GNCMetrics:
             for space, moments in state.moments.items()
         }
         self._judged = joined_decisions(self._judged, found)
+        self._judged_by = (state.moments[self._own].counts,)
         self._judged_own &= own
         self._judged_alone |= self._together is None
         if self._together is not None:
-            self._together = replace(self._together, judged={})
+            self._together = replace(self._together, judged={}, judged_by=())
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -231,6 +237,8 @@ class GNCMetrics:
                 "judge() came before sync(), by the class means of one process alone; call sync() "
                 "again, and then judge()"
             )
+        if whole.stale:
+            self._forget_second_pass()  # in every process, so that all can judge again
         self._together = whole
 
     def _local(self) -> Accumulated:
@@ -240,8 +248,8 @@ class GNCMetrics:
             for space, sums in self._device.items():
                 self._moments[space].merge(sums.to_host())
         return Accumulated(
-            self._moments, self._right, self._answered, self._judged, self._judged_own,
-            self._judged_alone, self._storage,
+            self._moments, self._right, self._answered, self._judged, self._judged_by,
+            self._judged_own, self._judged_alone, self._storage,
         )  # fmt: skip
 
     def _state(self) -> Accumulated:
@@ -266,7 +274,8 @@ class GNCMetrics:
 
         Raises:
             DataError: no batch was taken in, or the weights cannot be used.
-            UsageError: `sync` is missing after `judge`.
+            UsageError: `sync` is missing after `judge`; the second pass saw a part of the samples,
+                or some twice; or a process took in more samples after it.
         """
         started = time.monotonic()
         state = self._state()
@@ -275,6 +284,7 @@ class GNCMetrics:
             raise DataError("there is nothing to compute: update() with features and labels first")
         if self._judged and not state.judged:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
+        state.check_second_pass()
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         rows = rows_of(raw, moments, unit=self.normalize)
         effort = Effort(

@@ -274,7 +274,8 @@ def test_two_processes_are_as_good_as_one() -> None:
         else:
             raise AssertionError("judged by means of one process")
         metrics.sync()
-        metrics.judge(data.features[mine], data.labels[mine])
+        for part in (mine, slice(0, 1)):
+            metrics.judge(data.features[part], data.labels[part])
         metrics.sync()
         assert metrics.compute().N == 92 and metrics.compute().ncc_accuracy is not None
         """
@@ -284,6 +285,75 @@ def test_two_processes_are_as_good_as_one() -> None:
     one = _metrics(data).compute(data.W).flat(prefix="")
     _same_numbers(first, second, digits=0.0)
     _same_numbers(first, one)
+
+
+@needs_gloo
+@pytest.mark.parametrize("own", [True, False])
+def test_a_second_pass_that_one_process_lost_is_refused(own: bool) -> None:
+    told = together(
+        f"""
+        import json
+        import pytest
+        from gnc_cli.errors import UsageError
+        from gnc_cli.workflows.gnc_metrics import GNCMetrics
+        from tests.workflows.test_gnc_metrics import _data
+        data = _data()
+        mine = slice(0, 33) if rank == 0 else slice(33, 70)
+        metrics = GNCMetrics(5, 6)
+
+        def judge(part):
+            metrics.judge(data.features[part], data.labels[part], data.W, data.bias, own={own})
+
+        metrics.update(data.features[mine], data.labels[mine])
+        metrics.sync()
+        judge(mine)
+        metrics.update(data.features[:0], data.labels[:0])  # no sample: nothing is lost
+        metrics.sync()
+        assert metrics.compute(data.W).ncc_accuracy is not None
+        if rank == 0:
+            metrics.update(data.features[70:], data.labels[70:])
+        metrics.sync()
+        for _ in range(2):
+            with pytest.raises(UsageError, match="after judge.* all batches again, in every"):
+                metrics.compute(data.W)
+        judge(mine)
+        if rank == 0:
+            judge(slice(70, 90))
+        metrics.sync()
+        print(json.dumps(metrics.compute(data.W).flat(prefix="")))
+        """
+    )
+    first, second = (json.loads(line) for line in told)
+    _same_numbers(first, second, digits=0.0)
+    expected = _by_loops(_data())
+    assert (first["ncc_leave_one_out"] is not None) is own
+    for name in ("gnc1", "accuracy", "ncc_accuracy", "ncc_agreement", "sample_margins.mean"):
+        assert first[name] == pytest.approx(expected[name], abs=1e-9), name
+
+
+@needs_gloo
+def test_a_second_pass_of_one_process_alone_is_refused() -> None:
+    together(
+        """
+        import pytest
+        from gnc_cli.errors import UsageError
+        from gnc_cli.workflows.gnc_metrics import GNCMetrics
+        from tests.workflows.test_gnc_metrics import _by_loops, _data, _agrees
+        data = _data()
+        mine = slice(0, 33) if rank == 0 else slice(33, 90)
+        metrics = GNCMetrics(5, 6)
+        metrics.update(data.features[mine], data.labels[mine])
+        metrics.sync()
+        for judges in (0, 1):
+            if rank == judges:
+                metrics.judge(data.features[mine], data.labels[mine], data.W, data.bias)
+            metrics.sync()
+            if judges == 0:
+                with pytest.raises(UsageError, match="has seen 33 of 90 samples"):
+                    metrics.compute(data.W)
+        _agrees(metrics.compute(data.W), _by_loops(data))
+        """
+    )
 
 
 @pytest.mark.parametrize("normalize", ["auto", "off"])
@@ -361,6 +431,28 @@ def test_new_batches_and_reset_forget_the_second_pass() -> None:
         metrics.update(features, labels, logits)
     metrics.judge(data.features, data.labels, data.W, data.bias)
     _agrees(metrics.compute(data.W), _by_loops(data))
+
+
+def test_a_second_pass_sees_each_sample_once() -> None:
+    data = _data()
+    first, second = data.batches(2)
+    metrics = _metrics(data, judge=False)
+    metrics.judge(first[0], first[1], data.W, data.bias)
+    with pytest.raises(UsageError, match="seen 45 of 90 samples: judge.* the other batches too"):
+        metrics.compute(data.W)
+    metrics.judge(second[0], second[1], data.W, data.bias)
+    _agrees(metrics.compute(data.W), _by_loops(data))
+    metrics.judge(second[0], second[1], data.W, data.bias)
+    with pytest.raises(UsageError, match="seen 135 samples that are not the 90 of update"):
+        metrics.compute(data.W)
+
+
+def test_as_many_samples_of_other_classes_are_not_the_same() -> None:
+    data = _data()
+    metrics = _metrics(data, judge=False)
+    metrics.judge(data.features, (data.labels + 1) % 6 * (data.labels > 0))
+    with pytest.raises(UsageError, match="seen 90 samples that are not the 90"):
+        metrics.compute(data.W)
 
 
 def test_left_out_samples_are_not_looked_at() -> None:
