@@ -1,7 +1,7 @@
 """Short text files with one word a line: names of classes, labels of classes."""
 
-from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import open_input
+from gnc_cli.io.text import decoded
 
 __all__ = ["read_lines"]
 
@@ -13,11 +13,5 @@ def read_lines(path: str) -> list[str]:
         DataError: no such file, or no text.
     """
     with open_input(path) as file:
-        try:
-            text = file.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path!r} is no text file (byte {error.start} is not UTF-8); "
-                "expected one name or label a line"
-            ) from error
+        text = decoded(file, path, "expected one name or label a line")
     return [line.strip() for line in text.rstrip().splitlines()]

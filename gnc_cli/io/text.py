@@ -8,7 +8,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 
-__all__ = ["read_table"]
+__all__ = ["decoded", "read_table"]
 
 
 def read_table(file: IO[bytes], path: str) -> np.ndarray:
@@ -19,13 +19,7 @@ def read_table(file: IO[bytes], path: str) -> np.ndarray:
     Raises:
         DataError: no text, no numbers, or rows of unequal length; names the line.
     """
-    try:
-        text = file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path!r} is no text file (byte {error.start} is not UTF-8); "
-            "if it is another format, give it that format's suffix"
-        ) from error
+    text = decoded(file, path, "if it is another format, give it that format's suffix")
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     first = next((line for line in lines if line), None)
     if first is None:
@@ -37,6 +31,20 @@ def read_table(file: IO[bytes], path: str) -> np.ndarray:
         _blame(path, lines, delimiter)
         with translated(path, "a table of numbers"):
             raise
+
+
+def decoded(file: IO[bytes], path: str, advice: str) -> str:
+    """The whole of a UTF-8 text file.
+
+    Raises:
+        DataError: other bytes; ends in `advice`.
+    """
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path!r} is no text file (byte {error.start} is not UTF-8); {advice}"
+        ) from error
 
 
 def _blame(path: str, lines: list[str], delimiter: str | None) -> None:

@@ -11,7 +11,7 @@ from gnc_cli.plots.density import show_densities
 from gnc_cli.plots.gaps import Dots, show_dots_by_name, show_dots_by_size
 from gnc_cli.plots.panels import show_cosines
 from gnc_cli.plots.sphere import draw_code
-from gnc_cli.plots.style import INK, check_plot_suffix, save, styled
+from gnc_cli.plots.style import check_plot_suffix, save, show_heading, styled
 from gnc_cli.results import CompareResult, CompareRow, Standing
 
 __all__ = ["plot_compare"]
@@ -78,7 +78,7 @@ def _code_figure(code: Any) -> Any:
         facts += f"     {row.contacts:,} contacts"
     if row.rattlers is not None and row.rattlers.one_vs_one:
         facts += f"     {row.rattlers.one_vs_one} rattlers"
-    _head(figure, f"{name}d = {row.d}, K = {row.K:,}", facts)
+    show_heading(figure, f"{name}d = {row.d}, K = {row.K:,}", facts)
     return figure
 
 
@@ -103,7 +103,7 @@ def _gap_figure(result: CompareResult, mode: str) -> Any:
     for dot in dots:
         counts[dot.kind] = counts.get(dot.kind, 0) + 1
     said = ",  ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in counts.items())
-    _head(figure, _TITLES[mode], f"{said or 'no rows'}     table of {result.table.date}")
+    show_heading(figure, _TITLES[mode], f"{said or 'no rows'}     table of {result.table.date}")
     return figure
 
 
@@ -130,16 +130,5 @@ def _density_figure(result: CompareResult) -> Any:
     show_densities(figure.add_subplot(), result.rows)
     dims = len({row.d for row in result.rows})
     facts = f"{len(result.rows):,} codes in {dims} dimensions     table of {result.table.date}"
-    _head(figure, _TITLES["list"], facts)
+    show_heading(figure, _TITLES["list"], facts)
     return figure
-
-
-def _head(figure: Any, title: str, facts: str) -> None:
-    from matplotlib.text import Annotation
-
-    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
-    # The layout keeps room for the heading's empty second line; the facts are set into it.
-    second = Annotation(
-        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
-    )
-    figure.add_artist(second)

@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.plots.measure_classes import show_one_vs_rest, show_worst
 from gnc_cli.plots.measure_series import show_series
-from gnc_cli.plots.style import INK, check_plot_suffix, save, styled
+from gnc_cli.plots.style import check_plot_suffix, save, show_heading, styled
 from gnc_cli.results import MeasureResult, MeasureSeries
 
 __all__ = ["plot_measure"]
@@ -57,7 +57,7 @@ def _classes_figure(result: Any) -> Any:
     title = f"{name}: {result.snapshot}" if result.snapshot else name
     size = f"d = {result.d}, K = {result.K:,}"
     size += "" if result.N is None else f", N = {result.N:,}"
-    _head(figure, f"{title}     {size}", _facts(result))
+    show_heading(figure, f"{title}     {size}", _facts(result))
     return figure
 
 
@@ -83,16 +83,5 @@ def _series_figure(body: dict[str, Any]) -> Any:
     said += [sizes.pop()] if len(sizes) == 1 else []
     if body["groups"]:
         said.append(f"mean and one deviation over {body['group']}")
-    _head(figure, "Neural collapse", "     ".join(said))
+    show_heading(figure, "Neural collapse", "     ".join(said))
     return figure
-
-
-def _head(figure: Any, title: str, facts: str) -> None:
-    from matplotlib.text import Annotation
-
-    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
-    # The layout keeps room for the heading's empty second line; the facts are set into it.
-    second = Annotation(
-        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
-    )
-    figure.add_artist(second)

@@ -8,7 +8,7 @@ import numpy as np
 from gnc_cli.plots.cosines import cosine_histogram, unit_rows
 from gnc_cli.plots.panels import has_history, show_convergence, show_cosines, show_distances
 from gnc_cli.plots.sphere import contact_pairs, draw_code
-from gnc_cli.plots.style import BLUE, INK, ORANGE, check_plot_suffix, save, styled
+from gnc_cli.plots.style import BLUE, ORANGE, check_plot_suffix, save, show_heading, styled
 from gnc_cli.plots.ufm import show_length_ratios, show_sweep, show_vectors
 from gnc_cli.results import SolveResult, SolveSweep
 
@@ -103,8 +103,6 @@ def _sweep_figure(sweep: SolveSweep, reference: float | None) -> Any:
 
 
 def _head(figure: Any, result: SolveResult) -> None:
-    from matplotlib.text import Annotation
-
     names = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
     title = f"{names.get(result.problem, result.problem)}: d = {result.d}, K = {result.K:,}"
     if result.ufm is not None:
@@ -118,12 +116,7 @@ def _head(figure: Any, result: SolveResult) -> None:
         f"one-vs-rest distance {bracket}     largest cosine {result.max_cosine:z.9f}     "
         f"smallest angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
     )
-    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
-    # The layout keeps room for the heading's empty second line; the facts are set into it.
-    second = Annotation(
-        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
-    )
-    figure.add_artist(second)
+    show_heading(figure, title, facts)
 
 
 def _contacts(result: SolveResult, W: np.ndarray) -> np.ndarray:

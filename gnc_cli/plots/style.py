@@ -22,6 +22,7 @@ __all__ = [
     "PLOT_SUFFIXES",
     "check_plot_suffix",
     "save",
+    "show_heading",
     "styled",
 ]
 
@@ -108,3 +109,15 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         raise OutputError(
             f"cannot write {os.fspath(path)!r}: {reason}; choose another place"
         ) from error
+
+
+def show_heading(figure: Any, title: str, facts: str) -> None:
+    """A title and, in smaller letters below it, the facts."""
+    from matplotlib.text import Annotation
+
+    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
+    # The layout keeps room for the heading's empty second line; the facts are set into it.
+    second = Annotation(
+        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
+    )
+    figure.add_artist(second)
