@@ -32,7 +32,7 @@ from gnc_cli.workflows.gnc_batch import (
     unit_rows,
 )
 from gnc_cli.workflows.gnc_result import result_of, rows_of
-from gnc_cli.workflows.measure_assemble import Effort
+from gnc_cli.workflows.measure_parts import Effort
 from gnc_cli.workflows.measure_reference import gnc2_reference
 
 __all__ = ["GNCMetrics"]

@@ -9,7 +9,8 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Gnc2Reference, MeasureResult
 from gnc_cli.workflows.gnc_accumulated import Accumulated
-from gnc_cli.workflows.measure_assemble import Effort, Statistics, assemble
+from gnc_cli.workflows.measure_assemble import assemble
+from gnc_cli.workflows.measure_parts import Effort, Statistics
 from gnc_cli.workflows.measure_policy import describe_policy, floor_warning, means_policy
 from gnc_cli.workflows.measure_weights import Weights, given_weights, mean_weights
 

@@ -1,22 +1,18 @@
 """`--duplicates COS`: classes whose weights nearly coincide, and GNC2 without them."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc2 import gnc2
 from gnc_cli.results import DuplicatePair, WithoutDuplicates
+from gnc_cli.workflows.measure_parts import Effort
 from gnc_cli.workflows.measure_weights import Weights
-
-if TYPE_CHECKING:
-    from gnc_cli.workflows.measure_assemble import Effort
 
 __all__ = ["measure_duplicates"]
 
 
 def measure_duplicates(
-    weights: Weights, labels: np.ndarray, names: list[str] | None, effort: "Effort"
+    weights: Weights, labels: np.ndarray, names: list[str] | None, effort: Effort
 ) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates] | None:
     """The pairs above `effort.duplicates`, and GNC2 with one class kept of each group.
 

@@ -12,7 +12,8 @@ from gnc_cli.metrics.stream_moments import StreamedMoments
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Bracket, Gnc2Reference, MeasureResult
-from gnc_cli.workflows.measure_assemble import Effort, Identity, Statistics, assemble
+from gnc_cli.workflows.measure_assemble import assemble
+from gnc_cli.workflows.measure_parts import Effort, Identity, Statistics
 from gnc_cli.workflows.measure_policy import check_unit, floor_warning, policy_of, storage_eps
 from gnc_cli.workflows.measure_reference import gnc2_reference
 from gnc_cli.workflows.measure_request import Request

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gnc_cli.metrics.gnc2_detail import Gnc2Detail
 from gnc_cli.results import Bracket, ClassRow
+from gnc_cli.workflows.measure_parts import Statistics
 from gnc_cli.workflows.measure_weights import Weights
-
-if TYPE_CHECKING:
-    from gnc_cli.workflows.measure_assemble import Statistics
 
 __all__ = ["ClassRows", "class_rows"]
 
@@ -28,7 +25,7 @@ class ClassRows:
 
 def class_rows(
     detail: Gnc2Detail,
-    statistics: "Statistics",
+    statistics: Statistics,
     weights: Weights,
     labels: np.ndarray,
     names: list[str] | None,
@@ -52,7 +49,7 @@ class _Every(Sequence[ClassRow]):
     def __init__(
         self,
         detail: Gnc2Detail,
-        statistics: "Statistics",
+        statistics: Statistics,
         weights: Weights,
         labels: np.ndarray,
         names: list[str] | None,

@@ -20,7 +20,7 @@ from gnc_cli.numerics.distributed import Processes, share
 from gnc_cli.numerics.rows import Rows, block_rows
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import BootstrapIntervals
-from gnc_cli.workflows.measure_assemble import Statistics
+from gnc_cli.workflows.measure_parts import Statistics
 from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared
 
