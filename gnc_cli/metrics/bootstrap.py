@@ -40,6 +40,7 @@ def bootstrap(
     seed: int,
     level: float = 0.95,
     unit: bool = True,
+    whole: ClassMoments | None = None,
     means_of: ClassMoments | None = None,
     where: str = "features",
     block: int | None = None,
@@ -68,6 +69,7 @@ def bootstrap(
         seed: replicate b draws from `SeedSequence(seed).spawn(replicates)[b]`.
         level: share of the replicates within the interval.
         unit: scale the rows to norm 1.
+        whole: moments of the rows, where known already; it saves a pass over them.
         means_of: moments of other data in the same space, shape (K, d), whose class means count
             (`--means-from`): GNC1 is then about these means, with their Sigma_B and their number
             of classes. GNC3 stays on the means of the rows drawn.
@@ -93,10 +95,11 @@ def bootstrap(
     present = counts > 0
     measured = None
     if means_of is None:
-        whole = stream_moments(
-            rows, labels, K, spaces=(space,), where=where, block=block, workers=workers,
-            deadline=deadline,
-        ).moments[space]  # fmt: skip
+        if whole is None:
+            whole = stream_moments(
+                rows, labels, K, spaces=(space,), where=where, block=block, workers=workers,
+                deadline=deadline,
+            ).moments[space]  # fmt: skip
         measured, centres = _gnc1(whole, whole), whole.means
     else:
         centres = means_of.means
@@ -113,9 +116,8 @@ def bootstrap(
     for first, last in blocks(replicates, _together(rows.shape, K, replicates)):
         generators = [np.random.default_rng(each) for each in seeds[first:last]]
         times = [draws.draw(rng) for rng in generators]
-        moments = [ClassMoments.about(centres) for _ in generators]
-        for each in moments:
-            each.fixed = means_of is not None
+        about = partial(ClassMoments.about, centres, fixed=means_of is not None)
+        moments = [about() for _ in generators]
         reads = (
             partial(read_block, rows, labels, (space,), where, a, b) for a, b in blocks(N, step)
         )

@@ -79,13 +79,15 @@ class ClassMoments:
             self.shift = centres
 
     @classmethod
-    def about(cls, shift: np.ndarray) -> "ClassMoments":
+    def about(cls, shift: np.ndarray, *, fixed: bool = False) -> "ClassMoments":
         """Empty moments whose shifts are these points (K, d), near the means: shared, not copied.
+
+        With `fixed` they are centres, which `within_cov` and `spread` are about.
 
         Not to be updated, merged or settled, which move shifts: for `admit` and `add` alone.
         """
         moments = cls(shift.shape[1], shift.shape[0])
-        moments.shift = shift
+        moments.shift, moments.fixed = shift, fixed
         moments._admitted[:] = True
         return moments
 

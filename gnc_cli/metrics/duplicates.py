@@ -9,12 +9,12 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.rounding import UNIT32, gamma
+from gnc_cli.numerics.gram import candidate_pairs
+from gnc_cli.numerics.rounding import gamma
 from gnc_cli.numerics.sphere import as_unit_points, pair_cosines
 
 __all__ = ["find_duplicates"]
 
-_SIDE = 1024
 _FEW = 4096
 """Up to so many pairs of a tile their chords are taken; beyond, float64 products are faster."""
 
@@ -49,37 +49,26 @@ def find_duplicates(
     if not -1.0 <= cosine <= 1.0:
         raise UsageError(f"duplicates: a cosine between -1 and 1 is needed, not {cosine}")
     W = as_unit_points(W)
-    K, d = W.shape
-    small = W.astype(np.float32)
-    # A float32 product strays by a proved bound: what passes is computed again in float64.
-    cut = np.float32(cosine - 2.002 * gamma(d + 3, UNIT32) - 1e-6)
-    parents = np.arange(K)
+    parents = np.arange(len(W))
     pairs, cosines = np.empty((0, 2), dtype=np.intp), np.empty(0)
     count = 0
-    for r in range(0, K, _SIDE):
-        for c in range(r, K, _SIDE):
-            if deadline is not None and deadline.expired:
-                raise TimeoutError("the deadline expired before every pair of rows was seen")
-            tile = small[r : r + _SIDE] @ small[c : c + _SIDE].T
-            i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
-            i, j = i + r, j + c
-            i, j = i[i < j], j[i < j]
-            found = _cosines(W, i, j, cosine)
-            near = found >= cosine
-            if not near.any():
-                continue
-            i, j, found = i[near], j[near], found[near]
-            count += len(i)
-            _join(parents, i, j)
-            if len(i) > max(limit, _FEW):
-                # The closest of a full tile, with some to spare for rounding.
-                best = np.argpartition(-found, max(limit, _FEW) - 1)[: max(limit, _FEW)]
-                i, j = i[best], j[best]
-            pairs = np.concatenate([pairs, np.stack([i, j], axis=1)])
-            cosines = np.concatenate([cosines, pair_cosines(W, i, j)])
-            first = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))[:limit]
-            pairs, cosines = pairs[first], cosines[first]
-    return pairs, cosines, count, np.flatnonzero(parents == np.arange(K))
+    for i, j in candidate_pairs(W, cosine, deadline=deadline):
+        found = _cosines(W, i, j, cosine)
+        near = found >= cosine
+        if not near.any():
+            continue
+        i, j, found = i[near], j[near], found[near]
+        count += len(i)
+        _join(parents, i, j)
+        if len(i) > max(limit, _FEW):
+            # The closest of a full tile, with some to spare for rounding.
+            best = np.argpartition(-found, max(limit, _FEW) - 1)[: max(limit, _FEW)]
+            i, j = i[best], j[best]
+        pairs = np.concatenate([pairs, np.stack([i, j], axis=1)])
+        cosines = np.concatenate([cosines, pair_cosines(W, i, j)])
+        first = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))[:limit]
+        pairs, cosines = pairs[first], cosines[first]
+    return pairs, cosines, count, np.flatnonzero(parents == np.arange(len(W)))
 
 
 def _cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray, threshold: float) -> np.ndarray:

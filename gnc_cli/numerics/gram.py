@@ -15,7 +15,7 @@ from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.rounding import UNIT32, gamma
 from gnc_cli.numerics.sphere import as_unit_points, pair_chords, pair_cosines
 
-__all__ = ["closest_pair", "max_cosine", "pairs_above", "row_maxima"]
+__all__ = ["candidate_pairs", "closest_pair", "max_cosine", "pairs_above", "row_maxima"]
 
 _DENSE = 1024
 """Up to this many rows the Gram matrix (8 MB) is formed at once."""
@@ -121,19 +121,44 @@ def pairs_above(
         array([[1, 2]])
     """
     W = as_unit_points(W)
-    side = _side(len(W), block_bytes // 8)
-    small = W.astype(np.float32)
-    cut = np.float32(max(threshold - 2.0 * _error32(W.shape[1]), -4.0))
-    found = []
-    for rows, columns in _tiles(len(W), side, deadline):
-        tile = small[rows] @ small[columns].T
-        i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
-        i, j = i + rows.start, j + columns.start
-        i, j = i[i < j], j[i < j]
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for i, j in candidate_pairs(W, threshold, block_bytes=block_bytes, deadline=deadline):
         keep = pair_cosines(W, i, j, block_bytes=block_bytes) >= threshold
         found.append(np.stack([i[keep], j[keep]], axis=1))
     pairs = np.concatenate(found)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def candidate_pairs(
+    W: np.ndarray,
+    threshold: float,
+    *,
+    block_bytes: int = 64 << 20,
+    deadline: Deadline | None = None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Tile by tile, the pairs that float32 cannot tell to be below `threshold`.
+
+    Args:
+        W: unit rows, shape (K, d).
+        threshold: a cosine.
+        block_bytes: working memory beside W and its float32 copy.
+        deadline: polled at each tile.
+
+    Yields:
+        Indices i < j, integers, shape (m,) each: every pair whose cosine is at least `threshold`
+        is in one of the tiles.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+    """
+    side = _side(len(W), block_bytes // 8)
+    small = W.astype(np.float32)
+    cut = np.float32(max(threshold - 2.0 * _error32(W.shape[1]), -4.0))
+    for rows, columns in _tiles(len(W), side, deadline):
+        tile = small[rows] @ small[columns].T
+        i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
+        i, j = i + rows.start, j + columns.start
+        yield i[i < j], j[i < j]
 
 
 def _tiled_maxima(

@@ -7,6 +7,8 @@ seen is a bound. Active-set methods are exact, but thousands of vertices that ti
 
 import numpy as np
 
+from gnc_cli.numerics import hull_directions
+
 __all__ = ["near_hull", "onto_simplex"]
 
 
@@ -48,10 +50,7 @@ def onto_simplex(weights: np.ndarray) -> np.ndarray:
         >>> onto_simplex(np.array([1.0, 0.5, -3.0]))
         array([0.75, 0.25, 0.  ])
     """
-    falling = np.sort(weights)[::-1]
-    excess = np.cumsum(falling) - 1.0
-    last = np.flatnonzero(falling * np.arange(1, len(weights) + 1) > excess)[-1]
-    return np.maximum(weights - excess[last] / (last + 1), 0.0)
+    return hull_directions.onto_simplex(weights[None])[0]
 
 
 def _largest_square(vertices: np.ndarray) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.shelf import file_stamp
-from gnc_cli.metrics.stream_moments import StreamedMoments
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Bracket, Gnc2Reference, MeasureResult
@@ -71,7 +70,10 @@ class Measurer:
             statistics, found = read_statistics(
                 prepared, request, self.reading, self._train.of(source, prepared)
             )
-            warnings = self._warnings(prepared, statistics, found)
+            assert statistics.moments is not None
+            dtype = prepared.features.dtype
+            floor = floor_warning(statistics.moments, dtype, request.unit)
+            warnings = [] if floor is None else [floor]
         if given is None:
             assert statistics.moments is not None
             given = mean_weights(statistics.moments, unit=request.unit)
@@ -108,17 +110,6 @@ class Measurer:
                 d, K, self.request.reference, self.reading.deadline()
             )
         return self._references[d, K]
-
-    def _warnings(
-        self, prepared: Prepared, statistics: Statistics, found: StreamedMoments
-    ) -> list[str]:
-        assert prepared.features is not None and statistics.moments is not None
-        dtype = prepared.features.dtype
-        if self.request.normalize == "require":
-            where = prepared.where.get("features", "features")
-            check_unit((found.norm_min, found.norm_max), storage_eps(dtype), prepared.d, where)
-        floor = floor_warning(statistics.moments, dtype, self.request.unit)
-        return [] if floor is None else [floor]
 
 
 def _check_without_samples(request: Request) -> None:

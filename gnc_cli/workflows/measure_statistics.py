@@ -21,6 +21,7 @@ from gnc_cli.numerics.rows import Rows, block_rows
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import BootstrapIntervals
 from gnc_cli.workflows.measure_parts import Statistics
+from gnc_cli.workflows.measure_policy import check_unit, storage_eps
 from gnc_cli.workflows.measure_request import Request
 from gnc_cli.workflows.measure_samples import Prepared
 
@@ -98,7 +99,8 @@ def read_statistics(
         train: moments of the set whose class means count (`--means-from`).
 
     Raises:
-        DataError: as `class_statistics`; or a class that the training set lacks.
+        DataError: as `class_statistics`; a class that the training set lacks; rows that are not
+            unit under `--normalize require`.
         TimeoutError: the deadline came first.
     """
     assert prepared.features is not None and prepared.labels is not None
@@ -108,6 +110,9 @@ def read_statistics(
         _check_train(train.moments[own], prepared)
         centres = {space: moments.means for space, moments in train.moments.items()}
     found = class_statistics(prepared, request, reading, centres)
+    if request.normalize == "require":
+        norms, eps = (found.norm_min, found.norm_max), storage_eps(prepared.features.dtype)
+        check_unit(norms, eps, prepared.d, prepared.where.get("features", "features"))
     moments = found.moments[own]
     judge = moments if train is None else train.moments[own]
     decisions = _decide(prepared, request, reading, judge, own=train is None)
@@ -121,7 +126,7 @@ def read_statistics(
     intervals = None
     if request.bootstrap:
         others = None if train is None else train.moments[own]
-        intervals = _resample(prepared, request, reading, decisions, others)
+        intervals = _resample(prepared, request, reading, decisions, moments, others)
     statistics = Statistics(
         moments=moments,
         raw=found.moments.get("raw"),
@@ -168,6 +173,7 @@ def _resample(
     request: Request,
     reading: Reading,
     decisions: Decisions,
+    whole: ClassMoments,
     others: ClassMoments | None,
 ) -> BootstrapIntervals:
     assert request.bootstrap and prepared.features is not None and prepared.labels is not None
@@ -176,7 +182,7 @@ def _resample(
         return bootstrap(
             prepared.features, prepared.labels, prepared.K, prepared.weights, decisions.right,
             decisions.ncc_right, replicates=request.bootstrap, seed=request.seed,
-            unit=request.unit, means_of=others,
+            unit=request.unit, whole=whole, means_of=others,
             where=prepared.where.get("features", "features"), block=request.chunk_rows,
             workers=workers, deadline=reading.interruption, progress=reading.progress,
         )  # fmt: skip

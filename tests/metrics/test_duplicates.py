@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gnc_cli.metrics.duplicates as module
+import gnc_cli.numerics.gram as gram
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.numerics.deadline import Deadline
@@ -45,7 +46,7 @@ def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: 
     W = W[rng.integers(0, K, K)] if seed % 3 == 0 else W
     expected, first = by_gram(W, cosine)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SIDE", side)
+        patch.setattr(gram, "_SIDE", side)
         patch.setattr(module, "_FEW", 5 if seed % 2 else 4096)
         pairs, cosines, count, kept = find_duplicates(W, cosine, limit=10**6)
         few = find_duplicates(W, cosine, limit=3)
