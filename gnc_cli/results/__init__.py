@@ -4,6 +4,17 @@ Radians inside; degrees only where a name says `_deg`. Arrays ride along for Pyt
 enter the JSON.
 """
 
+from gnc_cli.results.bounds import (
+    BestBounds,
+    BoundRow,
+    BoundsResult,
+    ClassesAnswer,
+    ClassesBest,
+    ClassesRow,
+    DimensionAnswer,
+    DimensionBest,
+    DimensionRow,
+)
 from gnc_cli.results.compare import CompareResult, CompareRow, Standing, TableStamp
 from gnc_cli.results.core import SCHEMA, BestKnown, Bracket, Margins, Rattlers, Result, plain
 from gnc_cli.results.measure import (
@@ -31,15 +42,24 @@ from gnc_cli.results.solve import (
 
 __all__ = [
     "SCHEMA",
+    "BestBounds",
     "BestKnown",
     "BootstrapIntervals",
+    "BoundRow",
+    "BoundsResult",
     "Bracket",
     "ClassCounts",
     "ClassRow",
+    "ClassesAnswer",
+    "ClassesBest",
+    "ClassesRow",
     "CompareResult",
     "CompareRow",
     "ConstructionList",
     "ConstructionRow",
+    "DimensionAnswer",
+    "DimensionBest",
+    "DimensionRow",
     "DuplicatePair",
     "Gnc2Quantiles",
     "Gnc2Reference",

@@ -1,0 +1,1 @@
+"""What is possible for K points in d dimensions: one bound a file, each with its theorem."""

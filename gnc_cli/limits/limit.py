@@ -1,0 +1,140 @@
+"""What a bound is: what it says at (d, K), up to which K, and from which d.
+
+Most bounds are about the Tammes cosine t, the smallest largest cosine of K unit vectors in R^d. We
+keep the **clearance** 1 - t in its place, for it has full precision where points crowd: a chord is
+sqrt(2 clearance), and theorems turn it into margins: rho* >= 1 - t (take h = w), rho* <= the
+chord, and, if the paper's conjecture holds, rho* = 1 - t.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+__all__ = ["LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "On", "reaches"]
+
+LARGEST_D = 10**6
+"""Dimensions are searched up to here."""
+
+_TIE = 1e-13
+
+
+class On(Enum):
+    """What the values of a bound are."""
+
+    CLEARANCE = "clearance"
+    """1 - t, t the Tammes cosine of (d, K); in (0, 2]."""
+    DISTANCE = "distance"
+    """rho*, the largest one-vs-rest distance; in (0, 2]."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a bound says at one (d, K)."""
+
+    value: float
+    """Clearance or distance, as `Limit.on` says; relative error below 1e-13."""
+    valid: bool = True
+    """Whether the hypothesis holds here; else the value is what the formula gives, no bound."""
+    condition: str | None = None
+    """The hypothesis with its numbers, `K >= 72.8`; None where there is none."""
+    source: str | None = None
+    """Where it differs from the bound's own: the entry or construction behind it."""
+    how: str | None = None
+    """The command that builds a code that attains the value."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of points, exact or astronomically large."""
+
+    log10: float
+    exact: int | None = None
+    """None where it has more than fifteen digits."""
+    source: str | None = None
+    how: str | None = None
+
+
+class Ending(Enum):
+    """How a search for a dimension ended."""
+
+    FOUND = "found"
+    NEVER = "never"
+    """This bound does not reach the margin in any dimension."""
+    BEYOND = "beyond"
+    """Nor up to a million dimensions; more were not tried."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Where a bound first reaches a target."""
+
+    d: int | None
+    ending: Ending = Ending.FOUND
+
+
+class Limit(ABC):
+    """A theorem, or a list of codes, that says what is possible for K points in d dimensions."""
+
+    name: str
+    """Lower case, words joined by hyphens: `theorem-3.9`."""
+    source: str
+    """Author, year and what to cite."""
+    exists: bool
+    """True: a code with at least this value exists. False: no code has a larger one."""
+    on: On = On.CLEARANCE
+    constructive: bool = False
+    """Whether the code behind it can be built."""
+
+    @abstractmethod
+    def at(self, d: int, K: int) -> Finding | None:
+        """What is said at (d, K), d and K at least 2; None where nothing is."""
+
+    @abstractmethod
+    def points(self, d: int, target: Fraction) -> Count | None:
+        """The largest K whose value reaches the target in d dimensions.
+
+        Where `exists`, so many points are guaranteed; else all larger K are excluded. None where
+        the bound guarantees or excludes nothing for this d and target.
+        """
+
+    def ceiling(self, K: int) -> float:
+        """A value that the bound does not reach at any d; infinite where it has none."""
+        return float("inf")
+
+    def last_d(self, K: int) -> int | None:
+        """The largest d where the bound says something about K; None where it always does."""
+        return None
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """The smallest d at which the target is reached, by bisection over 2..10^6.
+
+        Bounds rise with d where they hold (each file says why, a test looks). Where `exists`, a
+        code in d dimensions lies in all higher ones; else every smaller d is excluded.
+        """
+        last = self.last_d(K)
+        top = LARGEST_D if last is None else min(last, LARGEST_D)
+        if top < 2 or target >= self.ceiling(K):
+            return Dimension(None, Ending.NEVER)
+        low, high = 1, 2
+        while high < top and not self._reached(high, K, target):
+            low, high = high, min(2 * high, top)
+        if not self._reached(high, K, target):
+            over = last is not None and last <= LARGEST_D
+            return Dimension(None, Ending.NEVER if over else Ending.BEYOND)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._reached(middle, K, target) else (middle, high)
+        return Dimension(high)
+
+    def _reached(self, d: int, K: int, target: Fraction) -> bool:
+        """Whether the value at (d, K) reaches the target; an upper bound that is silent does."""
+        found = self.at(d, K)
+        if found is None or not found.valid:
+            return not self.exists
+        return reaches(found.value, target)
+
+
+def reaches(value: float, target: Fraction) -> bool:
+    """Whether `value >= target`; equal within a relative 1e-13, our rounding, counts."""
+    return value >= float(target) * (1.0 - _TIE)
