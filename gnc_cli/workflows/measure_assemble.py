@@ -19,6 +19,7 @@ from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_from_covariances
 from gnc_cli.metrics.gnc2_detail import Gnc2Detail, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.numerics.sphere import angle_from_chord, chord
 from gnc_cli.results import (
     ClassCounts,
@@ -191,11 +192,9 @@ def _max_cosine(detail: Gnc2Detail) -> float | None:
 
 
 def _margins(detail: Gnc2Detail, K: int, probability: float) -> MeasureMargins:
-    """PAPER: softmax reaches p everywhere from `s = ln((K - 1) p / (1 - p)) / rho` on."""
     rho, cosine = detail.bracket.lower, _max_cosine(detail)
     angle = None if cosine is None else float(angle_from_chord(chord(cosine)))
-    needed = math.log((K - 1) * probability / (1.0 - probability))
-    scale = max(0.0, needed) / rho if rho > 0.0 else None
+    scale = softmax_scale(math.log(K - 1), probability, rho) if rho > 0.0 else None
     return MeasureMargins(rho, angle, scale, probability)
 
 

@@ -4,7 +4,8 @@ import os
 from collections.abc import Sequence
 
 from gnc_cli.io.atomic import check_writable
-from gnc_cli.io.measure_files import check_rows_target, write_per_class, write_rows
+from gnc_cli.io.measure_files import CLASS_SUFFIXES, write_per_class
+from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target, write_rows
 from gnc_cli.results import MeasureResult, MeasureSeries
 from gnc_cli.workflows.outputs import check_apart
 
@@ -30,8 +31,8 @@ def prepare_files(
         UsageError, OutputError: unknown suffix, two outputs in one file, an output that is an
             input, existing file, unwritable folder.
     """
-    check_rows_target("--out", out, (".csv", ".json", ".h5"))
-    check_rows_target("--per-class", per_class, (".csv", ".h5"))
+    check_rows_target("--out", out, ROW_SUFFIXES)
+    check_rows_target("--per-class", per_class, CLASS_SUFFIXES)
     named = [("--out", out), ("--per-class", per_class), ("--plot", plot)]
     files = [(option, os.fspath(path)) for option, path in named if path is not None]
     check_apart(files, read)

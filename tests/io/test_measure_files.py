@@ -13,12 +13,8 @@ import pytest
 
 import gnc_cli
 from gnc_cli.errors import OutputError, UsageError
-from gnc_cli.io.measure_files import (
-    CLASS_COLUMNS,
-    check_rows_target,
-    write_per_class,
-    write_rows,
-)
+from gnc_cli.io.measure_files import CLASS_COLUMNS, write_per_class
+from gnc_cli.io.row_files import check_rows_target, write_rows
 from gnc_cli.results import Bracket, ClassRow
 from gnc_cli.results.lines import flat_row
 from tests.cli.measure_fakes import class_row, full, grouped, row, series, weights_only

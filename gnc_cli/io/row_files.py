@@ -1,0 +1,126 @@
+"""Rows of a result in a file: `.csv` (a line a row), `.json` (the whole result), `.h5` (columns).
+
+Writing is atomic and reproducible: equal rows, equal bytes.
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import IO, Any
+
+import numpy as np
+
+import gnc_cli
+from gnc_cli.errors import UsageError
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.codefile import creation_time, provenance_text
+from gnc_cli.io.sink import deferring_errors
+from gnc_cli.results.lines import flat_row
+
+__all__ = [
+    "ROW_SUFFIXES", "check_rows_target", "column", "write_columns", "write_csv", "write_rows",
+]  # fmt: skip
+
+ROW_SUFFIXES = (".csv", ".json", ".h5")
+
+_FORMAT = 1
+_Path = str | os.PathLike[str]
+
+
+def check_rows_target(option: str, path: _Path | None, suffixes: Sequence[str]) -> None:
+    """Refuse a name whose suffix chooses no format.
+
+    Raises:
+        UsageError: it is none of `suffixes`.
+    """
+    if path is not None and PurePath(path).suffix.lower() not in suffixes:
+        raise UsageError(
+            f"{option} {os.fspath(path)!r} has no known suffix; end it in {', '.join(suffixes)}"
+        )
+
+
+def write_rows(
+    path: _Path,
+    result: dict[str, Any],
+    *,
+    rows: Sequence[dict[str, Any]] | None = None,
+    force: bool = False,
+) -> None:
+    """Write the rows of a result in the format of the suffix.
+
+    `.csv`: a line a row under dotted keys, as --csv prints them. `.json`: the whole result, as
+    --json prints it. `.h5`: group `/rows` with a dataset a key, one value a row; what is null is
+    NaN, or an empty text.
+
+    Args:
+        path: the target.
+        result: `to_json()` of a result, or of a series.
+        rows: those of .csv and .h5; by default `rows` of the result, or the result itself.
+        force: replace an existing file.
+
+    Raises:
+        UsageError: unknown suffix.
+        OutputError: the file exists without `force`, or cannot be written; nothing has changed.
+    """
+    check_rows_target("--out", path, ROW_SUFFIXES)
+    suffix = PurePath(path).suffix.lower()
+    head = {"command": result["command"], "version": result["version"]}
+    held = result.get("rows", [result]) if rows is None else rows
+    lines = [head | flat_row(row) for row in held]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    with atomic_file(path, force=force) as file:
+        if suffix == ".json":
+            file.write(json.dumps(result, allow_nan=False).encode() + b"\n")
+        elif suffix == ".csv":
+            write_csv(file, names, ([line.get(name) for name in names] for line in lines))
+        else:
+            columns = {name: column([line.get(name) for line in lines]) for name in names}
+            made = {"command": f"gnc {result['command']}"}
+            write_columns(file, "rows", columns, made)
+
+
+def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A header and rows as CSV, None as an empty cell."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    try:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(rows)
+        text.flush()
+    finally:
+        text.detach()
+
+
+def column(values: Sequence[Any]) -> np.ndarray:
+    """One dataset: texts in UTF-8, whole numbers, truth values, or floats with NaN for null."""
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in known):
+        # Of one length: a million texts on HDF5's heap are slow to write and to read.
+        return np.array([b"" if value is None else str(value).encode() for value in values])
+    if known and len(known) == len(values) and len({type(value) for value in known}) == 1:
+        return np.array(values)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def write_columns(
+    file: IO[bytes], kind: str, columns: dict[str, np.ndarray], provenance: dict[str, Any]
+) -> None:
+    """An HDF5 file with one group, called `kind`, and a dataset a column in it."""
+    import h5py
+
+    with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
+        ours = {
+            "gnc_format": _FORMAT, "kind": kind, "created": creation_time(),
+            "gnc_version": gnc_cli.__version__,
+            "provenance": provenance_text(provenance),
+        }  # fmt: skip
+        for name, value in ours.items():
+            h5.attrs[name] = value
+        parent = h5.create_group(kind)
+        for name, data in columns.items():
+            if data.dtype.kind == "S":
+                data = data.astype(h5py.string_dtype("utf-8", data.dtype.itemsize))
+            parent.create_dataset(name, data=data, track_times=False)
