@@ -1,0 +1,138 @@
+"""Bounds line by line, each with its remark: beside it where there is room, else beneath it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["Entry", "Listing", "Sentence", "command_lines"]
+
+_GAP = 2
+_REMARK = 24
+"""Remarks stand beside their line where they have this many cells."""
+_BREAK = re.compile(r"(?<![<>=]) (?![<>=]|(?<=\d )\d{3}\b)")
+"""A space where a sentence may go on in the next line."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a listing."""
+
+    cells: tuple[str, ...]
+    remark: str = ""
+    style: str = ""
+    apart: bool = False
+    """An empty line goes before it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Lines with aligned cells and a remark each, which wraps; nothing is cut at any width."""
+
+    headings: tuple[str, ...]
+    """Of the cells."""
+    remark: str
+    """Heading of the remarks."""
+    entries: Sequence[Entry]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [
+            max(cell_len(cells[i]) for cells in (self.headings, *(e.cells for e in self.entries)))
+            for i in range(len(self.headings))
+        ]
+        left = options.max_width - sum(widths) - _GAP * len(widths)
+        longest = max((cell_len(e.remark) for e in self.entries), default=0)
+        if left >= min(_REMARK, longest):
+            yield self._beside()
+        else:
+            yield from self._beneath(widths, options.max_width)
+
+    def _beside(self) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+        for heading in self.headings:
+            table.add_column(heading, no_wrap=True)
+        table.add_column(self.remark, overflow="fold")
+        for entry in self.entries:
+            if entry.apart:
+                table.add_row()
+            # Whoever looks for the figures should not trip over their sources.
+            table.add_row(*entry.cells, Text(entry.remark, "dim"), style=entry.style)
+        return table
+
+    def _beneath(self, widths: Sequence[int], room: int) -> Iterator[RenderableType]:
+        yield Text(_aligned(self.headings, widths), "bold")
+        for entry in self.entries:
+            if entry.apart:
+                yield ""
+            line = _aligned(entry.cells, widths)
+            if cell_len(line) > room:
+                line = _aligned(entry.cells[:-1], widths[:-1])
+                yield Text(line, entry.style)
+                line = f"{' ' * (room - cell_len(entry.cells[-1]))}{entry.cells[-1]}"
+            yield Text(line, entry.style)
+            if entry.remark:
+                yield Padding(Text(entry.remark, "dim"), (0, 0, 0, 4))
+
+
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    """Words that wrap, but for numbers and equations: `K = 1 000 000` stays in one line."""
+
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        breaks, start, plain = [], 0, self.text.plain
+        places = [found.end() for found in _BREAK.finditer(plain)]
+        for place, after in zip(places, [*places[1:], len(plain) + 1], strict=True):
+            if cell_len(plain[start : after - 1]) > options.max_width:
+                breaks.append(place)
+                start = place
+        for line in self.text.divide(breaks):
+            line.rstrip()
+            yield line
+
+
+@dataclass(frozen=True, eq=False)
+class _Command:
+    """A command to be copied: longer than a line, it goes on after a backslash as shells do."""
+
+    label: str
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = f"{self.label}:"
+        lines = []
+        for part in re.split(r" (?=-)", self.text):
+            if len(line) + len(part) + 3 > options.max_width and line[-1] != ":":
+                lines.append(f"{line} \\")
+                line = f"    {part}"
+            else:
+                line = f"{line} {part}"
+        first, *rest = [*lines, line]
+        yield Text.assemble((self.label, "bold"), first[len(self.label) :])
+        yield from (Text(line, overflow="fold") for line in rest)
+
+
+def command_lines(commands: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    """What builds the codes behind the bounds, each command once.
+
+    Args:
+        commands: names of bounds and their commands.
+    """
+    named: dict[str, list[str]] = {}
+    for name, text in commands:
+        named.setdefault(text, []).append(name)
+    return [
+        _Command(f"build it ({', '.join(dict.fromkeys(names))})", text)
+        for text, names in named.items()
+    ]
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (w - cell_len(cell)) for cell, w in zip(cells, widths, strict=True))
+    return (" " * _GAP).join(padded).rstrip()
