@@ -1,0 +1,135 @@
+"""Theorem 3.9 of the paper: caps of the sphere against flat balls.
+
+    1/2 [2 g / (d K)]^(2/(d-1)) <= rho* <= 2 [2 g / K]^(1/(d-1))    for K >= sqrt(2 pi sqrt(e) d),
+
+g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). Both sides are about chords, hence about the Tammes cosine
+too. Seen from its centre, a cap of chord radius r is at most as large as a ball of that radius in
+R^(d-1); a cap of angle a is at least as large as its shadow, a ball of radius sin(a). As shares of
+the whole sphere, r^(d-1) / (2 g) and sin(a)^(d-1) / (2 g). (On the circle the first is 2/pi of the
+truth, less than the factor 1/d that follows.) Where no further point fits at chord r, the K caps of
+chord radius r cover the sphere; points at chord 2 sin(a) have disjoint caps of angle a. So some
+code has chord [2 g / K]^(1/(d-1)), the theorem's [2 g / (d K)]^(1/(d-1)) at all events, and none
+has more than 2 [2 g / K]^(1/(d-1)). The clearance is chord^2/2, and rho* lies between the two.
+
+Where the hypothesis holds both rise with d. Up to constants they are exp(A/(d-1)), which rises
+when A < (d-1) A', and g rises, g <= sqrt(pi d / 2), for Gamma is logarithmically convex:
+lower: A = log(2 g / (d K)) <= -1/4 - log d < -(d-1)/d < (d-1) A';
+upper: A = log(2 g / K) <= -1/4 < 0 < (d-1) A'.
+"""
+
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.limits.counting import counted
+from gnc_cli.limits.limit import Count, Finding, Limit
+from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
+
+__all__ = ["THEOREM_3_9_LOWER", "THEOREM_3_9_UPPER"]
+
+_SQUARE = Fraction("10.35922126369750281973339902293206372982679")
+"""2 pi sqrt(e), so that hypotheses are compared as integers: K^2 against this times d."""
+
+
+class _Theorem39(Limit):
+    """What both sides share; see the top of the file."""
+
+    name = "theorem-3.9"
+    source = (
+        "Generalized Neural Collapse for a Large Number of Classes, theorem 3.9 (arXiv 2310.05351)"
+    )
+
+    def _found(self, value: float, d: int, K: int) -> Finding:
+        # Rounded up to four digits, which stays true for whole numbers below 10^4.
+        digits = max(0, 3 - math.floor(math.log10(_SQUARE * d) / 2.0))
+        least = math.ceil(math.sqrt(_SQUARE * d) * 10**digits) / 10**digits
+        return Finding(value, valid=K * K >= _SQUARE * d, condition=f"K >= {least:.{digits}f}")
+
+
+class _Lower(_Theorem39):
+    """The code that exists.
+
+    Example:
+        >>> round(THEOREM_3_9_LOWER.at(3, 24).value * 36.0, 12)
+        1.0
+    """
+
+    exists = True
+
+    def at(self, d: int, K: int) -> Finding:
+        power = (_log_2g(d) - math.log(d) - math.log(K)) * 2.0 / (d - 1)
+        return self._found(0.5 * math.exp(power), d, K)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        def formula() -> Any:
+            return _exact_2g(d) / d / _exact(2 * target) ** (_exact(d - 1) / 2)
+
+        log10 = (_log_2g(d) - math.log(d) - 0.5 * (d - 1) * _log(2 * target)) / math.log(10.0)
+        count = counted(log10, formula)
+        holds = count is None or count.exact is None or count.exact >= _least(d)
+        return count if holds else None
+
+    def ceiling(self, K: int) -> float:
+        # The bracket is at most pi/(2 K), below 1.
+        return 0.5
+
+    def last_d(self, K: int) -> int:
+        return K * K // _SQUARE
+
+
+class _Upper(_Theorem39):
+    """No longer chord; as a clearance, and silent where the hypothesis fails.
+
+    Example:
+        >>> round(math.sqrt(2.0 * THEOREM_3_9_UPPER.at(10, 100).value), 12)
+        1.504881379906
+    """
+
+    exists = False
+
+    def at(self, d: int, K: int) -> Finding:
+        power = (_log_2g(d) - math.log(K)) * 2.0 / (d - 1)
+        # On the circle it may be too small for a double, which must not make it false.
+        return self._found(max(2.0 * math.exp(power), sys.float_info.min), d, K)
+
+    def points(self, d: int, target: Fraction) -> Count:
+        def formula() -> Any:
+            return _exact_2g(d) / _exact(target / 2) ** (_exact(d - 1) / 2)
+
+        log10 = (_log_2g(d) - 0.5 * (d - 1) * _log(target / 2)) / math.log(10.0)
+        count = counted(log10, formula)
+        # Fewer points than the hypothesis asks for are never excluded.
+        spared = _least(d) - 1
+        if count is None or (count.exact is not None and count.exact < spared):
+            return Count(math.log10(spared), spared)
+        return count
+
+
+def _least(d: int) -> int:
+    """The smallest K of the hypothesis; its square is no integer."""
+    return math.isqrt(math.floor(_SQUARE * d)) + 1
+
+
+def _log_2g(d: int) -> float:
+    return 0.5 * math.log(4.0 * math.pi) + log_gamma_ratio(0.5 * d)
+
+
+def _exact_2g(d: int) -> Any:
+    import mpmath
+
+    return 2 * mpmath.sqrt(mpmath.pi) * mpmath.rf(_exact(d) / 2, mpmath.mpf(0.5))
+
+
+def _log(number: Fraction) -> float:
+    return math.log(number.numerator) - math.log(number.denominator)
+
+
+def _exact(number: Fraction | int) -> Any:
+    import mpmath
+
+    return mpmath.mpf(number.numerator) / number.denominator
+
+
+THEOREM_3_9_LOWER = _Lower()
+THEOREM_3_9_UPPER = _Upper()

@@ -1,0 +1,160 @@
+"""Theorem 3.9: the paper's figures, a second witness at 50 digits, and what its file proves."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gnc_cli.limits.limit import LARGEST_D, Ending
+from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
+
+dimensions = st.integers(2, 60) | st.integers(2, LARGEST_D)
+sizes = st.integers(2, 3000) | st.integers(2, 10**18) | st.integers(2, 10**300)
+targets = st.fractions(Fraction(1, 10**6), 2, max_denominator=10**6)
+
+
+def paper(d: int, K: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """The two sides as the paper prints them, at the working precision."""
+    gamma, root_pi = mpmath.gamma, mpmath.sqrt(mpmath.pi)
+    half = mpmath.mpf(d) / 2
+    lower = root_pi / K * gamma(half + mpmath.mpf(0.5)) / gamma(half + 1)
+    upper = 2 * root_pi / K * gamma(half + mpmath.mpf(0.5)) / gamma(half)
+    return lower ** (mpmath.mpf(2) / (d - 1)) / 2, 2 * upper ** (mpmath.mpf(1) / (d - 1))
+
+
+def hypothesis_holds(d: int, K: int) -> bool:
+    return K**2 >= 2 * mpmath.pi * mpmath.sqrt(mpmath.e) * d
+
+
+def chord(d: int, K: int) -> float:
+    return math.sqrt(2.0 * THEOREM_3_9_UPPER.at(d, K).value)
+
+
+@pytest.mark.parametrize(
+    "d, K, lower, upper",
+    [
+        (10, 100, 0.16970409734631223, 1.5048813799058967),
+        (512, 10000, 0.4781604975501637, 1.9798566152734043),
+        (3, 24, 1 / 36, 0.8164965809277259),
+    ],
+)
+def test_figures_of_the_paper(d: int, K: int, lower: float, upper: float) -> None:
+    assert THEOREM_3_9_LOWER.at(d, K).value == pytest.approx(lower, rel=1e-13)
+    assert chord(d, K) == pytest.approx(upper, rel=1e-13)
+    assert THEOREM_3_9_LOWER.at(d, K).valid and THEOREM_3_9_UPPER.at(d, K).valid
+
+
+def test_dimensions_for_a_margin() -> None:
+    assert THEOREM_3_9_LOWER.dimension(10**6, Fraction("0.3")).d == 60
+    assert THEOREM_3_9_UPPER.dimension(10**6, Fraction("0.3") ** 2 / 2).d == 8
+    for target in ("0.5", "0.7", "2"):
+        for K in (10, 10**6, 10**300):
+            found = THEOREM_3_9_LOWER.dimension(K, Fraction(target))
+            assert found.d is None and found.ending is Ending.NEVER
+
+
+@given(dimensions, sizes)
+@example(2, 10**150)
+@example(3, 10**300)
+@example(LARGEST_D, 2)
+@example(LARGEST_D, 10**300)
+def test_both_sides_agree_with_fifty_digits(d: int, K: int) -> None:
+    with mpmath.workdps(50):
+        lower, upper = paper(d, K)
+        if d > 2 or K < 10**150:
+            assert abs(THEOREM_3_9_LOWER.at(d, K).value / lower - 1) < 2e-13
+            assert abs(THEOREM_3_9_UPPER.at(d, K).value / (upper**2 / 2) - 1) < 2e-13
+        else:
+            assert THEOREM_3_9_LOWER.at(d, K).value <= 1e-290
+            assert upper**2 / 2 <= THEOREM_3_9_UPPER.at(d, K).value <= 1e-290
+        for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
+            assert limit.at(d, K).valid == hypothesis_holds(d, K)
+
+
+def test_the_hypothesis_is_shown_and_stays_true() -> None:
+    for d in [*range(2, 3000), *range(3000, LARGEST_D, 9973), LARGEST_D]:
+        found = THEOREM_3_9_LOWER.at(d, 2)
+        assert found.condition is not None and found.condition.startswith("K >= ")
+        shown = found.condition.removeprefix("K >= ")
+        needed = math.sqrt(2 * math.pi * math.sqrt(math.e) * d)
+        assert needed <= float(shown) <= needed * (1 + 1e-3)
+        least = math.ceil(needed)
+        assert math.ceil(float(shown)) == least
+        for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
+            assert limit.at(d, least).valid and not limit.at(d, least - 1).valid
+    assert THEOREM_3_9_LOWER.at(512, 73).condition == "K >= 72.83"
+
+
+@given(sizes)
+def test_the_last_dimension_is_the_last_valid_one(K: int) -> None:
+    last = THEOREM_3_9_LOWER.last_d(K)
+    if last > LARGEST_D:
+        assert hypothesis_holds(LARGEST_D, K)
+    else:
+        assert not hypothesis_holds(last + 1, K)
+        assert last == 0 or hypothesis_holds(last, K)
+
+
+@pytest.mark.parametrize("K", [5, 10, 73, 178, 10**4, 10**6, 10**30, 10**300])
+def test_both_rise_with_d_where_the_hypothesis_holds(K: int) -> None:
+    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
+        values = [limit.at(d, K).value for d in range(2, 3001) if hypothesis_holds(d, K)]
+        assert np.all(np.diff(values) > 0.0)
+        assert values[-1] < (0.5 if limit is THEOREM_3_9_LOWER else 2.0)
+
+
+@given(dimensions, sizes)
+def test_both_fall_with_K(d: int, K: int) -> None:
+    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
+        assert limit.at(d, K + max(1, K // 10)).value <= limit.at(d, K).value
+
+
+@given(dimensions, targets)
+@example(2, Fraction(1, 2))
+@example(60, Fraction("0.3"))
+@example(512, Fraction("0.499"))
+def test_the_largest_guaranteed_size(d: int, target: Fraction) -> None:
+    count = THEOREM_3_9_LOWER.points(d, target)
+    with mpmath.workdps(60):
+        goal = mpmath.mpf(target.numerator) / target.denominator
+        least = math.ceil(mpmath.sqrt(2 * mpmath.pi * mpmath.sqrt(mpmath.e) * d))
+        if count is None:
+            assert paper(d, least)[0] < goal
+        elif count.exact is not None:
+            assert count.exact >= least
+            assert paper(d, count.exact + 1)[0] < goal
+            assert paper(d, count.exact)[0] >= goal * (1 - mpmath.mpf(10) ** -9)
+        else:
+            K = mpmath.power(10, mpmath.mpf(count.log10))
+            assert abs(mpmath.log(paper(d, K)[0] / goal)) < 1e-9
+
+
+@given(dimensions, targets)
+@example(8, Fraction("0.045"))
+@example(2, Fraction(2))
+@example(LARGEST_D, Fraction(2))
+def test_the_largest_size_not_excluded(d: int, target: Fraction) -> None:
+    count = THEOREM_3_9_UPPER.points(d, target)
+    with mpmath.workdps(60):
+        margin = mpmath.sqrt(2 * mpmath.mpf(target.numerator) / target.denominator)
+        if count.exact is None:
+            K = mpmath.power(10, mpmath.mpf(count.log10))
+            assert abs(mpmath.log(paper(d, K)[1] / margin)) < 1e-9
+            return
+        K = count.exact
+        assert hypothesis_holds(d, K + 1) and paper(d, K + 1)[1] < margin
+        reached = paper(d, K)[1] >= margin * (1 - mpmath.mpf(10) ** -9)
+        assert reached or not hypothesis_holds(d, K)
+
+
+@given(st.integers(5, 10**9), st.integers(2, 3000), st.floats(1e-9, 1e-4))
+def test_dimension_and_value_say_the_same(K: int, d: int, off: float) -> None:
+    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
+        found = limit.at(d, K)
+        if found.valid:
+            assert limit.dimension(K, Fraction(found.value * (1.0 - off))).d <= d
+            assert (limit.dimension(K, Fraction(found.value * (1.0 + off))).d or LARGEST_D) > d
