@@ -1,0 +1,101 @@
+"""Codes that exist because few caps cannot cover a sphere.
+
+Take a largest set of points with pairwise angles of at least theta. A point outside all caps of
+angle theta around them could be added, so these caps cover the sphere. Hence, if K - 1 caps of
+every angle below theta cannot cover it, then for all those angles there are K points, and in the
+limit, the sphere being compact, for theta itself: the clearance 1 - cos(theta) is reached. No code
+is named: choosing points greedily, wherever they are still free, finds one in principle.
+
+When can n caps not cover? In every dimension if their shares sum to at most 1 (Shannon, Wyner). On
+S^2 Fejes Toth's theorem says more, for overlaps are unavoidable there: n >= 3 caps of radius r
+cover only if cos r <= cot(w)/sqrt(3), w = n pi / (6 (n - 2)).
+
+References:
+    C. E. Shannon, Probability of error for optimal codes in a Gaussian channel, Bell Syst. Tech. J.
+    38 (1959). A. D. Wyner, Capabilities of bounded discrepancy decoding, ibid. 44 (1965).
+    L. Fejes Toth, Lagerungen in der Ebene, auf der Kugel und im Raum, Springer (1953), chapter V.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.limits.counting import counted
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
+from gnc_cli.numerics.caps import cap_clearance, log_cap_share, precise_cap_share
+
+__all__ = ["COVERING", "COVERING_3"]
+
+_JUST_ABOVE_1 = math.nextafter(1.0, 2.0)
+
+
+class _Covering(Limit):
+    """K - 1 caps whose shares sum to 1 at most, any d and K.
+
+    Falls with K, since larger caps have larger shares. Rises with d from K = 4 on, where the caps
+    are less than half of the sphere: the angle to a fixed point has a density proportional to
+    sin^(d-2), which gathers at the equator as d grows, so that a given cap loses share.
+    """
+
+    name = "covering"
+    source = "Shannon 1959, Wyner 1965: K - 1 caps cannot cover the sphere"
+    exists = True
+
+    def at(self, d: int, K: int) -> Finding:
+        """For every d and K; 2 for K = 2 (one cap is the sphere), 1 for K = 3 (two halves)."""
+        return Finding(cap_clearance(d, -math.log(K - 1)))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        """The largest K with a share of at most 1/(K - 1)."""
+        log_share = log_cap_share(d, float(target))
+        log10 = (math.log1p(math.exp(log_share)) - log_share) / math.log(10.0)
+        return counted(log10, lambda: 1 + 1 / precise_cap_share(d, target))
+
+    def ceiling(self, K: int) -> float:
+        """From K = 4 on the caps stay below half of the sphere, however large d is."""
+        return 1.0 if K >= 4 else _JUST_ABOVE_1 if K == 3 else math.inf
+
+
+class _Covering3(Limit):
+    """Fejes Toth's covering theorem, d = 3 and K >= 4; falls with K."""
+
+    name = "covering-3"
+    source = "Fejes Toth 1953: K - 1 caps cannot cover S^2"
+    exists = True
+
+    def at(self, d: int, K: int) -> Finding | None:
+        """1 - cot(w)/sqrt(3) with n = K - 1 caps; 1 for K = 4."""
+        if d != 3 or K < 4:
+            return None
+        # w is pi/6 and this: with sines of differences nothing cancels where w approaches pi/6.
+        excess = math.pi / 3 / (K - 3)
+        sine = math.sin(math.pi / 6 + excess)
+        return Finding(2.0 * math.sin(excess) / (math.sqrt(3.0) * sine))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        """`at` solved for K: 3 + pi / (3 atan(sqrt(3) c / (4 - 3 c))) for clearance c <= 1."""
+        if d != 3 or target > 1:
+            return None
+        c = float(target)
+        excess = math.atan(math.sqrt(3.0) * c / (4.0 - 3.0 * c))
+        log10 = math.log10(3.0 + math.pi / (3.0 * excess))
+
+        def formula() -> Any:
+            import mpmath
+
+            ratio = mpmath.mpmathify(target / (4 - 3 * target))
+            return 3 + mpmath.pi / (3 * mpmath.atan(mpmath.sqrt(3) * ratio))
+
+        return counted(log10, formula)
+
+    def last_d(self, K: int) -> int:
+        return 3
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """3 where the target is reached there, a code that lies in all higher dimensions too."""
+        found = self._reached(3, K, target)
+        return Dimension(3) if found else Dimension(None, Ending.NEVER)
+
+
+COVERING = _Covering()
+COVERING_3 = _Covering3()

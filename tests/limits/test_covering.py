@@ -1,0 +1,192 @@
+"""The covering bounds: published values, second witnesses, and what they must agree with."""
+
+import csv
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.limits.covering import COVERING, COVERING_3
+from gnc_cli.limits.limit import Dimension, Ending
+from gnc_cli.numerics.caps import precise_cap_share
+
+TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
+TARGETS = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6)
+
+
+def _covering_3(K: int) -> float:
+    found = COVERING_3.at(3, K)
+    assert found is not None
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "clearance"),
+    [
+        (10, 100, 0.315698980536572712),
+        (512, 10_000, 0.836509780485234601),
+        (512, 10**6, 0.791924947964717437),
+        (64, 10**5, 0.497549562995926431),
+    ],
+)
+def test_check_values(d: int, K: int, clearance: float) -> None:
+    assert COVERING.at(d, K).value == pytest.approx(clearance, rel=1e-14)
+
+
+def test_the_dimension_for_a_million_faces() -> None:
+    assert COVERING.dimension(10**6, Fraction("0.3")) == Dimension(36)
+    assert COVERING.at(35, 10**6).value < 0.3
+
+
+@given(st.integers(2, 10**6), st.integers(2, 400) | st.integers(2, 10**300))
+def test_the_caps_sum_to_one(d: int, K: int) -> None:
+    clearance = COVERING.at(d, K).value
+    if clearance < 1e-290:
+        assert d == 2
+        return
+    if K <= 3:
+        assert clearance == pytest.approx(4 - K, rel=1e-15)
+        return
+    with mpmath.workdps(50):
+        c = mpmath.mpf(clearance)
+        if d > 300:
+            share = precise_cap_share(d, c)
+        else:
+            share = mpmath.betainc(mpmath.mpf(d - 1) / 2, 0.5, 0, c * (2 - c), regularized=True) / 2
+        density = (c * (2 - c)) ** (mpmath.mpf(d - 3) / 2) / mpmath.beta(0.5, mpmath.mpf(d - 1) / 2)
+        error = (mpmath.log(share) + mpmath.log(K - 1)) * share / (c * density)
+    # The logarithm of 10^300 is rounded too: half an ulp of 690.
+    assert abs(float(error)) < 1e-13 * (1.0 if K < 10**100 else 2.0)
+
+
+@given(st.integers(2, 999_999), st.integers(4, 10**300))
+def test_rises_with_d_and_falls_with_K(d: int, K: int) -> None:
+    value = COVERING.at(d, K).value
+    assert COVERING.at(d + 1, K).value > value * (1 - 1e-15)
+    assert COVERING.at(d, 2 * K).value < value or value == 0.0
+    assert value < COVERING.ceiling(K)
+
+
+@given(st.integers(2, 60), TARGETS)
+def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
+    count = COVERING.points(d, target)
+    assert count is not None
+    if count.exact is None:
+        assert count.log10 > 15
+        return
+    # In integers' reach the values of neighbours differ by 1e-15 or less: compare the shares.
+    with mpmath.workdps(40):
+        c = mpmath.mpf(target.numerator) / target.denominator
+        z = c * (2 - c)
+        share = mpmath.betainc(mpmath.mpf(d - 1) / 2, 0.5, 0, z, regularized=True) / 2
+        assert share * (count.exact - 1) <= 1 + mpmath.mpf(10) ** -9 * share
+        assert share * count.exact > 1
+    if count.exact < 10**9:
+        assert COVERING.at(d, count.exact).value >= float(target) * (1 - 1e-13)
+        assert COVERING.at(d, count.exact + 1).value < float(target)
+
+
+@pytest.mark.parametrize(
+    ("d", "target", "K"),
+    [
+        (3, Fraction(1, 50), 101),
+        (3, Fraction(2), 2),
+        (9, Fraction(2), 2),
+        (9, Fraction(3, 2), 2),
+        (9, Fraction(1), 3),
+        (2, Fraction(1, 2), 4),
+        (3, Fraction(2, 10**14 - 1), 10**14),
+    ],
+)
+def test_points_in_closed_form(d: int, target: Fraction, K: int) -> None:
+    count = COVERING.points(d, target)
+    assert count is not None
+    assert count.exact == K
+
+
+def test_astronomically_many_points() -> None:
+    d, target = 10**6, Fraction("0.62")
+    count = COVERING.points(d, target)
+    assert count is not None
+    assert count.exact is None
+    # Shannon's rate, and what the cap's surface has besides.
+    z = 0.62 * 1.38
+    main = -(d - 1) / 2 * math.log10(z)
+    rest = math.log10(0.38 * math.sqrt(2 * math.pi * d))
+    assert count.log10 == pytest.approx(main + rest, abs=1e-4)
+    assert COVERING.at(10, 10**300).value > 0.0
+
+
+def test_ceilings() -> None:
+    for d in (2, 3, 50, 10**6):
+        assert COVERING.at(d, 2).value == 2.0
+        assert COVERING.at(d, 3).value == pytest.approx(1.0, rel=1e-15)
+    assert COVERING.dimension(2, Fraction(2)) == Dimension(2)
+    assert COVERING.dimension(3, Fraction(1)) == Dimension(2)
+    assert COVERING.dimension(3, Fraction("1.01")) == Dimension(None, Ending.NEVER)
+    assert COVERING.dimension(4, Fraction(1)) == Dimension(None, Ending.NEVER)
+    assert COVERING.dimension(10**300, Fraction("0.999999")) == Dimension(None, Ending.BEYOND)
+
+
+@given(st.integers(4, 10**300))
+def test_the_sphere_s_own_bound_against_mpmath(K: int) -> None:
+    with mpmath.workdps(700):
+        w = (K - 1) * mpmath.pi / (6 * (K - 3))
+        exact = float(1 - mpmath.cot(w) / mpmath.sqrt(3))
+    assert _covering_3(K) == pytest.approx(exact, rel=1e-15)
+
+
+@given(st.integers(4, 10**300))
+def test_the_sphere_s_own_bound_is_the_better_one(K: int) -> None:
+    assert _covering_3(K) > COVERING.at(3, K).value
+    assert _covering_3(K + 1) <= _covering_3(K)
+
+
+def test_no_proved_optimum_is_exceeded() -> None:
+    with TABLE.open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["proven"] == "yes"]
+    assert sum(row["d"] == "3" for row in rows) >= 12
+    for row in rows:
+        d, K, optimum = int(row["d"]), int(row["K"]), 1 - float(row["max_cosine"])
+        assert COVERING.at(d, K).value <= optimum * (1 + 1e-13)
+        if d == 3 and K >= 4:
+            assert _covering_3(K) <= optimum * (1 + 1e-13)
+
+
+@given(TARGETS)
+def test_points_on_the_sphere(target: Fraction) -> None:
+    count = COVERING_3.points(3, target)
+    assert count is not None
+    assert count.exact is not None
+    assert _covering_3(count.exact) >= float(target) * (1 - 1e-13)
+    assert _covering_3(count.exact + 1) < float(target)
+
+
+def test_the_sphere_in_closed_form() -> None:
+    assert _covering_3(4) == pytest.approx(1.0, rel=1e-15)
+    assert _covering_3(5) == pytest.approx(2 / 3, rel=1e-15)
+    # Twelve caps around an icosahedron's vertices cover just so: the centres of its faces.
+    golden = (1 + math.sqrt(5)) / 2
+    assert _covering_3(13) == pytest.approx(1 - golden**2 / math.sqrt(3) / math.hypot(1, golden))
+    for target, K in ((Fraction(1), 4), (Fraction(2, 3), 5)):
+        count = COVERING_3.points(3, target)
+        assert count is not None
+        assert count.exact == K
+    assert COVERING_3.points(3, Fraction("1.0001")) is None
+    tiny = COVERING_3.points(3, Fraction(1, 10**20))
+    assert tiny is not None
+    assert tiny.exact is None
+    assert tiny.log10 == pytest.approx(20 + math.log10(4 * math.pi / math.sqrt(27)))
+
+
+def test_the_sphere_s_own_bound_is_silent_elsewhere() -> None:
+    assert COVERING_3.at(4, 10) is None
+    assert COVERING_3.at(3, 3) is None
+    assert COVERING_3.points(4, Fraction(1, 2)) is None
+    assert COVERING_3.dimension(13, Fraction("0.2")) == Dimension(3)
+    assert COVERING_3.dimension(13, Fraction("0.3")) == Dimension(None, Ending.NEVER)
+    assert COVERING_3.dimension(3, Fraction("0.3")) == Dimension(None, Ending.NEVER)
