@@ -1,0 +1,197 @@
+"""Theorem 3.3: where the best code is known in closed form, from both sides.
+
+| where            | code            | rho* and the code's own clearance |
+|------------------|-----------------|-----------------------------------|
+| K <= d + 1       | simplex ETF     | K / (K - 1)                       |
+| d + 2 <= K <= 2d | orthoplex       | 1                                 |
+| d = 2            | regular polygon | 1 - cos(2 pi / K)                 |
+
+rho* never grows with K, for a row left out only moves the hull away, and never shrinks with d. So a
+code of K points guarantees all smaller K, an optimum at K excludes all larger K, and rho* <= 1 from
+K = d + 2 on, where the theorem has 1.
+"""
+
+import math
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.limits.counting import counted
+from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit, On, reaches
+
+__all__ = [
+    "NO_MORE_THAN_ONE", "POLYGON_OPTIMUM", "THEOREM_3_3_LOWER", "THEOREM_3_3_UPPER",
+    "simplex_dimension", "simplex_points",
+]  # fmt: skip
+
+
+def simplex_points(d: int, target: Fraction) -> int:
+    """The largest K <= d + 1 with K / (K - 1) >= target, for targets in (1, 2].
+
+    Example:
+        >>> simplex_points(10, Fraction(5, 4))
+        5
+    """
+    return min(d + 1, math.floor(target / (target - 1)))
+
+
+def simplex_dimension(K: int, target: Fraction) -> Dimension:
+    """The smallest d where K points reach a target above 1: with a simplex, or never."""
+    if Fraction(K, K - 1) < target:
+        return Dimension(None, Ending.NEVER)
+    return _within_reach(max(2, K - 1))
+
+
+def _within_reach(d: int) -> Dimension:
+    return Dimension(d) if d <= LARGEST_D else Dimension(None, Ending.BEYOND)
+
+
+def _known(d: int, K: int) -> bool:
+    return K <= 2 * d or d == 2
+
+
+def _code(d: int, K: int) -> str:
+    if K <= d + 1:
+        return "theorem 3.3: simplex ETF"
+    return "theorem 3.3: orthoplex" if K <= 2 * d else "theorem 3.3: regular polygon"
+
+
+def _value(d: int, K: int) -> float:
+    if K <= d + 1:
+        return K / (K - 1)
+    return 1.0 if K <= 2 * d else _polygon(K)
+
+
+def _polygon(K: int) -> float:
+    """1 - cos(2 pi / K); 0 where that is below the doubles, beyond K = 10^162."""
+    return 2.0 * math.sin(math.pi / K) ** 2
+
+
+def _polygon_points(target: Fraction) -> Count | None:
+    """The largest K whose polygon reaches the target."""
+    import mpmath
+
+    def formula() -> Any:
+        half = mpmath.mpf(target.numerator) / (2 * target.denominator)
+        return mpmath.pi / mpmath.asin(mpmath.sqrt(half))
+
+    return counted(float(mpmath.log10(formula())), formula)
+
+
+class _Lower(Limit):
+    """The codes themselves, whose one-vs-rest distance is their clearance.
+
+    Example:
+        >>> THEOREM_3_3_LOWER.at(3, 6).value
+        1.0
+    """
+
+    name = "theorem-3.3"
+    source = "theorem 3.3 (arXiv 2310.05351)"
+    exists = True
+    constructive = True
+
+    def at(self, d: int, K: int) -> Finding | None:
+        if not _known(d, K):
+            return None
+        return Finding(_value(d, K), source=_code(d, K), how=_how(d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        if target > 1:
+            count: Count | None = _whole(simplex_points(d, target))
+        else:
+            count = _polygon_points(target) if d == 2 else _whole(2 * d)
+        if count is None or count.exact is None:
+            return count
+        return replace(count, source=_code(d, count.exact), how=_how(d, count.exact))
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        if target > 1:
+            return simplex_dimension(K, target)
+        return Dimension(2) if reaches(_polygon(K), target) else _within_reach(max(2, (K + 1) // 2))
+
+
+class _Upper(Limit):
+    """The same values as optima: what K points cannot exceed.
+
+    Example:
+        >>> THEOREM_3_3_UPPER.at(3, 4).value == 4 / 3
+        True
+    """
+
+    name = "theorem-3.3"
+    source = "theorem 3.3 (arXiv 2310.05351)"
+    exists = False
+    on = On.DISTANCE
+
+    def at(self, d: int, K: int) -> Finding | None:
+        if not _known(d, K):
+            return None
+        return Finding(max(_value(d, K), sys.float_info.min), source=_code(d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        if target > 1:
+            return _whole(simplex_points(d, target))
+        return _polygon_points(target) if d == 2 else None
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        if target > 1:
+            return simplex_dimension(K, target)
+        return Dimension(2 if reaches(_polygon(K), target) else 3)
+
+
+class _NoMoreThanOne(Limit):
+    """rho* <= 1 from K = d + 2 on.
+
+    Example:
+        >>> NO_MORE_THAN_ONE.at(10, 100).value
+        1.0
+    """
+
+    name = "at-most-one"
+    source = "theorem 3.3: rho* never grows with K, and is 1 at K = 2 d"
+    exists = False
+    on = On.DISTANCE
+
+    def at(self, d: int, K: int) -> Finding | None:
+        return Finding(1.0) if K >= d + 2 else None
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        return _whole(d + 1) if target > 1 else None
+
+
+class _PolygonOptimum(Limit):
+    """No K points on the circle are further apart than the regular polygon's.
+
+    Example:
+        >>> round(POLYGON_OPTIMUM.at(2, 6).value, 12)
+        0.5
+    """
+
+    name = "polygon"
+    source = "K points on a circle: two neighbours are at most 2 pi / K apart"
+    exists = False
+
+    def at(self, d: int, K: int) -> Finding | None:
+        return Finding(max(_polygon(K), sys.float_info.min)) if d == 2 else None
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        return _polygon_points(target) if d == 2 else None
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        return Dimension(2 if reaches(_polygon(K), target) else 3)
+
+
+def _whole(K: int) -> Count:
+    return Count(math.log10(K), K)
+
+
+def _how(d: int, K: int) -> str:
+    return f"gnc solve --d {d} --K {K}"
+
+
+THEOREM_3_3_LOWER = _Lower()
+THEOREM_3_3_UPPER = _Upper()
+NO_MORE_THAN_ONE = _NoMoreThanOne()
+POLYGON_OPTIMUM = _PolygonOptimum()

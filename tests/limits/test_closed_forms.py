@@ -1,0 +1,164 @@
+"""Theorem 3.3: its values, and what it says about numbers of points and dimensions, by listing."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gnc_cli.limits.closed_forms import (
+    NO_MORE_THAN_ONE,
+    POLYGON_OPTIMUM,
+    THEOREM_3_3_LOWER,
+    THEOREM_3_3_UPPER,
+)
+from gnc_cli.limits.limit import LARGEST_D, Ending, Limit
+from tests.problems import PROBLEMS
+
+targets = st.fractions(Fraction(1, 60), 2, max_denominator=60)
+small = st.integers(2, 12)
+FAR = 40
+"""Beyond every K that a closed form has for d <= 12, polygons aside."""
+
+
+def best(d: int, K: int) -> mpmath.mpf | None:
+    """rho* where the theorem has it."""
+    if K <= d + 1:
+        return mpmath.mpf(K) / (K - 1)
+    if K <= 2 * d:
+        return mpmath.mpf(1)
+    return 1 - mpmath.cos(2 * mpmath.pi / K) if d == 2 else None
+
+
+def most(d: int, K: int) -> mpmath.mpf:
+    """The best proof that rho* is no larger, with its fall in K: optima at fewer points count."""
+    return min(value for k in range(2, K + 1) if (value := best(d, k)) is not None)
+
+
+def exact(target: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(target.numerator) / target.denominator
+
+
+@given(
+    st.integers(2, 50) | st.integers(2, LARGEST_D), st.integers(2, 200) | st.integers(2, 10**150)
+)
+@example(2, 10**150)
+@example(LARGEST_D, LARGEST_D + 1)
+@example(LARGEST_D, 2 * LARGEST_D)
+def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
+    lower, upper = THEOREM_3_3_LOWER.at(d, K), THEOREM_3_3_UPPER.at(d, K)
+    with mpmath.workdps(340):
+        value = best(d, K)
+        if value is None:
+            assert lower is None and upper is None
+        else:
+            assert lower.value == upper.value
+            assert abs(lower.value / value - 1) < 1e-14
+            assert lower.how == f"gnc solve --d {d} --K {K}" and upper.how is None
+            assert lower.source == upper.source
+
+
+@pytest.mark.parametrize(
+    "d, K, code",
+    [(5, 6, "simplex ETF"), (5, 7, "orthoplex"), (5, 10, "orthoplex"), (2, 5, "regular polygon")],
+)
+def test_the_code_is_named(d: int, K: int, code: str) -> None:
+    assert THEOREM_3_3_LOWER.at(d, K).source == f"theorem 3.3: {code}"
+    assert THEOREM_3_3_UPPER.at(d, K).source == f"theorem 3.3: {code}"
+
+
+def test_known_answers() -> None:
+    seen = 0
+    for problem in PROBLEMS:
+        found = THEOREM_3_3_UPPER.at(problem.d, problem.K)
+        if found is not None:
+            assert found.value == pytest.approx(problem.rho, rel=1e-14)
+            seen += 1
+        if problem.d == 2:
+            optimum = POLYGON_OPTIMUM.at(2, problem.K).value
+            assert optimum == pytest.approx(1.0 - problem.max_cosine, rel=1e-14)
+    assert seen > 5
+
+
+def test_polygons_below_the_doubles_stay_true() -> None:
+    assert THEOREM_3_3_LOWER.at(2, 10**300).value == 0.0
+    for limit in (THEOREM_3_3_UPPER, POLYGON_OPTIMUM):
+        assert 0.0 < limit.at(2, 10**300).value < 1e-300
+
+
+@given(small, targets)
+@example(2, Fraction(1))
+@example(2, Fraction(3, 2))
+@example(5, Fraction(6, 5))
+@example(5, Fraction(1))
+@example(2, Fraction(1, 2))
+def test_points_are_those_of_the_list(d: int, target: Fraction) -> None:
+    with mpmath.workdps(40):
+        goal = exact(target) - mpmath.mpf(10) ** -30
+        span = range(2, FAR)
+        there = [K for K in span if (value := best(d, K)) is not None and value >= goal]
+        left = [K for K in span if most(d, K) >= goal]
+    guaranteed, spared = THEOREM_3_3_LOWER.points(d, target), THEOREM_3_3_UPPER.points(d, target)
+    assert guaranteed.exact == max(there)
+    assert guaranteed.how == f"gnc solve --d {d} --K {guaranteed.exact}"
+    assert guaranteed.source == THEOREM_3_3_LOWER.at(d, guaranteed.exact).source
+    if len(left) == len(span):
+        assert spared is None
+    else:
+        assert spared.exact == max(left)
+
+
+@pytest.mark.parametrize("limit", [THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, POLYGON_OPTIMUM])
+def test_large_polygons_are_counted(limit: Limit) -> None:
+    assert limit.points(2, Fraction(2 * math.sin(math.pi / 12345) ** 2)).exact == 12345
+    # For tiny angles 2 (pi / K)^2 = target.
+    small_angle = math.log10(math.pi * math.sqrt(2.0))
+    assert limit.points(2, Fraction(1, 10**60)).log10 == pytest.approx(30 + small_angle)
+    assert limit.points(2, Fraction(1, 10**600)).log10 == pytest.approx(300 + small_angle)
+
+
+@given(st.integers(2, 30), targets)
+@example(6, Fraction(6, 5))
+@example(6, Fraction(5, 4))
+@example(6, Fraction(1, 2))
+@example(2, Fraction(2))
+def test_dimensions_are_those_of_the_list(K: int, target: Fraction) -> None:
+    with mpmath.workdps(40):
+        goal = exact(target) - mpmath.mpf(10) ** -30
+        span = range(2, FAR)
+        there = [d for d in span if (value := best(d, K)) is not None and value >= goal]
+        left = [d for d in span if most(d, K) >= goal]
+    sufficient = THEOREM_3_3_LOWER.dimension(K, target)
+    necessary = THEOREM_3_3_UPPER.dimension(K, target)
+    assert sufficient.d == min(there, default=None)
+    assert necessary.d == min(left, default=None)
+    assert (sufficient.ending is Ending.NEVER) == (not there)
+    assert (necessary.ending is Ending.NEVER) == (not left)
+
+
+def test_dimensions_beyond_the_search() -> None:
+    K = 10**300
+    assert THEOREM_3_3_LOWER.dimension(K, Fraction(1)).ending is Ending.BEYOND
+    assert THEOREM_3_3_LOWER.dimension(2 * LARGEST_D, Fraction(1)).d == LARGEST_D
+    assert THEOREM_3_3_UPPER.dimension(K, Fraction(1)).d == 3
+    assert THEOREM_3_3_UPPER.dimension(K, 1 + Fraction(1, 10**301)).ending is Ending.BEYOND
+    assert NO_MORE_THAN_ONE.dimension(K, Fraction(11, 10)).ending is Ending.BEYOND
+
+
+def test_no_more_than_one() -> None:
+    assert NO_MORE_THAN_ONE.at(10, 11) is None
+    assert NO_MORE_THAN_ONE.at(10, 12).value == 1.0
+    assert NO_MORE_THAN_ONE.points(10, Fraction(1)) is None
+    assert NO_MORE_THAN_ONE.points(10, Fraction(101, 100)).exact == 11
+    assert NO_MORE_THAN_ONE.dimension(100, Fraction(101, 100)).d == 99
+    assert NO_MORE_THAN_ONE.dimension(100, Fraction(1)).d == 2
+
+
+def test_the_polygon_speaks_on_the_circle_alone() -> None:
+    assert POLYGON_OPTIMUM.at(3, 7) is None
+    assert POLYGON_OPTIMUM.points(3, Fraction(1, 2)) is None
+    assert POLYGON_OPTIMUM.points(2, Fraction(1, 2)).exact == 6
+    assert POLYGON_OPTIMUM.dimension(6, Fraction(1, 2)).d == 2
+    assert POLYGON_OPTIMUM.dimension(7, Fraction(1, 2)).d == 3
