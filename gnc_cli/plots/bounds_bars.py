@@ -104,14 +104,14 @@ def name_regions(ax: Any, ends: tuple[float, float], leftward: bool) -> None:
                         color=colour)  # fmt: skip
 
 
-def size_text(K: float) -> str:
-    """A number of points or dimensions: in full, or as a power of ten.
+def size_text(K: int, most: int = 10**7) -> str:
+    """A number of points or dimensions: in full, or as a power of ten from `most` on.
 
     >>> size_text(1000), size_text(10**30)
     ('1,000', '$10^{30}$')
     """
-    if K < 10**7:
-        return f"{int(K):,}"
+    if K < most:
+        return f"{K:,}"
     power = f"{math.log10(K):.6f}".rstrip("0").rstrip(".")
     return f"$10^{{{power}}}$"
 

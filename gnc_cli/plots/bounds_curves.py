@@ -45,16 +45,17 @@ _LINES = (
 
 
 def curves_figure(result: BoundsResult) -> Any:
-    """A panel for each K over d, or for each d over K where there is one d; with few points only
-    one. Many K share a panel, with a line for each end.
+    """A panel for each K over d; for each d over K where there are fewer d. Many K and many d share
+    one panel, with a pair of lines for each K.
 
     Args:
         result: with several pairs of d and K.
     """
     from matplotlib.figure import Figure
 
-    over_K = len({b.d for b in result.best}) == 1
-    groups = sorted({b.d if over_K else b.K for b in result.best})
+    dims, sizes = {b.d for b in result.best}, {b.K for b in result.best}
+    over_K = len(dims) < len(sizes) and len(dims) <= _MOST_PANELS
+    groups = sorted(dims if over_K else sizes)
     if len(groups) > _MOST_PANELS:
         figure = Figure(figsize=(10.0, 6.0), layout="constrained")
         _many(figure.add_subplot(), result, groups)
@@ -70,10 +71,11 @@ def curves_figure(result: BoundsResult) -> Any:
     for at, (ax, group) in enumerate(zip(axes, groups, strict=False)):
         _panel(ax, result, group, over_K, alone)
         if not alone:
-            ax.set_title(f"K = {size_text(group)}")
+            ax.set_title(f"{'d' if over_K else 'K'} = {size_text(group)}")
             # Below an empty place the axis is labelled too.
             ax.tick_params(labelbottom=at + columns >= len(groups))
-            ax.set_xlabel("d" if at + columns >= len(groups) else "")
+            if at + columns < len(groups):
+                ax.set_xlabel("")
             ax.set_ylabel(_axis(result) if at % columns == 0 else "")
     _set_height(axes[0], [line for ax in axes for line in ax.get_lines()], over_K)
     if alone:
@@ -134,22 +136,23 @@ def _panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool)
 def _stepped(
     best: Sequence[BestBounds], over_K: bool, others: dict[int, float], x: "_Places"
 ) -> tuple[list[float], list[float]]:
-    """The lower edge: what holds at one d holds at every larger one, and at every smaller K; bounds
-    by formulas change between."""
-    edge_x, edge = [], []
-    for at, b in enumerate(best):
-        before = best[at - 1] if at else None
+    """The lower edge of the open band: what holds at one d holds at every larger one, what holds
+    at one K at every smaller one; bounds by formulas change between, in straight lines."""
+    edge: list[tuple[float, float]] = []
+    rising = best[::-1] if over_K else best
+    for before, b in zip([None, *rising], rising, strict=False):
         size = b.K if over_K else b.d
-        if before is not None and over_K:
-            last = before.K
-            edge_x.append(x.of(last))
-            edge.append(max(_lower(b), others.get(last, 0.0)))
-        elif before is not None:
-            edge_x.append(x.of(size))
-            edge.append(max(_lower(before), others.get(size, 0.0)))
-        edge_x.append(x.of(size))
-        edge.append(_lower(b))
-    return edge_x, edge
+        if before is not None:
+            start, end = edge[-1][0], x.of(size)
+            flat = _lower(before)
+            low = others.get(before.K if over_K else before.d, 0.0)
+            high = others.get(size, 0.0)
+            if high > flat >= low:
+                edge.append((start + (flat - low) / (high - low) * (end - start), flat))
+            edge.append((end, max(flat, high)))
+        edge.append((x.of(size), _lower(b)))
+    points = edge[::-1] if over_K else edge
+    return [p[0] for p in points], [p[1] for p in points]
 
 
 def _ends(ax: Any) -> list[tuple[float, float, str, Any]]:
@@ -280,7 +283,8 @@ class _Places:
             return
         places = [self.of(size) for size in self.sizes]
         if len(places) <= _FEW and min(map(_step, places, places[1:])) > 0.09 * (last - first):
-            ax.set_xticks(places, [size_text(size) for size in self.sizes])
+            far = self.sizes[-1] >= 10**7
+            ax.set_xticks(places, [size_text(size, 1000 if far else 10**7) for size in self.sizes])
         elif self.sizes[-1] >= 10**6:
             ax.xaxis.get_major_locator().set_params(integer=True)
             ax.xaxis.set_major_formatter(lambda value, _: f"$10^{{{value:g}}}$")
