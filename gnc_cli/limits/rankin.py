@@ -1,0 +1,174 @@
+"""Rankin's bounds: simplex and orthoplex are best, and caps with weights.
+
+`rankin`: K unit vectors have 0 <= |sum|^2 <= K + K (K - 1) t, so t >= -1/(K - 1); and K >= d + 2 of
+them cannot all be pairwise more than a right angle apart, so t >= 0. Both rise with d.
+
+`rankin-caps`: let all pairwise cosines be at most c = cos^2(beta), 0 < beta < pi/2, and give every
+point the weight (cos(theta) - cos(beta))_+ at angle theta. Where m of them count at y, the sum of
+their cosines with y is at most |sum| <= sqrt(m + m (m - 1) c), hence the sum of the weights at most
+sqrt(m (1 - c) + m^2 c) - m sqrt(c) <= (1 - c)/(2 sqrt(c)) = sin(beta) tan(beta)/2, whatever m. The
+mean over y of one weight is J(beta) / B with J = int_0^beta sin^(d-2)(x) (cos(x) - cos(beta)) dx
+and B = sqrt(pi) Gamma((d-1)/2) / Gamma(d/2) the same integral of sin^(d-2) alone over 0..pi. So
+
+    K <= F = B sin(beta) tan(beta) / (2 J)    for all z = sin^2(beta) up to the code's clearance.
+
+F falls with z to its least value, some five points a dimension, and rises to infinity at z = 1: its
+falling branch is the bound. It rises with d: leaving out a coordinate and normalising, a random
+unit vector's first coordinate grows in size, so the mean weight falls with d and F rises.
+
+Reference:
+    R. A. Rankin, The closest packing of spherical caps in n dimensions, Proc. Glasgow Math. Assoc.
+    2, 1955
+"""
+
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.limits.closed_forms import simplex_dimension, simplex_points
+from gnc_cli.limits.counting import counted
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
+from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
+
+__all__ = ["RANKIN", "RANKIN_CAPS"]
+
+_SOURCE = "R. A. Rankin 1955, The closest packing of spherical caps in n dimensions"
+
+
+class _Rankin(Limit):
+    """Simplex and orthoplex.
+
+    Example:
+        >>> RANKIN.at(3, 6).value
+        1.0
+    """
+
+    name = "rankin"
+    source = _SOURCE
+    exists = False
+
+    def at(self, d: int, K: int) -> Finding:
+        return Finding(K / (K - 1) if K <= d + 1 else 1.0)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        if target <= 1:
+            return None
+        K = simplex_points(d, target)
+        return Count(math.log10(K), K)
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        return simplex_dimension(K, target) if target > 1 else Dimension(2)
+
+
+class _RankinCaps(Limit):
+    """Caps with weights; silent for K below the least F.
+
+    Example:
+        >>> round(RANKIN_CAPS.at(3, 12).value, 12)
+        0.75
+    """
+
+    name = "rankin-caps"
+    source = _SOURCE
+    exists = False
+
+    def at(self, d: int, K: int) -> Finding | None:
+        # F is at least 2 d, for the orthoplex has as many points.
+        log_z = _solve(d, math.log(K)) if K > 2 * d else None
+        if log_z is None:
+            return None
+        # On the circle it may be too small for a double, which must not make it false.
+        return Finding(max(math.exp(log_z), sys.float_info.min))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        falling = (1 - target) * d > _FALLING
+        z = target if falling else min(target, _turn(d))
+
+        def formula() -> Any:
+            import mpmath
+
+            exact = mpmath.mpf(z.numerator) / z.denominator
+            s = mpmath.sqrt(1 - exact)
+            q = _ratio(d, exact, s, digits=40)
+            g = mpmath.sqrt(mpmath.pi) * mpmath.rf(mpmath.mpf(d) / 2, mpmath.mpf(0.5))
+            return g * (exact * q + s) / (q * s) / exact ** (mpmath.mpf(d - 1) / 2)
+
+        log_z = math.log(z.numerator) - math.log(z.denominator)
+        log_points, _ = _log_points(d, log_z, float(z), math.sqrt(1 - z))
+        return counted(log_points / math.log(10.0), formula)
+
+
+def _ratio(d: int, z: Any, s: Any, digits: int = 16) -> Any:
+    """J over z times the integral of sin^(d-2) over 0..beta, s = cos(beta).
+
+    By parts, J_k = int sin^(d-2)(x) (cos(x) - s)^k dx satisfy k z J_(k-1) = (2 k + d - 1) s J_k +
+    (k + d - 1) J_(k+1): a continued fraction of positive terms, which loses nothing.
+    """
+    # An error shrinks by (1 - s)/(1 + s) a term, and as exp(-c sqrt(k)) where s is small.
+    scale = digits / 16
+    terms = math.ceil(min(15 * scale / s, 14 + 260 * scale**2 / (d * s * s))) + 4
+    a, b = terms + d - 1, (2 * terms + d - 1) * s
+    q = 2 * terms / (b + math.sqrt(b * b + 4 * a * terms * z))
+    for k in range(terms, 0, -1):
+        q = k / ((2 * k + d - 1) * s + (k + d - 1) * z * q)
+    return q
+
+
+def _log_points(d: int, log_z: float, z: float, s: float) -> tuple[float, float]:
+    """log F and its slope by log z; s = sqrt(1 - z).
+
+    With q = J / (z J_0), J = sin^(d+1)(beta) q / ((d-1) (s + z q)).
+    """
+    q = _ratio(d, z, s)
+    log_g = 0.5 * math.log(math.pi) + log_gamma_ratio(0.5 * d)
+    value = log_g - 0.5 * (d - 1) * log_z + math.log((s + z * q) / (q * s))
+    return value, 1.0 + (z / s - 1.0 / q) / (2.0 * s)
+
+
+def _solve(d: int, log_K: float) -> float | None:
+    """log z on the falling branch where F = K; None where F stays above.
+
+    Newton's method in y = log(z / (1 - z)), by which log F is convex: from the left it comes nearer
+    from the left, or leaves the branch where there is no root. The start is F >= g z^(-(d-1)/2),
+    g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). That the slope is negative at the root is proof enough.
+    """
+    log_g = 0.5 * math.log(math.pi) + log_gamma_ratio(0.5 * d)
+    log_z = 2.0 * (log_g - log_K) / (d - 1)
+    y = log_z - math.log(-math.expm1(log_z))
+    while True:
+        s = math.exp(-0.5 * _log1pexp(y))
+        if s * s * d < _RISING:
+            return None
+        log_z = -_log1pexp(-y)
+        value, slope = _log_points(d, log_z, math.exp(log_z), s)
+        if slope >= 0.0:
+            return None
+        step = (log_K - value) / (slope * s * s)
+        y += step
+        if step <= 1e-11:
+            return -_log1pexp(-y)
+
+
+_RISING, _FALLING = 0.3, 0.7
+"""F is least where (1 - z) d is between 0.37 and 0.61."""
+
+
+def _log1pexp(y: float) -> float:
+    """log(1 + e^y) for any y."""
+    return max(y, 0.0) + math.log1p(math.exp(-abs(y)))
+
+
+def _turn(d: int) -> Fraction:
+    """z where F is least, to nine digits; at any z beside it F is a bound as well."""
+    low, high = _RISING, _FALLING
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        z = 1.0 - middle / d
+        _, slope = _log_points(d, math.log(z), z, math.sqrt(middle / d))
+        low, high = (middle, high) if slope > 0.0 else (low, middle)
+    return 1 - Fraction(high) / d
+
+
+RANKIN = _Rankin()
+RANKIN_CAPS = _RankinCaps()

@@ -1,0 +1,179 @@
+"""Rankin's bounds: simplex and orthoplex by listing, his caps by the hypergeometric function."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from gnc_cli.io.known_codes import stored_table
+from gnc_cli.limits.limit import LARGEST_D, Ending
+from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
+from tests.problems import PROBLEMS
+
+dimensions = st.integers(2, 60) | st.integers(2, LARGEST_D)
+sizes = st.integers(13, 5000) | st.integers(13, 10**18) | st.integers(13, 10**300)
+
+
+def caps(d: int, z: mpmath.mpf) -> mpmath.mpf:
+    """The number of points at clearance z, by J's closed form; it cancels where z is small."""
+    half = mpmath.mpf(d) / 2
+    tail = 1 - (1 - z) * mpmath.hyp2f1(1, half, half + mpmath.mpf(0.5), z)
+    g = mpmath.sqrt(mpmath.pi) * mpmath.rf(half, mpmath.mpf(0.5))
+    return g * z ** (mpmath.mpf(3 - d) / 2) / mpmath.sqrt(1 - z) / tail
+
+
+def printed(d: int, z: float) -> mpmath.mpf:
+    """The same as Rankin's theorem has it, the integral done numerically."""
+    beta = mpmath.asin(mpmath.sqrt(z))
+    weight = mpmath.quad(
+        lambda x: mpmath.sin(x) ** (d - 2) * (mpmath.cos(x) - mpmath.cos(beta)),
+        mpmath.linspace(0, beta, 5),
+    )
+    b = (
+        mpmath.sqrt(mpmath.pi)
+        * mpmath.gamma((mpmath.mpf(d) - 1) / 2)
+        / mpmath.gamma(mpmath.mpf(d) / 2)
+    )
+    return b * mpmath.sin(beta) * mpmath.tan(beta) / (2 * weight)
+
+
+def exact(target: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(target.numerator) / target.denominator
+
+
+# Simplex and orthoplex
+
+
+@pytest.mark.parametrize("d, K, clearance", [(2, 2, 2.0), (2, 3, 1.5), (3, 5, 1.0), (5, 6, 1.2)])
+def test_equality_cases(d: int, K: int, clearance: float) -> None:
+    assert RANKIN.at(d, K).value == clearance
+
+
+def test_no_known_code_is_better() -> None:
+    for problem in PROBLEMS:
+        clearance = 1.0 - problem.max_cosine
+        assert clearance <= RANKIN.at(problem.d, problem.K).value * (1.0 + 1e-14)
+    for code in stored_table().select():
+        assert 1.0 - code.max_cosine <= RANKIN.at(code.d, code.K).value * (1.0 + 1e-14)
+
+
+@given(st.integers(2, 12), st.fractions(Fraction(1, 40), 2, max_denominator=40))
+@example(5, Fraction(6, 5))
+@example(5, Fraction(1))
+def test_points_and_dimensions_by_listing(d: int, target: Fraction) -> None:
+    def value(d: int, K: int) -> Fraction:
+        return Fraction(K, K - 1) if K <= d + 1 else Fraction(1)
+
+    reach = [K for K in range(2, 60) if value(d, K) >= target]
+    count = RANKIN.points(d, target)
+    assert (count and count.exact) == (None if len(reach) == 58 else max(reach))
+    for K in range(2, 20):
+        spared = [n for n in range(2, 60) if value(n, K) >= target]
+        found = RANKIN.dimension(K, target)
+        assert found.d == min(spared, default=None)
+        assert (found.ending is Ending.NEVER) == (not spared)
+
+
+# Caps with weights
+
+
+@pytest.mark.parametrize("d, z", [(2, 0.3), (3, 0.5), (4, 0.01), (10, 0.9), (57, 0.4)])
+def test_the_closed_form_is_the_integral(d: int, z: float) -> None:
+    with mpmath.workdps(50):
+        assert abs(caps(d, mpmath.mpf(z)) / printed(d, z) - 1) < 1e-30
+
+
+@given(dimensions, sizes)
+@example(2, 10**150)
+@example(3, 10**300)
+@example(LARGEST_D, 0)
+@example(LARGEST_D, 10**300)
+@example(512, 1024)
+def test_the_value_solves_it_to_thirteen_digits(d: int, more: int) -> None:
+    assume(d > 2 or more <= 10**150)
+    K = 6 * d + more
+    value = RANKIN_CAPS.at(d, K).value
+    with mpmath.workdps(50 + 2 * max(0, int(-math.log10(value)))):
+        z, tiny = mpmath.mpf(value), mpmath.mpf(10) ** -13
+        assert caps(d, z * (1 + tiny)) < K < caps(d, z * (1 - tiny))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 7, 10, 24, 100, 512, 10**4, 10**6])
+def test_silent_below_the_least_number(d: int) -> None:
+    least = RANKIN_CAPS.points(d, Fraction(1)).exact
+    assert 3 * d <= least < 5 * d
+    for target in (Fraction(3, 2), Fraction(2)):
+        assert RANKIN_CAPS.points(d, target).exact == least
+    assert RANKIN_CAPS.at(d, least) is None
+    value = RANKIN_CAPS.at(d, least + 1).value
+    with mpmath.workdps(40):
+        # On the falling branch, and the branch is the first: no smaller z has so few points.
+        z, tiny = mpmath.mpf(value), mpmath.mpf(10) ** -10
+        assert caps(d, z * (1 - tiny)) > least + 1 > caps(d, z * (1 + tiny))
+        for further in np.geomspace(1.001, min(100.0, 0.9 / (1.0 - value)), 12):
+            assert caps(d, 1 - (1 - z) * mpmath.mpf(further)) > least + 1
+
+
+def test_every_known_code_obeys() -> None:
+    seen = 0
+    for code in stored_table().select():
+        found = RANKIN_CAPS.at(code.d, code.K)
+        if found is not None:
+            assert 1.0 - code.max_cosine <= found.value
+            count = RANKIN_CAPS.points(code.d, 1 - code.exact)
+            assert count.exact is not None and code.K <= count.exact
+            seen += 1
+    assert seen > 200
+
+
+@pytest.mark.parametrize("d, K, clearance", [(8, 240, 0.5), (24, 196560, 0.5)])
+def test_kissing_numbers_obey(d: int, K: int, clearance: float) -> None:
+    assert clearance < RANKIN_CAPS.at(d, K).value < 1.1 * clearance
+    assert K < RANKIN_CAPS.points(d, Fraction(1, 2)).exact < 2 * K
+
+
+@pytest.mark.parametrize("K", [100, 10**4, 10**6, 10**40, 10**300])
+def test_it_rises_with_d(K: int) -> None:
+    found = [RANKIN_CAPS.at(d, K) for d in [*range(2, 200), *range(200, 10**6, 33331)]]
+    spoken = [f.value for f in found if f is not None]
+    assert np.all(np.diff(spoken) > 0.0) and len(spoken) > 10
+    assert all(f is None for f in found[len(spoken) :])
+
+
+@given(dimensions, sizes)
+def test_it_falls_with_K(d: int, K: int) -> None:
+    fewer, more = RANKIN_CAPS.at(d, K), RANKIN_CAPS.at(d, K + max(1, K // 10))
+    assert fewer is None or more.value < fewer.value or more.value < 1e-300
+
+
+@given(dimensions, st.fractions(Fraction(1, 10**6), 2, max_denominator=10**6))
+@example(3, Fraction(1, 2))
+@example(10, Fraction(99, 100))
+@example(LARGEST_D, 1 - Fraction(1, LARGEST_D))
+@example(3, Fraction(1, 10**15))
+def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
+    count = RANKIN_CAPS.points(d, target)
+    if count.exact is None:
+        with mpmath.workdps(80):
+            log10 = mpmath.log10(caps(d, exact(target)))
+        assert count.log10 == pytest.approx(float(log10), rel=1e-12)
+        return
+    after = RANKIN_CAPS.at(d, count.exact + 1)
+    assert after.value <= float(target) * (1.0 + 1e-9)
+    if (1 - target) * d > 0.7:
+        with mpmath.workdps(60):
+            assert count.exact == mpmath.floor(caps(d, exact(target)) + mpmath.mpf(10) ** -10)
+    else:
+        assert RANKIN_CAPS.at(d, count.exact - 1) is None or (1 - target) * d > 0.3
+
+
+def test_dimensions() -> None:
+    assert RANKIN_CAPS.dimension(240, Fraction(1, 2)).d == 8
+    assert RANKIN_CAPS.dimension(10**6, Fraction("0.045")).d == next(
+        d for d in range(2, 50) if RANKIN_CAPS.at(d, 10**6).value >= 0.045
+    )
+    assert RANKIN_CAPS.dimension(10**300, Fraction(1)).ending is Ending.BEYOND
