@@ -131,7 +131,7 @@ def _solve(d: int, log_K: float) -> float | None:
 
     Newton's method in y = log(z / (1 - z)), by which log F is convex: from the left it comes nearer
     from the left, or leaves the branch where there is no root. The start is F >= g z^(-(d-1)/2),
-    g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). That the slope is negative at the root is proof enough.
+    g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). A negative slope at the root is proof enough.
     """
     log_g = 0.5 * math.log(math.pi) + log_gamma_ratio(0.5 * d)
     log_z = 2.0 * (log_g - log_K) / (d - 1)
