@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -10,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Entry", "Listing", "Sentence", "command_lines"]
+__all__ = ["Entry", "Listing", "Sentence", "command_lines", "keyed", "title"]
 
 _GAP = 2
 _REMARK = 24
@@ -118,19 +119,31 @@ class _Command:
         yield from (Text(line, overflow="fold") for line in rest)
 
 
-def command_lines(commands: Sequence[tuple[str, str]]) -> list[RenderableType]:
-    """What builds the codes behind the bounds, each command once.
+def command_lines(rows: Sequence[dict[str, Any]]) -> list[RenderableType]:
+    """What builds the codes behind the bounds, each command once, below an empty line.
 
     Args:
-        commands: names of bounds and their commands.
+        rows: with `name` and `how`.
     """
     named: dict[str, list[str]] = {}
-    for name, text in commands:
-        named.setdefault(text, []).append(name)
-    return [
+    for row in rows:
+        if row["how"]:
+            named.setdefault(row["how"], []).append(row["name"])
+    lines = [
         _Command(f"build it ({', '.join(dict.fromkeys(names))})", text)
         for text, names in named.items()
     ]
+    return ["", *lines] if lines else []
+
+
+def keyed(said: Text, key: str, verbose: bool) -> Sentence:
+    """A sentence, with --verbose its JSON key after it."""
+    return Sentence(Text.assemble(said, (f"   {key}", "cyan")) if verbose else said)
+
+
+def title(name: str, facts: str = "") -> Text:
+    """The first line of a table."""
+    return Text.assemble((name, "bold"), f"   {facts}" if facts else "")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -109,7 +109,8 @@ def interval_text(best: dict[str, Any]) -> str:
         low, high = rounded(best["lower"], up=False), rounded(best["upper"], up=True)
         what, symbol = "one-vs-rest distance of the best code", "rho*"
     lower, upper = best["lower"], best["upper"]
-    if upper - lower <= 1e-13 * max(abs(upper), abs(lower)):
+    size = 1.0 if best["quantity"] == ONE_VS_ONE else upper
+    if upper - lower <= 1e-13 * size:
         # Closed forms and proved optima: the ends differ by rounding alone.
         value = round(lower, 15) + 0.0 if best["quantity"] == ONE_VS_ONE else lower
         return f"{what}: {symbol} = {value:.12g}"

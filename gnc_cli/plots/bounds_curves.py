@@ -9,16 +9,13 @@ import numpy as np
 
 from gnc_cli.plots.bounds_bars import CONJECTURED, size_text
 from gnc_cli.plots.bounds_ends import label_ends
+from gnc_cli.plots.bounds_places import Places
 from gnc_cli.plots.style import BLUE, GREEN, GREY, INK, ORANGE
 from gnc_cli.results import BestBounds, BoundRow, BoundsResult
 
 __all__ = ["curves_figure"]
 
 _CODES = ("known-code", "solved-code", "construction")
-_WIDE = 20.0
-"""A quotient from which on the axis of d or K is logarithmic."""
-_FEW = 9
-"""So many sizes are ticks themselves."""
 _MOST_PANELS = 6
 _MOST_DOTS = 60
 
@@ -99,7 +96,7 @@ def _panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool)
     rows = [r for r in result.rows if (r.d if over_K else r.K) == group and r.valid]
     best = sorted((b for b in result.best if (b.d if over_K else b.K) == group),
                   key=lambda b: b.K if over_K else b.d)  # fmt: skip
-    x = _Places([b.K if over_K else b.d for b in best], over_K)
+    x = Places([b.K if over_K else b.d for b in best], over_K)
     high = [_upper(b) for b in best]
     at = [x.of(b.K if over_K else b.d) for b in best]
     codes = _curve([r for r in rows if r.name in _CODES and r.exists], over_K)
@@ -134,7 +131,7 @@ def _panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool)
 
 
 def _stepped(
-    best: Sequence[BestBounds], over_K: bool, others: dict[int, float], x: "_Places"
+    best: Sequence[BestBounds], over_K: bool, others: dict[int, float], x: Places
 ) -> tuple[list[float], list[float]]:
     """The lower edge of the open band: what holds at one d holds at every larger one, what holds
     at one K at every smaller one; bounds by formulas change between, in straight lines."""
@@ -199,7 +196,7 @@ def _asked(result: BoundsResult) -> tuple[float, str] | None:
 
 
 def _show_asked(
-    ax: Any, best: Sequence[BestBounds], x: "_Places", asked: tuple[float, str], over_K: bool,
+    ax: Any, best: Sequence[BestBounds], x: Places, asked: tuple[float, str], over_K: bool,
     alone: bool,
 ) -> None:  # fmt: skip
     """The line that was asked for, and where codes begin to reach it and bounds to forbid it."""
@@ -228,7 +225,7 @@ def _many(ax: Any, result: BoundsResult, groups: Sequence[int]) -> None:
     from matplotlib import colormaps
 
     ends = []
-    x = _Places(sorted({b.d for b in result.best}), over_K=False)
+    x = Places(sorted({b.d for b in result.best}), over_K=False)
     for rank, K in enumerate(groups):
         colour = colormaps["viridis"](0.88 * rank / (len(groups) - 1))
         best = sorted((b for b in result.best if b.K == K), key=lambda b: b.d)
@@ -258,42 +255,3 @@ def _set_height(ax: Any, lines: Sequence[Any], over_K: bool) -> None:
         ax.set_ylim(bottom / 1.5, top * 1.3)
     else:
         ax.set_ylim(0.0, top * 1.05)
-
-
-class _Places:
-    """Where sizes stand on the axis: as they are, or by their logarithm where they range widely."""
-
-    def __init__(self, sizes: Sequence[int], over_K: bool) -> None:
-        self.sizes = sizes
-        few = len(sizes) <= _FEW and sizes[-1] > 3 * sizes[0]
-        self.log = few or sizes[-1] > _WIDE * sizes[0] or (over_K and sizes[-1] > 10**9)
-
-    def of(self, size: int) -> float:
-        """The logarithm is ours, for K has up to 300 digits."""
-        return math.log10(size) if self.log else float(size)
-
-    def dress(self, ax: Any, name: str) -> None:
-        """Ticks and label."""
-        ax.set_xlabel(name)
-        first, last = self.of(self.sizes[0]), self.of(self.sizes[-1])
-        pad = 0.02 * (last - first)
-        ax.set_xlim(first - pad, last + pad)
-        if not self.log:
-            ax.xaxis.get_major_locator().set_params(integer=True)
-            return
-        places = [self.of(size) for size in self.sizes]
-        if len(places) <= _FEW and min(map(_step, places, places[1:])) > 0.09 * (last - first):
-            far = self.sizes[-1] >= 10**7
-            ax.set_xticks(places, [size_text(size, 1000 if far else 10**7) for size in self.sizes])
-        elif self.sizes[-1] >= 10**6:
-            ax.xaxis.get_major_locator().set_params(integer=True)
-            ax.xaxis.set_major_formatter(lambda value, _: f"$10^{{{value:g}}}$")
-        else:
-            steps = (1, 2, 5) if last - first < 3.2 else (1,)
-            ticks = [s * 10**n for n in range(int(last) + 2) for s in steps]
-            ticks = [t for t in ticks if self.sizes[0] <= t <= self.sizes[-1]]
-            ax.set_xticks([math.log10(t) for t in ticks], [f"{t:,}" for t in ticks])
-
-
-def _step(low: float, high: float) -> float:
-    return high - low

@@ -1,0 +1,119 @@
+"""Bounds for a pull request, and their rows at one level for dashboards."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gnc_cli.commands.bounds_table import row_order
+from gnc_cli.commands.bounds_words import (
+    ONE_VS_ONE,
+    asked_text,
+    classes_text,
+    dimension_text,
+    interval_text,
+    plain_number,
+    points,
+    scaled,
+    verdict,
+)
+
+__all__ = ["bounds_lines", "bounds_markdown"]
+
+Cell = Callable[[Any], str]
+
+_BEST = {
+    "best": ("d", "K", "lower", "lower_name", "upper", "upper_name", "lower_deg", "upper_deg",
+             "conjectured", "status", "scale"),
+    "dimension": ("K", "sufficient", "necessary"),
+    "classes": ("d", "guaranteed", "log10_guaranteed", "excluded", "log10_excluded"),
+}  # fmt: skip
+_ROW = {
+    "best": ("side", "name", "value", "angle_deg", "proven", "valid", "condition", "source"),
+    "dimension": ("K", "name", "exists", "d", "ending", "proven", "source"),
+    "classes": ("d", "name", "exists", "K", "log10_K", "proven", "source"),
+}  # fmt: skip
+
+
+def bounds_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that a result consists of, one level each: of dimensions, of numbers of points, or
+    of pairs of d and K.
+
+    Args:
+        result: `BoundsResult.to_json()`.
+    """
+    part = result["dimension"] or result["classes"] or result
+    asked = {k: result[k] for k in ("margin", "max_cosine") if result[k] is not None}
+    return [asked | row for row in part["rows"]]
+
+
+def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
+    """Lines of markdown below the heading.
+
+    Args:
+        result: `BoundsResult.to_json()`.
+        cell: a value as a cell of a table.
+    """
+    kind = next((k for k in ("dimension", "classes") if result[k] is not None), "best")
+    answer = result if kind == "best" else result[kind]
+    best, rows = answer["best"], answer["rows"]
+    asked = asked_text(result) or "margin"
+    lines = []
+    if len(best) > 1:
+        lines += _table([_named(b) for b in best], _BEST[kind], cell)
+    elif kind == "best":
+        lines.append(f"**{cell(interval_text(best[0]))}**")
+        lines += _remarks(result, best[0], cell)
+        rows = sorted(rows, key=row_order)
+    else:
+        text = {"dimension": dimension_text, "classes": classes_text}[kind]
+        lines.append(f"**{cell(text(best[0], asked))}**")
+    if kind != "best" and answer["scale"] is not None:
+        lines += ["", _scale(answer["scale"], result)]
+    # A sweep's rows are for programs.
+    if len(best) == 1 or kind != "best":
+        lines += ["", *_table([_named(r) for r in rows], _ROW[kind], cell)]
+        commands = dict.fromkeys(r["how"] for r in rows if r["how"])
+        if commands:
+            lines += ["", "```", *commands, "```"]
+    return lines
+
+
+def _remarks(result: dict[str, Any], best: dict[str, Any], cell: Cell) -> list[str]:
+    lines = ["", f"from below: {best['lower_name']}; from above: {best['upper_name']}"]
+    if best["lower_deg"] is not None and best["quantity"] == ONE_VS_ONE:
+        degrees = f"{cell(best['lower_deg'])} to {cell(best['upper_deg'])}"
+        lines += ["", f"smallest angle: {degrees} degrees"]
+    if best["conjectured"] is not None:
+        lines += ["", f"if the paper's conjecture holds: {cell(best['conjectured'])}"]
+    if best["status"] is not None:
+        lines += ["", f"{asked_text(result)}: **{verdict(best['status'])}**"]
+    if best["scale"] is not None:
+        lines += ["", _scale(best["scale"], result)]
+    return lines
+
+
+def _scale(scale: float, result: dict[str, Any]) -> str:
+    p = plain_number(result["probability"])
+    return f"scale s = 1/tau ≥ {scaled(scale)} brings every softmax probability to {p}"
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of points as people write them, verdicts and truths as words."""
+    words = {True: "yes", False: "no"}
+    said: dict[str, Any] = {
+        k: words[v] if isinstance(v, bool) else v for k, v in row.items()
+    }
+    said |= {k: points(said[k]) for k in ("K", "guaranteed", "excluded") if said.get(k)}
+    if said.get("status"):
+        said["status"] = verdict(said["status"])
+    return said
+
+
+def _table(
+    rows: Sequence[dict[str, Any]], names: Sequence[str], cell: Cell
+) -> list[str]:
+    """Without the columns that no row has."""
+    shown = [name for name in names if any(row.get(name) is not None for row in rows)]
+    lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
+    return lines + [
+        "| " + " | ".join(cell(row.get(name)) for name in shown) + " |" for row in rows
+    ]
