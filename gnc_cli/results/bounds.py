@@ -28,7 +28,8 @@ class BoundRow:
     angle_deg: float | None
     """The minimum angle of that cosine in degrees; None for one-vs-rest."""
     proven: bool
-    """A theorem; False: under the paper's conjecture only."""
+    """A published theorem or a certificate; False: it leans on rho* = 1 - t*, the paper's
+    conjecture (docs/equality.md has a proof, not refereed)."""
     valid: bool
     """Whether its hypothesis holds at (d, K)."""
     condition: str | None
@@ -58,7 +59,7 @@ class BestBounds:
     """One-vs-one: the minimum angle of the best code lies in [lower_deg, upper_deg], degrees."""
     upper_deg: float | None
     conjectured: float | None
-    """The tightest end under the paper's conjecture, where it is tighter than the proved one."""
+    """The upper end with rho* = 1 - t*, where it is tighter than the published one."""
     status: str | None
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None
@@ -92,6 +93,8 @@ class DimensionBest:
     """The smallest d known to have a code with the margin; None where none is known."""
     necessary: int | None
     """The smallest d not excluded; None where the margin is impossible in every dimension."""
+    conjectured: int | None = None
+    """The same with rho* = 1 - t*, where that says more."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class DimensionAnswer:
     sufficient: int | None
     """For all K asked at once."""
     necessary: int | None
+    conjectured: int | None
+    """The necessary dimension with rho* = 1 - t*, where that says more."""
     scale: float | None
     """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
 
@@ -138,6 +143,9 @@ class ClassesBest:
     excluded: int | None
     """The smallest K proved to have none."""
     log10_excluded: float | None
+    conjectured: int | None = None
+    """The same with rho* = 1 - t*, where that says more."""
+    log10_conjectured: float | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,9 @@ class ClassesAnswer:
     excluded: int | None
     """In some d asked."""
     log10_excluded: float | None
+    conjectured: int | None
+    """The excluded number with rho* = 1 - t*, where that says more."""
+    log10_conjectured: float | None
     scale: float | None
 
 
