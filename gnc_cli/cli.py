@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from gnc_cli import __version__
+from gnc_cli.commands.bounds import bounds
 from gnc_cli.commands.compare import compare
 from gnc_cli.commands.measure import measure
 from gnc_cli.commands.show import note
@@ -106,6 +107,7 @@ def _gnc(
 
 app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
 app.command(epilog="Example: gnc measure features.h5")(measure)
+app.command(epilog="Example: gnc bounds --K 1e6 --margin 0.3")(bounds)
 app.command(epilog="Example: gnc compare code.h5")(compare)
 
 

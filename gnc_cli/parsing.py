@@ -13,7 +13,7 @@ from gnc_cli.errors import UsageError
 __all__ = ["device", "integer", "integers", "number", "numbers", "pair", "symmetry"]
 
 _NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
-_LARGEST = Decimal(2) ** 63
+_LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
 _T = TypeVar("_T")
 
@@ -22,6 +22,7 @@ def number(
     text: str,
     *,
     least: float | None = None,
+    most: float | None = None,
     above: float | None = None,
     below: float | None = None,
 ) -> float:
@@ -30,6 +31,7 @@ def number(
     Args:
         text: such as `0.5`, `1e-3` or `1_000`.
         least: smallest value allowed.
+        most: largest value allowed.
         above: the value must be greater than this.
         below: the value must be less than this.
 
@@ -43,6 +45,8 @@ def number(
     value = float(_decimal(text))
     if least is not None and value < least:
         raise UsageError(f"{text!r} is too small; give at least {least:g}")
+    if most is not None and value > most:
+        raise UsageError(f"{text!r} is too large; give at most {most:g}")
     if above is not None and value <= above:
         raise UsageError(f"{text!r} is too small; give a number above {above:g}")
     if below is not None and value >= below:
@@ -63,7 +67,7 @@ def integer(text: str, *, least: int | None = None) -> int:
     return _whole(_decimal(text), text, least)
 
 
-def integers(text: str, *, least: int | None = None) -> list[int]:
+def integers(text: str, *, least: int | None = None, most: int = _LARGEST) -> list[int]:
     """A list of whole numbers: items and ranges, separated by commas.
 
     `2..8` counts by one, `2..512..2` by two, `10..1e6/6` takes six geometric points (rounded, each
@@ -79,14 +83,14 @@ def integers(text: str, *, least: int | None = None) -> list[int]:
     values: list[int] = []
     for item in text.split(","):
         if ".." not in item:
-            values.append(integer(item, least=least))
+            values.append(_whole(_decimal(item), item, least, most))
             continue
         points = _range(item, default_step=Decimal(1))
         if "/" in item:
             whole = dict.fromkeys(round(p) for p in points)
-            values += [_whole(Decimal(w), item, least) for w in whole]
+            values += [_whole(Decimal(w), item, least, most) for w in whole]
         else:
-            values += [_whole(p, item, least) for p in points]
+            values += [_whole(p, item, least, most) for p in points]
     return _bounded(values, text)
 
 
@@ -165,9 +169,10 @@ def _decimal(text: str) -> Decimal:
     return value
 
 
-def _whole(value: Decimal, text: str, least: int | None) -> int:
-    if abs(value) >= _LARGEST:
-        raise UsageError(f"{text!r} is too large; give less than 2**63")
+def _whole(value: Decimal, text: str, least: int | None, most: int = _LARGEST) -> int:
+    if abs(value) > most:
+        said = "less than 2**63" if most == _LARGEST else f"at most {most:.6g}"
+        raise UsageError(f"{text!r} is too large; give {said}")
     if value != value.to_integral_value():
         raise UsageError(f"{text!r} is not a whole number; give one such as 10, 1e6 or 1_000_000")
     if least is not None and value < least:

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from gnc_cli import options
-from gnc_cli.options import Method, Missing, Normalize, Problem, Rows, Variants
+from gnc_cli.options import Method, Missing, Normalize, Problem, Quantity, Rows, Variants
 
 ALIASES = [n for n in options.__all__ if get_args(getattr(options, n))]
 
@@ -31,12 +31,18 @@ def test_help_is_a_short_sentence_in_a_panel(name: str) -> None:
 
 def test_no_name_is_declared_twice() -> None:
     # Solve takes one d and K and writes a code, compare takes several and writes rows; measure
-    # expects a K, writes rows of its own and has more to say about time.
-    twins = {"Dims", "Sizes", "RowsOut", "NumClasses", "MeasureOut", "MeasureTimeLimit"}
+    # expects a K, writes rows of its own and has more to say about time. Bounds take a K of any
+    # size, limit the time of the linear programme alone, and have no probability by default.
+    twins = {
+        "BoundDims", "BoundProbability", "BoundSizes", "BoundsTimeLimit", "Dims", "MeasureOut",
+        "MeasureTimeLimit", "NumClasses", "RowsOut", "Sizes",
+    }  # fmt: skip
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
     again = {flag for name in twins for flag in _flags(name)}
-    assert again == {"--d", "-d", "--K", "-K", "--out", "--time-limit"} <= set(names)
+    assert again == {
+        "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability"
+    } <= set(names)  # fmt: skip
 
 
 def test_common_options_of_the_contract() -> None:
@@ -53,3 +59,4 @@ def test_choices() -> None:
     assert [n.value for n in Normalize] == ["auto", "require", "off"]
     assert [m.value for m in Missing] == ["skip", "error"]
     assert [v.value for v in Variants] == ["none", "authors", "classic", "all"]
+    assert [q.value for q in Quantity] == ["one-vs-rest", "one-vs-one"]

@@ -4,6 +4,19 @@ Commands borrow these; an option that one command alone has is declared here too
 name, so that all help texts can be read in one place.
 """
 
+from gnc_cli.options.bounds import (
+    ArcfaceM,
+    BoundDims,
+    BoundProbability,
+    BoundSizes,
+    BoundsTimeLimit,
+    CosfaceM,
+    LinearProgram,
+    Margin,
+    MaxCosine,
+    Quantity,
+    QuantityChoice,
+)
 from gnc_cli.options.common import (
     Allow,
     Baseline,
@@ -100,14 +113,16 @@ from gnc_cli.options.solve import (
 )
 
 __all__ = [
-    "Allow", "Append", "Baseline", "BiasFiles", "Bootstrap", "Budget", "Check", "ChunkRows",
-    "ClassNames", "ClassesFile", "Codes", "ConjectureMode", "Construction", "CrossStart", "Csv",
-    "Device", "Digits", "Dim", "Dims", "Duplicates", "Export", "FeatureFiles", "Fixed", "Floats",
-    "Force", "Group", "Init", "Ints", "Json", "Jsonl", "LabelFiles", "ListConstructions",
-    "ListMode", "LogitFiles", "Max", "MeansFrom", "MeasureOut", "MeasureTimeLimit", "Method",
-    "MethodChoice", "Min", "MinCount", "Missing", "MissingChoice", "Named", "Normalize",
-    "NormalizeChoice", "NumClasses", "NumPoints", "NumSamples", "Out", "PerClass", "Plot",
-    "Probability", "Problem", "ProblemChoice", "Proven", "Quiet", "Reference", "Report",
+    "Allow", "Append", "ArcfaceM", "Baseline", "BiasFiles", "Bootstrap", "BoundDims",
+    "BoundProbability", "BoundSizes", "BoundsTimeLimit", "Budget", "Check",
+    "ChunkRows", "ClassNames", "ClassesFile", "Codes", "ConjectureMode", "Construction",
+    "CosfaceM", "CrossStart", "Csv", "Device", "Digits", "Dim", "Dims", "Duplicates", "Export",
+    "FeatureFiles", "Fixed", "Floats", "Force", "Group", "Init", "Ints", "Json", "Jsonl",
+    "LabelFiles", "LinearProgram", "ListConstructions", "ListMode", "LogitFiles", "Margin", "Max",
+    "MaxCosine", "MeansFrom", "MeasureOut", "MeasureTimeLimit", "Method", "MethodChoice", "Min",
+    "MinCount", "Missing", "MissingChoice", "Named", "Normalize", "NormalizeChoice", "NumClasses",
+    "NumPoints", "NumSamples", "Out", "PerClass", "Plot", "Probability", "Problem",
+    "ProblemChoice", "Proven", "Quantity", "QuantityChoice", "Quiet", "Reference", "Report",
     "RequireEntry", "Restarts", "Resume", "Rows", "RowsChoice", "RowsOut", "Samples", "Seed",
     "Select", "Shards", "Sizes", "SolveMode", "Steps", "Symmetry", "Table", "Target", "Tau",
     "Threads", "TimeLimit", "Tolerance", "TransposeWeights", "Variants", "VariantsChoice",

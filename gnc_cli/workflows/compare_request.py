@@ -1,12 +1,12 @@
 """The doorway of `compare`: which of its four modes is meant, and which options belong to it."""
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from gnc_cli.errors import UsageError
+from gnc_cli.workflows.whole_numbers import whole_numbers
 
 __all__ = ["Mode", "Request", "read_request"]
 
@@ -89,7 +89,7 @@ def read_request(
     for option, used in given.items():
         if used and mode not in _MEANT_FOR[option]:
             raise UsageError(f"{option} belongs to {_said(_MEANT_FOR[option])}; drop it")
-    dims, sizes = _whole("--d", d), _whole("--K", K)
+    dims, sizes = whole_numbers("--d", d), whole_numbers("--K", K)
     named = given.get("--named", False)
     if mode is Mode.FILES and dims is not None and len(dims) != 1:
         raise UsageError(f"--d takes one dimension beside files, not {len(dims)}")
@@ -137,20 +137,3 @@ def _mode(sources: tuple[Any, ...], modes: dict[Mode, bool]) -> Mode:
 def _said(modes: set[Mode]) -> str:
     words = ["files" if m is Mode.FILES else f"--{m.value}" for m in Mode if m in modes]
     return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _whole(option: str, value: Any) -> tuple[int, ...] | None:
-    """One whole number or several, each once, at least 2."""
-    if value is None:
-        return None
-    values = tuple(value) if isinstance(value, Iterable) else (value,)
-    numbers = []
-    for item in values:
-        if isinstance(item, bool) or not hasattr(item, "__index__"):
-            raise UsageError(f"{option} {item!r} is not a whole number")
-        if int(item) < 2:
-            raise UsageError(f"{option} {int(item)} is below 2")
-        numbers.append(int(item))
-    if not numbers:
-        raise UsageError(f"{option} is an empty list; give at least one number")
-    return tuple(dict.fromkeys(numbers))

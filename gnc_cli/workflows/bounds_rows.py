@@ -1,0 +1,141 @@
+"""Bounds as rows: what each says at (d, K), in the quantity that was asked for.
+
+With t the Tammes cosine of (d, K): rho* >= 1 - t, for h = w leaves every other row so far behind;
+rho* <= sqrt(2 - 2t), the chord, for the nearest other row lies in the hull. The paper conjectures
+rho* = 1 - t (section 3.2), which makes of every lower bound on t an upper one on rho* that is
+tighter. docs/equality.md proves it; as long as nobody has refereed that proof, these bounds are
+marked, called `conjecture-...`, and kept out of the proven intervals.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from gnc_cli.limits.limit import Finding, Limit, On, reaches
+from gnc_cli.numerics.softmax_scale import softmax_scale
+from gnc_cli.results import BestBounds, BoundRow
+from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST, Request
+
+__all__ = ["Statement", "best_of", "rows_of", "statements"]
+
+_EQUALITY = "rho* = 1 - t* (conjecture of section 3.2; proof in docs/equality.md, not refereed)"
+_ROUNDING = 1e-12
+"""Bounds that meet may cross by so much."""
+
+
+class Statement:
+    """A limit as it is used: proven, or by the conjecture."""
+
+    def __init__(self, limit: Limit, *, quantity: str, proven: bool) -> None:
+        self.limit = limit
+        self.quantity = quantity
+        self.proven = proven
+        self.name = limit.name if proven else f"conjecture-{limit.name}"
+
+    @property
+    def side(self) -> str:
+        """Of the optimal value: an existing code bounds a distance below, a cosine above."""
+        return "lower" if self.limit.exists == (self.quantity == ONE_VS_REST) else "upper"
+
+    @property
+    def _chord(self) -> bool:
+        """Whether the value is the chord of the clearance."""
+        return (
+            self.quantity == ONE_VS_REST
+            and self.limit.on is On.CLEARANCE
+            and not self.limit.exists
+            and self.proven
+        )
+
+    def target(self, wanted: Fraction) -> Fraction:
+        """The user's target in the limit's own values."""
+        return wanted * wanted / 2 if self._chord else wanted
+
+    def value(self, found: Finding) -> float:
+        """The limit's value in the user's quantity."""
+        if self.quantity == ONE_VS_ONE:
+            return 1.0 - found.value
+        return math.sqrt(2.0 * found.value) if self._chord else found.value
+
+    def source(self, found: Finding | None) -> str:
+        """Whom to cite."""
+        said = (found.source if found is not None else None) or self.limit.source
+        return said if self.proven else f"{_EQUALITY}: {said}"
+
+
+def statements(limits: Sequence[Limit], quantity: str) -> list[Statement]:
+    """Every use of every limit for this quantity, in their order."""
+    if quantity == ONE_VS_ONE:
+        used = [limit for limit in limits if limit.on is On.CLEARANCE]
+        return [Statement(limit, quantity=quantity, proven=True) for limit in used]
+    proven = [Statement(limit, quantity=quantity, proven=True) for limit in limits]
+    conjectural = [
+        Statement(limit, quantity=quantity, proven=False)
+        for limit in limits
+        if limit.on is On.CLEARANCE and not limit.exists
+    ]
+    return proven + conjectural
+
+
+def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
+    """What each bound says at (d, K)."""
+    for use in uses:
+        found = use.limit.at(d, K)
+        if found is None or not (use.proven or found.valid):
+            continue
+        angle = None
+        if use.quantity == ONE_VS_ONE:
+            angle = _degrees(found.value)
+        yield BoundRow(
+            d=d, K=K, quantity=use.quantity, side=use.side, value=use.value(found),
+            angle_deg=angle, proven=use.proven, valid=found.valid, condition=found.condition,
+            exists=use.limit.exists, constructive=use.limit.constructive, name=use.name,
+            source=use.source(found), how=found.how,
+        )  # fmt: skip
+
+
+def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
+    """The best proven interval of the rows of one (d, K).
+
+    Raises:
+        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
+    """
+    proved = [row for row in rows if row.valid and row.proven]
+    low = max((row for row in proved if row.side == "lower"), key=lambda row: row.value)
+    high = min((row for row in proved if row.side == "upper"), key=lambda row: row.value)
+    if low.value > high.value + _ROUNDING:
+        raise ArithmeticError(f"{low} contradicts {high}")
+    lower, upper = sorted((low.value, high.value))
+    guesses = [row.value for row in rows if not row.proven]
+    guess = min(guesses, default=None)
+    conjectured = None if guess is None or guess >= upper else max(guess, lower)
+    d, K = low.d, low.K
+    attained = min(upper, lower) if request.quantity == ONE_VS_REST else 1.0 - upper
+    return BestBounds(
+        d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
+        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=low.angle_deg,
+        conjectured=conjectured, status=_status(lower, upper, request),
+        scale=_scale(K, request.probability, attained),
+    )  # fmt: skip
+
+
+def _status(lower: float, upper: float, request: Request) -> str | None:
+    if request.target is None:
+        return None
+    worst, best = lower, upper
+    if request.quantity == ONE_VS_ONE:
+        worst, best = 1.0 - upper, 1.0 - lower
+    if reaches(worst, request.target):
+        return "exists"
+    return "open" if reaches(best, request.target) else "excluded"
+
+
+def _scale(K: int, probability: float | None, margin: float) -> float | None:
+    if probability is None or margin <= 0.0:
+        return None
+    return softmax_scale(math.log(K - 1), probability, margin)
+
+
+def _degrees(clearance: float) -> float:
+    """The angle whose cosine is 1 - clearance, accurate for small ones."""
+    return math.degrees(2.0 * math.asin(min(1.0, math.sqrt(clearance / 2.0))))
