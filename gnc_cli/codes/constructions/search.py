@@ -13,10 +13,10 @@ import numpy as np
 from gnc_cli.codes.constructions.combine import embedded, first_rows, orthogonal_sum
 from gnc_cli.codes.constructions.construction import Construction, Cosine
 from gnc_cli.codes.constructions.points import IntegerRows
-from gnc_cli.codes.constructions.registry import find, in_dimension
+from gnc_cli.codes.constructions.registry import find, in_dimension, single_codes
 from gnc_cli.codes.constructions.relatives import cross_sections
 
-__all__ = ["best_construction"]
+__all__ = ["best_construction", "largest_construction"]
 
 
 def best_construction(d: int, K: int) -> Construction | None:
@@ -29,14 +29,35 @@ def best_construction(d: int, K: int) -> Construction | None:
         >>> best_construction(512, 500000).cosine.text
         '1/16'
     """
-    whole = [c for c in _up_to(d) if c.K >= K]
-    whole += [c for c in cross_sections(d) if c.K >= K]
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.K >= K]
     single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
     bar = single.cosine.value if single is not None else 1.0
     summed = _best_sum(d, K, bar)
     if summed is not None:
         return first_rows(summed, K)
     return None if single is None else embedded(first_rows(single, K), d)
+
+
+def largest_construction(d: int, cosine: float) -> Construction | None:
+    """The construction with the most rows in d dimensions among those of at most this cosine.
+
+    Ties go to the smaller cosine, then to fewer dimensions left idle. None where no construction
+    has more than the 2 d rows of theorem 3.3.
+
+    Example:
+        >>> largest_construction(9, 0.5).origin
+        'e8-roots + pair'
+    """
+    if cosine < 0.0:
+        return None
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
+    single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
+    rows, parts = _fullest(d, cosine)
+    if max(rows, single.K if single is not None else 0) <= 2 * d:
+        return None
+    if single is None or single.K < rows:
+        return orthogonal_sum(parts, d)
+    return embedded(single, d)
 
 
 @lru_cache(maxsize=16)
@@ -50,20 +71,43 @@ def _exactly(d: int) -> tuple[Construction, ...]:
     return tuple(c for c in in_dimension(d, theorem=False) if c.K > 2 * d)
 
 
+@lru_cache(maxsize=16)
+def _sections_up_to(d: int) -> tuple[Construction, ...]:
+    """All cross sections in at most d dimensions."""
+    dimensions = sorted({code.d - 1 for code in single_codes()})
+    return tuple(c for e in dimensions if 2 <= e <= d for c in _sections(e))
+
+
+@cache
+def _sections(d: int) -> tuple[Construction, ...]:
+    return tuple(cross_sections(d))
+
+
+@lru_cache(maxsize=16)
+def _by_cosine(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The cosines in at most d dimensions, from small to large; the most rows a dimension there."""
+    parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
+    cosines = np.array([c.cosine.value for c in parts])
+    # A sum of equal parts has as many rows a dimension as they: to spare for the division.
+    dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
+    return cosines, np.maximum.accumulate(dense)
+
+
 def _best_sum(d: int, K: int, bar: float) -> Construction | None:
     """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
-    parts = sorted((c for c in _up_to(d) if c.cosine.value < bar), key=lambda c: c.cosine.value)
-    cosines = np.array([c.cosine.value for c in parts])
+    cosines, densest = _by_cosine(d)
     # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
-    dense = np.maximum.accumulate([c.K / c.d for c in parts]) * d >= K
-    low, high = int(np.count_nonzero(~dense)), len(parts)
+    low, high = int(np.count_nonzero(densest * d < K)), int(np.searchsorted(cosines, bar))
+    if low >= high:
+        return None
+    last = high
     while low < high:  # more cosine allows more rows, so the least that is enough can be bisected
         middle = (low + high) // 2
         if _fullest(d, cosines[middle])[0] >= K:
             high = middle
         else:
             low = middle + 1
-    if low == len(parts):
+    if low == last:
         return None
     return orthogonal_sum(_fullest(d, cosines[low])[1], d)
 

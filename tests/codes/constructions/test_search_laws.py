@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.codes.constructions.registry import in_dimension
-from gnc_cli.codes.constructions.search import best_construction
+from gnc_cli.codes.constructions.relatives import cross_sections
+from gnc_cli.codes.constructions.search import best_construction, largest_construction
 
 ENGINEERS = {
     (128, 10**4): 0.1182, (256, 10**4): 0.0552, (384, 10**4): 1 / 20, (512, 10**4): 1 / 24,
@@ -54,3 +55,38 @@ def test_sums_have_as_many_rows_as_any(d: int, cosine: float) -> None:
     assert code is not None and code.cosine.value <= cosine
     more = best_construction(d, most + 1)
     assert more is None or more.cosine.value > cosine
+
+
+@pytest.mark.parametrize("d", [*range(3, 11), 19, 20, 21, 22, 23])
+def test_cross_sections_count_in_more_dimensions(d: int) -> None:
+    for section in cross_sections(d):
+        for wider in (d, d + 1, d + 3):
+            found = best_construction(wider, section.K)
+            assert section.K <= 2 * wider or (
+                found is not None and found.cosine.value <= section.cosine.value
+            )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 80), st.floats(0.0, 0.9))
+def test_the_largest_is_the_last_that_is_good_enough(d: int, cosine: float) -> None:
+    most = largest_construction(d, cosine)
+    more = best_construction(d, 2 * d + 1 if most is None else most.K + 1)
+    assert more is None or more.cosine.value > cosine
+    if most is not None:
+        assert most.d == d and most.cosine.value <= cosine
+        best = best_construction(d, most.K)
+        assert best is not None and best.cosine.value <= most.cosine.value
+
+
+@pytest.mark.parametrize(
+    ("d", "cosine", "origin", "K"),
+    [(24, 0.5, "leech", 196560), (9, 0.5, "e8-roots + pair", 242), (512, 0.0625, "gold-9", 525312),
+     (24, 0.49, "leech, the 47104 rows at cosine 1/4 from one row, embedded", 47104),
+     (10, 1 / 7, "smith, the 24 rows at cosine 1/6 from one row, embedded", 24),
+     (40, 0.0, None, None), (40, -0.1, None, None)],
+)  # fmt: skip
+def test_the_largest_for_a_cosine(d: int, cosine: float, origin: str | None, K: int | None) -> None:
+    found = largest_construction(d, cosine)
+    assert K == (None if found is None else found.K)
+    assert origin is None or (found is not None and found.origin.startswith(origin))
