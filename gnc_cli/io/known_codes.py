@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -33,6 +34,9 @@ _OURS = 1e-13
 """What the figures of our copy are good to, the exact ones aside."""
 _PUBLIC = 1e-12
 """The public table rounds each cosine up in its twelfth decimal."""
+_ROUNDED_UP = 12
+_EXACT_FROM = 21
+"""Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
 _PROVEN = {"yes": True, "no": False, "unknown": None, "": None}
 
@@ -64,6 +68,21 @@ class KnownCode:
         """The figure as the rational number that it is."""
         return Fraction(Decimal(self.figure))
 
+    @property
+    def between(self) -> tuple[Fraction, Fraction]:
+        """Ends between which the cosine of the code behind the figure lies.
+
+        Twelve decimals or fewer are rounded up in a public table and exact in our copy, where more
+        than twenty are good to the last. All others are good to `rounding`, either way.
+        """
+        figure, slack = self.exact, Fraction(Decimal(str(self.rounding)))
+        decimals = len(self.figure.partition(".")[2])
+        if self.rounding == _OURS and decimals >= _EXACT_FROM:
+            slack = Fraction(1, 10**decimals)
+        if decimals > _ROUNDED_UP:
+            return figure - slack, figure + slack
+        return figure if self.rounding == _OURS else figure - slack, figure
+
 
 @dataclass(frozen=True)
 class KnownCodes:
@@ -75,6 +94,18 @@ class KnownCodes:
     def find(self, d: int, K: int) -> KnownCode | None:
         """The entry of (d, K), or None."""
         return self.entries.get((d, K))
+
+    def covering(self, d: int, K: int) -> KnownCode | None:
+        """The best entry with at least K points in at most d dimensions, or None.
+
+        Its first K points, with zeros appended, are a code of (d, K).
+        """
+        return next((e for e in self._best_first if e.d <= d and e.K >= K), None)
+
+    @cached_property
+    def _best_first(self) -> list[KnownCode]:
+        """By the cosine that is certainly had."""
+        return sorted(self.entries.values(), key=lambda entry: entry.between[1])
 
     def select(
         self,

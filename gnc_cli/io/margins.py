@@ -34,6 +34,14 @@ class SolvedMargins:
     date: str
     sha256: str
 
+    def covering(self, d: int, K: int) -> SolvedMargin | None:
+        """The best code of at least K points in at most d dimensions, or None.
+
+        Its first K points, with zeros appended, are a code of (d, K) with no smaller distance.
+        """
+        fitting = [e for e in self.entries if e.d <= d and e.K >= K]
+        return max(fitting, key=lambda e: e.rho, default=None)
+
 
 @lru_cache(maxsize=1)
 def stored_margins() -> SolvedMargins:

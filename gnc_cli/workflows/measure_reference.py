@@ -71,10 +71,9 @@ def _of_code(code: Reference, d: int, K: int) -> Gnc2Reference:
 def _of_entry(d: int, K: int) -> Gnc2Reference | None:
     """The best entry of the table with at least K points in at most d dimensions."""
     table = read_table()
-    fitting = [e for e in table.entries.values() if e.d <= d and e.K >= K]
-    if not fitting:
+    entry = table.covering(d, K)
+    if entry is None:
         return None
-    entry = min(fitting, key=lambda e: e.max_cosine)
     return _tabled(entry.max_cosine, f"({entry.d}, {entry.K})", entry.source, table.stamp)
 
 
@@ -89,10 +88,9 @@ def _tabled(max_cosine: float, which: str, source: str, stamp: TableStamp) -> Gn
 def _of_margin(d: int, K: int) -> Gnc2Reference | None:
     """The best of our own solved Softmax Codes with at least K points in at most d dimensions."""
     table = stored_margins()
-    fitting = [e for e in table.entries if e.d <= d and e.K >= K]
-    if not fitting:
+    entry = table.covering(d, K)
+    if entry is None:
         return None
-    entry = max(fitting, key=lambda e: e.rho)
     return Gnc2Reference(
         entry.rho, "solved", f"Softmax Code ({entry.d}, {entry.K})",
         f"certified rho of: {entry.command}", f"{table.date}, sha256 {table.sha256[:12]}",

@@ -65,6 +65,42 @@ def test_select() -> None:
     assert list(table.select([99])) == []
 
 
+@pytest.mark.parametrize(
+    ("pair", "low", "high"),
+    [((3, 9), Fraction(1, 3) - Fraction(1, 10**32), Fraction(1, 3) + Fraction(1, 10**31)),
+     ((8, 240), Fraction(1, 2), Fraction(1, 2)), ((3, 5), Fraction(0), Fraction(0)),
+     ((3, 13), Fraction("0.542636486829539"), Fraction("0.542636486829739"))],
+)  # fmt: skip
+def test_between_in_our_copy(pair: tuple[int, int], low: Fraction, high: Fraction) -> None:
+    entry = stored_table().find(*pair)
+    assert entry is not None
+    ends = entry.between
+    assert low <= ends[0] <= entry.exact <= ends[1] <= high
+    # Exact numbers of few digits have no slack; all others some, and the code's cosine is inside.
+    assert (ends[0] == ends[1]) == (low == high)
+    assert pair != (3, 9) or ends[0] < Fraction(1, 3) < ends[1]
+
+
+def test_between_in_a_public_table(tmp_path: Path) -> None:
+    table = read_public_table(written(tmp_path, "3,9,0.333333333334\n3,24,0.72307846833350854\n"))
+    rounded, longer = table.find(3, 9), table.find(3, 24)
+    assert rounded is not None and longer is not None
+    assert rounded.between == (Fraction("0.333333333333"), Fraction("0.333333333334"))
+    slack = Fraction(1, 10**12)
+    assert longer.between == (longer.exact - slack, longer.exact + slack)
+
+
+def test_covering() -> None:
+    table = stored_table()
+    for d, K in [(2, 3), (3, 4), (3, 25), (9, 24), (10, 100), (40, 900), (512, 10**4), (9, 10**6)]:
+        fitting = [e for e in table.select() if e.d <= d and e.K >= K]
+        found = table.covering(d, K)
+        assert (found is None) == (not fitting)
+        assert found is None or (found in fitting and found.d <= d and found.K >= K)
+        assert found is None or found.max_cosine == min(e.max_cosine for e in fitting)
+    assert table.covering(10, 100) is table.find(10, 136)
+
+
 def test_public_format(tmp_path: Path) -> None:
     path = written(
         tmp_path, "\ufeffd,N,cosine\n\n# of today\n3,24,0.723078468334\n 5 , 7 , 0 \r\n4,2,-1\n"
