@@ -134,9 +134,10 @@ def dimension(sizes: Sequence[int], margin: float = 0.3) -> BoundsResult:
             ending = "found" if d else "beyond" if name == "known-code" else "never"
             rows.append(DimensionRow(K, name, side, d, ending, proven, exists, how is not None,
                                      f"source of {name}", how))  # fmt: skip
-        best.append(DimensionBest(K, round(5.4 * n), round(1.6 * n)))
+        best.append(DimensionBest(K, round(5.4 * n), round(1.6 * n), round(3.8 * n)))
     most = max(best, key=lambda b: b.K)
-    answer = DimensionAnswer(tuple(rows), tuple(best), most.sufficient, most.necessary, 53.2417)
+    answer = DimensionAnswer(tuple(rows), tuple(best), most.sufficient, most.necessary,
+                             most.conjectured, 53.2417)  # fmt: skip
     return BoundsResult(0.01, "0", "one-vs-rest", margin, None, 0.9, (), (), answer)
 
 
@@ -158,10 +159,11 @@ def classes(dims: Sequence[int], margin: float = 0.3) -> BoundsResult:
                                    f"source of {name}", how))  # fmt: skip
         low, high = max(r.log10_K or 0.0 for r in rows if r.exists and r.d == d), 0.41 * d
         best.append(ClassesBest(d, int(10**low) if low < 15 else None, low,
-                                int(10**high) if high < 15 else None, high))  # fmt: skip
+                                int(10**high) if high < 15 else None, high, None,
+                                0.22 * d))  # fmt: skip
     least = min(best, key=lambda b: b.d)
     answer = ClassesAnswer(
         tuple(rows), tuple(best), least.guaranteed, least.log10_guaranteed, least.excluded,
-        least.log10_excluded, None,
+        least.log10_excluded, least.conjectured, least.log10_conjectured, None,
     )  # fmt: skip
     return BoundsResult(0.01, "0", "one-vs-rest", margin, None, None, (), (), None, answer)

@@ -36,10 +36,13 @@ def dimension_answer(
     many = len(best) > 1
     parts: list[RenderableType] = [title(f"Dimensions for a {_asked_of(asked)}"), ""]
     if many:
+        guessed = [_known(b["conjectured"], "-") for b in best]
+        guess = [Column("none, conjectured", guessed, spare=1)]
         parts.append(FittedTable([
             Column("K", [points(b["K"]) for b in best]),
             Column("a code exists from d", [_known(b["sufficient"], "none known") for b in best]),
             Column("no code exists below d", [_known(b["necessary"], "every d") for b in best]),
+            *(guess if set(guessed) != {"-"} else []),
         ]))  # fmt: skip
     else:
         said = Text(dimension_text(best[0], asked), "bold")
@@ -77,11 +80,13 @@ def classes_answer(
     if many:
         most = [points(b["guaranteed"], b["log10_guaranteed"]) for b in best]
         least = [points(b["excluded"], b["log10_excluded"], up=True) for b in best]
+        guess = [points(b["conjectured"], b["log10_conjectured"], up=True) for b in best]
         most, least = (["none known" if c == "-" else c for c in cells] for cells in (most, least))
         parts.append(FittedTable([
             Column("d", [count(b["d"]) for b in best]),
             Column("a code exists up to K", most),
             Column("no code exists from K", least),
+            *([Column("none, conjectured", guess, spare=1)] if set(guess) != {"-"} else []),
         ]))  # fmt: skip
     else:
         said = Text(classes_text(best[0], asked), "bold")

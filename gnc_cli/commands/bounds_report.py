@@ -1,4 +1,4 @@
-"""Bounds for a pull request, and their rows at one level for dashboards."""
+"""Bounds for a pull request, and as samples for a dashboard."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,8 +23,9 @@ Cell = Callable[[Any], str]
 _BEST = {
     "best": ("d", "K", "lower", "lower_name", "upper", "upper_name", "lower_deg", "upper_deg",
              "conjectured", "status", "scale"),
-    "dimension": ("K", "sufficient", "necessary"),
-    "classes": ("d", "guaranteed", "log10_guaranteed", "excluded", "log10_excluded"),
+    "dimension": ("K", "sufficient", "necessary", "conjectured"),
+    "classes": ("d", "guaranteed", "log10_guaranteed", "excluded", "log10_excluded", "conjectured",
+                "log10_conjectured"),
 }  # fmt: skip
 _ROW = {
     "best": ("side", "name", "value", "angle_deg", "proven", "valid", "condition", "source"),
@@ -34,15 +35,31 @@ _ROW = {
 
 
 def bounds_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows that a result consists of, one level each: of dimensions, of numbers of points, or
-    of pairs of d and K.
+    """What a dashboard samples: the best of each pair, K or d, then each bound that holds.
+
+    What was asked for stands under `d` and `K`, which label; what was found under names of its own.
 
     Args:
         result: `BoundsResult.to_json()`.
     """
-    part = result["dimension"] or result["classes"] or result
-    asked = {k: result[k] for k in ("margin", "max_cosine") if result[k] is not None}
-    return [asked | row for row in part["rows"]]
+    head = {"command": result["command"]}
+    if result["dimension"] is not None:
+        best, rows = (result["dimension"][k] for k in ("best", "rows"))
+        found = [_kept(r, ("K", "name", "side")) | {"smallest_d": r["d"]} for r in rows]
+    elif result["classes"] is not None:
+        best, rows = (result["classes"][k] for k in ("best", "rows"))
+        most = ("largest_K" if r["exists"] else "excluded_K" for r in rows)
+        named = [_kept(r, ("d", "name", "side", "log10_K")) for r in rows]
+        found = [n | {k: r["K"]} for n, r, k in zip(named, rows, most, strict=True)]
+    else:
+        best, rows = result["best"], result["rows"]
+        keys = ("d", "K", "name", "side", "value", "angle_deg")
+        found = [_kept(r, keys) for r in rows if r["valid"]]
+    return [head | row for row in [*best, *found]]
+
+
+def _kept(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {k: row[k] for k in keys}
 
 
 def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:

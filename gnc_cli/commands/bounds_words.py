@@ -120,10 +120,18 @@ def interval_text(best: dict[str, Any]) -> str:
 def dimension_text(best: dict[str, Any], asked: str) -> str:
     """From which d on K points have what is asked for, and below which they have not.
 
-    >>> dimension_text({"K": 1000000, "sufficient": 32, "necessary": 8}, "margin 0.3")[:68]
-    'a code of K = 1 000 000 points with margin 0.3 exists from d = 32 on'
+    >>> best = {"K": 1000000, "sufficient": 8, "necessary": 8, "conjectured": None}
+    >>> dimension_text(best, "margin 0.1")
+    'a code of K = 1 000 000 points with margin 0.1 exists from d = 8 on, and below none exists'
     """
     code = f"code of K = {points(best['K'])} points with {asked}"
+    more = ""
+    if best["conjectured"] is not None:
+        more = f"; if the paper's conjecture holds, none exists below d = {best['conjectured']}"
+    return _dimension(best, code) + more
+
+
+def _dimension(best: dict[str, Any], code: str) -> str:
     enough, least = best["sufficient"], best["necessary"]
     if least is None:
         return f"no {code} exists in any dimension"
@@ -146,8 +154,13 @@ def classes_text(best: dict[str, Any], asked: str) -> str:
     guaranteed = points(best["guaranteed"], most)
     excluded = points(best["excluded"], least, up=True)
     none = "no K is excluded" if least is None else f"from K = {excluded} on none exists"
+    more = ""
+    if best["log10_conjectured"] is not None:
+        guess = points(best["conjectured"], best["log10_conjectured"], up=True)
+        more = f"; if the paper's conjecture holds, none exists from K = {guess} on"
     if most is None:
-        return f"no K is known to have a {code}; {none}"
+        return f"no K is known to have a {code}; {none}{more}"
     found = f"up to K = {guaranteed} points a {code} exists"
     exact = best["guaranteed"] is not None and best["excluded"] == best["guaranteed"] + 1
-    return f"{found}; {none}" if exact or least is None else f"{found}; {none}; between it is open"
+    open_ = "" if exact or least is None else "; between it is open"
+    return f"{found}; {none}{open_}{more}"

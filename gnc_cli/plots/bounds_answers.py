@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from gnc_cli.plots.bounds_bars import Bar, name_regions, show_bars, size_text
+from gnc_cli.plots.bounds_bars import CONJECTURED, Bar, name_regions, show_bars, size_text
 from gnc_cli.plots.style import BLUE, INK, ORANGE
 from gnc_cli.results import BoundsResult, ClassesAnswer, DimensionAnswer
 
@@ -91,7 +91,8 @@ def show_band(ax: Any, result: BoundsResult) -> None:
             ax.xaxis.get_major_locator().set_params(integer=True)
         else:
             ax.set_xticks(x, [size_text(b.K) for b in best])
-        _fill(ax, x, exists, excluded, upward=True)
+        guess = [None if b.conjectured is None else float(b.conjectured) for b in best]
+        _fill(ax, x, exists, excluded, guess, upward=True)
         _plain_ticks(ax.yaxis)
         ax.set_xlabel("K")
         ax.set_ylabel("d")
@@ -100,7 +101,7 @@ def show_band(ax: Any, result: BoundsResult) -> None:
         d = [float(b.d) for b in some]
         ax.set_xscale("log" if _wide([*d]) else "linear")
         _fill(ax, d, [b.log10_guaranteed for b in some], [b.log10_excluded for b in some],
-              upward=False)  # fmt: skip
+              [b.log10_conjectured for b in some], upward=False)  # fmt: skip
         _plain_ticks(ax.xaxis)
         ax.yaxis.set_major_formatter(_power)
         ax.yaxis.get_major_locator().set_params(integer=True)
@@ -111,7 +112,7 @@ def show_band(ax: Any, result: BoundsResult) -> None:
 
 def _fill(
     ax: Any, x: list[float], exists: list[float | None], excluded: list[float | None],
-    upward: bool,
+    guess: list[float | None], upward: bool,
 ) -> None:  # fmt: skip
     """Blue where a code exists, orange where none does, white between.
 
@@ -137,6 +138,13 @@ def _fill(
                     xycoords="axes fraction", ha="left" if above else "right",
                     va="top" if above else "bottom", color=colour, fontsize=11,
                     fontweight="bold")  # fmt: skip
+    guessed = [(a, v) for a, v in zip(x, guess, strict=True) if v is not None]
+    if guessed:
+        ax.plot(*zip(*guessed, strict=True), color=CONJECTURED, lw=2.0, ls=":",
+                label=f"no code {'below' if upward else 'above'}, if the conjecture holds")
+        ax.figure.legend(loc="outside lower center")
+    # Where nothing, not even the conjecture, says more.
+    excluded = [u if v is None else v for u, v in zip(excluded, guess, strict=True)]
     gaps = [
         (abs(_height(ax, u) - _height(ax, v)), a, (_height(ax, u) + _height(ax, v)) / 2.0)
         for a, u, v in zip(x, exists, excluded, strict=True) if u is not None and v is not None

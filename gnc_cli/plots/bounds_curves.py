@@ -204,8 +204,8 @@ def _show_asked(
     ax.plot(ax.get_xlim(), [value, value], color=INK, lw=1.1, ls=(0, (5, 3)), zorder=1, label=said)
     words = []
     for some, exists in (
-        ([b for b in best if _lower(b) >= value], True),
-        ([b for b in best if _upper(b) < value], False),
+        ([b for b in best if b.status == "exists"], True),
+        ([b for b in best if b.status == "excluded"], False),
     ):
         if not some:
             continue

@@ -50,13 +50,23 @@ def test_several_have_a_line_each() -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_lines_name_themselves_apart(name: str) -> None:
-    """No two lines of a dashboard may have the same labels."""
+    """No two samples of a dashboard may have the same labels."""
     result: BoundsResult = RESULTS[name]
     lines = bounds_lines(result.to_json())
     part = result.dimension or result.classes or result
-    assert len(lines) == len(part.rows)
-    keys = ("K", "name", "side") if result.dimension else ("d", "name", "side")
-    keys = keys if result.dimension or result.classes else ("d", "K", "name", "side")
-    labels = {tuple(line[k] for k in keys) for line in lines}
+    held = [row for row in part.rows if getattr(row, "valid", True)]
+    assert len(lines) == len(held) + len(part.best)
+    labels = {tuple(line.get(k) for k in ("d", "K", "name", "side")) for line in lines}
     assert len(labels) == len(lines)
+    assert all(line["command"] == "bounds" for line in lines)
     assert not any(isinstance(v, (list, dict)) for line in lines for v in line.values())
+
+
+def test_lines_tell_what_was_found_from_what_was_asked() -> None:
+    lines = bounds_lines(RESULTS["dimension"].to_json())
+    assert {"K": 10**6, "sufficient": 32, "necessary": 10}.items() <= lines[0].items()
+    covering = next(line for line in lines if line.get("name") == "covering")
+    assert covering["smallest_d"] == 36 and "d" not in covering
+    lines = bounds_lines(RESULTS["classes"].to_json())
+    covering = next(line for line in lines if line.get("name") == "covering")
+    assert covering["largest_K"] == 47863009 and "K" not in covering

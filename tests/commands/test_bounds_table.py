@@ -118,8 +118,9 @@ def test_verbose_names_the_keys() -> None:
 
 def test_dimensions_in_words() -> None:
     text = shown("dimension", 120)
+    assert "; if the paper's conjecture holds, none exists below d = 23" in " ".join(text.split())
     assert "a code of K = 1 000 000 points with margin 0.6 exists from d = 32 on; " \
-        "below d = 10 none exists; between them it is open" in text  # fmt: skip
+        "below d = 10 none exists; between them it is open" in " ".join(text.split())  # fmt: skip
     rows = [" ".join(line.split()) for line in text.splitlines()]
     assert "theorem-3.9 exists from never, by this bound source of theorem-3.9" in rows
     assert "known-code exists from not up to 10^6 source of known-code" in rows
@@ -143,19 +144,23 @@ def test_dimensions_in_words() -> None:
     ],
 )  # fmt: skip
 def test_endings_of_dimensions(sufficient: int | None, necessary: int | None, said: str) -> None:
-    best = {"K": 9, "sufficient": sufficient, "necessary": necessary}
+    best = {"K": 9, "sufficient": sufficient, "necessary": necessary, "conjectured": None}
     assert dimension_text(best, "M") == said
 
 
 def test_numbers_of_points_in_words() -> None:
     best = dict(d=3, guaranteed=5, log10_guaranteed=math.log10(5), excluded=None,
-                log10_excluded=45.678901)  # fmt: skip
+                log10_excluded=45.678901, conjectured=None, log10_conjectured=None)  # fmt: skip
     assert classes_text(best, "margin 1") == (
         "up to K = 5 points a code with margin 1 in d = 3 exists; "
         "from K = 10^45.679 on none exists; between it is open"
     )
     best |= {"excluded": 6, "log10_excluded": math.log10(6)}
     assert classes_text(best, "margin 1").endswith("exists; from K = 6 on none exists")
+    best |= {"conjectured": 6, "log10_conjectured": math.log10(6)}
+    assert classes_text(best, "margin 1").endswith(
+        "none exists; if the paper's conjecture holds, none exists from K = 6 on"
+    )
 
 
 def test_closed_forms_are_points() -> None:

@@ -215,6 +215,7 @@ def test_bands_follow_their_answers() -> None:
         if result.dimension is not None:
             best = result.dimension.best
             assert [b.sufficient for b in best] in drawn and [b.necessary for b in best] in drawn
+            assert [b.conjectured for b in best] in drawn
         if result.classes is not None:
             some = result.classes.best
             assert [b.log10_guaranteed for b in some] in drawn
