@@ -22,7 +22,7 @@ from typing import Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.counting import counted
-from gnc_cli.limits.gegenbauer import Step, binary, first_negative, first_root, sums
+from gnc_cli.limits.gegenbauer import Valley, binary, first_root, first_valley, sums
 from gnc_cli.limits.limit import Count, Finding, Limit
 
 __all__ = ["LEVENSHTEIN", "Levenshtein", "design_size", "levenshtein_bound"]
@@ -58,7 +58,7 @@ def levenshtein_bound(d: int, s: Fraction | float) -> Fraction | float:
         a float cannot hold it.
 
     Raises:
-        UsageError: s is outside [-1, 1), or so near 1 that the degree is beyond some million.
+        UsageError: s is outside [-1, 1), or so near 1 that the degree is out of reach.
 
     Example:
         >>> levenshtein_bound(8, Fraction(1, 2))
@@ -67,10 +67,10 @@ def levenshtein_bound(d: int, s: Fraction | float) -> Fraction | float:
     if not -1 <= s < 1:
         raise UsageError(f"largest cosine {s}: choose one of at least -1 and below 1")
     clearance = 1 - Fraction(s)
-    step = first_negative(d, float(clearance))
-    if step is None:
+    valley = first_valley(d, float(clearance))
+    if valley is None:
         raise UsageError(f"largest cosine {s} in {d} dimensions: too near 1, choose a smaller one")
-    m, share = _degree(d, float(clearance), step)
+    m, share = _degree(d, float(clearance), valley)
     if m <= _EXACT_DEGREE:
         value = _exact(d, m, clearance)
         value = _exact(d, m + _astray(d, m, value), clearance)
@@ -83,19 +83,17 @@ def levenshtein_bound(d: int, s: Fraction | float) -> Fraction | float:
     return share * design_size(d, 2 * (m // 2))
 
 
-def _degree(d: int, clearance: float, step: Step) -> tuple[int, float]:
-    """The degree m of the bound and L_m / D(d, 2 (m // 2)), from where P_k turns negative."""
-    k, here, fall = step.k, step.here, step.fall
-    next_fall = ((2 * k + d - 2) * here + k * fall) / (k + d - 2)
-    if next_fall <= 0.0:
-        return 2 * k - 1, 1.0 - fall * (d - 1) / ((2 * k + d - 3) * here)
-    after = here - clearance * next_fall
-    scaled = next_fall * (d - 1) / (2 * k + d - 1)
-    share = 1.0 - (2.0 - clearance) * scaled / (here + after)
-    # D(d, 2k+1) / D(d, 2k) ends the even degree.
-    if share <= 2 * (k + d - 1) / (2 * k + d - 1):
-        return 2 * k, share
-    return 2 * k + 1, 1.0 - scaled / after
+def _degree(d: int, clearance: float, valley: Valley) -> tuple[int, float]:
+    """The degree m of the bound and L_m / D(d, 2 (m // 2)), by differences of P_k at their end."""
+    k = valley.k
+    # Halves of m: k - 1 rounded down, k or k - 1 rounded up.
+    fall = valley.fall * (d - 1) / (2 * k + d - 3)
+    share = 1.0 - fall / valley.floor
+    # D(d, 2k-1) / D(d, 2k-2), where odd degrees begin.
+    if share >= 2 * (k + d - 2) / (2 * k + d - 3):
+        return 2 * k - 1, share
+    before = valley.floor + clearance * valley.fall
+    return 2 * k - 2, 1.0 - (2.0 - clearance) * fall / (before + valley.floor)
 
 
 def _log_size(d: int, q: int) -> float:
@@ -108,7 +106,7 @@ def _log_size(d: int, q: int) -> float:
 
 def _astray(d: int, m: int, value: Fraction) -> int:
     """By how much rounding missed the degree: L_m(s) lies between D(d, m) and D(d, m+1)."""
-    return (value > design_size(d, m + 1)) - (value < design_size(d, m))
+    return (value > design_size(d, m + 1)) - (m > 1 and value < design_size(d, m))
 
 
 def _exact(d: int, m: int, clearance: Fraction) -> Fraction:
@@ -163,12 +161,12 @@ class Levenshtein(Limit):
     def points(self, d: int, target: Fraction) -> Count | None:
         """floor L(d, 1 - target).
 
-        None where the degree is out of reach: targets below 2e-11 for d = 3, 1e-7 for d = 10^6.
+        None where the degree is out of reach: targets below 1e-11 for d = 3, 8e-8 for d = 10^6.
         """
-        step = first_negative(d, float(target))
-        if step is None:
+        valley = first_valley(d, float(target))
+        if valley is None:
             return None
-        m, share = _degree(d, float(target), step)
+        m, share = _degree(d, float(target), valley)
         log10 = (_log_size(d, m // 2) + math.log(share)) / math.log(10.0)
 
         def formula() -> Any:
