@@ -6,7 +6,14 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from gnc_cli.commands.bounds_listing import Entry, Listing, command_lines, keyed, title
+from gnc_cli.commands.bounds_listing import (
+    Entry,
+    Listing,
+    command_lines,
+    keyed,
+    shared_source,
+    title,
+)
 from gnc_cli.commands.bounds_words import (
     asked_text,
     classes_text,
@@ -21,6 +28,7 @@ __all__ = ["classes_answer", "dimension_answer"]
 
 _FEW = 4
 """So many K or d are shown with every bound; more with --verbose."""
+_NOTHING = "nothing"
 
 
 def dimension_answer(
@@ -56,7 +64,7 @@ def dimension_answer(
             return "exists from", none if d is None else count(d)
         if d is None:
             return "excluded in", "every d" if ending == "never" else "every d up to 10^6"
-        return ("excluded below", count(d)) if d > 2 else ("excludes", "nothing")
+        return ("excluded below", count(d)) if d > 2 else ("excludes", _NOTHING)
 
     def order(row: dict[str, Any]) -> tuple[Any, ...]:
         d = math.inf if row["d"] is None else row["d"]
@@ -96,7 +104,7 @@ def classes_answer(
     def what(row: dict[str, Any]) -> tuple[str, str]:
         exists = row["exists"]
         if row["log10_K"] is None:
-            return "guarantees" if exists else "excludes", "nothing"
+            return "guarantees" if exists else "excludes", _NOTHING
         said = points(row["K"], row["log10_K"], up=not exists)
         return "exists up to" if exists else "excluded from", said
 
@@ -117,6 +125,10 @@ def _listed(
         return ["", Text("every bound: -v, --json or --csv", "dim")]
     keys = {id(row): f"{key}.rows.{i}" for i, row in enumerate(answer["rows"])}
     rows = sorted(answer["rows"], key=order)
+    shared = shared_source(rows)
+    silent = dict.fromkeys(row["name"] for row in rows if what(row)[1] == _NOTHING)
+    if not verbose:
+        rows = [row for row in rows if what(row)[1] != _NOTHING]
     entries = []
     for before, row in zip([None, *rows], rows, strict=False):
         cells = [points(row[of])] if many else []
@@ -124,11 +136,20 @@ def _listed(
         apart = before is not None and any(
             before[k] != row[k] for k in (of, "proven", "exists")
         )
-        source = row["source"] if row["proven"] else f"conjectural; {row['source']}"
+        source = row["source"]
+        if not row["proven"]:
+            source = f"conjectural; {source.removeprefix(shared)}"
         entries.append(Entry(tuple(cells), source, "", apart))
     headings = [of] if many else []
     headings += ["bound", "codes", sought] + (["key"] if verbose else [])
-    return ["", Listing(tuple(headings), "source", entries), *command_lines(rows)]
+    listing = Listing(tuple(headings), "source", entries, verbose)
+    said: list[RenderableType] = []
+    if shared:
+        said.append(Text(f"conjectural: {shared[:-2]}", "dim"))
+    if silent and not verbose:
+        where = "for some" if many else "here"
+        said += [Text(f"say nothing {where}: {', '.join(silent)}", "dim")]
+    return ["", listing, *said, *command_lines(rows)]
 
 
 def _known(d: int | None, none: str) -> str:

@@ -1,5 +1,6 @@
 """Bounds line by line, each with its remark: beside it where there is room, else beneath it."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Entry", "Listing", "Sentence", "command_lines", "keyed", "title"]
+__all__ = [
+    "Entry", "Listing", "Sentence", "command_lines", "keyed", "shared_source", "title",
+]  # fmt: skip
 
 _GAP = 2
 _REMARK = 24
@@ -33,13 +36,15 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Lines with aligned cells and a remark each, which wraps; nothing is cut at any width."""
+    """Lines with aligned cells and a remark each; no cell is cut at any width."""
 
     headings: tuple[str, ...]
     """Of the cells."""
     remark: str
     """Heading of the remarks."""
     entries: Sequence[Entry]
+    whole: bool = False
+    """Long remarks wrap; else they end with an ellipsis where they stand beside their line."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [
@@ -49,11 +54,11 @@ class Listing:
         left = options.max_width - sum(widths) - _GAP * len(widths)
         longest = max((cell_len(e.remark) for e in self.entries), default=0)
         if left >= min(_REMARK, longest):
-            yield self._beside()
+            yield self._beside(left)
         else:
             yield from self._beneath(widths, options.max_width)
 
-    def _beside(self) -> Table:
+    def _beside(self, left: int) -> Table:
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
         for heading in self.headings:
             table.add_column(heading, no_wrap=True)
@@ -62,7 +67,10 @@ class Listing:
             if entry.apart:
                 table.add_row()
             # Whoever looks for the figures should not trip over their sources.
-            table.add_row(*entry.cells, Text(entry.remark, "dim"), style=entry.style)
+            remark = Text(entry.remark, "dim")
+            if not self.whole:
+                remark.truncate(left, overflow="ellipsis")
+            table.add_row(*entry.cells, remark, style=entry.style)
         return table
 
     def _beneath(self, widths: Sequence[int], room: int) -> Iterator[RenderableType]:
@@ -134,6 +142,19 @@ def command_lines(rows: Sequence[dict[str, Any]]) -> list[RenderableType]:
         for text, names in named.items()
     ]
     return ["", *lines] if lines else []
+
+
+def shared_source(rows: Sequence[dict[str, Any]]) -> str:
+    """What the sources of all conjectural rows begin with, up to a colon: it is said once.
+
+    >>> shared_source([{"proven": False, "source": s} for s in ("if so: A 1943", "if so: B 1955")])
+    'if so: '
+    """
+    sources = {row["source"] for row in rows if not row["proven"]}
+    if len(sources) < 2:
+        return ""
+    start = os.path.commonprefix(list(sources))
+    return start[: start.rfind(": ") + 2] if ": " in start else ""
 
 
 def keyed(said: Text, key: str, verbose: bool) -> Sentence:

@@ -7,7 +7,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gnc_cli.commands.bounds_answers import classes_answer, dimension_answer
-from gnc_cli.commands.bounds_listing import Entry, Listing, command_lines, keyed, title
+from gnc_cli.commands.bounds_listing import (
+    Entry,
+    Listing,
+    command_lines,
+    keyed,
+    shared_source,
+    title,
+)
 from gnc_cli.commands.bounds_words import (
     ONE_VS_ONE,
     asked_text,
@@ -62,7 +69,10 @@ def _pair(result: dict[str, Any], best: dict[str, Any], verbose: bool) -> list[R
     if single and best["lower_deg"] is not None:
         low = rounded(best["lower_deg"], up=False, digits=10)
         high = rounded(best["upper_deg"], up=True, digits=10)
-        parts.append(Text(f"  its smallest angle: {low} to {high} degrees"))
+        # Closed forms and proved optima are a point.
+        same = best["upper_deg"] - best["lower_deg"] <= 1e-9
+        angles = f"{best['lower_deg']:.10g}" if same else f"{low} to {high}"
+        parts.append(Text(f"  its smallest angle: {angles} degrees"))
     if best["conjectured"] is not None:
         parts.append(Text(f"  if the paper's conjecture holds: {_conjectured(best)}"))
     if best["status"] is not None:
@@ -73,6 +83,7 @@ def _pair(result: dict[str, Any], best: dict[str, Any], verbose: bool) -> list[R
         parts.append(keyed(said, "best.0.scale", verbose))
     keys = {id(row): f"rows.{i}" for i, row in enumerate(result["rows"])}
     rows = sorted(result["rows"], key=row_order)
+    shared = shared_source(rows)
     entries = []
     for before, row in zip([None, *rows], rows, strict=False):
         cells = [row["side"], row["name"], _value(row)]
@@ -82,10 +93,12 @@ def _pair(result: dict[str, Any], best: dict[str, Any], verbose: bool) -> list[R
         cells += [keys[id(row)]] if verbose else []
         aside = before is not None and before["proven"] != row["proven"]
         apart = aside or (before is not None and before["side"] != row["side"])
-        entries.append(Entry(tuple(cells), _remark(row), "" if row["valid"] else "dim", apart))
+        style = "" if row["valid"] else "dim"
+        entries.append(Entry(tuple(cells), _remark(row, shared), style, apart))
     headings = ["side", "bound", "largest cosine" if single else "value"]
     headings += (["degrees"] if single else []) + (["key"] if verbose else [])
-    parts += ["", Listing(tuple(headings), "source", entries)]
+    parts += ["", Listing(tuple(headings), "source", entries, verbose)]
+    parts += [Text(f"conjectural: {shared[:-2]}", "dim")] if shared else []
     return parts + command_lines([r for r in rows if r["valid"]])
 
 
@@ -94,12 +107,14 @@ def _value(row: dict[str, Any]) -> str:
     return (cosine if row["quantity"] == ONE_VS_ONE else rounded)(row["value"], up)
 
 
-def _remark(row: dict[str, Any]) -> str:
-    said = row["source"] if row["proven"] else f"conjectural; {row['source']}"
+def _remark(row: dict[str, Any], shared: str) -> str:
+    parts = [] if row["proven"] else ["conjectural"]
     if not row["valid"]:
         failed = f"does not hold: {row['condition']}" if row["condition"] else "does not hold here"
-        return failed if row["proven"] else f"conjectural; {failed}"
-    return f"{said}; holds: {row['condition']}" if row["condition"] else said
+        return "; ".join([*parts, failed])
+    parts += [f"holds: {row['condition']}"] if row["condition"] else []
+    source = row["source"] if row["proven"] else row["source"].removeprefix(shared)
+    return "; ".join([*parts, source])
 
 
 def _conjectured(best: dict[str, Any]) -> str:

@@ -64,10 +64,13 @@ def _pair_figure(result: BoundsResult) -> Any:
         asked_line(ax, angle, f"largest cosine {result.max_cosine:.15g}")
     if angles:
         ax.set_xlabel("smallest angle (degrees)")
-        interval = f"smallest angle of the best code: {low:.8g}° to {high:.8g}°"
+        interval = f"smallest angle of the best code: {low:.8g}°"
+        interval += f" to {high:.8g}°" if f"{low:.8g}" != f"{high:.8g}" else ""
     else:
         ax.set_xlabel(r"one-vs-rest distance $\rho^\ast$")
         interval = f"best code: {low:.8g} ≤ ρ* ≤ {high:.8g}"
+        if f"{low:.8g}" == f"{high:.8g}":
+            interval = f"best code: ρ* = {low:.8g}"
     show_heading(figure, f"d = {best.d:,}, K = {size_text(best.K)}", interval)
     return figure
 
@@ -88,12 +91,13 @@ def _answer_figure(result: BoundsResult) -> Any:
     answer = result.dimension or result.classes
     asked = _asked(result)
     many = answer is not None and len(answer.best) > 1
-    height = 5.4 if many or answer is None else 2.1 + 0.36 * len(answer.rows)
-    figure = Figure(figsize=(9.5, height), layout="constrained")
+    figure = Figure(figsize=(9.5, 5.4), layout="constrained")
+    ax = figure.add_subplot()
     if many:
-        show_band(figure.add_subplot(), result)
+        show_band(ax, result)
     else:
-        show_reaches(figure.add_subplot(), result)
+        show_reaches(ax, result)
+        figure.set_figheight(2.1 + 0.36 * len(ax.get_yticks()))
     if result.dimension is not None:
         sizes = sorted({b.K for b in result.dimension.best})
         what, facts = f"Dimensions for a {asked}", _range("K", sizes)

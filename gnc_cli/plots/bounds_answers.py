@@ -31,12 +31,12 @@ def _dimension_bars(ax: Any, answer: DimensionAnswer) -> None:
     every = {"never": "excludes every dimension", "beyond": "excludes all up to a million"}
     bars = []
     for row in answer.rows:
+        if not row.exists and row.d == 2:
+            continue  # it excludes nothing
         said = f"d = {row.d:,}" if row.d is not None else never[row.ending]
         if not row.exists and row.d is None:
             said = every[row.ending]
-        elif not row.exists and row.d == 2:
-            said = "excludes nothing"
-        at = None if row.d is None or (row.d == 2 and not row.exists) else float(row.d)
+        at = None if row.d is None else float(row.d)
         bars.append(Bar(row.name, at, said, row.exists, not row.exists, row.proven))
     bars.sort(key=lambda b: (b.at is None, b.at or 0.0, b.proven))
     best = answer.best[0]
@@ -55,9 +55,9 @@ def _dimension_bars(ax: Any, answer: DimensionAnswer) -> None:
 def _classes_bars(ax: Any, answer: ClassesAnswer) -> None:
     bars = []
     for row in answer.rows:
-        none = "guarantees nothing" if row.exists else "excludes nothing"
-        said = none if row.log10_K is None else f"K = $10^{{{row.log10_K:.6g}}}$"
-        said = said if row.K is None else f"K = {row.K:,}"
+        if row.log10_K is None:
+            continue  # it says nothing
+        said = f"K = $10^{{{row.log10_K:.6g}}}$" if row.K is None else f"K = {row.K:,}"
         bars.append(Bar(row.name, row.log10_K, said, row.exists, row.exists, row.proven))
     bars.sort(key=lambda b: (b.at is None, b.at or 0.0, not b.proven))
     found = [bar.at for bar in bars if bar.at is not None] or [1.0]

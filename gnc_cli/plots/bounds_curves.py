@@ -99,7 +99,7 @@ def _panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool)
     x = Places([b.K if over_K else b.d for b in best], over_K)
     high = [_upper(b) for b in best]
     at = [x.of(b.K if over_K else b.d) for b in best]
-    codes = _curve([r for r in rows if r.name in _CODES and r.exists], over_K)
+    codes = _kept(_curve([r for r in rows if r.name in _CODES and r.exists], over_K), over_K)
     others = _curve([r for r in rows if r.name not in _CODES and r.exists and r.proven], over_K)
     edge_x, edge = _stepped(best, over_K, others, x)
     ax.fill_between(edge_x, edge, np.interp(edge_x, at, high), color=BLUE, alpha=0.10, lw=0,
@@ -171,6 +171,14 @@ def _curve(rows: Sequence[BoundRow], over_K: bool) -> dict[int, float]:
         better = max if row.exists else min
         found[place] = better(found[place], value) if place in found else value
     return dict(sorted(found.items()))
+
+
+def _kept(values: dict[int, float], over_K: bool) -> dict[int, float]:
+    """A code stays a code in more dimensions, and where points are taken away."""
+    best, kept = 0.0, {}
+    for place in sorted(values, reverse=over_K):
+        kept[place] = best = max(best, values[place])
+    return dict(sorted(kept.items()))
 
 
 def _value(row: BoundRow) -> float:
