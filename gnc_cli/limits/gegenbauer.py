@@ -35,7 +35,7 @@ def sums(d: int, p: int, b: int, a: int, e: int, bits: int) -> tuple[list[int], 
     The i-th is what (c d/dc)^i makes of V.
 
     Returns:
-        The four sums in units of 2^-bits, and the number of bits of a bound on their errors.
+        The four sums in units of 2^-bits, and how many bits of them are noise.
 
     Example:
         >>> sums(3, 1, 3, 1, 1, 8)[0]  # V = 1 - 3c/4 at c = 1/2
