@@ -21,7 +21,7 @@ ROOT = README.parent
 TEXT = README.read_text(encoding="utf-8")
 DOCUMENTS = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "Makefile",
-    "docs/cookbook.md",
+    "docs/cookbook.md", "docs/equality.md",
     "constraints.txt", "pyproject.toml", "data/known_codes/SOURCES.md", ".ci/run",
 ]  # fmt: skip
 
@@ -129,7 +129,7 @@ def _docstrings_of(file: str, name: str) -> list[str]:
     return [str(s.value) for s in strings[1:] if isinstance(s, ast.Constant)]
 
 
-@pytest.mark.parametrize("command", ["solve", "measure", "compare"])
+@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "compare"])
 def test_every_json_key_is_explained(command: str) -> None:
     file = ROOT / f"gnc_cli/schemas/{command}.schema.json"
     schema = json.loads(file.read_text(encoding="utf-8"))

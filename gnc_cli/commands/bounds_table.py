@@ -74,7 +74,7 @@ def _pair(result: dict[str, Any], best: dict[str, Any], verbose: bool) -> list[R
         angles = f"{best['lower_deg']:.10g}" if same else f"{low} to {high}"
         parts.append(Text(f"  its smallest angle: {angles} degrees"))
     if best["conjectured"] is not None:
-        parts.append(Text(f"  if the paper's conjecture holds: {_conjectured(best)}"))
+        parts.append(Text(f"  with rho* = 1 - t*: {_conjectured(best)}"))
     if best["status"] is not None:
         parts.append(keyed(_verdict(result, best), "best.0.status", verbose))
     if best["scale"] is not None:
@@ -131,7 +131,7 @@ def _verdict(result: dict[str, Any], best: dict[str, Any]) -> Text:
     }[status]  # fmt: skip
     if status == "open" and best["conjectured"] is not None and result["margin"] is not None:
         if best["conjectured"] < result["margin"]:
-            by += "; if the paper's conjecture holds, no code exists"
+            by += "; with rho* = 1 - t*, no code exists"
     said = (verdict(status), _COLOURS[status])
     return Text.assemble((asked_text(result) or "margin", "bold"), ": ", said, by)
 

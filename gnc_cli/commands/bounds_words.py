@@ -127,7 +127,7 @@ def dimension_text(best: dict[str, Any], asked: str) -> str:
     code = f"code of K = {points(best['K'])} points with {asked}"
     more = ""
     if best["conjectured"] is not None:
-        more = f"; if the paper's conjecture holds, none exists below d = {best['conjectured']}"
+        more = f"; with rho* = 1 - t*, none exists below d = {best['conjectured']}"
     return _dimension(best, code) + more
 
 
@@ -157,7 +157,7 @@ def classes_text(best: dict[str, Any], asked: str) -> str:
     more = ""
     if best["log10_conjectured"] is not None:
         guess = points(best["conjectured"], best["log10_conjectured"], up=True)
-        more = f"; if the paper's conjecture holds, none exists from K = {guess} on"
+        more = f"; with rho* = 1 - t*, none exists from K = {guess} on"
     if most is None:
         return f"no K is known to have a {code}; {none}{more}"
     found = f"up to K = {guaranteed} points a {code} exists"

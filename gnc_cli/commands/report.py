@@ -18,7 +18,8 @@ __all__ = ["report_text"]
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _LABELS = (
-    "d", "K", "problem", "tau", "file", "name", "snapshot", "epoch", "step", "layer", "split",
+    "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
+    "split",
 )  # fmt: skip
 _HEAD = ("schema", "command", "version")
 _WHOLE = ("counts", "table")
@@ -58,6 +59,10 @@ def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
         from gnc_cli.commands.measure_report import measure_markdown
 
         lines += measure_markdown(result, _cell)
+    elif result["command"] == "bounds":
+        from gnc_cli.commands.bounds_report import bounds_markdown
+
+        lines += bounds_markdown(result, _cell)
     else:
         lines += _markdown_rows(result)
     lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
@@ -132,7 +137,9 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figures(result: dict[str, Any]) -> dict[str, Any]:
-    """All of a result at one level."""
+    """All of a result at one level; of bounds what was found."""
+    if result["command"] == "bounds":
+        return flatten(_sampled(result))
     if result["command"] != "measure":
         return flatten(result)
     rows = enumerate(result.get("rows", ()))
@@ -156,7 +163,7 @@ def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
     for key, value in flatten({k: result[k] for k in _WHOLE if k in result}).items():
         if isinstance(value, (bool, int, float)):
             sample(key, {}, value)
-    for row in rows_of(result):
+    for row in _sampled(result):
         labels = {k: row[k] for k in _LABELS if row.get(k) is not None}
         for key, value in _flat(row).items():
             silent = key in (*_HEAD, *_LABELS) or key.split(".")[0] in (*_WHOLE, *_ASIDE)
@@ -175,11 +182,20 @@ def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _sampled(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that make samples."""
+    if result["command"] != "bounds":
+        return rows_of(result)
+    from gnc_cli.commands.bounds_report import bounds_lines
+
+    return bounds_lines(result)
+
+
 def _help(name: str, prefix: str) -> str:
     key = name.removeprefix(f"{prefix}_")
     return {
         "outcome": "How the run ended; 1 at the label of its outcome.",
-        "status": "Where the code stands beside the best known one; 1 at the label of its status.",
+        "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
         "verdict": "What the code says of the conjecture; 1 at the label of its verdict.",
         "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
     }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")

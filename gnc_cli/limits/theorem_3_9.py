@@ -36,9 +36,7 @@ class _Theorem39(Limit):
     """What both sides share; see the top of the file."""
 
     name = "theorem-3.9"
-    source = (
-        "Generalized Neural Collapse for a Large Number of Classes, theorem 3.9 (arXiv 2310.05351)"
-    )
+    source = "theorem 3.9 (arXiv 2310.05351)"
 
     def _found(self, value: float, d: int, K: int) -> Finding:
         # Rounded up to four digits, which stays true for whole numbers below 10^4.

@@ -140,8 +140,13 @@ def _fill(
                     fontweight="bold")  # fmt: skip
     guessed = [(a, v) for a, v in zip(x, guess, strict=True) if v is not None]
     if guessed:
-        ax.plot(*zip(*guessed, strict=True), color=CONJECTURED, lw=2.0, ls=":",
-                label=f"no code {'below' if upward else 'above'}, if the conjecture holds")
+        ax.plot(
+            *zip(*guessed, strict=True),
+            color=CONJECTURED,
+            lw=2.0,
+            ls=":",
+            label=f"no code {'below' if upward else 'above'}, with ρ* = 1 − t*",
+        )
         ax.figure.legend(loc="outside lower center")
     # Where nothing, not even the conjecture, says more.
     excluded = [u if v is None else v for u, v in zip(excluded, guess, strict=True)]

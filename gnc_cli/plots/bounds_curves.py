@@ -114,7 +114,7 @@ def _panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool)
         draw(line.label, [x.of(v) for v in some], list(some.values()), line.colour, ls=line.style,
              lw=line.width, zorder=2)  # fmt: skip
     guessed = _curve([r for r in rows if not r.proven], over_K)
-    draw("if the conjecture holds", [x.of(v) for v in guessed], list(guessed.values()),
+    draw("with ρ* = 1 − t*", [x.of(v) for v in guessed], list(guessed.values()),
          CONJECTURED, ls=":", lw=2.0, zorder=3)  # fmt: skip
     draw("best proved upper", at, high, INK, lw=2.0, zorder=4)
     draw("best proved lower", edge_x, edge, INK, lw=2.0, zorder=4)

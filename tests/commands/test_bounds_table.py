@@ -73,7 +73,7 @@ def test_one_pair() -> None:
     assert lines[0] == "Bounds   d = 10, K = 100"
     assert lines[2] == "one-vs-rest distance of the best code: 0.38858437035 <= rho* <= 1"
     assert lines[3] == "  from below: known-code; from above: at-most-one"
-    assert lines[4] == "  if the paper's conjecture holds: rho* <= 0.530644359009"
+    assert lines[4] == "  with rho* = 1 - t*: rho* <= 0.530644359009"
     assert lines[5].startswith("margin 0.6: open: no such code is known, and none is excluded;")
     assert "enough" not in "".join(lines)
     sides = [line.split()[:2] for line in lines if line.startswith(("lower", "upper"))]
@@ -131,7 +131,7 @@ def test_verbose_names_the_keys() -> None:
 
 def test_dimensions_in_words() -> None:
     text = shown("dimension", 120)
-    assert "; if the paper's conjecture holds, none exists below d = 23" in " ".join(text.split())
+    assert "; with rho* = 1 - t*, none exists below d = 23" in " ".join(text.split())
     assert "a code of K = 1 000 000 points with margin 0.6 exists from d = 32 on; " \
         "below d = 10 none exists; between them it is open" in " ".join(text.split())  # fmt: skip
     rows = [" ".join(line.split()) for line in text.splitlines()]
@@ -175,7 +175,7 @@ def test_numbers_of_points_in_words() -> None:
     assert classes_text(best, "margin 1").endswith("exists; from K = 6 on none exists")
     best |= {"conjectured": 6, "log10_conjectured": math.log10(6)}
     assert classes_text(best, "margin 1").endswith(
-        "none exists; if the paper's conjecture holds, none exists from K = 6 on"
+        "none exists; with rho* = 1 - t*, none exists from K = 6 on"
     )
 
 

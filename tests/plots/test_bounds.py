@@ -113,7 +113,7 @@ def test_curves_are_the_rows() -> None:
     for label, name, side in (
         ("covering", "covering", "lower"), ("codes", "known-code", "lower"),
         ("theorem 3.9, lower", "theorem-3.9", "lower"), ("Levenshtein", "levenshtein", "upper"),
-        ("if the conjecture holds", "conjecture-levenshtein", "upper"),
+        ("with ρ* = 1 − t*", "conjecture-levenshtein", "upper"),
     ):  # fmt: skip
         rows = [r.value for r in result.rows if (r.name, r.side, r.valid) == (name, side, True)]
         assert list(lines[label].get_ydata()) == rows
