@@ -1,0 +1,103 @@
+"""A grid of 10^5 pairs (d, K), and what contradicts what at one of them.
+
+Two thirds of the pairs are where users are, d up to 1024 and K up to 10^9; the rest reach d = 10^6
+and K = 10^300; and for each d there are the K at which closed forms, designs and hypotheses begin.
+The same each time. Three bounds are too slow for all pairs: constructions are asked at every sixth
+K of a d, and the simplicial bound at every third, those six among them.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+from gnc_cli.limits.levenshtein import design_size
+from gnc_cli.limits.limit import Finding
+from gnc_cli.workflows.bounds_catalogue import catalogue
+from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
+from gnc_cli.workflows.bounds_rows import Statement, statements
+
+__all__ = ["CHUNKS", "TOLERANCE", "grid", "uses", "violations"]
+
+CHUNKS = 10
+TOLERANCE = 1e-12
+"""Relative, of clearances and distances; absolute of cosines."""
+_SPARE = {"construction": 6, "simplicial": 3}
+
+_Findings = dict[tuple[str, bool], Finding | None]
+
+
+def grid(chunk: int) -> Iterator[tuple[int, int, bool, bool]]:
+    """The pairs of a chunk, with whether to ask constructions and the simplicial bound there."""
+    for d in _dims()[chunk::CHUNKS]:
+        for i, K in enumerate(_sizes(d)):
+            yield d, K, i % _SPARE["construction"] == 0, i % _SPARE["simplicial"] == 0
+
+
+@cache
+def _dims() -> tuple[int, ...]:
+    users = {*range(2, 33), *_between(2, 1024, 160), 1000}
+    return tuple(sorted(users | _between(1024, 10**6, 50)))
+
+
+def _sizes(d: int) -> list[int]:
+    near = {3, d, d + 1, d + 2, 2 * d, 2 * d + 1, math.isqrt(math.ceil(10.3592213 * d))}
+    near |= {design_size(d, m) for m in range(2, 12)}
+    ends = {K + step for K in near for step in (-1, 0, 1)}
+    few, many = _between(3, 10**9, 560 if d <= 1024 else 240), _astronomical(140)
+    return sorted(K for K in {*ends, *few, *many} if 2 <= K <= 10**300)
+
+
+@cache
+def _between(low: int, high: int, count: int) -> frozenset[int]:
+    ratio = math.log(high / low) / (count - 1)
+    return frozenset(round(low * math.exp(i * ratio)) for i in range(count))
+
+
+@cache
+def _astronomical(count: int) -> frozenset[int]:
+    return frozenset(10 ** (9 + 291 * i // (count - 1)) + i for i in range(count - 1)) | {10**300}
+
+
+@cache
+def uses(quantity: str) -> list[Statement]:
+    """Every bound as it is used for a quantity, the conjectural ones as well."""
+    return statements(catalogue(quantity), quantity)
+
+
+def violations(d: int, K: int, construction: bool = True, simplicial: bool = True) -> list[str]:
+    """What is not finite, out of range, or a lower bound above an upper one, proven or not."""
+    skipped = {"construction"} - ({"construction"} if construction else set())
+    skipped |= {"simplicial"} - ({"simplicial"} if simplicial else set())
+    found: _Findings = {}
+    wrong = []
+    for quantity in (ONE_VS_REST, ONE_VS_ONE):
+        low, high = -math.inf, math.inf
+        low_name = high_name = ""
+        for use in uses(quantity):
+            limit = use.limit
+            key = limit.name, limit.exists
+            if limit.name in skipped:
+                continue
+            if key not in found:
+                found[key] = limit.at(d, K)
+            finding = found[key]
+            if finding is None or not finding.valid:
+                continue
+            value = use.value(finding)
+            if not _possible(value, quantity, limit.exists):
+                wrong.append(f"({d}, {K}) {quantity} {use.name} = {value!r}")
+            if use.side == "lower" and value > low:
+                low, low_name = value, use.name
+            elif use.side == "upper" and value < high:
+                high, high_name = value, use.name
+        slack = TOLERANCE * (high if quantity == ONE_VS_REST else 1.0)
+        if not low <= high + slack:
+            wrong.append(f"({d}, {K}) {quantity} {low_name} {low!r} > {high_name} {high!r}")
+    return wrong
+
+
+def _possible(value: float, quantity: str, exists: bool) -> bool:
+    """Nothing is proved to be impossible at all, but a guarantee may be too small for a double."""
+    if quantity == ONE_VS_ONE:
+        return -1.0 <= value <= 1.0
+    return 0.0 <= value <= 2.0 and (exists or value > 0.0)

@@ -1,0 +1,235 @@
+"""What all bounds obey together: nothing contradicts, codes fit, order and inverses hold."""
+
+import csv
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gnc_cli
+from gnc_cli.io.known_codes import stored_table
+from gnc_cli.limits.closed_forms import POLYGON_OPTIMUM
+from gnc_cli.limits.levenshtein import LEVENSHTEIN
+from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit, reaches
+from gnc_cli.workflows.bounds_catalogue import catalogue
+from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
+from gnc_cli.workflows.bounds_rows import Statement
+from tests.limits import law_grid
+
+MARGINS = Path(__file__).parents[2] / "data" / "known_codes" / "margins.csv"
+
+LIMITS: list[Limit] = [*catalogue(ONE_VS_REST), POLYGON_OPTIMUM]
+EXCLUDING = [limit for limit in LIMITS if not limit.exists]
+BY_NAME = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}")
+
+SHARP = {
+    (3, 12), (5, 16), (6, 27), (7, 56), (8, 240), (21, 112), (22, 100), (22, 275), (22, 891),
+    (23, 552), (23, 4600), (24, 196560),
+}  # fmt: skip
+"""Cohn and Kumar 2007, Table 1, as far as our table has them, besides simplices and orthoplexes.
+
+Also among their universal optima, but not sharp: the 600-cell, (4, 120)."""
+
+BUILT = [
+    "icosahedron", "24-cell", "600-cell", "hemicube", "schlaefli", "equiangular-28", "e8-roots",
+    "petersen", "snub-cube",
+]  # fmt: skip
+
+dimensions = st.integers(2, 40) | st.integers(2, 1024) | st.integers(2, LARGEST_D)
+sizes = (
+    st.integers(2, 300) | st.integers(2, 10**9) | st.floats(9.0, 299.0).map(lambda e: int(10.0**e))
+)
+targets = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
+
+
+def _value(limit: Limit, d: int, K: int) -> float | None:
+    found = limit.at(d, K)
+    return found.value if found is not None and found.valid else None
+
+
+# No contradictions
+
+
+@pytest.mark.parametrize("chunk", range(law_grid.CHUNKS))
+def test_no_lower_bound_is_above_an_upper_one(chunk: int) -> None:
+    assert [said for pair in law_grid.grid(chunk) for said in law_grid.violations(*pair)] == []
+
+
+def test_the_grid_is_as_large_as_it_says() -> None:
+    pairs = {pair[:2] for chunk in range(law_grid.CHUNKS) for pair in law_grid.grid(chunk)}
+    users = [1 for d, K in pairs if d <= 1024 and K <= 10**9]
+    assert len(pairs) >= 10**5 and len(users) >= 60_000
+    assert {(2, 2), (LARGEST_D, 10**300), (1000, 2001)} <= pairs
+
+
+@pytest.mark.parametrize("quantity", [ONE_VS_REST, ONE_VS_ONE])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_false_bound_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, quantity: str, exists: bool
+) -> None:
+    """Even where it is false by little: the icosahedron's value, a billionth off."""
+
+    class Liar(Limit):
+        name, source = "false", "nobody"
+
+        def at(self, d: int, K: int) -> Finding:
+            return Finding((1 - 5**-0.5) * (1.0 + (1e-9 if exists else -1e-9)))
+
+        def points(self, d: int, target: Fraction) -> Count | None:
+            return None
+
+    liar = Liar()
+    liar.exists = exists
+    usual = {q: law_grid.uses(q) for q in (ONE_VS_REST, ONE_VS_ONE)}
+    proven = quantity == ONE_VS_ONE or exists
+    usual[quantity] = [*usual[quantity], Statement(liar, quantity=quantity, proven=proven)]
+    monkeypatch.setattr(law_grid, "uses", usual.__getitem__)
+    wrong = law_grid.violations(3, 12)
+    assert len(wrong) == 1 and "false" in wrong[0] and quantity in wrong[0]
+
+
+# Known codes and certificates
+
+
+def test_known_codes_are_excluded_by_nothing() -> None:
+    for entry in stored_table().entries.values():
+        clearance = float(1 - entry.between[1])
+        for limit in EXCLUDING:
+            highest = _value(limit, entry.d, entry.K)
+            assert highest is None or clearance <= highest * (1.0 + 1e-12), (limit.name, entry)
+
+
+def test_sharp_codes_and_no_others_attain_levenshtein() -> None:
+    attained = set()
+    for entry in stored_table().entries.values():
+        gap = LEVENSHTEIN.at(entry.d, entry.K).value / float(1 - entry.exact) - 1.0
+        assert gap > -1e-12
+        if gap < 1e-9 and entry.K > entry.d + 1 and entry.K != 2 * entry.d:
+            attained.add((entry.d, entry.K))
+    assert attained == SHARP
+
+
+def test_the_600_cell_attains_the_simplicial_bound_and_not_levenshtein() -> None:
+    simplicial = next(limit for limit in LIMITS if limit.name == "simplicial")
+    clearance = (3 - math.sqrt(5)) / 4
+    assert simplicial.at(4, 120).value == pytest.approx(clearance, rel=1e-13)
+    assert LEVENSHTEIN.at(4, 120).value > 1.005 * clearance
+
+
+def _certified() -> Iterator[tuple[int, int, float]]:
+    with MARGINS.open() as file:
+        for row in csv.DictReader(file):
+            yield int(row["d"]), int(row["K"]), float(row["rho_one_vs_rest"])
+    for name in BUILT:
+        solved = gnc_cli.solve(construction=name)
+        assert solved.rho_one_vs_rest.upper - solved.rho_one_vs_rest.lower < 1e-12
+        yield solved.d, solved.K, solved.rho_one_vs_rest.upper
+    for d, K in [(2, 7), (3, 4), (5, 9), (4, 3)]:
+        yield d, K, gnc_cli.solve(d, K).rho_one_vs_rest.upper
+
+
+def test_certified_distances_are_excluded_by_nothing() -> None:
+    """Nor by the bounds that lean on the conjecture."""
+    for d, K, rho in _certified():
+        upper = [use for use in law_grid.uses(ONE_VS_REST) if use.side == "upper"]
+        found = [(use, use.limit.at(d, K)) for use in upper]
+        said = {use.name: use.value(f) for use, f in found if f is not None and f.valid}
+        assert len(said) >= 4
+        for name, value in said.items():
+            assert rho <= value * (1.0 + 1e-12), (d, K, name)
+
+
+# Monotony
+
+
+@BY_NAME
+@given(dimensions, sizes, st.integers(1, 3) | st.integers(1, 10**12))
+def test_more_points_are_no_further_apart(limit: Limit, d: int, K: int, more: int) -> None:
+    few, many = _value(limit, d, K), _value(limit, d, K + more)
+    if few is not None and many is not None:
+        assert many <= few * (1.0 + 1e-12)
+
+
+@BY_NAME
+@given(dimensions, sizes, st.integers(1, 3) | st.integers(1, LARGEST_D))
+def test_more_dimensions_leave_more_room(limit: Limit, d: int, K: int, more: int) -> None:
+    """Two and three points lie in a plane, where covering by caps says less the larger d is."""
+    if limit.name == "covering" and K < 4:
+        return
+    narrow, wide = _value(limit, d, K), _value(limit, min(d + more, LARGEST_D), K)
+    if narrow is not None and wide is not None:
+        assert wide >= narrow * (1.0 - 1e-12)
+
+
+# Inverses
+
+
+@BY_NAME
+@given(dimensions, targets)
+def test_points_invert_values(limit: Limit, d: int, target: Fraction) -> None:
+    count = limit.points(d, target)
+    if count is None:
+        return
+    if count.exact is None:
+        if count.log10 > 299.0:
+            return
+        last, next_ = (int(10.0 ** (count.log10 + step)) for step in (-1e-9, 1e-9))
+    else:
+        last, next_ = count.exact, count.exact + 1
+        assert last >= 2 and count.log10 == pytest.approx(math.log10(last), rel=1e-12)
+    within, beyond = _value(limit, d, last), _value(limit, d, next_)
+    assert within is None and not limit.exists or within >= float(target) * (1 - 2e-12)
+    if beyond is None:
+        assert limit.exists
+    else:
+        assert beyond < float(target) * (1 + 2e-12)
+
+
+@BY_NAME
+@given(sizes, targets)
+def test_dimensions_invert_values(limit: Limit, K: int, target: Fraction) -> None:
+    found = limit.dimension(K, target)
+    assert (found.d is None) == (found.ending is not Ending.FOUND)
+    if limit.exists:
+        at, before = _value(limit, found.d or LARGEST_D, K), None
+        assert (at is not None and reaches(at, target)) == (found.d is not None)
+        if found.d is not None and found.d > 2:
+            before = _value(limit, found.d - 1, K)
+        assert before is None or not reaches(before, target)
+        return
+    if found.d is not None:
+        at = _value(limit, found.d, K)
+        assert at is None or reaches(at, target)
+    assert _excluded(limit, _last_excluded(found), K, target)
+
+
+@BY_NAME
+@pytest.mark.parametrize("K", [2, 3, 4, 12, 100, 1000, 10**6])
+def test_whatever_the_shape_in_d(limit: Limit, K: int) -> None:
+    """Bisection against all dimensions up to 400."""
+    row = [(d, v) for d in range(2, 401) if (v := _value(limit, d, K)) is not None]
+    for text in ("0.01", "0.1", "0.3", "0.5", "0.7", "0.9", "1", "1.2", "2"):
+        target = Fraction(text)
+        found = limit.dimension(K, target)
+        if limit.exists:
+            reached = next((d for d, value in row if reaches(value, target)), None)
+            assert (found.d if found.d is not None and found.d <= 400 else None) == reached, text
+            continue
+        # A code in d dimensions lies in all higher ones: what is excluded last decides.
+        seen = max((d for d, value in row if not reaches(value, target)), default=1)
+        last = _last_excluded(found)
+        assert last == seen if last <= 400 else _excluded(limit, last, K, target), text
+
+
+def _last_excluded(found: Dimension) -> int:
+    return LARGEST_D if found.d is None else found.d - 1
+
+
+def _excluded(limit: Limit, d: int, K: int, target: Fraction) -> bool:
+    """Whether a bound says so, or the simplex is too small; one dimension is none at all."""
+    value = _value(limit, d, K) if d > 1 else 0.0
+    return Fraction(K, K - 1) < target or (value is not None and not reaches(value, target))
