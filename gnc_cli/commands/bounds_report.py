@@ -1,6 +1,6 @@
 """Bounds for a pull request, and as samples for a dashboard."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.commands.bounds_table import row_order
@@ -15,10 +15,9 @@ from gnc_cli.commands.bounds_words import (
     scaled,
     verdict,
 )
+from gnc_cli.commands.markdown import Cell, markdown_table
 
 __all__ = ["bounds_lines", "bounds_markdown"]
-
-Cell = Callable[[Any], str]
 
 _BEST = {
     "best": ("d", "K", "lower", "lower_name", "upper", "upper_name", "lower_deg", "upper_deg",
@@ -75,7 +74,7 @@ def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
     asked = asked_text(result) or "margin"
     lines = []
     if len(best) > 1:
-        lines += _table([_named(b) for b in best], _BEST[kind], cell)
+        lines += markdown_table([_named(b) for b in best], _BEST[kind], cell)
     elif kind == "best":
         lines.append(f"**{cell(interval_text(best[0]))}**")
         lines += _remarks(result, best[0], cell)
@@ -87,7 +86,7 @@ def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
         lines += ["", _scale(answer["scale"], result)]
     # A sweep's rows are for programs.
     if len(best) == 1 or kind != "best":
-        lines += ["", *_table([_named(r) for r in rows], _ROW[kind], cell)]
+        lines += ["", *markdown_table([_named(r) for r in rows], _ROW[kind], cell)]
         commands = dict.fromkeys(r["how"] for r in rows if r["how"])
         if commands:
             lines += ["", "```", *commands, "```"]
@@ -100,7 +99,7 @@ def _remarks(result: dict[str, Any], best: dict[str, Any], cell: Cell) -> list[s
         degrees = f"{cell(best['lower_deg'])} to {cell(best['upper_deg'])}"
         lines += ["", f"smallest angle: {degrees} degrees"]
     if best["conjectured"] is not None:
-        lines += ["", f"if the paper's conjecture holds: {cell(best['conjectured'])}"]
+        lines += ["", f"with rho* = 1 - t*: {cell(best['conjectured'])}"]
     if best["status"] is not None:
         lines += ["", f"{asked_text(result)}: **{verdict(best['status'])}**"]
     if best["scale"] is not None:
@@ -123,14 +122,3 @@ def _named(row: dict[str, Any]) -> dict[str, Any]:
     if said.get("status"):
         said["status"] = verdict(said["status"])
     return said
-
-
-def _table(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], cell: Cell
-) -> list[str]:
-    """Without the columns that no row has."""
-    shown = [name for name in names if any(row.get(name) is not None for row in rows)]
-    lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
-    return lines + [
-        "| " + " | ".join(cell(row.get(name)) for name in shown) + " |" for row in rows
-    ]

@@ -1,8 +1,9 @@
 """A measurement for a pull request: the numbers that count, the worst classes, what was done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from gnc_cli.commands.markdown import Cell, markdown_table
 from gnc_cli.commands.measure_words import class_name, policy_text, reference_text
 from gnc_cli.results.lines import flat_row
 
@@ -19,8 +20,6 @@ _CLASS = (
     "one_vs_rest.lower", "nearest", "nearest_cosine", "count", "spread", "accuracy", "min_margin",
 )  # fmt: skip
 
-Cell = Callable[[Any], str]
-
 
 def measure_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
     """Lines of markdown below the heading and the gates.
@@ -32,7 +31,7 @@ def measure_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
     rows = result.get("rows", [result])
     flat = [flat_row(row) for row in rows]
     if "rows" in result:
-        lines = _table(flat, _ROW, cell) + _groups(result, cell)
+        lines = markdown_table(flat, _ROW, cell) + _groups(result, cell)
     else:
         kept = {k: v for k, v in flat[0].items() if k.split(".")[0] not in _ASIDE}
         lines = ["| key | value |", "|---|---|"]
@@ -49,15 +48,6 @@ def measure_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
     return lines
 
 
-def _table(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], cell: Cell
-) -> list[str]:
-    """Without the columns that no row has."""
-    shown = [name for name in names if any(row.get(name) is not None for row in rows)]
-    lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
-    return lines + [
-        "| " + " | ".join(cell(row.get(name)) for name in shown) + " |" for row in rows
-    ]
 
 
 def _groups(result: dict[str, Any], cell: Cell) -> list[str]:
@@ -74,7 +64,8 @@ def _groups(result: dict[str, Any], cell: Cell) -> list[str]:
         rows.append(row)
     attrs = list(dict.fromkeys(name for group in result["groups"] for name in group["attrs"]))
     names = [*attrs, *_ROW[:6], "rows", *_ROW[9:]]
-    return ["", f"mean ± deviation over `{result['group']}`:", "", *_table(rows, names, cell)]
+    head = f"mean ± deviation over `{result['group']}`:"
+    return ["", head, "", *markdown_table(rows, names, cell)]
 
 
 def _worst(classes: Sequence[dict[str, Any]], cell: Cell) -> list[str]:
@@ -88,4 +79,4 @@ def _worst(classes: Sequence[dict[str, Any]], cell: Cell) -> list[str]:
         for c in classes
     ]  # fmt: skip
     head = "classes nearest to the hull of the others:"
-    return ["", head, "", *_table(rows, ("class", *_CLASS), cell)]
+    return ["", head, "", *markdown_table(rows, ("class", *_CLASS), cell)]
