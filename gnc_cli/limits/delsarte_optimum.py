@@ -90,11 +90,8 @@ def _search(d: int, s: float, degree: int) -> tuple[Optimum | None, bool]:
         values = f @ gegenbauer(d, degree, tops)
         touching = _gather(s, points, multipliers, tops)
         best = _better(best, f, values, _slope(d, s, f, touching))
-        # Below the excess all is noise, and near codes that attain the bound much is noise.
-        for noise in (0.0, float(values.max())):
-            polished = _newton(d, *_without_noise(f, touching, noise * float(f.sum())))
-            if polished is None:
-                continue
+        polished = _newton(d, f, touching)
+        if polished is not None:
             g, held = polished
             tops_of_g = _maxima(d, s, g, fine, g @ on_fine)
             of_g = g @ gegenbauer(d, degree, tops_of_g)
@@ -193,13 +190,6 @@ def _gather(s: float, points: np.ndarray, multipliers: np.ndarray, tops: np.ndar
     means = np.array([multipliers[nearest == k] @ points[nearest == k] for k in which]) / weights
     ends = (tops[which] == -1.0) | (tops[which] == s)
     return _Touching(np.where(ends, tops[which], means), weights, ~ends)
-
-
-def _without_noise(f: np.ndarray, held: _Touching, noise: float) -> tuple[np.ndarray, _Touching]:
-    heavy = held.weights > noise
-    kept = np.where(f > noise, f, 0.0)
-    kept[0] = 1.0
-    return kept, _Touching(held.x[heavy], held.weights[heavy], held.inner[heavy])
 
 
 def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touching] | None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gnc_cli.limits import nonpositive
 from gnc_cli.limits.harmonics import power_coefficients
 from gnc_cli.limits.nonpositive import largest_value
 
@@ -100,3 +101,18 @@ def test_wide_numbers() -> None:
     coefficients = [Fraction((-1) ** k * math.comb(40, k)) for k in range(41)]
     assert largest_value(coefficients, Fraction(0), Fraction(1)) == 1
     assert largest_value(coefficients, Fraction(1, 2), Fraction(1)) - Fraction(1, 2**40) < 1e-25
+
+
+@pytest.mark.parametrize("point", [0.0, 0.2, 0.6, 1.0])
+def test_a_tangent_bounds_wherever_it_touches(
+    point: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # -x^2 + x / 2 is largest at 1/4: the search for that place is in floating point, no proof.
+    monkeypatch.setattr(nonpositive, "_turning_point", lambda steps: point)
+    curve = [Fraction(0), Fraction(1, 2), Fraction(-1)]
+    proved = largest_value(curve, Fraction(0), Fraction(1))
+    slope = Fraction(1, 2) - 2 * Fraction(point)
+    tangent = _value(curve, Fraction(point)) + max(
+        -slope * Fraction(point), slope * (1 - Fraction(point))
+    )
+    assert Fraction(1, 16) <= proved == pytest.approx(tangent)
