@@ -12,6 +12,7 @@ PARTS = (
     "conjecture named",
     "conjecture report",
     "measure moments decisions gnc2 recipe large report",
+    "bounds times grid report",
 )
 
 if __name__ == "__main__":

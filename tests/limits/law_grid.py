@@ -2,8 +2,8 @@
 
 Two thirds of the pairs are where users are, d up to 1024 and K up to 10^9; the rest reach d = 10^6
 and K = 10^300; and for each d there are the K at which closed forms, designs and hypotheses begin.
-The same each time. Three bounds are too slow for all pairs: constructions are asked at every sixth
-K of a d, and the simplicial bound at every third, those six among them.
+The same each time. Two bounds are too slow for all pairs (half a millisecond and more): the
+simplicial bound is asked at every third K of a d, constructions at every second of those.
 """
 
 import math

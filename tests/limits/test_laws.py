@@ -54,6 +54,7 @@ def _value(limit: Limit, d: int, K: int) -> float | None:
 # No contradictions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(law_grid.CHUNKS))
 def test_no_lower_bound_is_above_an_upper_one(chunk: int) -> None:
     assert [said for pair in law_grid.grid(chunk) for said in law_grid.violations(*pair)] == []

@@ -1,0 +1,186 @@
+"""What `gnc bounds` says, how narrow and how fast, for RESULTS.md.
+
+    python -m benchmarks.bounds times grid      # times on a quiet machine: a minute; grid: two
+    python -m benchmarks.bounds report
+
+`times` runs the command as a user would, in processes of their own, in turns; `grid` looks for
+bounds that contradict each other. What they find is kept in benchmarks/work/bounds.json. `report`
+asks for the intervals and dimensions anew and writes the section between the markers of RESULTS.md.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import gnc_cli
+from benchmarks.solve import HERE, machine, write_section
+
+KEPT = HERE / "work" / "bounds.json"
+ROUNDS = 5
+COMMANDS = {
+    "--help": ["--help"],
+    **{
+        asked: ["bounds", *asked.split(), "-q"]
+        for asked in (
+            "--d 10 --K 100",
+            "--d 512 --K 1e6",
+            "--d 1000000 --K 1e300",
+            "--K 1e6 --margin 0.3",
+            "--d 512 --margin 0.3",
+            "--d 2..512 --K 1000 --csv",
+            "--K 10572,85742,360232 --d 128,256,512",
+            "--d 10 --K 100 --lp",
+            "--d 4 --K 24 --lp",
+            "--d 24 --K 196560 --lp",
+        )
+    },
+}
+TARGETS = {"--d 10 --K 100": 0.5, "--d 512 --K 1e6": 0.5, "--d 2..512 --K 1000 --csv": 3.0}
+"""Seconds."""
+PAIRS = [(10, 100), (512, 10**4), (512, 85742), (64, 10**5), *((d, 10**6) for d in (128, 256, 512))]
+SIZES = [10**4, 10**5, 10**6, 10**8]
+MARGINS = [0.3, 0.5, 0.7]
+
+
+def times() -> dict[str, Any]:
+    """Wall and processor seconds of whole commands, round by round."""
+    spent: dict[str, list[list[float]]] = {name: [] for name in COMMANDS}
+    for _ in range(ROUNDS):
+        for name, options in COMMANDS.items():
+            before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            command = [sys.executable, "-m", "gnc_cli", *options]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            wall = time.perf_counter() - begun
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            spent[name].append([wall, cpu])
+    return {"spent": spent, "load": os.getloadavg()[0]}
+
+
+def grid() -> dict[str, Any]:
+    """The pairs of the grid of tests/limits/law_grid.py, and what is wrong there."""
+    from tests.limits import law_grid
+
+    begun, pairs, wrong = time.process_time(), 0, []
+    for chunk in range(law_grid.CHUNKS):
+        for pair in law_grid.grid(chunk):
+            pairs += 1
+            wrong += law_grid.violations(*pair)
+    return {"pairs": pairs, "wrong": wrong, "seconds": time.process_time() - begun}
+
+
+def times_table(kept: dict[str, Any]) -> str:
+    """Least and median of the rounds."""
+    rows = []
+    for name, rounds in kept["spent"].items():
+        wall, cpu = (sorted(column) for column in zip(*rounds, strict=True))
+        target = f"{TARGETS[name]:g}" if name in TARGETS else ""
+        asked = "gnc --help" if name == "--help" else f"gnc bounds {name}"
+        rows.append([f"`{asked}`", f"{wall[0]:.2f}", f"{statistics.median(wall):.2f}",
+                     f"{cpu[0]:.2f}", target])  # fmt: skip
+    return table(["command", "least s", "median s", "least CPU s", "target s"], rows)
+
+
+def grid_line(kept: dict[str, Any]) -> str:
+    """One sentence."""
+    found = "no violation" if not kept["wrong"] else f"{len(kept['wrong'])} VIOLATIONS"
+    return (
+        f"Grid of {kept['pairs']} pairs (d, K), d from 2 to 10^6, K from 2 to 10^300, every lower "
+        f"bound beside every upper one, proven or with rho* = 1 - t*, both quantities: {found} "
+        f"({kept['seconds']:.0f} s of processor time)."
+    )
+
+
+def intervals() -> str:
+    """Theorem 3.9, what is proven, and with rho* = 1 - t*."""
+    rows = []
+    for d, K in PAIRS:
+        found = gnc_cli.bounds(d=d, K=K)
+        (best,) = found.best
+        low, high = (r.value for r in found.rows if r.name == "theorem-3.9" and r.valid)
+        guess = min((r for r in found.rows if not r.proven), key=lambda r: r.value)
+        narrowest = min(guess.value, best.upper)
+        rows.append([
+            f"({d}, {K})", f"{low:.4f} .. {high:.4f}", f"{best.lower:.4f} .. {best.upper:.4f}",
+            f"{(high - low) / (best.upper - best.lower):.1f}",
+            f"{best.lower:.4f} .. {narrowest:.4f}",
+            f"{(high - low) / (narrowest - best.lower):.0f}",
+            best.lower_name, f"{best.upper_name}; {guess.name.removeprefix('conjecture-')}",
+        ])  # fmt: skip
+    head = ["(d, K)", "theorem 3.9", "proven", "times narrower", "with rho* = 1 - t*",
+            "times narrower", "from below", "from above"]  # fmt: skip
+    return table(head, rows)
+
+
+def dimensions() -> str:
+    """The dimensions that a margin needs: theorem 3.9 and all bounds together."""
+    rows = []
+    for K in SIZES:
+        for margin in MARGINS:
+            answer = gnc_cli.bounds(K=K, margin=margin).dimension
+            assert answer is not None
+            theorem = {row.exists: row.d for row in answer.rows if row.name == "theorem-3.9"}
+            (best,) = answer.best
+            sure = [row for row in answer.rows if row.exists and row.d == best.sufficient]
+            rows.append([
+                f"{K:.0e}".replace("e+0", "e"), f"{margin:g}",
+                f"{theorem[False]} .. {theorem[True] or 'never'}",
+                f"{best.necessary} .. {best.sufficient}",
+                f"{best.conjectured or best.necessary} .. {best.sufficient}", sure[0].name,
+            ])  # fmt: skip
+    head = ["K", "margin", "theorem 3.9", "proven", "with rho* = 1 - t*", "sufficient by"]
+    return table(head, rows)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Markdown."""
+    rule = ["---"] * len(head)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
+
+
+def report(kept: dict[str, Any]) -> str:
+    """The section of RESULTS.md."""
+    said = ["## gnc bounds", f"Machine: {machine()}."]
+    if "grid" in kept:
+        said.append(grid_line(kept["grid"]))
+    said += [
+        "### The interval of rho*",
+        "`proven` rests on published theorems and on codes at hand; the next interval also on "
+        "rho* = 1 - t*, the paper's conjecture (docs/equality.md proves it, nobody has refereed "
+        "that). The names are those of the bounds behind the ends.",
+        intervals(),
+        "### The dimensions that a margin needs",
+        "Necessary .. sufficient: below the first no code of K points has the margin, from the "
+        "second on one exists. `never`: theorem 3.9 guarantees no margin of 1/2 or more.",
+        dimensions(),
+    ]
+    if "times" in kept:
+        said += [
+            "### Seconds",
+            f"Whole commands, {ROUNDS} runs each in turns, start-up included; the load was "
+            f"{kept['times']['load']:.1f} at the end.",
+            times_table(kept["times"]),
+        ]
+    return "\n\n".join(said)
+
+
+def main() -> None:
+    """Parts by name, in their order."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    for word in sys.argv[1:]:
+        if word == "report":
+            write_section("bounds", report(kept))
+            continue
+        kept[word] = {"times": times, "grid": grid}[word]()
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(kept))
+        print(times_table(kept[word]) if word == "times" else grid_line(kept[word]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
