@@ -7,11 +7,11 @@ Levenshtein's bound, which has the best polynomials of low degree, and goes on w
 
 import math
 from fractions import Fraction
-from typing import Protocol
 
 from gnc_cli.limits.delsarte import delsarte_points
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
+from gnc_cli.numerics.deadline import Deadline
 
 __all__ = ["DelsarteLP"]
 
@@ -21,14 +21,6 @@ _DEGREE = 40
 _SEARCHES = 12
 _BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _GRID = 1 << 48
-
-
-class Stopping(Protocol):
-    """What says when to stop."""
-
-    @property
-    def expired(self) -> bool:
-        """Time is up."""
 
 
 class DelsarteLP(Limit):
@@ -47,7 +39,7 @@ class DelsarteLP(Limit):
     )
     exists = False
 
-    def __init__(self, degree: int = _DEGREE, deadline: Stopping | None = None) -> None:
+    def __init__(self, degree: int = _DEGREE, deadline: Deadline | None = None) -> None:
         self.degree = degree
         self.deadline = deadline
 
