@@ -1,5 +1,7 @@
 """`gnc bounds`: parse, call, show."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from gnc_cli import options as o
@@ -11,6 +13,9 @@ from gnc_cli.commands.outputs import Outputs, Shape
 from gnc_cli.commands.progress import progress_on_terminal
 from gnc_cli.commands.show import note
 from gnc_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnc_cli.results import BoundsResult
 
 __all__ = ["bounds"]
 
@@ -66,15 +71,27 @@ def bounds(
     from gnc_cli.commands.bounds_table import bounds_table
 
     body = result.to_json()
-    interrupted = result.extras["interrupted"]
-    if result.extras["expired"] and not interrupted and not quiet:
-        note("--time-limit came first: some linear programmes were left out")
+    if lp and not quiet:
+        _tell_silence(result)
     head = {"command": body["command"], "version": body["version"]}
     if outputs.shape is Shape.JSONL:
         head = {"schema": body["schema"]} | head
     raise typer.Exit(
         conclude(
             body, bounds_table, outputs, Gates.read(), lines=[head | r for r in table_rows(body)],
-            interrupted=interrupted,
         )  # fmt: skip
     )
+
+
+def _tell_silence(result: "BoundsResult") -> None:
+    """Where the linear programme was asked for and says nothing."""
+    if result.outcome == "interrupted":
+        return
+    if result.outcome == "time_limit":
+        note("--time-limit came first: some linear programmes were left out")
+        return
+    told = sum(row.name == "delsarte-lp" for row in result.rows)
+    missing = len(result.best) - told
+    if missing:
+        note(f"--lp says nothing at {missing} of {len(result.best)} pairs: it goes up to d = 1000, "
+             "K = 10^9 and polynomials of degree 40")  # fmt: skip

@@ -14,15 +14,9 @@ from gnc_cli.commands.bounds_listing import (
     shared_source,
     title,
 )
-from gnc_cli.commands.bounds_words import (
-    asked_text,
-    classes_text,
-    dimension_text,
-    points,
-    scale_text,
-)
-from gnc_cli.commands.compare_words import count
+from gnc_cli.commands.bounds_words import asked_of, classes_text, dimension_text, scale_text
 from gnc_cli.commands.fitted_table import Column, FittedTable
+from gnc_cli.results.figures import count, points
 
 __all__ = ["classes_answer", "dimension_answer"]
 
@@ -40,7 +34,7 @@ def dimension_answer(
         result: `BoundsResult.to_json()`.
         answer: its dimension.
     """
-    asked, best = asked_text(result) or "margin", answer["best"]
+    asked, best = asked_of(result) or "margin", answer["best"]
     many = len(best) > 1
     parts: list[RenderableType] = [title(f"Dimensions for a {_asked_of(asked)}"), ""]
     if many:
@@ -82,7 +76,7 @@ def classes_answer(
         result: `BoundsResult.to_json()`.
         answer: its classes.
     """
-    asked, best = asked_text(result) or "margin", answer["best"]
+    asked, best = asked_of(result) or "margin", answer["best"]
     many = len(best) > 1
     parts: list[RenderableType] = [title(f"Points with a {_asked_of(asked)}"), ""]
     if many:
@@ -166,6 +160,6 @@ def _scale(
 ) -> list[RenderableType]:
     if answer["scale"] is None:
         return []
-    place = " ".join(part for part in (f"at {asked_text(result)}", where) if part)
+    place = " ".join(part for part in (f"at {asked_of(result)}", where) if part)
     said = Text(scale_text(answer["scale"], result["probability"], place))
     return [keyed(said, f"{key}.scale", verbose)]

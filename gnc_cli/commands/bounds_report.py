@@ -6,16 +6,14 @@ from typing import Any
 from gnc_cli.commands.bounds_table import row_order
 from gnc_cli.commands.bounds_words import (
     ONE_VS_ONE,
-    asked_text,
+    asked_of,
     classes_text,
     dimension_text,
     interval_text,
-    plain_number,
-    points,
-    scaled,
     verdict,
 )
 from gnc_cli.commands.markdown import Cell, markdown_table
+from gnc_cli.results.figures import plain_number, points, scaled
 
 __all__ = ["bounds_lines", "bounds_markdown"]
 
@@ -71,7 +69,7 @@ def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
     kind = next((k for k in ("dimension", "classes") if result[k] is not None), "best")
     answer = result if kind == "best" else result[kind]
     best, rows = answer["best"], answer["rows"]
-    asked = asked_text(result) or "margin"
+    asked = asked_of(result) or "margin"
     lines = []
     if len(best) > 1:
         lines += markdown_table([_named(b) for b in best], _BEST[kind], cell)
@@ -101,7 +99,7 @@ def _remarks(result: dict[str, Any], best: dict[str, Any], cell: Cell) -> list[s
     if best["conjectured"] is not None:
         lines += ["", f"with rho* = 1 - t*: {cell(best['conjectured'])}"]
     if best["status"] is not None:
-        lines += ["", f"{asked_text(result)}: **{verdict(best['status'])}**"]
+        lines += ["", f"{asked_of(result)}: **{verdict(best['status'])}**"]
     if best["scale"] is not None:
         lines += ["", _scale(best["scale"], result)]
     return lines

@@ -15,20 +15,9 @@ from gnc_cli.commands.bounds_listing import (
     shared_source,
     title,
 )
-from gnc_cli.commands.bounds_words import (
-    ONE_VS_ONE,
-    asked_text,
-    cosine,
-    interval_text,
-    plain_number,
-    points,
-    rounded,
-    scale_text,
-    scaled,
-    verdict,
-)
-from gnc_cli.commands.compare_words import count
+from gnc_cli.commands.bounds_words import ONE_VS_ONE, asked_of, interval_text, scale_text, verdict
 from gnc_cli.commands.fitted_table import Column, FittedTable
+from gnc_cli.results.figures import cosine, count, plain_number, points, rounded, scaled
 
 __all__ = ["bounds_table", "row_order"]
 
@@ -133,7 +122,7 @@ def _verdict(result: dict[str, Any], best: dict[str, Any]) -> Text:
         if best["conjectured"] < result["margin"]:
             by += "; with rho* = 1 - t*, no code exists"
     said = (verdict(status), _COLOURS[status])
-    return Text.assemble((asked_text(result) or "margin", "bold"), ": ", said, by)
+    return Text.assemble((asked_of(result) or "margin", "bold"), ": ", said, by)
 
 
 def _exists(best: dict[str, Any]) -> str:
@@ -166,7 +155,7 @@ def _sweep(result: dict[str, Any], verbose: bool) -> list[RenderableType]:
         columns.append(Column("conjectured", cells, spare=2))
     if verbose:
         columns.append(Column("key", [f"best.{i}" for i in range(len(best))], spare=6))
-    asked = asked_text(result)
+    asked = asked_of(result)
     if asked is not None:
         columns.append(Column(asked, [verdict(b["status"]) for b in best]))
     if any(b["scale"] is not None for b in best):

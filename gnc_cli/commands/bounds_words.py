@@ -1,83 +1,16 @@
 """Figures and verdicts of `gnc bounds` as a person reads them: rounded so that they stay true."""
 
-import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from gnc_cli.commands.compare_words import count
+from gnc_cli.results.figures import asked_text, cosine, count, plain_number, points, rounded, scaled
 
 __all__ = [
-    "ONE_VS_ONE", "asked_text", "classes_text", "cosine", "dimension_text", "interval_text",
-    "plain_number", "points", "rounded", "scale_text", "scaled", "verdict",
+    "ONE_VS_ONE", "asked_of", "classes_text", "dimension_text", "interval_text", "scale_text",
+    "verdict",
 ]  # fmt: skip
 
 ONE_VS_ONE = "one-vs-one"
-_NOISE = Decimal("2e-15")
-"""A figure so near to its value, relatively, is the value."""
-_LARGEST_COUNT = 10**15
 _STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
-
-
-def rounded(value: float | None, up: bool, digits: int = 12) -> str:
-    """At most so many significant digits, down for what is at least `value`, up for at most.
-
-    >>> rounded(0.66899868267649, up=False), rounded(2 / 3, up=True, digits=4), rounded(1.0, True)
-    ('0.668998682676', '0.6667', '1')
-    """
-    if value is None:
-        return "-"
-    nearest = Context(digits, ROUND_HALF_EVEN).create_decimal_from_float(value)
-    if abs(nearest - Decimal(value)) > _NOISE * abs(nearest):
-        way = ROUND_CEILING if up else ROUND_FLOOR
-        nearest = Context(digits, way).create_decimal_from_float(value)
-    shown = nearest.normalize()
-    if shown and shown.adjusted() < -4:
-        return f"{shown:e}"
-    return f"{shown:f}"
-
-
-def cosine(value: float | None, up: bool, decimals: int = 12) -> str:
-    """A cosine to at most so many decimals, rounded down or up.
-
-    >>> cosine(1 / 3, up=False, decimals=4), cosine(1 / 3, up=True, decimals=4), cosine(0.5, True)
-    ('0.3333', '0.3334', '0.5')
-    """
-    if value is None:
-        return "-"
-    step = Decimal(1).scaleb(-decimals)
-    nearest = Decimal(value).quantize(step, ROUND_HALF_EVEN)
-    if abs(nearest - Decimal(value)) > _NOISE:
-        nearest = Decimal(value).quantize(step, ROUND_CEILING if up else ROUND_FLOOR)
-    return f"{nearest.normalize() + 0:f}"
-
-
-def points(K: float | None, log10: float | None = None, up: bool = False) -> str:
-    """A number of points: in groups of three, or as a power of ten where it is very large.
-
-    Args:
-        K: exact, or a float beyond 2^63.
-        log10: where K is None; rounded up or down to six digits.
-
-    Example:
-        >>> points(525312), points(10.0**30), points(None, 45.6789012)
-        ('525 312', '10^30', '10^45.6789')
-    """
-    if K is None and log10 is None:
-        return "-"
-    if K is not None and K < _LARGEST_COUNT:
-        return count(int(K))
-    power = math.log10(K) if K is not None else log10
-    return f"10^{rounded(power, up, 6)}"
-
-
-def plain_number(value: float) -> str:
-    """What the user asked for, as short as it can be said."""
-    return f"{value:.15g}"
-
-
-def scaled(scale: float | None) -> str:
-    """A scale of logits to four digits, up, so that it is enough."""
-    return rounded(scale, up=True, digits=4)
 
 
 def scale_text(scale: float, probability: float, where: str) -> str:
@@ -86,13 +19,9 @@ def scale_text(scale: float, probability: float, where: str) -> str:
     return f"scale s = 1/tau >= {scaled(scale)} brings every softmax probability to {p} {where}"
 
 
-def asked_text(result: dict[str, Any]) -> str | None:
-    """`margin 0.3` or `largest cosine 0.5`; None where neither was asked for."""
-    if result["margin"] is not None:
-        return f"margin {plain_number(result['margin'])}"
-    if result["max_cosine"] is not None:
-        return f"largest cosine {plain_number(result['max_cosine'])}"
-    return None
+def asked_of(result: dict[str, Any]) -> str | None:
+    """The target of a result's JSON in words; None where there is none."""
+    return asked_text(result["margin"], result["max_cosine"], result["arcface_m"])
 
 
 def verdict(status: str | None) -> str:

@@ -7,8 +7,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gnc_cli.commands.compare_words import count, number, small, stamp_text, verdict_text
+from gnc_cli.commands.compare_words import number, small, stamp_text, verdict_text
 from gnc_cli.commands.solve_table import bracket_value, certified
+from gnc_cli.results.figures import count
 
 __all__ = ["compare_sheet"]
 

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from gnc_cli.commands.compare_sheet import compare_sheet
 from gnc_cli.commands.compare_words import (
-    count,
     number,
     small,
     stamp_text,
@@ -17,6 +16,7 @@ from gnc_cli.commands.compare_words import (
     verdict_text,
 )
 from gnc_cli.commands.solve_table import bracket_value
+from gnc_cli.results.figures import count
 
 __all__ = ["compare_table"]
 

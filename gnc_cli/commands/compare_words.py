@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-__all__ = ["count", "number", "small", "stamp_text", "status_text", "verdict_text"]
+__all__ = ["number", "small", "stamp_text", "status_text", "verdict_text"]
 
 _COLOURS = {
     "matches": "green", "improves": "bold green", "worse": "red", "no_entry": "yellow",
@@ -45,8 +45,3 @@ def number(value: float | None, digits: int = 15) -> str:
 def small(value: float | None) -> str:
     """Three digits, a dash for null."""
     return "-" if value is None else f"{value:.3g}"
-
-
-def count(value: int | None) -> str:
-    """A whole number in groups of three, a dash for null."""
-    return "-" if value is None else f"{value:,}".replace(",", " ")

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gnc_cli.commands.compare_words import count, small
+from gnc_cli.commands.compare_words import small
 from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.commands.measure_words import (
     at_least,
@@ -22,6 +22,7 @@ from gnc_cli.commands.measure_words import (
     space_text,
 )
 from gnc_cli.commands.solve_table import bracket_value, certified
+from gnc_cli.results.figures import count
 
 __all__ = ["measure_sheet"]
 

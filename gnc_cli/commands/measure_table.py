@@ -6,7 +6,6 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gnc_cli.commands.compare_words import count
 from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.commands.measure_sheet import measure_sheet
 from gnc_cli.commands.measure_words import (
@@ -16,6 +15,7 @@ from gnc_cli.commands.measure_words import (
     proved,
     reference_text,
 )
+from gnc_cli.results.figures import count
 
 __all__ = ["measure_table"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from gnc_cli.commands.compare_words import count
 from gnc_cli.commands.solve_table import bracket_value
+from gnc_cli.results.figures import count
 
 __all__ = [
     "at_least", "class_name", "figure", "place_text", "policy_text", "proved", "reference_text",

@@ -174,8 +174,12 @@ class BoundsResult(Result):
     margin: float | None
     """One-vs-rest distance asked for."""
     max_cosine: float | None
-    """One-vs-one: largest cosine asked for."""
+    """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
+    arcface_m: float | None
+    """One-vs-one: smallest angle asked for, radians."""
     probability: float | None
+    outcome: str
+    """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
     rows: tuple[BoundRow, ...]
     best: tuple[BestBounds, ...]
     dimension: DimensionAnswer | None = None

@@ -13,7 +13,7 @@ from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_classes import classes_answer
 from gnc_cli.workflows.bounds_dimension import dimension_answer
 from gnc_cli.workflows.bounds_files import prepare_files, write_files
-from gnc_cli.workflows.bounds_request import Question, Request, read_request
+from gnc_cli.workflows.bounds_request import ONE_VS_REST, Question, Request, read_request
 from gnc_cli.workflows.bounds_rows import Statement, best_of, rows_of, statements
 
 if TYPE_CHECKING:
@@ -122,12 +122,15 @@ def _answer(
                 best.append(best_of(some, request))
                 tell()
         case Question.DIMENSION:
-            dimension = dimension_answer(request, uses, tell)
+            dimension = dimension_answer(request, uses, deadline, tell)
         case Question.CLASSES:
-            classes = classes_answer(request, uses, tell)
+            classes = classes_answer(request, uses, deadline, tell)
+    declined = any(getattr(use.limit, "declined", False) for use in uses)
+    outcome = "interrupted" if done < total else "time_limit" if declined else "complete"
     return BoundsResult(
         seconds=time.monotonic() - started, version=__version__, quantity=request.quantity,
-        margin=request.margin, max_cosine=request.max_cosine, probability=request.probability,
-        rows=tuple(rows), best=tuple(best), dimension=dimension, classes=classes,
-        extras={"interrupted": deadline.interrupted, "expired": deadline.expired},
+        margin=request.margin if request.quantity == ONE_VS_REST else None,
+        max_cosine=request.max_cosine, arcface_m=request.arcface_m,
+        probability=request.probability, outcome=outcome, rows=tuple(rows), best=tuple(best),
+        dimension=dimension, classes=classes,
     )  # fmt: skip

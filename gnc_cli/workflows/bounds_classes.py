@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
-from gnc_cli.limits.limit import Count
+from gnc_cli.limits.limit import Count, loosened
+from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import ClassesAnswer, ClassesBest, ClassesRow
 from gnc_cli.workflows.bounds_request import Request
@@ -11,27 +13,32 @@ from gnc_cli.workflows.bounds_rows import Statement
 
 __all__ = ["classes_answer"]
 
+_FEW = 10**6
+
 
 def classes_answer(
-    request: Request, uses: Sequence[Statement], tell: Callable[[int], None]
+    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[int], None]
 ) -> ClassesAnswer:
     """For every d of the request: a row a bound, and the interval of numbers of points.
 
     Rows may be dropped from a code, so one bound that guarantees K guarantees all smaller ones.
 
     Args:
+        deadline: an interruption leaves out the d that follow.
         tell: told each d when it is done.
     """
     rows: list[ClassesRow] = []
     best: list[ClassesBest] = []
     for d in request.d:
+        if deadline.interrupted:
+            break
         of_d = [_row(d, use, request) for use in uses]
         rows += of_d
         best.append(_best(d, of_d))
         tell(d)
     sure = [b for b in best if b.log10_guaranteed is not None]
     out = [b for b in best if b.log10_excluded is not None]
-    least = min(sure, key=_guaranteed) if len(sure) == len(best) else None
+    least = min(sure, key=_guaranteed) if sure and len(sure) == len(best) else None
     first = min(out, key=_excluded, default=None)
     guesses = [b for b in best if b.log10_conjectured is not None]
     guess = min(guesses, key=_conjectured, default=None)
@@ -53,7 +60,7 @@ def classes_answer(
 def _row(d: int, use: Statement, request: Request) -> ClassesRow:
     assert request.target is not None
     limit = use.limit
-    count = limit.points(d, use.target(request.target))
+    count = _points(d, use, request.target)
     if count is not None and not limit.exists:
         count = _next(count)
     return ClassesRow(
@@ -62,6 +69,18 @@ def _row(d: int, use: Statement, request: Request) -> ClassesRow:
         constructive=limit.constructive, source=_source(use, count),
         how=None if count is None else count.how,
     )  # fmt: skip
+
+
+def _points(d: int, use: Statement, wanted: Fraction) -> Count | None:
+    """The largest K that reaches the target.
+
+    A value that is printed in full and given back counts as reached, which the loosened target
+    sees to. Above a million points neighbouring K are nearer to each other than that.
+    """
+    count = use.limit.points(d, use.target(loosened(wanted)))
+    if count is not None and (count.exact is None or count.exact > _FEW):
+        count = use.limit.points(d, use.target(wanted))
+    return count
 
 
 def _next(count: Count) -> Count:

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Sequence
 
-from gnc_cli.limits.limit import LARGEST_D, Ending
+from gnc_cli.limits.limit import LARGEST_D, Ending, loosened
+from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import DimensionAnswer, DimensionBest, DimensionRow
 from gnc_cli.workflows.bounds_request import Request
@@ -13,7 +14,7 @@ __all__ = ["dimension_answer"]
 
 
 def dimension_answer(
-    request: Request, uses: Sequence[Statement], tell: Callable[[int], None]
+    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[int], None]
 ) -> DimensionAnswer:
     """For every K of the request: a row a bound, and the interval of dimensions.
 
@@ -21,11 +22,14 @@ def dimension_answer(
     enough, and one that excludes d excludes all smaller ones.
 
     Args:
+        deadline: an interruption leaves out the K that follow.
         tell: told each K when it is done.
     """
     rows: list[DimensionRow] = []
     best: list[DimensionBest] = []
     for K in request.K:
+        if deadline.interrupted:
+            break
         of_K = [_row(K, use, request) for use in uses]
         rows += of_K
         best.append(_best(K, of_K))
@@ -40,8 +44,8 @@ def dimension_answer(
     return DimensionAnswer(
         rows=tuple(rows),
         best=tuple(best),
-        sufficient=max(enough) if len(enough) == len(best) else None,
-        necessary=max(needed) if len(needed) == len(best) else None,
+        sufficient=max(enough) if enough and len(enough) == len(best) else None,
+        necessary=max(needed) if needed and len(needed) == len(best) else None,
         conjectured=max(guesses) if guesses and max(guesses) > max(needed) else None,
         scale=scale,
     )
@@ -50,7 +54,7 @@ def dimension_answer(
 def _row(K: int, use: Statement, request: Request) -> DimensionRow:
     assert request.target is not None
     limit = use.limit
-    reach = limit.dimension(K, use.target(request.target))
+    reach = limit.dimension(K, use.target(loosened(request.target)))
     d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
     found = None if d is None or not 2 <= d <= LARGEST_D else limit.at(d, K)
     return DimensionRow(

@@ -11,11 +11,15 @@ from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import LARGEST_D
 from gnc_cli.workflows.whole_numbers import whole_numbers
 
-__all__ = ["MOST_PAIRS", "ONE_VS_ONE", "ONE_VS_REST", "Question", "Request", "read_request"]
+__all__ = [
+    "MOST_ANSWERS", "MOST_PAIRS", "ONE_VS_ONE", "ONE_VS_REST", "Question", "Request",
+    "read_request",
+]  # fmt: skip
 
 ONE_VS_REST, ONE_VS_ONE = "one-vs-rest", "one-vs-one"
 
 MOST_PAIRS = 100_000
+MOST_ANSWERS = 10_000
 _LARGEST_K = 10**300
 _EXAMPLES = "gnc bounds --d 10 --K 100, --K 1e6 --margin 0.3 or --d 512 --margin 0.3"
 
@@ -45,11 +49,13 @@ class Request:
     """The margin, one-vs-rest; 1 - the largest cosine, one-vs-one. None where not given."""
     max_cosine: float | None
     """Of the target, one-vs-one."""
+    arcface_m: float | None
+    """The angle in radians, where the target is one."""
     probability: float | None
 
     @property
     def margin(self) -> float | None:
-        """The target as a double; one-vs-one the margin that features on their weights have."""
+        """The target as a margin; one-vs-one what features on their weights have."""
         return None if self.target is None else float(self.target)
 
 
@@ -87,6 +93,9 @@ def read_request(
             f"{len(dims):,} dimensions and {len(sizes):,} sizes make more than {MOST_PAIRS:,} "
             "pairs; use larger steps"
         )
+    asked = len(dims or ()) + len(sizes or ())
+    if (dims is None or sizes is None) and asked > MOST_ANSWERS:
+        raise UsageError(f"{asked:,} values are more than {MOST_ANSWERS:,}; use a larger step")
     if quantity not in (None, ONE_VS_REST, ONE_VS_ONE):
         raise UsageError(f"--quantity {quantity!r} is none of {ONE_VS_REST}, {ONE_VS_ONE}")
     of_angles = arcface_m is not None or max_cosine is not None
@@ -103,7 +112,7 @@ def read_request(
         question = Question.DIMENSION if dims is None else Question.CLASSES
     target, cosine = _target(given)
     one = ONE_VS_ONE if of_angles or quantity == ONE_VS_ONE else ONE_VS_REST
-    return Request(question, one, dims or (), sizes or (), target, cosine, probability)
+    return Request(question, one, dims or (), sizes or (), target, cosine, arcface_m, probability)
 
 
 def _contradiction(option: str, of_angles: bool) -> str:

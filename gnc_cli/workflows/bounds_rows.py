@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from gnc_cli.limits.limit import Finding, Limit, On, reaches
+from gnc_cli.limits.limit import Finding, Limit, On, loosened, reaches
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import BestBounds, BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST, Request
@@ -20,7 +20,7 @@ __all__ = ["Statement", "best_of", "rows_of", "statements"]
 
 _EQUALITY = "rho* = 1 - t* (conjecture of section 3.2; proof in docs/equality.md, not refereed)"
 _ROUNDING = 1e-12
-"""Bounds that meet may cross by so much."""
+"""Bounds that meet may cross by so much, relatively."""
 
 
 class Statement:
@@ -48,7 +48,7 @@ class Statement:
         )
 
     def target(self, wanted: Fraction) -> Fraction:
-        """The user's target in the limit's own values."""
+        """A target in the limit's own values."""
         return wanted * wanted / 2 if self._chord else wanted
 
     def value(self, found: Finding) -> float:
@@ -78,9 +78,12 @@ def statements(limits: Sequence[Limit], quantity: str) -> list[Statement]:
 
 
 def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
-    """What each bound says at (d, K)."""
+    """What each bound says at (d, K); each is asked once."""
+    asked: dict[int, Finding | None] = {}
     for use in uses:
-        found = use.limit.at(d, K)
+        if id(use.limit) not in asked:
+            asked[id(use.limit)] = use.limit.at(d, K)
+        found = asked[id(use.limit)]
         if found is None or not (use.proven or found.valid):
             continue
         angle = None
@@ -103,20 +106,39 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
     proved = [row for row in rows if row.valid and row.proven]
     low = max((row for row in proved if row.side == "lower"), key=lambda row: row.value)
     high = min((row for row in proved if row.side == "upper"), key=lambda row: row.value)
-    if low.value > high.value + _ROUNDING:
-        raise ArithmeticError(f"{low} contradicts {high}")
-    lower, upper = sorted((low.value, high.value))
-    guesses = [row.value for row in rows if not row.proven]
-    guess = min(guesses, default=None)
-    conjectured = None if guess is None or guess >= upper else max(guess, lower)
+    lower, upper = low.value, _met(low, high)
+    guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
+    conjectured = None
+    if guess is not None and guess.value < upper:
+        conjectured = _met(low, guess)
     d, K = low.d, low.K
-    attained = min(upper, lower) if request.quantity == ONE_VS_REST else 1.0 - upper
+    attained = lower if request.quantity == ONE_VS_REST else 1.0 - upper
     return BestBounds(
         d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
-        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=low.angle_deg,
+        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
         conjectured=conjectured, status=_status(lower, upper, request),
         scale=_scale(K, request.probability, attained),
     )  # fmt: skip
+
+
+def _met(low: BoundRow, high: BoundRow) -> float:
+    """The upper end, at least the lower one: ends that meet may cross by rounding.
+
+    Raises:
+        ArithmeticError: they cross by more.
+    """
+    # Distances are good to so many digits, cosines to so many decimals.
+    size = low.value if low.quantity == ONE_VS_REST else 1.0
+    if low.value > high.value + _ROUNDING * size:
+        raise ArithmeticError(f"{low} contradicts {high}")
+    return max(low.value, high.value)
+
+
+def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
+    """The angle of the lower end of the cosine, not below that of the upper end."""
+    if low.angle_deg is None or high.angle_deg is None:
+        return None
+    return max(low.angle_deg, high.angle_deg)
 
 
 def _status(lower: float, upper: float, request: Request) -> str | None:
@@ -125,9 +147,10 @@ def _status(lower: float, upper: float, request: Request) -> str | None:
     worst, best = lower, upper
     if request.quantity == ONE_VS_ONE:
         worst, best = 1.0 - upper, 1.0 - lower
-    if reaches(worst, request.target):
+    target = loosened(request.target)
+    if reaches(worst, target):
         return "exists"
-    return "open" if reaches(best, request.target) else "excluded"
+    return "open" if reaches(best, target) else "excluded"
 
 
 def _scale(K: int, probability: float | None, margin: float) -> float | None:
