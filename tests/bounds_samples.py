@@ -21,7 +21,7 @@ from gnc_cli.results import (
     DimensionRow,
 )
 
-__all__ = ["classes", "dimension", "pair", "sweep"]
+__all__ = ["classes", "dimension", "pair", "result", "sweep"]
 
 HOW = "gnc solve --d {d} --K {K} --out code.h5"
 LONG = ("gnc solve --construction delsarte-goethals-256-8388608-with-the-signed-standard-basis "
@@ -96,6 +96,20 @@ def best_of(
                       scale)  # fmt: skip
 
 
+def result(
+    quantity: str, target: float | None, probability: float | None, **parts: Any
+) -> BoundsResult:
+    """`target` is a margin, or one-vs-one a largest cosine; nothing is left out."""
+    single = quantity == "one-vs-one"
+    asked: dict[str, Any] = dict(
+        margin=None if single else target, max_cosine=target if single else None, arcface_m=None
+    )
+    return BoundsResult(
+        seconds=0.01, version="0", quantity=quantity, probability=probability, outcome="complete",
+        **(asked | {"rows": (), "best": ()} | parts),
+    )  # fmt: skip
+
+
 def sweep(
     dims: Sequence[int], sizes: Sequence[int], margin: float | None = None,
     probability: float | None = None, quantity: str = "one-vs-rest",
@@ -106,7 +120,7 @@ def sweep(
             some = rows_of(d, K, quantity)
             rows += some
             best.append(best_of(some, margin, probability))
-    return BoundsResult(0.01, "0", quantity, margin, None, probability, tuple(rows), tuple(best))
+    return result(quantity, margin, probability, rows=tuple(rows), best=tuple(best))
 
 
 def pair(
@@ -138,7 +152,7 @@ def dimension(sizes: Sequence[int], margin: float = 0.3) -> BoundsResult:
     most = max(best, key=lambda b: b.K)
     answer = DimensionAnswer(tuple(rows), tuple(best), most.sufficient, most.necessary,
                              most.conjectured, 53.2417)  # fmt: skip
-    return BoundsResult(0.01, "0", "one-vs-rest", margin, None, 0.9, (), (), answer)
+    return result("one-vs-rest", margin, 0.9, dimension=answer)
 
 
 def classes(dims: Sequence[int], margin: float = 0.3) -> BoundsResult:
@@ -166,4 +180,4 @@ def classes(dims: Sequence[int], margin: float = 0.3) -> BoundsResult:
         tuple(rows), tuple(best), least.guaranteed, least.log10_guaranteed, least.excluded,
         least.log10_excluded, least.conjectured, least.log10_conjectured, None,
     )  # fmt: skip
-    return BoundsResult(0.01, "0", "one-vs-rest", margin, None, None, (), (), None, answer)
+    return result("one-vs-rest", margin, None, classes=answer)
