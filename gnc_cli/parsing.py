@@ -46,7 +46,7 @@ def number(
     if least is not None and value < least:
         raise UsageError(f"{text!r} is too small; give at least {least:g}")
     if most is not None and value > most:
-        raise UsageError(f"{text!r} is too large; give at most {most:g}")
+        raise UsageError(f"{text!r} is too large; give at most {_short(most)}")
     if above is not None and value <= above:
         raise UsageError(f"{text!r} is too small; give a number above {above:g}")
     if below is not None and value >= below:
@@ -165,13 +165,18 @@ def _decimal(text: str) -> Decimal:
         raise UsageError(f"{text!r} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000")
     value = Decimal(stripped.replace("_", ""))
     if value.adjusted() > 300:
-        raise UsageError(f"{text!r} is too large; give less than 1e300")
+        raise UsageError(f"{text!r} is too large; give at most 1e300")
     return value
+
+
+def _short(value: float) -> str:
+    """A limit as people write it: `1e6`, `2`, `3.14159`."""
+    return f"{value:g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _whole(value: Decimal, text: str, least: int | None, most: int = _LARGEST) -> int:
     if abs(value) > most:
-        said = "less than 2**63" if most == _LARGEST else f"at most {most:.6g}"
+        said = "less than 2**63" if most == _LARGEST else f"at most {_short(most)}"
         raise UsageError(f"{text!r} is too large; give {said}")
     if value != value.to_integral_value():
         raise UsageError(f"{text!r} is not a whole number; give one such as 10, 1e6 or 1_000_000")

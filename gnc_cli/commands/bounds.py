@@ -32,6 +32,7 @@ def bounds(
     lp: o.LinearProgram = False,
     table: o.Table = None,
     time_limit: o.BoundsTimeLimit = None,
+    best: o.BestRows = False,
     out: o.MeasureOut = None,
     force: o.Force = False,
     report: o.Report = None,
@@ -44,8 +45,7 @@ def bounds(
 ) -> None:
     """Say what is possible: how far apart K classes can be in d dimensions, proved from both sides.
 
-    Give two of --d, --K and --margin; the third is answered. With all three: whether a code with
-    that margin exists.
+    Give two of --d, --K and --margin; the third is answered.
     """
     if out == "-":
         raise UsageError("--out keeps the rows in a file; for rows on stdout write --csv or --json")
@@ -65,7 +65,7 @@ def bounds(
         result = run_bounds(
             d, K, margin=margin, cosface_m=cosface_m, arcface_m=arcface_m, max_cosine=max_cosine,
             quantity=None if quantity is None else quantity.value, probability=probability, lp=lp,
-            table=table, time_limit=time_limit, out=out, force=force, plot=plot,
+            table=table, time_limit=time_limit, best=best, out=out, force=force, plot=plot,
             interrupt=interrupt, progress=progress,
         )  # fmt: skip
     from gnc_cli.commands.bounds_table import bounds_table
@@ -78,7 +78,8 @@ def bounds(
         head = {"schema": body["schema"]} | head
     raise typer.Exit(
         conclude(
-            body, bounds_table, outputs, Gates.read(), lines=[head | r for r in table_rows(body)],
+            body, bounds_table, outputs, Gates.read(),
+            lines=[head | row for row in table_rows(body, best=best)],
         )  # fmt: skip
     )
 

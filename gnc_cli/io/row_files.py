@@ -47,6 +47,7 @@ def write_rows(
     result: dict[str, Any],
     *,
     rows: Sequence[dict[str, Any]] | None = None,
+    options: dict[str, Any] | None = None,
     force: bool = False,
 ) -> None:
     """Write the rows of a result in the format of the suffix.
@@ -59,6 +60,7 @@ def write_rows(
         path: the target.
         result: `to_json()` of a result, or of a series.
         rows: those of .csv and .h5; by default `rows` of the result, or the result itself.
+        options: how the result was asked for, for the provenance of .h5.
         force: replace an existing file.
 
     Raises:
@@ -78,8 +80,8 @@ def write_rows(
             write_csv(file, names, ([line.get(name) for name in names] for line in lines))
         else:
             columns = {name: column([line.get(name) for line in lines]) for name in names}
-            made = {"command": f"gnc {result['command']}"}
-            write_columns(file, "rows", columns, made)
+            made = {"command": f"gnc {result['command']}", "options": options}
+            write_columns(file, "rows", columns, {k: v for k, v in made.items() if v})
 
 
 def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -6,6 +6,7 @@ name, so that all help texts can be read in one place.
 
 from gnc_cli.options.bounds import (
     ArcfaceM,
+    BestRows,
     BoundDims,
     BoundProbability,
     BoundSizes,
@@ -113,7 +114,7 @@ from gnc_cli.options.solve import (
 )
 
 __all__ = [
-    "Allow", "Append", "ArcfaceM", "Baseline", "BiasFiles", "Bootstrap", "BoundDims",
+    "Allow", "Append", "ArcfaceM", "Baseline", "BestRows", "BiasFiles", "Bootstrap", "BoundDims",
     "BoundProbability", "BoundSizes", "BoundsTimeLimit", "Budget", "Check",
     "ChunkRows", "ClassNames", "ClassesFile", "Codes", "ConjectureMode", "Construction",
     "CosfaceM", "CrossStart", "Csv", "Device", "Digits", "Dim", "Dims", "Duplicates", "Export",

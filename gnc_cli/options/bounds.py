@@ -6,10 +6,10 @@ from math import pi
 from typing import Annotated
 
 from gnc_cli import parsing
-from gnc_cli.options.declare import RUN, Ints, door, option, positive
+from gnc_cli.options.declare import OUTPUT, RUN, Ints, door, option, positive
 
 __all__ = [
-    "ArcfaceM", "BoundDims", "BoundProbability", "BoundSizes", "BoundsTimeLimit",
+    "ArcfaceM", "BestRows", "BoundDims", "BoundProbability", "BoundSizes", "BoundsTimeLimit",
     "CosfaceM", "LinearProgram", "Margin", "MaxCosine", "Quantity", "QuantityChoice",
 ]  # fmt: skip
 
@@ -84,6 +84,12 @@ LinearProgram = Annotated[
     option("--lp", panel=_ASKED,
            help="Add Delsarte's linear programme, verified in exact arithmetic: about a second a "
            "pair."),
+]  # fmt: skip
+BestRows = Annotated[
+    bool,
+    option("--best", panel=OUTPUT,
+           help="Rows of --csv, --jsonl and --out: one a pair, K or d, with what is known of it, "
+           "in place of one a bound."),
 ]  # fmt: skip
 BoundsTimeLimit = Annotated[
     float | None,

@@ -55,7 +55,7 @@ Named = Annotated[
 Table = Annotated[
     str | None,
     option("--table", panel=_COMPARE, metavar="FILE",
-           help="A current table of known codes, d,N,cosine a line. Default: our copy."),
+           help="A current table of known codes, d,N,cosine a line, held beside our copy."),
 ]  # fmt: skip
 Digits = Annotated[
     int | None,

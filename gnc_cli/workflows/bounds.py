@@ -38,6 +38,7 @@ def bounds(
     lp: bool = False,
     time_limit: float | None = None,
     table: "KnownCodes | _Path | None" = None,
+    best: bool = False,
     out: _Path | None = None,
     force: bool = False,
     plot: _Path | None = None,
@@ -61,7 +62,8 @@ def bounds(
         probability: also give the softmax scale that reaches it.
         lp: add Delsarte's linear programme, verified in exact arithmetic.
         time_limit: seconds for the linear programmes.
-        table: known codes, `d,N,cosine` a line; our copy by default.
+        table: known codes, `d,N,cosine` a line, held beside our copy.
+        best: `out` holds one row a pair, K or d, with what is known of it, not one a bound.
         out: file for the rows: .csv, .json, .h5.
         force: overwrite files.
         plot: PNG, SVG or PDF.
@@ -89,7 +91,13 @@ def bounds(
     limits = catalogue(request.quantity, table, lp=lp, deadline=deadline)
     uses = statements(limits, request.quantity)
     result = _answer(request, uses, deadline, progress, started)
-    write_files(result, out=out, plot=plot, force=force)
+    asked = {
+        "d": request.d, "K": [float(n) for n in request.K], "quantity": request.quantity,
+        "margin": result.margin, "max_cosine": max_cosine, "arcface_m": arcface_m,
+        "probability": probability, "lp": lp,
+        "table": None if table is None else str(getattr(table, "stamp", table)), "best": best,
+    }  # fmt: skip
+    write_files(result, asked, out=out, plot=plot, best=best, force=force)
     return result
 
 

@@ -1,8 +1,10 @@
 """The bounds that `gnc bounds` asks, in the order in which their rows are shown."""
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from gnc_cli.errors import DataError
+from gnc_cli.io.known_codes import KnownCodes
 from gnc_cli.limits.closed_forms import (
     NO_MORE_THAN_ONE,
     POLYGON_OPTIMUM,
@@ -11,6 +13,7 @@ from gnc_cli.limits.closed_forms import (
 )
 from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.fejes_toth import FEJES_TOTH
+from gnc_cli.limits.kissing import KISSING
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
@@ -21,15 +24,15 @@ from gnc_cli.workflows.bounds_codes import code_limits
 from gnc_cli.workflows.bounds_request import ONE_VS_REST
 from gnc_cli.workflows.known import read_table
 
-if TYPE_CHECKING:
-    from gnc_cli.io.known_codes import KnownCodes
-
 __all__ = ["catalogue"]
+
+_ROUNDING = 1e-9
+"""Published figures may be off by so much."""
 
 
 def catalogue(
     quantity: str,
-    table: "KnownCodes | str | os.PathLike[str] | None" = None,
+    table: KnownCodes | str | os.PathLike[str] | None = None,
     *,
     lp: bool = False,
     deadline: Deadline | None = None,
@@ -42,19 +45,42 @@ def catalogue(
         deadline: of the linear programmes.
 
     Raises:
-        DataError: the table cannot be read.
+        DataError: the table cannot be read, or has an entry that a theorem excludes.
     """
-    codes = code_limits(read_table(table))
+    given = None if table is None else read_table(table)
+    codes = code_limits(given)
+    if table is not None and given is not None:
+        name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
+        _check_possible(given, name, [RANKIN, FEJES_TOTH, LEVENSHTEIN, *codes])
     exist = [limit for limit in codes if limit.exists]
     exclude = [limit for limit in codes if not limit.exists]
     of_rho = [THEOREM_3_3_UPPER, NO_MORE_THAN_ONE]
     closed = of_rho if quantity == ONE_VS_REST else [POLYGON_OPTIMUM]
     limits: list[Limit] = [
         THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist, *closed,
-        THEOREM_3_9_UPPER, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, *exclude,
+        THEOREM_3_9_UPPER, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING,
+        *exclude,
     ]  # fmt: skip
     if lp:
         from gnc_cli.limits.linear_program import DelsarteLP
 
         limits.append(DelsarteLP(deadline=deadline))
     return limits
+
+
+def _check_possible(table: KnownCodes, name: str, limits: Sequence[Limit]) -> None:
+    """Refuse an entry that is better than a theorem allows: a wrong line, which would make of
+    every answer nonsense.
+
+    Raises:
+        DataError: names the file, the entry and the theorem.
+    """
+    for entry in table.entries.values():
+        clearance = 1 - entry.between[1]
+        for limit in limits:
+            found = None if limit.exists else limit.at(entry.d, entry.K)
+            if found is not None and clearance > found.value * (1.0 + _ROUNDING):
+                raise DataError(
+                    f"{name}: d = {entry.d}, N = {entry.K} with cosine {entry.figure} is "
+                    f"impossible: at least {1.0 - found.value:.12g} by {limit.name}; mend the line"
+                )

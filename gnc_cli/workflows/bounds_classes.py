@@ -66,7 +66,7 @@ def _row(d: int, use: Statement, request: Request) -> ClassesRow:
     return ClassesRow(
         d=d, name=use.name, side=use.side, K=None if count is None else count.exact,
         log10_K=None if count is None else count.log10, proven=use.proven, exists=limit.exists,
-        constructive=limit.constructive, source=_source(use, count),
+        constructive=limit.constructive, source=use.source(count),
         how=None if count is None else count.how,
     )  # fmt: skip
 
@@ -88,10 +88,6 @@ def _next(count: Count) -> Count:
     if count.exact is None:
         return count
     return Count(math.log10(count.exact + 1), count.exact + 1, count.source, count.how)
-
-
-def _source(use: Statement, count: Count | None) -> str:
-    return count.source if count is not None and count.source else use.source(None)
 
 
 def _best(d: int, rows: Sequence[ClassesRow]) -> ClassesBest:

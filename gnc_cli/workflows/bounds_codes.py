@@ -6,11 +6,10 @@ fewer points or in more dimensions. Values are rounded to the side on which they
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
 
 from gnc_cli.codes.constructions.construction import Construction, Cosine
 from gnc_cli.codes.constructions.registry import find, single_codes
@@ -18,6 +17,7 @@ from gnc_cli.codes.constructions.search import best_construction, largest_constr
 from gnc_cli.io.known_codes import KnownCode, KnownCodes
 from gnc_cli.io.margins import SolvedMargin, stored_margins
 from gnc_cli.limits.limit import Count, Finding, Limit, On, reaches
+from gnc_cli.numerics.directed import rounded_down, rounded_up
 from gnc_cli.workflows.known import read_table
 
 __all__ = [
@@ -31,15 +31,14 @@ _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
 _ULPS = Fraction(1, 10**15)
 """The double of an irrational cosine is nearer than this to it."""
-_TIE = Fraction(1, 10**13)
-"""What `reaches` lets pass."""
 
 
 def code_limits(table: KnownCodes | None = None) -> list[Limit]:
     """The bounds that codes give: three that say what exists, one that excludes.
 
     Args:
-        table: of known codes, held beside our copy: the smaller figure counts.
+        table: of the user, held beside our copy: the smaller figure counts. What it says of
+            optimality is not looked at.
 
     Example:
         >>> known, solved, built, optimal = code_limits()
@@ -49,11 +48,10 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
         >>> built.at(64, 10**5).how
         'gnc solve --d 64 --K 100000 --construction delsarte-goethals-6'
     """
-    tables = [read_table()] if table is None else [read_table(), table]
-    return [
-        KnownCodeLimit(*tables), SolvedCodeLimit(), ConstructionLimit(),
-        ProvedOptimumLimit(*tables),
-    ]  # fmt: skip
+    ours = read_table()
+    tables = [ours] if table is None else [ours, table]
+    optima = ProvedOptimumLimit(ours)
+    return [KnownCodeLimit(*tables), SolvedCodeLimit(), ConstructionLimit(), optima]
 
 
 class KnownCodeLimit(Limit):
@@ -70,18 +68,22 @@ class KnownCodeLimit(Limit):
 
     def __init__(self, *tables: KnownCodes) -> None:
         entries: dict[tuple[int, int], KnownCode] = {}
-        for key, entry in chain.from_iterable(table.entries.items() for table in tables):
-            if key not in entries or entry.between[1] < entries[key].between[1]:
-                entries[key] = entry
+        self._given: set[tuple[int, int]] = set()
+        for table in tables:
+            for key, entry in table.entries.items():
+                if key not in entries or entry.between[1] < entries[key].between[1]:
+                    entries[key] = entry
+                    if table.stamp.current:
+                        self._given.add(key)
         self._table = replace(tables[0], entries=entries)
-        self._values = {key: _down(1 - entry.between[1]) for key, entry in entries.items()}
+        self._values = {key: rounded_down(1 - entry.between[1]) for key, entry in entries.items()}
 
     def at(self, d: int, K: int) -> Finding | None:
         entry = self._table.covering(d, K)
         if entry is None:
             return None
         value = self._values[entry.d, entry.K]
-        return Finding(value, source=_cited(entry), how=_same(entry, d, K))
+        return Finding(value, source=self._cited(entry), how=_same(entry, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         reached = [
@@ -93,7 +95,11 @@ class KnownCodeLimit(Limit):
         if entry is None:
             return None
         how = _same(entry, d, entry.K)
-        return Count(math.log10(entry.K), entry.K, _cited(entry), how)
+        return Count(math.log10(entry.K), entry.K, self._cited(entry), how)
+
+    def _cited(self, entry: KnownCode) -> str:
+        of = " of --table" if (entry.d, entry.K) in self._given else ""
+        return f"known code ({entry.d}, {entry.K}){of}: {entry.source}"
 
     def last_d(self, K: int) -> int | None:
         """The last dimension of the table: beyond it nothing new is said."""
@@ -146,12 +152,11 @@ class ConstructionLimit(Limit):
         code = best_construction(min(d, _SEARCHED), K) if K > 2 * d else None
         if code is None:
             return None
-        value = _down(1 - _ends(code.cosine)[1])
+        value = rounded_down(1 - _ends(code.cosine)[1])
         return Finding(value, source=_built(code), how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        # As `reaches` has it, solved for the cosine.
-        code = largest_construction(min(d, _SEARCHED), float(1 - target * (1 - _TIE)))
+        code = largest_construction(min(d, _SEARCHED), float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
         return Count(math.log10(code.K), code.K, _built(code), _command(code, d, code.K))
@@ -164,15 +169,15 @@ class ConstructionLimit(Limit):
 class ProvedOptimumLimit(Limit):
     """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
 
-    The single constructions that are proved, and the entries of tables that are.
+    The single constructions that are proved, and the entries of our table that are.
     """
 
     name = "proved-optimum"
     source = "codes proved optimal"
     exists = False
 
-    def __init__(self, *tables: KnownCodes) -> None:
-        self._optima = sorted(_optima(tables), key=lambda optimum: optimum.value)
+    def __init__(self, table: KnownCodes) -> None:
+        self._optima = sorted(_optima(table), key=lambda optimum: optimum.value)
 
     def at(self, d: int, K: int) -> Finding | None:
         best = next((o for o in self._optima if o.d >= d and o.K <= K), None)
@@ -195,19 +200,15 @@ class _Optimum:
     source: str
 
 
-def _optima(tables: Iterable[KnownCodes]) -> Iterator[_Optimum]:
+def _optima(table: KnownCodes) -> Iterator[_Optimum]:
     single = {(code.d, code.K): code for code in single_codes() if code.proven}
     for (d, K), code in single.items():
         cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
-        yield _Optimum(d, K, _up(1 - _ends(code.cosine)[0]), cited)
-    for entry in chain.from_iterable(table.select(proven=True) for table in tables):
+        yield _Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
+    for entry in table.select(proven=True):
         if (entry.d, entry.K) not in single:
             cited = f"optimal code ({entry.d}, {entry.K}): table of known codes"
-            yield _Optimum(entry.d, entry.K, _up(1 - entry.between[0]), cited)
-
-
-def _cited(entry: KnownCode) -> str:
-    return f"known code ({entry.d}, {entry.K}): {entry.source}"
+            yield _Optimum(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
 
 
 def _solved(code: SolvedMargin) -> str:
@@ -253,14 +254,3 @@ def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
         near = Fraction(cosine.value)
         return near - _ULPS, near + _ULPS
     return exact, exact
-
-
-def _down(value: Fraction) -> float:
-    """The largest double that is not above a value."""
-    near = float(value)
-    return near if near <= value else math.nextafter(near, -math.inf)
-
-
-def _up(value: Fraction) -> float:
-    """The smallest double that is not below a value."""
-    return -_down(-value)

@@ -35,24 +35,37 @@ def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool) -> None
 
 
 def write_files(
-    result: BoundsResult, *, out: _Path | None, plot: _Path | None, force: bool
-) -> None:
+    result: BoundsResult, options: dict[str, Any], *, out: _Path | None, plot: _Path | None,
+    best: bool, force: bool,
+) -> None:  # fmt: skip
     """Write what was asked for.
+
+    Args:
+        options: of the call, for the provenance of .h5.
+        best: a row a question instead of a row a bound.
 
     Raises:
         OutputError: a file cannot be written.
     """
     if out is not None:
         body = result.to_json()
-        write_rows(out, body, rows=table_rows(body), force=force)
+        rows = table_rows(body, best=best)
+        write_rows(out, body, rows=rows, options=options, force=force)
     if plot is not None:
         from gnc_cli.plots.bounds import plot_bounds
 
         plot_bounds(result, plot)
 
 
-def table_rows(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the question that was asked: bounds, dimensions or numbers of points."""
+def table_rows(body: dict[str, Any], *, best: bool = False) -> list[dict[str, Any]]:
+    """The rows of the question that was asked: bounds, dimensions or numbers of points.
+
+    The target stands in each row, where there is one.
+
+    Args:
+        body: the JSON of a result.
+        best: one row a pair, K or d, with what is known of it, in place of one a bound.
+    """
     part = body["dimension"] or body["classes"] or body
-    rows: list[dict[str, Any]] = part["rows"]
-    return rows
+    asked = {k: body[k] for k in ("margin", "max_cosine") if body[k] is not None}
+    return [asked | row for row in part["best" if best else "rows"]]

@@ -5,6 +5,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from math import cos, pi, sin
+from numbers import Real
 from typing import Any
 
 from gnc_cli.errors import UsageError
@@ -83,6 +84,9 @@ def read_request(
         "--margin": margin, "--cosface-m": cosface_m, "--arcface-m": arcface_m,
         "--max-cosine": max_cosine,
     }  # fmt: skip
+    for option, value in (*given.items(), ("--probability", probability)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise UsageError(f"{option} {value!r} is not a number")
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} exclude each other; keep one of them")

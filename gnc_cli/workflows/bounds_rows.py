@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from gnc_cli.limits.limit import Finding, Limit, On, loosened, reaches
+from gnc_cli.limits.limit import Count, Finding, Limit, On, loosened, reaches
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import BestBounds, BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST, Request
@@ -57,7 +57,7 @@ class Statement:
             return 1.0 - found.value
         return math.sqrt(2.0 * found.value) if self._chord else found.value
 
-    def source(self, found: Finding | None) -> str:
+    def source(self, found: Finding | Count | None) -> str:
         """Whom to cite."""
         said = (found.source if found is not None else None) or self.limit.source
         return said if self.proven else f"{_EQUALITY}: {said}"

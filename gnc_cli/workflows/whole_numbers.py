@@ -27,7 +27,8 @@ def whole_numbers(
     """
     if value is None:
         return None
-    values = tuple(value) if isinstance(value, Iterable) else (value,)
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    values = tuple(value) if several else (value,)
     if not values:
         raise UsageError(f"{option} is an empty list; give at least one number")
     return tuple(dict.fromkeys(_whole(option, item, most) for item in values))
@@ -41,5 +42,5 @@ def _whole(option: str, item: Any, most: int | None) -> int:
     if number < 2:
         raise UsageError(f"{option} {number} is below 2")
     if most is not None and number > most:
-        raise UsageError(f"{option} {number:.6g} is too large; give at most {most:.6g}")
+        raise UsageError(f"{option} is too large; give at most {most:g}")
     return number
