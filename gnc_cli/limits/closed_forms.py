@@ -109,7 +109,8 @@ class _Lower(Limit):
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
             return simplex_dimension(K, target)
-        return Dimension(2) if reaches(_polygon(K), target) else _within_reach(max(2, (K + 1) // 2))
+        polygon = reaches(_value(2, K), target)
+        return Dimension(2) if polygon else _within_reach(max(2, (K + 1) // 2))
 
 
 class _Upper(Limit):
@@ -138,7 +139,7 @@ class _Upper(Limit):
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
             return simplex_dimension(K, target)
-        return Dimension(2 if reaches(_polygon(K), target) else 3)
+        return Dimension(2 if reaches(_value(2, K), target) else 3)
 
 
 class _NoMoreThanOne(Limit):

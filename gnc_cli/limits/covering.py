@@ -21,12 +21,12 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, loosened
 from gnc_cli.numerics.caps import cap_clearance, log_cap_share, precise_cap_share
 
 __all__ = ["COVERING", "COVERING_3"]
 
-_JUST_ABOVE_1 = math.nextafter(1.0, 2.0)
+_JUST_ABOVE_1 = Fraction(math.nextafter(1.0, 2.0))
 
 
 class _Covering(Limit):
@@ -51,9 +51,11 @@ class _Covering(Limit):
         log10 = (math.log1p(math.exp(log_share)) - log_share) / math.log(10.0)
         return counted(log10, lambda: 1 + 1 / precise_cap_share(d, target))
 
-    def ceiling(self, K: int) -> float:
+    def ceiling(self, K: int) -> Fraction | None:
         """From K = 4 on the caps stay below half of the sphere, however large d is."""
-        return 1.0 if K >= 4 else _JUST_ABOVE_1 if K == 3 else math.inf
+        if K >= 4:
+            return loosened(Fraction(1))
+        return _JUST_ABOVE_1 if K == 3 else None
 
 
 class _Covering3(Limit):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gnc_cli.limits.harmonics import power_coefficients
+from gnc_cli.limits.gegenbauer import power_coefficients
 from gnc_cli.limits.nonpositive import largest_value
 
 __all__ = ["DelsarteProof", "delsarte_points", "prove"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.limits.harmonics import derivatives, gegenbauer, harmonic_logs
+from gnc_cli.limits.gegenbauer import derivatives, gegenbauer, harmonic_logs
 
 __all__ = ["Optimum", "optimum"]
 

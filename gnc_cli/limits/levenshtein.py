@@ -20,18 +20,16 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.errors import UsageError
 from gnc_cli.limits.counting import counted
-from gnc_cli.limits.gegenbauer import Valley, binary, first_root, first_valley, sums
+from gnc_cli.limits.levenshtein_sums import Valley, binary, first_root, first_valley, sums
 from gnc_cli.limits.limit import Count, Finding, Limit
 
-__all__ = ["LEVENSHTEIN", "Levenshtein", "design_size", "levenshtein_bound"]
+__all__ = ["LEVENSHTEIN", "Levenshtein", "design_size"]
 
-_EXACT_DEGREE = 200
 _BITS = 192
 """Of a count with at most fifteen digits and the clearance it belongs to."""
 _EXACT_COMB = 1000
-_ROUNDING = 2.0**-43
+_ROUNDING = Fraction(1, 2**50)
 
 
 def design_size(d: int, m: int) -> int:
@@ -44,43 +42,6 @@ def design_size(d: int, m: int) -> int:
     k = m // 2
     size = math.comb(k + d - 1, k)
     return 2 * size if m % 2 else size + size * k // (k + d - 1)
-
-
-def levenshtein_bound(d: int, s: Fraction | float) -> Fraction | float:
-    """Levenshtein's bound L(d, s): no code in R^d with largest cosine s has more points.
-
-    Args:
-        d: at least 2.
-        s: cosine, -1 <= s < 1.
-
-    Returns:
-        An exact fraction where `s` is one and the degree at most 200; else a float, infinite where
-        a float cannot hold it.
-
-    Raises:
-        UsageError: s is outside [-1, 1), or so near 1 that the degree is out of reach.
-
-    Example:
-        >>> levenshtein_bound(8, Fraction(1, 2))
-        Fraction(240, 1)
-    """
-    if not -1 <= s < 1:
-        raise UsageError(f"largest cosine {s}: choose one of at least -1 and below 1")
-    clearance = 1 - Fraction(s)
-    valley = first_valley(d, float(clearance))
-    if valley is None:
-        raise UsageError(f"largest cosine {s} in {d} dimensions: too near 1, choose a smaller one")
-    m, share = _degree(d, float(clearance), valley)
-    if m <= _EXACT_DEGREE:
-        value = _exact(d, m, clearance)
-        value = _exact(d, m + _astray(d, m, value), clearance)
-        if isinstance(s, Fraction):
-            return value
-        share = float(value / design_size(d, 2 * (m // 2)))
-    logarithm = _log_size(d, m // 2) + math.log(share)
-    if logarithm > math.log(sys.float_info.max):
-        return math.inf
-    return share * design_size(d, 2 * (m // 2))
 
 
 def _degree(d: int, clearance: float, valley: Valley) -> tuple[int, float]:
@@ -109,19 +70,8 @@ def _astray(d: int, m: int, value: Fraction) -> int:
     return (value > design_size(d, m + 1)) - (m > 1 and value < design_size(d, m))
 
 
-def _exact(d: int, m: int, clearance: Fraction) -> Fraction:
-    q, p = m // 2, (m + 1) // 2
-    value = term = Fraction(1)
-    slope = Fraction(0)
-    for j in range(p):
-        term *= clearance * Fraction(-(p - j) * (q + d - 1 + j), (j + 1) * (d + 1 + 2 * j))
-        value += term
-        slope += (j + 1) * term
-    return _weighted_size(d, m) * slope / ((d - 1) * value + 2 * slope)
-
-
 def _nearly(d: int, m: int, clearance: Fraction) -> Fraction:
-    """As `_exact` to forty digits, for degrees of any size."""
+    """L_m at that clearance to fifty digits, for degrees of any size."""
     a, e = binary(clearance, _BITS)
     bits = _BITS
     while True:
@@ -178,9 +128,9 @@ class Levenshtein(Limit):
 
         return counted(log10, formula)
 
-    def ceiling(self, K: int) -> float:
-        """K / (K - 1), the simplex, which is reached from d = K - 1 on; here the float above it."""
-        return K / (K - 1) * (1.0 + _ROUNDING)
+    def ceiling(self, K: int) -> Fraction:
+        """Above K / (K - 1), the simplex, which is reached from d = K - 1 on, but for rounding."""
+        return Fraction(K, K - 1) * (1 + _ROUNDING)
 
     @staticmethod
     def _strength(d: int, K: int) -> int:

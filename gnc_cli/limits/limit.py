@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-__all__ = ["LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "On", "reaches"]
+__all__ = [
+    "LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "On", "loosened", "reaches",
+]  # fmt: skip
 
 LARGEST_D = 10**6
 """Dimensions are searched up to here."""
 
-_TIE = 1e-13
+_LOOSE = 1 - Fraction(1, 10**13)
 
 
 class On(Enum):
@@ -98,9 +100,13 @@ class Limit(ABC):
         the bound guarantees or excludes nothing for this d and target.
         """
 
-    def ceiling(self, K: int) -> float:
-        """A value that the bound does not reach at any d; infinite where it has none."""
-        return float("inf")
+    def ceiling(self, K: int) -> Fraction | None:
+        """A target, as `loosened` has it, that is not reached at any d; None where there is none.
+
+        A limit that values approach with d is one, loosened: in a million dimensions they are
+        further from it.
+        """
+        return None
 
     def last_d(self, K: int) -> int | None:
         """The largest d where the bound says something about K; None where it always does."""
@@ -114,7 +120,8 @@ class Limit(ABC):
         """
         last = self.last_d(K)
         top = LARGEST_D if last is None else min(last, LARGEST_D)
-        if top < 2 or target >= self.ceiling(K):
+        ceiling = self.ceiling(K)
+        if top < 2 or (ceiling is not None and target >= ceiling):
             return Dimension(None, Ending.NEVER)
         low, high = 1, 2
         while high < top and not self._reached(high, K, target):
@@ -135,6 +142,21 @@ class Limit(ABC):
         return reaches(found.value, target)
 
 
+def loosened(target: Fraction) -> Fraction:
+    """A target as `points` and `dimension` are asked for it, a relative 1e-13 below what is wanted.
+
+    A value that is printed in full and given back must count as reached, though it was rounded on
+    its way. This is the one place where ties are decided: all that compares does so exactly, and
+    so the answers agree.
+
+    Example:
+        >>> printed = Fraction(repr(10 / 9))  # the simplex of ten points
+        >>> reaches(10 / 9, printed), reaches(10 / 9, loosened(printed))
+        (False, True)
+    """
+    return target * _LOOSE
+
+
 def reaches(value: float, target: Fraction) -> bool:
-    """Whether `value >= target`; equal within a relative 1e-13, our rounding, counts."""
-    return value >= float(target) * (1.0 - _TIE)
+    """Whether `value >= target`, exactly."""
+    return value >= target

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from gnc_cli.limits.delsarte import delsarte_points
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, reaches
 from gnc_cli.numerics.deadline import Deadline
 
 __all__ = ["DelsarteLP"]
@@ -20,6 +20,8 @@ _LARGEST_K = 10**9
 _DEGREE = 40
 _SEARCHES = 12
 _BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+_NEAR = 1e-9
+"""What `at` steps back, relative; more is hardly ever needed."""
 _GRID = 1 << 48
 
 
@@ -30,6 +32,9 @@ class DelsarteLP(Limit):
         degree: of the polynomials, at most. Where Levenshtein's polynomial has a larger degree
             (beyond K = 400 for d = 3, K = 10^6 for d = 10) the bound is silent.
         deadline: polled before each programme; when it has expired the bound is silent.
+
+    Attributes:
+        declined: whether it has been silent because its deadline had expired.
     """
 
     name = "delsarte-lp"
@@ -42,6 +47,7 @@ class DelsarteLP(Limit):
     def __init__(self, degree: int = _DEGREE, deadline: Deadline | None = None) -> None:
         self.degree = degree
         self.deadline = deadline
+        self.declined = False
 
     def at(self, d: int, K: int) -> Finding | None:
         """The smallest proved clearance: codes of K points have no larger one."""
@@ -61,17 +67,20 @@ class DelsarteLP(Limit):
         return None
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The whole number below the proved bound, exact up to 10^9."""
+        """The whole number below the proved bound, or as many as `at` allows, exact up to 10^9."""
         most = self._most(d, 1 - target)
         if most is None or most > _LARGEST_K:
             return None
         whole = math.floor(most)
+        while self._spared(d, whole + 1, target, most):
+            whole += 1
         return Count(math.log10(whole), whole)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d that is not excluded: a proof shows bound < K in the one below.
 
-        A code lies in all higher dimensions, so what one d excludes, smaller ones do.
+        A code lies in all higher dimensions, so what one d excludes, smaller ones do. 2 where
+        nothing is excluded, as for all K beyond 10^9.
         """
         if target * (K - 1) > K:
             return Dimension(None, Ending.NEVER)
@@ -80,7 +89,17 @@ class DelsarteLP(Limit):
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
         """One programme decides, where `at` would need several."""
         most = self._most(d, 1 - target) if K <= _LARGEST_K else None
-        return most is None or most >= K
+        return most is None or most >= K or self._spared(d, K, target, most)
+
+    def _spared(self, d: int, K: int, target: Fraction, most: Fraction) -> bool:
+        """Whether `at` does not exclude K, which the proof for `target` excludes by little.
+
+        It steps back from where the optimum is K, so that it says a little less.
+        """
+        if K - most > _NEAR * d * K:
+            return False
+        found = self.at(d, K)
+        return found is not None and reaches(found.value, target)
 
     def _most(self, d: int, s: Fraction, degree: int | None = None) -> Fraction | None:
         if d > _LARGEST_D or self._stopped():
@@ -89,7 +108,10 @@ class DelsarteLP(Limit):
         return proof.bound if proof is not None else None
 
     def _stopped(self) -> bool:
-        return self.deadline is not None and self.deadline.expired
+        if self.deadline is None or not self.deadline.expired:
+            return False
+        self.declined = True
+        return True
 
     def _cosine(self, d: int, K: int) -> tuple[float, int] | None:
         """Where the optimum of the programme is K, and the degree that counts there.

@@ -31,8 +31,8 @@ _ERROR = 1e-14
 """Of the bound's logarithm, over d; some five times what has been seen."""
 _LARGEST_LOG = math.log(1e15)
 """Of a number of points that is counted exactly."""
-_DIGITS = 28
-"""Enough for fifteen digits and the tie of `counted`."""
+_DIGITS = 31
+"""Up to five are lost where d is large; `counted` asks for 25."""
 
 
 class Simplicial(Limit):

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Finding, Limit
+from gnc_cli.limits.limit import Count, Finding, Limit, loosened
 from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
 
 __all__ = ["THEOREM_3_9_LOWER", "THEOREM_3_9_UPPER"]
@@ -68,9 +68,9 @@ class _Lower(_Theorem39):
         holds = count is None or count.exact is None or count.exact >= _least(d)
         return count if holds else None
 
-    def ceiling(self, K: int) -> float:
+    def ceiling(self, K: int) -> Fraction:
         # The bracket is at most pi/(2 K), below 1.
-        return 0.5
+        return loosened(Fraction(1, 2))
 
     def last_d(self, K: int) -> int:
         return K * K // _SQUARE

@@ -14,7 +14,7 @@ from gnc_cli.limits.closed_forms import (
     THEOREM_3_3_LOWER,
     THEOREM_3_3_UPPER,
 )
-from gnc_cli.limits.limit import LARGEST_D, Ending, Limit
+from gnc_cli.limits.limit import LARGEST_D, Ending, Limit, loosened
 from tests.problems import PROBLEMS
 
 targets = st.fractions(Fraction(1, 60), 2, max_denominator=60)
@@ -130,8 +130,8 @@ def test_dimensions_are_those_of_the_list(K: int, target: Fraction) -> None:
         span = range(2, FAR)
         there = [d for d in span if (value := best(d, K)) is not None and value >= goal]
         left = [d for d in span if most(d, K) >= goal]
-    sufficient = THEOREM_3_3_LOWER.dimension(K, target)
-    necessary = THEOREM_3_3_UPPER.dimension(K, target)
+    sufficient = THEOREM_3_3_LOWER.dimension(K, loosened(target))
+    necessary = THEOREM_3_3_UPPER.dimension(K, loosened(target))
     assert sufficient.d == min(there, default=None)
     assert necessary.d == min(left, default=None)
     assert (sufficient.ending is Ending.NEVER) == (not there)
@@ -160,5 +160,5 @@ def test_the_polygon_speaks_on_the_circle_alone() -> None:
     assert POLYGON_OPTIMUM.at(3, 7) is None
     assert POLYGON_OPTIMUM.points(3, Fraction(1, 2)) is None
     assert POLYGON_OPTIMUM.points(2, Fraction(1, 2)).exact == 6
-    assert POLYGON_OPTIMUM.dimension(6, Fraction(1, 2)).d == 2
+    assert POLYGON_OPTIMUM.dimension(6, loosened(Fraction(1, 2))).d == 2
     assert POLYGON_OPTIMUM.dimension(7, Fraction(1, 2)).d == 3

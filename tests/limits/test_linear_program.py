@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.limits.delsarte import DelsarteProof, delsarte_points, prove
-from gnc_cli.limits.levenshtein import LEVENSHTEIN, levenshtein_bound
+from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Dimension, Ending
 from gnc_cli.limits.linear_program import DelsarteLP
+from tests.limits.levenshtein_verbatim import verbatim
 
 LP = DelsarteLP(degree=24)
 HALF = Fraction(1, 2)
@@ -107,7 +108,7 @@ def test_a_proof_by_hand() -> None:
 @given(st.integers(3, 60), st.integers(-100, 60))
 def test_never_worse_than_levenshtein(d: int, percent: int) -> None:
     s = Fraction(percent, 100)
-    of_levenshtein = levenshtein_bound(d, s)
+    of_levenshtein = verbatim(d, 1 - s)
     if of_levenshtein > 10**7:
         return
     proof = delsarte_points(d, s)
@@ -155,8 +156,11 @@ def test_at_and_points_agree(d: int, K: int) -> None:
     assert found is not None
     at_value = LP.points(d, Fraction(found.value))
     below = LP.points(d, Fraction(found.value) - Fraction(1, 10**6))
-    # The proof says that K points have a larger cosine, and a little less clearance allows K.
-    assert at_value is not None and at_value.exact == K - 1
+    above = LP.points(d, Fraction(found.value) * (1 + Fraction(1, 10**12)))
+    # The value itself counts as reached, a little more of it excludes K.
+    assert at_value is not None and at_value.exact == K
+    assert above is not None and above.exact == K - 1
+    assert LP.dimension(K, Fraction(found.value)) == Dimension(d)
     assert below is not None and below.exact is not None and below.exact >= K
 
 
@@ -245,9 +249,15 @@ class _Polls:
 
 def test_a_deadline_silences() -> None:
     for left in range(4):
-        assert DelsarteLP(deadline=_Polls(left)).at(4, 24) is None
-    assert DelsarteLP(deadline=_Polls(0)).points(4, HALF) is None
-    assert DelsarteLP(deadline=_Polls(100)).at(4, 24) == LP.at(4, 24)
+        late = DelsarteLP(deadline=_Polls(left))
+        assert late.at(4, 24) is None and late.declined
+    late = DelsarteLP(deadline=_Polls(0))
+    assert late.points(4, HALF) is None and late.declined
+    patient = DelsarteLP(degree=24, deadline=_Polls(100))
+    assert patient.at(4, 24) == LP.at(4, 24) and not patient.declined
+    # What needs no programme, or is outside the range, was not left out for lack of time.
+    late = DelsarteLP(deadline=_Polls(0))
+    assert late.at(8, 5) is not None and late.at(1001, 5000) is None and not late.declined
     # What was excluded before stays excluded.
     assert DelsarteLP(deadline=_Polls(0)).dimension(500, HALF) == Dimension(2)
     early = DelsarteLP(deadline=_Polls(3)).dimension(500, HALF).d

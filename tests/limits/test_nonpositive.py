@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.limits import nonpositive
-from gnc_cli.limits.harmonics import power_coefficients
+from gnc_cli.limits.gegenbauer import power_coefficients
 from gnc_cli.limits.nonpositive import largest_value
 
 SMALL = st.integers(-1000, 1000).map(lambda n: Fraction(n, 100))

@@ -123,12 +123,12 @@ def test_points_are_the_last_that_reach_the_target(d: int, target: Fraction) -> 
 
 
 def test_where_rounding_could_matter_the_count_comes_from_mpmath() -> None:
-    """Within rounding of 120 on either side: at the 600-cell's clearance."""
+    """Of a double on either side of 120: at the 600-cell's clearance."""
     with mpmath.workdps(60):
         clearance = Fraction(int((1 - mpmath.cos(mpmath.pi / 5)) * 10**50), 10**50)
     below, above = (clearance + Fraction(sign, 10**17) for sign in (-1, 1))
     exact = [count.exact for c in (below, above) if (count := SIMPLICIAL.points(4, c)) is not None]
-    assert exact == [120, 120]  # a deficit of 1e-15 counts as a tie: the bound excludes
+    assert exact == [120, 119]
     far = SIMPLICIAL.points(4, clearance + Fraction(1, 10**9))
     assert far is not None and far.exact == 119
 
