@@ -72,8 +72,11 @@ def rows_of(d: int, K: int, quantity: str) -> list[BoundRow]:
         else:
             value = clearance if exists or not proven else math.sqrt(2 * clearance)
             side = "lower" if exists else "upper"
-        rows.append(BoundRow(d, K, quantity, side, value, angle, proven, valid, condition, exists,
-                             how is not None, name, source, how))  # fmt: skip
+        rows.append(BoundRow(
+            d=d, K=K, quantity=quantity, side=side, value=value, angle_deg=angle, proven=proven,
+            valid=valid, condition=condition, strict=False, exists=exists,
+            constructive=how is not None, name=name, source=source, how=how,
+        ))  # fmt: skip
     return rows
 
 

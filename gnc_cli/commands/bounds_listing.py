@@ -12,14 +12,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = [
-    "Entry", "Listing", "Sentence", "command_lines", "keyed", "shared_source", "title",
-]  # fmt: skip
+__all__ = ["Entry", "Listing", "Sentence", "keyed", "shared_source", "title"]
 
 _GAP = 2
 _REMARK = 24
 """Remarks stand beside their line where they have this many cells."""
-_BREAK = re.compile(r"(?<![<>=]) (?![<>=]|(?<=\d )\d{3}\b)")
+_BREAK = re.compile(r"(?<![<>=+/-]) (?![<>=+/-]|(?<=\d )(?:\d{3}|[a-z]{1,2})\b)")
 """A space where a sentence may go on in the next line."""
 
 
@@ -67,9 +65,10 @@ class Listing:
             if entry.apart:
                 table.add_row()
             # Whoever looks for the figures should not trip over their sources.
-            remark = Text(entry.remark, "dim")
+            text = Text(entry.remark, "dim")
             if not self.whole:
-                remark.truncate(left, overflow="ellipsis")
+                text.truncate(left, overflow="ellipsis")
+            remark = Sentence(text) if self.whole else text
             table.add_row(*entry.cells, remark, style=entry.style)
         return table
 
@@ -85,7 +84,7 @@ class Listing:
                 line = f"{' ' * (room - cell_len(entry.cells[-1]))}{entry.cells[-1]}"
             yield Text(line, entry.style)
             if entry.remark:
-                yield Padding(Text(entry.remark, "dim"), (0, 0, 0, 4))
+                yield Padding(Sentence(Text(entry.remark, "dim")), (0, 0, 0, 4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,55 +105,14 @@ class Sentence:
             yield line
 
 
-@dataclass(frozen=True, eq=False)
-class _Command:
-    """A command to be copied: longer than a line, it goes on after a backslash as shells do."""
-
-    label: str
-    text: str
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        line = f"{self.label}:"
-        lines = []
-        for part in re.split(r" (?=-)", self.text):
-            if len(line) + len(part) + 3 > options.max_width and line[-1] != ":":
-                lines.append(f"{line} \\")
-                line = f"    {part}"
-            else:
-                line = f"{line} {part}"
-        first, *rest = [*lines, line]
-        yield Text.assemble((self.label, "bold"), first[len(self.label) :])
-        yield from (Text(line, overflow="fold") for line in rest)
-
-
-def command_lines(rows: Sequence[dict[str, Any]]) -> list[RenderableType]:
-    """What builds the codes behind the bounds, each command once, below an empty line.
-
-    Args:
-        rows: with `name` and `how`.
-    """
-    named: dict[str, list[str]] = {}
-    for row in rows:
-        if row["how"]:
-            named.setdefault(row["how"], []).append(row["name"])
-    lines = [
-        _Command(f"build it ({', '.join(dict.fromkeys(names))})", text)
-        for text, names in named.items()
-    ]
-    return ["", *lines] if lines else []
-
-
 def shared_source(rows: Sequence[dict[str, Any]]) -> str:
     """What the sources of all conjectural rows begin with, up to a colon: it is said once.
 
     >>> shared_source([{"proven": False, "source": s} for s in ("if so: A 1943", "if so: B 1955")])
     'if so: '
     """
-    sources = {row["source"] for row in rows if not row["proven"]}
-    if len(sources) < 2:
-        return ""
-    start = os.path.commonprefix(list(sources))
-    return start[: start.rfind(": ") + 2] if ": " in start else ""
+    start = os.path.commonprefix([row["source"] for row in rows if not row["proven"]])
+    return start[: start.find(": ") + 2] if ": " in start else ""
 
 
 def keyed(said: Text, key: str, verbose: bool) -> Sentence:
@@ -162,9 +120,9 @@ def keyed(said: Text, key: str, verbose: bool) -> Sentence:
     return Sentence(Text.assemble(said, (f"   {key}", "cyan")) if verbose else said)
 
 
-def title(name: str, facts: str = "") -> Text:
+def title(name: str, facts: str = "") -> Sentence:
     """The first line of a table."""
-    return Text.assemble((name, "bold"), f"   {facts}" if facts else "")
+    return Sentence(Text.assemble((name, "bold"), f"   {facts}" if facts else ""))
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -3,32 +3,35 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.commands.bounds_table import row_order
+from gnc_cli.commands.bounds_build import best_built, command_cost
+from gnc_cli.commands.bounds_listing import shared_source
+from gnc_cli.commands.bounds_pair import pair_built, pair_rows, row_degrees, row_remark, row_value
+from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, FEW, Asking
 from gnc_cli.commands.bounds_words import (
     ONE_VS_ONE,
+    angle_text,
+    answer_title,
     asked_of,
     classes_text,
     dimension_text,
+    end,
     interval_text,
     verdict,
+    wanted,
 )
 from gnc_cli.commands.markdown import Cell, markdown_table
-from gnc_cli.results.figures import plain_number, points, scaled
+from gnc_cli.results.figures import count, plain_number, points, rounded, scaled
 
-__all__ = ["bounds_lines", "bounds_markdown"]
+__all__ = ["asked_keys", "bounds_lines", "bounds_markdown", "bounds_title"]
 
-_BEST = {
-    "best": ("d", "K", "lower", "lower_name", "upper", "upper_name", "lower_deg", "upper_deg",
-             "conjectured", "status", "scale"),
-    "dimension": ("K", "sufficient", "necessary", "conjectured"),
-    "classes": ("d", "guaranteed", "log10_guaranteed", "excluded", "log10_excluded", "conjectured",
-                "log10_conjectured"),
-}  # fmt: skip
-_ROW = {
-    "best": ("side", "name", "value", "angle_deg", "proven", "valid", "condition", "source"),
-    "dimension": ("K", "name", "exists", "d", "ending", "proven", "source"),
-    "classes": ("d", "name", "exists", "K", "log10_K", "proven", "source"),
-}  # fmt: skip
+_Row = dict[str, Any]
+
+
+def asked_keys(result: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, as labels: the quantity, the target, the probability."""
+    target = "max_cosine" if result["arcface_m"] is None else "arcface_m"
+    keys = ("quantity", "margin", target, "probability")
+    return {key: result[key] for key in keys if result[key] is not None}
 
 
 def bounds_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,64 +62,150 @@ def _kept(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {k: row[k] for k in keys}
 
 
+def bounds_title(result: dict[str, Any]) -> str:
+    """What was asked, in words: `d = 10, K = 100, margin 0.6`."""
+    if result["dimension"] is not None or result["classes"] is not None:
+        said = answer_title(result)
+        return said[0].lower() + said[1:]
+    best = result["best"]
+    pair = f"{len(best)} pairs of d and K"
+    if len(best) == 1:
+        pair = f"d = {count(best[0]['d'])}, K = {points(best[0]['K'])}"
+    asked = asked_of(result)
+    return pair if asked is None else f"{pair}, {asked}"
+
+
 def bounds_markdown(result: dict[str, Any], cell: Cell) -> list[str]:
-    """Lines of markdown below the heading.
+    """Lines of markdown below the heading; figures are rounded to the safe side.
 
     Args:
         result: `BoundsResult.to_json()`.
         cell: a value as a cell of a table.
     """
-    kind = next((k for k in ("dimension", "classes") if result[k] is not None), "best")
-    answer = result if kind == "best" else result[kind]
-    best, rows = answer["best"], answer["rows"]
-    asked = asked_of(result) or "margin"
-    lines = []
-    if len(best) > 1:
-        lines += markdown_table([_named(b) for b in best], _BEST[kind], cell)
-    elif kind == "best":
-        lines.append(f"**{cell(interval_text(best[0]))}**")
-        lines += _remarks(result, best[0], cell)
-        rows = sorted(rows, key=row_order)
-    else:
-        text = {"dimension": dimension_text, "classes": classes_text}[kind]
-        lines.append(f"**{cell(text(best[0], asked))}**")
-    if kind != "best" and answer["scale"] is not None:
-        lines += ["", _scale(answer["scale"], result)]
-    # A sweep's rows are for programs.
-    if len(best) == 1 or kind != "best":
-        lines += ["", *markdown_table([_named(r) for r in rows], _ROW[kind], cell)]
-        commands = dict.fromkeys(r["how"] for r in rows if r["how"])
-        if commands:
-            lines += ["", "```", *commands, "```"]
-    return lines
+    if result["dimension"] is not None:
+        return _answer(result, DIMENSION, cell)
+    if result["classes"] is not None:
+        return _answer(result, CLASSES, cell)
+    if len(result["best"]) == 1:
+        return _pair(result, result["best"][0], cell)
+    rows = [_pair_cells(best) for best in result["best"]]
+    return markdown_table(rows, list(rows[0]), cell)  # a sweep's bounds are for programs
 
 
-def _remarks(result: dict[str, Any], best: dict[str, Any], cell: Cell) -> list[str]:
-    lines = ["", f"from below: {best['lower_name']}; from above: {best['upper_name']}"]
-    if best["lower_deg"] is not None and best["quantity"] == ONE_VS_ONE:
-        degrees = f"{cell(best['lower_deg'])} to {cell(best['upper_deg'])}"
-        lines += ["", f"smallest angle: {degrees} degrees"]
+def _pair(result: dict[str, Any], best: _Row, cell: Cell) -> list[str]:
+    lines = [f"**{cell(interval_text(best))}**", ""]
+    lines += [f"from below: {best['lower_name']}; from above: {best['upper_name']}"]
+    single = best["quantity"] == ONE_VS_ONE
+    if single:
+        lines += ["", f"smallest angle: {angle_text(best)}"]
     if best["conjectured"] is not None:
-        lines += ["", f"with rho* = 1 - t*: {cell(best['conjectured'])}"]
+        lines += ["", f"with rho* = 1 - t*: rho* <= {rounded(best['conjectured'], up=True)}"]
     if best["status"] is not None:
         lines += ["", f"{asked_of(result)}: **{verdict(best['status'])}**"]
     if best["scale"] is not None:
         lines += ["", _scale(best["scale"], result)]
+    rows = pair_rows(result, best)
+    shared = shared_source(rows)
+    cells = [
+        {"side": row["side"], "bound": row["name"],
+         "largest cosine" if single else "value": row_value(row),
+         "degrees": row_degrees(row) if single else None, "source": row_remark(row, shared)}
+        for row in rows
+    ]  # fmt: skip
+    groups = [(row["proven"], row["side"]) for row in rows]
+    lines += _grouped(cells, groups, cell) + _shared(shared)
+    return lines + _commands(pair_built(rows))
+
+
+def _pair_cells(best: _Row) -> _Row:
+    cells = {
+        "d": count(best["d"]), "K": points(best["K"]), "lower": end(best, "lower"),
+        "lower by": best["lower_name"], "upper": end(best, "upper"), "upper by": best["upper_name"],
+    }  # fmt: skip
+    if best["lower_deg"] is not None:
+        cells["lower degrees"] = rounded(best["lower_deg"], up=False, digits=10)
+        cells["upper degrees"] = rounded(best["upper_deg"], up=True, digits=10)
+    guess, status, scale = (best[key] for key in ("conjectured", "status", "scale"))
+    cells["conjectured"] = None if guess is None else rounded(guess, up=True)
+    cells["status"] = None if status is None else verdict(status)
+    cells["scale"] = None if scale is None else scaled(scale)
+    return cells
+
+
+def _answer(result: dict[str, Any], asking: Asking, cell: Cell) -> list[str]:
+    answer = result[asking.key]
+    best = answer["best"]
+    if len(best) > 1:
+        of_best = _dimension_cells if asking is DIMENSION else _classes_cells
+        some = [of_best(b) for b in best]
+        lines = markdown_table(some, list(some[0]), cell)
+    else:
+        text = dimension_text if asking is DIMENSION else classes_text
+        lines = [f"**{cell(text(best[0], wanted(result)))}**"]
+    if answer["scale"] is not None:
+        lines += ["", _scale(answer["scale"], result)]
+    if len(best) > FEW:
+        return lines
+    rows = asking.said(answer, whole=False).rows
+    shared = shared_source(rows)
+    cells = []
+    for row in rows:
+        codes, figure = asking.words(row)
+        source = row["source"]
+        if not row["proven"]:
+            source = f"conjectural; {source.removeprefix(shared)}"
+        cells.append({asking.of: points(row[asking.of]) if len(best) > 1 else None,
+                      "bound": row["name"], "codes": codes,
+                      asking.sought: figure, "source": source})  # fmt: skip
+    groups = [(row[asking.of], row["proven"], row["exists"]) for row in rows]
+    built = best_built(
+        [row for row in rows if row["exists"]], asking.rank, lambda row: row[asking.of]
+    )
+    return lines + _grouped(cells, groups, cell) + _shared(shared) + _commands(built)
+
+
+def _dimension_cells(best: _Row) -> _Row:
+    enough, least, guess = (best[key] for key in ("sufficient", "necessary", "conjectured"))
+    return {
+        "K": points(best["K"]),
+        "a code exists from d": "none known" if enough is None else count(enough),
+        "no code exists below d": "every d" if least is None else count(least),
+        "none (conjectured)": None if guess is None else count(guess),
+    }
+
+
+def _classes_cells(best: _Row) -> _Row:
+    def said(key: str, up: bool) -> str | None:
+        return points(best[key], best[f"log10_{key}"], up)
+
+    guess = None if best["log10_conjectured"] is None else said("conjectured", True)
+    return {
+        "d": count(best["d"]), "a code exists up to K": said("guaranteed", False),
+        "no code exists from K": said("excluded", True), "none (conjectured)": guess,
+    }  # fmt: skip
+
+
+def _grouped(cells: Sequence[_Row], groups: Sequence[Any], cell: Cell) -> list[str]:
+    """A table for each run of rows of one group."""
+    lines: list[str] = []
+    for at, group in enumerate(groups):
+        if at == 0 or group != groups[at - 1]:
+            ending = next((i for i in range(at, len(groups)) if groups[i] != group), len(groups))
+            lines += ["", *markdown_table(cells[at:ending], list(cells[at]), cell)]
     return lines
+
+
+def _shared(source: str) -> list[str]:
+    """What the sources of the conjectural rows begin with."""
+    return ["", f"conjectural: {source[:-2]}"] if source else []
+
+
+def _commands(rows: Sequence[_Row]) -> list[str]:
+    costs = {row["how"]: command_cost(row["how"]) for row in rows if row["how"]}
+    commands = [f"{how}  # {cost}" if cost else how for how, cost in costs.items()]
+    return ["", "```", *commands, "```"] if commands else []
 
 
 def _scale(scale: float, result: dict[str, Any]) -> str:
     p = plain_number(result["probability"])
     return f"scale s = 1/tau ≥ {scaled(scale)} brings every softmax probability to {p}"
-
-
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    """Numbers of points as people write them, verdicts and truths as words."""
-    words = {True: "yes", False: "no"}
-    said: dict[str, Any] = {
-        k: words[v] if isinstance(v, bool) else v for k, v in row.items()
-    }
-    said |= {k: points(said[k]) for k in ("K", "guaranteed", "excluded") if said.get(k)}
-    if said.get("status"):
-        said["status"] = verdict(said["status"])
-    return said

@@ -2,15 +2,33 @@
 
 from typing import Any
 
-from gnc_cli.results.figures import asked_text, cosine, count, plain_number, points, rounded, scaled
+from gnc_cli.results.figures import (
+    asked_text,
+    asked_words,
+    cosine,
+    count,
+    plain_number,
+    points,
+    rounded,
+    scaled,
+)
 
 __all__ = [
-    "ONE_VS_ONE", "asked_of", "classes_text", "dimension_text", "interval_text", "scale_text",
-    "verdict",
+    "HINT", "ONE_VS_ONE", "angle_text", "answer_title", "asked_of", "classes_text",
+    "dimension_text", "end", "hidden_text", "interval_text", "scale_text", "verdict", "wanted",
 ]  # fmt: skip
 
 ONE_VS_ONE = "one-vs-one"
+HINT = "a wider terminal or --csv shows more"
+"""Where the columns are that a narrow table leaves out."""
 _STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
+_POINT = 1e-13
+"""Ends that differ by less, relatively, differ by rounding alone."""
+
+
+def hidden_text(hidden: int) -> str:
+    """Conjectural rows that a table leaves out."""
+    return f"{hidden} weaker conjectural {'row' if hidden == 1 else 'rows'}: -v"
 
 
 def scale_text(scale: float, probability: float, where: str) -> str:
@@ -24,26 +42,63 @@ def asked_of(result: dict[str, Any]) -> str | None:
     return asked_text(result["margin"], result["max_cosine"], result["arcface_m"])
 
 
+def wanted(result: dict[str, Any]) -> str:
+    """The target of a result's JSON as a property of a code: `largest cosine at most 0.5`."""
+    asked = asked_words(result["margin"], result["max_cosine"], result["arcface_m"])
+    return " ".join(part for part in asked or () if part)
+
+
+def answer_title(result: dict[str, Any]) -> str:
+    """What the answer of dimensions or of classes is about."""
+    asked = asked_words(result["margin"], result["max_cosine"], result["arcface_m"])
+    if result["dimension"] is not None and asked is not None:
+        return f"Dimensions for a {asked[0]} of {asked[2]}"
+    return f"Points with {wanted(result)}"
+
+
 def verdict(status: str | None) -> str:
     """`a code exists`, `no code exists` or `open`; a dash where no margin was asked for."""
     return "-" if status is None else _STATUS[status]
 
 
+def end(best: dict[str, Any], side: str, digits: int = 12) -> str:
+    """The `lower` or `upper` end of a best interval, rounded outwards."""
+    up = side == "upper"
+    if best["quantity"] != ONE_VS_ONE:
+        return rounded(best[side], up, digits)
+    # The largest cosine belongs to the smallest angle.
+    return cosine(best[side], up, digits, best["lower_deg" if up else "upper_deg"])
+
+
 def interval_text(best: dict[str, Any]) -> str:
     """The best proven interval of one (d, K), in one sentence."""
-    if best["quantity"] == ONE_VS_ONE:
-        low, high = cosine(best["lower"], up=False), cosine(best["upper"], up=True)
+    single = best["quantity"] == ONE_VS_ONE
+    what, symbol = "one-vs-rest distance of the best code", "rho*"
+    if single:
         what, symbol = "largest cosine of the best code", "t"
-    else:
-        low, high = rounded(best["lower"], up=False), rounded(best["upper"], up=True)
-        what, symbol = "one-vs-rest distance of the best code", "rho*"
-    lower, upper = best["lower"], best["upper"]
-    size = 1.0 if best["quantity"] == ONE_VS_ONE else upper
-    if upper - lower <= 1e-13 * size:
-        # Closed forms and proved optima: the ends differ by rounding alone.
-        value = round(lower, 15) + 0.0 if best["quantity"] == ONE_VS_ONE else lower
-        return f"{what}: {symbol} = {value:.12g}"
-    return f"{what}: {low} <= {symbol} <= {high}"
+    low, high = end(best, "lower"), end(best, "upper")
+    if not _is_point(best):
+        return f"{what}: {low} <= {symbol} <= {high}"
+    if " " not in low:
+        low = f"{round(best['lower'], 15) + 0.0 if single else best['lower']:.12g}"
+    return f"{what}: {symbol} = {low}"
+
+
+def angle_text(best: dict[str, Any]) -> str:
+    """The smallest angle of the best code in degrees."""
+    if _is_point(best):
+        return f"{best['lower_deg']:.10g} degrees"
+    low = rounded(best["lower_deg"], up=False, digits=10)
+    return f"{low} to {rounded(best['upper_deg'], up=True, digits=10)} degrees"
+
+
+def _is_point(best: dict[str, Any]) -> bool:
+    """Closed forms and proved optima: the ends differ by rounding alone."""
+    if best["quantity"] != ONE_VS_ONE:
+        return bool(best["upper"] - best["lower"] <= _POINT * best["upper"])
+    # Near 1 cosines hardly differ, their angles do.
+    close = best["upper_deg"] - best["lower_deg"] <= 1e-9 * best["upper_deg"]
+    return bool(close and best["upper"] - best["lower"] <= _POINT)
 
 
 def dimension_text(best: dict[str, Any], asked: str) -> str:
@@ -56,7 +111,7 @@ def dimension_text(best: dict[str, Any], asked: str) -> str:
     code = f"code of K = {points(best['K'])} points with {asked}"
     more = ""
     if best["conjectured"] is not None:
-        more = f"; with rho* = 1 - t*, none exists below d = {best['conjectured']}"
+        more = f"; with rho* = 1 - t*, none exists below d = {count(best['conjectured'])}"
     return _dimension(best, code) + more
 
 

@@ -1,16 +1,21 @@
-"""A table that fits the terminal: spare columns go first, then long names lose what they share."""
+"""A table that fits the terminal: spare columns go first, then long names lose what they share.
+
+Figures are never cut: where the columns that stay have no room, the last ones go beneath.
+"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["Column", "FittedTable", "shortened"]
 
 _GAP = 2
+_INDENT = 4
 _NAME = 24
 """Names are shortened to this many cells before a column goes."""
 _SHORTEST = 8
@@ -44,6 +49,8 @@ class FittedTable:
     """Columns without lines around them, as many as the width has room for."""
 
     columns: Sequence[Column]
+    hint: str = ""
+    """What shows the columns that have gone: a last line names them, then this; no line without."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown, room = list(self.columns), options.max_width
@@ -60,14 +67,51 @@ class FittedTable:
             at = max((i for i, s in enumerate(slack) if s), key=lambda i: widths[i])
             widths[at] -= 1
             slack[at] -= 1
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-        for column in shown:
-            table.add_column(column.heading, justify="left" if column.name else "right",
-                             no_wrap=not column.name, overflow="fold")  # fmt: skip
         fitting = [shortened(c.cells, w) for c, w in zip(shown, widths, strict=True)]
-        for cells in zip(*fitting, strict=True):
-            table.add_row(*cells)
-        yield table
+        if total(widths) > room:
+            yield from _beneath(shown, fitting, widths, room)
+        else:
+            yield _table(shown, fitting)
+        gone = dict.fromkeys(c.heading for c in self.columns if c not in shown)
+        if gone and self.hint:
+            yield Text(f"hidden: {', '.join(gone)}; {self.hint}", "dim")
+
+
+def _table(columns: Sequence[Column], fitting: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column in columns:
+        table.add_column(column.heading, justify="left" if column.name else "right",
+                         no_wrap=not column.name, overflow="fold")  # fmt: skip
+    for cells in zip(*fitting, strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _beneath(
+    columns: Sequence[Column], fitting: Sequence[Sequence[str]], widths: Sequence[int], room: int
+) -> Iterator[Text]:
+    """Each row in several lines, all but the first indented."""
+    lines: list[list[int]] = [[]]
+    used = -_GAP
+    for at, width in enumerate(widths):
+        if lines[-1] and used + _GAP + width > room:
+            lines.append([])
+            used = _INDENT - _GAP
+        lines[-1].append(at)
+        used += _GAP + width
+
+    def drawn(cells: Sequence[str], line: Sequence[int]) -> str:
+        padded = []
+        for at in line:
+            space = " " * (widths[at] - cell_len(cells[at]))
+            padded.append(cells[at] + space if columns[at].name else space + cells[at])
+        return (" " * _INDENT if line[0] else "") + (" " * _GAP).join(padded)
+
+    for line in lines:
+        yield Text(drawn([c.heading for c in columns], line), "bold")
+    for cells in zip(*fitting, strict=True):
+        for line in lines:
+            yield Text(drawn(cells, line))
 
 
 def shortened(names: Sequence[str], width: int) -> list[str]:

@@ -42,6 +42,10 @@ def report_text(path: str, result: dict[str, Any], verdicts: Sequence[Verdict]) 
 
 
 def _title(result: dict[str, Any]) -> str:
+    if result["command"] == "bounds":
+        from gnc_cli.commands.bounds_report import bounds_title
+
+        return f"gnc bounds: {bounds_title(result)}"
     named = [f"{k} = {result[k]}" for k in ("problem", "d", "K") if result.get(k) is not None]
     return f"gnc {result['command']}" + (f": {', '.join(named)}" if named else "")
 
@@ -137,9 +141,9 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figures(result: dict[str, Any]) -> dict[str, Any]:
-    """All of a result at one level; of bounds what was found."""
+    """All of a result at one level; of bounds what was asked and what was found."""
     if result["command"] == "bounds":
-        return flatten(_sampled(result))
+        return _asked(result) | flatten(_sampled(result))
     if result["command"] != "measure":
         return flatten(result)
     rows = enumerate(result.get("rows", ()))
@@ -164,16 +168,16 @@ def _prometheus(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
         if isinstance(value, (bool, int, float)):
             sample(key, {}, value)
     for row in _sampled(result):
-        labels = {k: row[k] for k in _LABELS if row.get(k) is not None}
+        labels = {k: row[k] for k in _LABELS if row.get(k) is not None} | _asked(result)
         for key, value in _flat(row).items():
-            silent = key in (*_HEAD, *_LABELS) or key.split(".")[0] in (*_WHOLE, *_ASIDE)
+            silent = key in (*_HEAD, *labels, *_LABELS) or key.split(".")[0] in (*_WHOLE, *_ASIDE)
             if not silent and isinstance(value, (bool, int, float)):
                 sample(key, labels, value)
         for key in _ENDINGS:
             if row.get(key) is not None:
                 sample(key, labels | {key: row[key]}, 1)
     for verdict in verdicts:
-        shared = {k: result[k] for k in _LABELS if result.get(k) is not None}
+        shared = {k: result[k] for k in _LABELS if result.get(k) is not None} | _asked(result)
         full = shared | {"gate": verdict.gate, "status": verdict.status.value}
         sample("gate_passed", full, int(verdict.status is Status.PASSED))
     lines: list[str] = []
@@ -189,6 +193,15 @@ def _sampled(result: dict[str, Any]) -> list[dict[str, Any]]:
     from gnc_cli.commands.bounds_report import bounds_lines
 
     return bounds_lines(result)
+
+
+def _asked(result: dict[str, Any]) -> dict[str, Any]:
+    """What bounds were asked for."""
+    if result["command"] != "bounds":
+        return {}
+    from gnc_cli.commands.bounds_report import asked_keys
+
+    return asked_keys(result)
 
 
 def _help(name: str, prefix: str) -> str:

@@ -3,11 +3,17 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-__all__ = ["asked_text", "cosine", "count", "plain_number", "points", "rounded", "scaled"]
+__all__ = [
+    "asked_text", "asked_words", "cosine", "count", "plain_number", "points", "rounded", "scaled",
+]  # fmt: skip
 
 _NOISE = Decimal("2e-15")
 """A figure so near to its value, relatively, is the value."""
 _LARGEST_COUNT = 10**15
+_LONGEST = 15
+"""Figures of more digits before the point are written with an exponent."""
+_NEAR = 3
+"""Cosines that would show fewer digits of their distance from 1 are shown by that distance."""
 
 
 def rounded(value: float | None, up: bool, digits: int = 12) -> str:
@@ -23,19 +29,31 @@ def rounded(value: float | None, up: bool, digits: int = 12) -> str:
         way = ROUND_CEILING if up else ROUND_FLOOR
         nearest = Context(digits, way).create_decimal_from_float(value)
     shown = nearest.normalize()
-    if shown and shown.adjusted() < -4:
+    if shown and not -4 <= shown.adjusted() <= _LONGEST:
         return f"{shown:e}"
     return f"{shown:f}"
 
 
-def cosine(value: float | None, up: bool, decimals: int = 12) -> str:
+def cosine(
+    value: float | None, up: bool, decimals: int = 12, degrees: float | None = None
+) -> str:
     """A cosine to at most so many decimals, rounded down or up.
 
-    >>> cosine(1 / 3, up=False, decimals=4), cosine(1 / 3, up=True, decimals=4), cosine(0.5, True)
-    ('0.3333', '0.3334', '0.5')
+    Args:
+        degrees: its angle. A cosine so near 1 that the decimals hardly tell them apart is written
+            `1 - x`, with x = 2 sin(angle / 2)^2.
+
+    Example:
+        >>> cosine(1 / 3, up=False, decimals=4), cosine(1 / 3, up=True, decimals=4)
+        ('0.3333', '0.3334')
+        >>> cosine(1.0, up=False, degrees=3.6e-10)
+        '1 - 1.97393e-23'
     """
     if value is None:
         return "-"
+    if degrees and 1.0 - value < 10.0 ** (_NEAR - decimals):
+        apart = 2.0 * math.sin(math.radians(degrees) / 2.0) ** 2
+        return f"1 - {rounded(apart, not up, decimals // 2)}"
     step = Decimal(1).scaleb(-decimals)
     nearest = Decimal(value).quantize(step, ROUND_HALF_EVEN)
     if abs(nearest - Decimal(value)) > _NOISE:
@@ -52,19 +70,24 @@ def points(K: float | None, log10: float | None = None, up: bool = False) -> str
     """A number of points: in groups of three, or as a power of ten where it is very large.
 
     Args:
-        K: exact, or a float beyond 2^63.
+        K: exact, or a float beyond 2^63; its own digits are shown.
         log10: where K is None; rounded up or down to six digits.
 
     Example:
-        >>> points(525312), points(10.0**30), points(None, 45.6789012)
-        ('525 312', '10^30', '10^45.6789')
+        >>> points(525312), points(10.0**30), points(3 * 10**20), points(None, 45.6789012)
+        ('525 312', '10^30', '3e20', '10^45.6789')
     """
-    if K is None and log10 is None:
-        return "-"
-    if K is not None and K < _LARGEST_COUNT:
+    if K is None:
+        return "-" if log10 is None else f"10^{rounded(log10, up, 6)}"
+    if K < _LARGEST_COUNT:
         return count(int(K))
-    power = math.log10(K) if K is not None else log10
-    return f"10^{rounded(power, up, 6)}"
+    number = Decimal(str(K)).normalize(Context(prec=400))
+    digits = "".join(map(str, number.as_tuple().digits))
+    if isinstance(K, int) and len(digits) > 12:
+        return count(K)
+    if digits == "1":
+        return f"10^{number.adjusted()}"
+    return f"{Decimal(digits).scaleb(1 - len(digits))}e{number.adjusted()}"
 
 
 def plain_number(value: float) -> str:
@@ -93,10 +116,23 @@ def asked_text(
 
     Example:
         >>> asked_text(0.3), asked_text(None, 0.5), asked_text(None, math.cos(0.5), 0.5)
-        ('margin 0.3', 'largest cosine 0.5', 'smallest angle 0.5 rad')
+        ('margin 0.3', 'largest cosine 0.5', 'smallest angle 0.5 rad (28.65 degrees)')
+    """
+    asked = asked_words(margin, max_cosine, angle)
+    return None if asked is None else f"{asked[0]} {asked[2]}"
+
+
+def asked_words(
+    margin: float | None, max_cosine: float | None = None, angle: float | None = None
+) -> tuple[str, str, str] | None:
+    """What the target is, how it is meant, and its figure.
+
+    >>> asked_words(0.3), asked_words(None, 0.5)
+    (('margin', '', '0.3'), ('largest cosine', 'at most', '0.5'))
     """
     if angle is not None:
-        return f"smallest angle {plain_number(angle)} rad"
+        degrees = f"{math.degrees(angle):.4g} degrees"
+        return "smallest angle", "at least", f"{plain_number(angle)} rad ({degrees})"
     if max_cosine is not None:
-        return f"largest cosine {plain_number(max_cosine)}"
-    return None if margin is None else f"margin {plain_number(margin)}"
+        return "largest cosine", "at most", plain_number(max_cosine)
+    return None if margin is None else ("margin", "", plain_number(margin))

@@ -11,17 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from gnc_cli.commands.bounds_listing import command_lines
+from gnc_cli.commands.bounds_build import command_cost, command_lines
+from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, Asking
 from gnc_cli.commands.bounds_table import bounds_table
-from gnc_cli.commands.bounds_words import (
-    classes_text,
-    cosine,
-    dimension_text,
-    interval_text,
-    points,
-    rounded,
-)
+from gnc_cli.commands.bounds_words import classes_text, dimension_text, interval_text
 from gnc_cli.results import BoundsResult
+from gnc_cli.results.figures import cosine, points, rounded
 from tests.bounds_samples import LONG, classes, dimension, pair, sweep
 
 RESULTS: dict[str, BoundsResult] = {
@@ -46,6 +41,15 @@ def shown(name: str, width: int = 100, verbose: bool = False) -> str:
     return drawn(bounds_table(RESULTS[name].to_json(), verbose), width)
 
 
+def told(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a pair that a table shows: what is proved, and what says more."""
+    return [r for r in body["rows"] if r["proven"] or r["value"] < body["best"][0]["upper"]]
+
+
+def said(body: dict[str, Any], asking: Asking) -> list[dict[str, Any]]:
+    return asking.said(body[asking.key], False).rows if body[asking.key] else []
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 @pytest.mark.parametrize("name", RESULTS)
 def test_no_value_is_lost(name: str, width: int) -> None:
@@ -57,13 +61,13 @@ def test_no_value_is_lost(name: str, width: int) -> None:
     show = cosine if single else rounded
     for b in body["best"] if "sweep" in name else ():
         assert show(b["lower"], False, 8) in words and show(b["upper"], True, 8) in words
-    for row in body["rows"] if "sweep" not in name else ():
+    for row in told(body) if "sweep" not in name else ():
         assert f" {row['side']} {row['name']} {show(row['value'], row['side'] == 'upper')}" in words
         assert row["source"][:9] in words or not row["valid"]
-    for row in (body["dimension"] or {"rows": ()})["rows"]:
+    for row in said(body, DIMENSION):
         assert row["name"] in words and (row["d"] == 2 or row["source"][:9] in words)
         assert row["d"] is None or row["d"] == 2 or f" {row['d']} " in words
-    for row in (body["classes"] or {"rows": ()})["rows"] if name != "many" else ():
+    for row in said(body, CLASSES) if name != "many" else ():
         assert row["log10_K"] is None or points(row["K"], row["log10_K"], row["side"] == "upper"
                                                 ) in words  # fmt: skip
 
@@ -82,7 +86,7 @@ def test_one_pair() -> None:
         ["upper", n] for n in ("at-most-one", "levenshtein", "rankin", "theorem-3.9",
                                "conjecture-levenshtein")]  # fmt: skip
     assert "conjectural; Levenshtein 1979" in lines[-3]
-    assert lines[-1].startswith("build it (known-code, construction): gnc solve --d 10")
+    assert lines[-1].startswith("build it (known-code): gnc solve --d 10")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +187,7 @@ def test_closed_forms_are_points() -> None:
     best = {"quantity": "one-vs-rest", "lower": 1.0, "upper": 1.0 + 2e-16}
     assert interval_text(best) == "one-vs-rest distance of the best code: rho* = 1"
     best |= {"quantity": "one-vs-one", "lower": -0.0, "upper": 6e-17}
+    best |= {"lower_deg": 90.0, "upper_deg": 90.0}
     assert interval_text(best) == "largest cosine of the best code: t = 0"
 
 
