@@ -87,7 +87,7 @@ class _Kissing(Limit):
     def at(self, d: int, K: int) -> Finding | None:
         if d not in KISSING_BOUNDS or K <= KISSING_BOUNDS[d][0]:
             return None
-        return Finding(0.5, source=_cited(d))
+        return Finding(0.5, strict=True, source=_cited(d))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """As many as can touch, for targets of 1/2 (its ties included) and above."""

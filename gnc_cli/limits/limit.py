@@ -38,6 +38,8 @@ class Finding:
     """Clearance or distance, as `Limit.on` says; relative error below 1e-13."""
     valid: bool = True
     """Whether the hypothesis holds here; else the value is what the formula gives, no bound."""
+    strict: bool = False
+    """Whether the value itself is known not to be attained."""
     condition: str | None = None
     """The hypothesis with its numbers, `K >= 72.8`; None where there is none."""
     source: str | None = None

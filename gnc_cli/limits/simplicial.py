@@ -25,6 +25,8 @@ __all__ = ["SIMPLICIAL", "Simplicial", "log_simplicial_bound"]
 
 _FIRST_D = 4
 """In three dimensions the bound has another name and elementary functions."""
+_BETTER = 128
+"""In more dimensions Levenshtein's bound is better."""
 _FLAT = -70.0
 """Below this logarithm of the clearance the sphere is flat to double precision."""
 _ERROR = 1e-14
@@ -62,14 +64,19 @@ class Simplicial(Limit):
         return Finding(math.exp(x + step))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The bound at that clearance, rounded down; None from clearance 1, an angle of pi/2."""
+        """The bound at that clearance, rounded down; None from clearance 1, an angle of pi/2.
+
+        Where doubles leave the whole number open it is settled with 31 digits, which takes long;
+        not beyond 128 dimensions, where Levenshtein's bound is better: there the larger is taken,
+        and no more points than that are still possible.
+        """
         if d < _FIRST_D or target >= 1:
             return None
         bound = log_simplicial_bound(d, math.log(target.numerator) - math.log(target.denominator))
         if bound < _LARGEST_LOG:
             low, high = (math.floor(math.exp(bound + sign * _ERROR * d)) for sign in (-1, 1))
-            if low == high:
-                return Count(math.log10(low), low)
+            if low == high or d > _BETTER:
+                return Count(math.log10(high), high)
         return counted(bound / math.log(10.0), lambda: _precise_bound(d, target))
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:

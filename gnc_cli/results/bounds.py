@@ -34,6 +34,8 @@ class BoundRow:
     """Whether its hypothesis holds at (d, K)."""
     condition: str | None
     """The hypothesis with its numbers."""
+    strict: bool
+    """Whether the value itself is known not to be attained."""
     exists: bool
     """True: a code at least this good exists. False: none is better."""
     constructive: bool

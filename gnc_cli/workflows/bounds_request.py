@@ -21,7 +21,10 @@ ONE_VS_REST, ONE_VS_ONE = "one-vs-rest", "one-vs-one"
 
 MOST_PAIRS = 100_000
 MOST_ANSWERS = 10_000
-_LARGEST_K = 10**300
+_LARGEST_K = max(10**300, int(1e300))
+"""The double 1e300 is a little more."""
+_LEAST = Fraction(1, 10**150)
+"""Of a target: squares of smaller ones leave the doubles."""
 _EXAMPLES = "gnc bounds --d 10 --K 100, --K 1e6 --margin 0.3 or --d 512 --margin 0.3"
 
 
@@ -115,6 +118,8 @@ def read_request(
     if dims is None or sizes is None:
         question = Question.DIMENSION if dims is None else Question.CLASSES
     target, cosine = _target(given)
+    if target is not None and target < _LEAST:
+        raise UsageError(f"{named[0]} {given[named[0]]:g} is too near to no distance at all")
     one = ONE_VS_ONE if of_angles or quantity == ONE_VS_ONE else ONE_VS_REST
     return Request(question, one, dims or (), sizes or (), target, cosine, arcface_m, probability)
 

@@ -92,8 +92,8 @@ def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
         yield BoundRow(
             d=d, K=K, quantity=use.quantity, side=use.side, value=use.value(found),
             angle_deg=angle, proven=use.proven, valid=found.valid, condition=found.condition,
-            exists=use.limit.exists, constructive=use.limit.constructive, name=use.name,
-            source=use.source(found), how=found.how,
+            strict=found.strict, exists=use.limit.exists, constructive=use.limit.constructive,
+            name=use.name, source=use.source(found), how=found.how,
         )  # fmt: skip
 
 
@@ -104,8 +104,11 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
     proved = [row for row in rows if row.valid and row.proven]
-    low = max((row for row in proved if row.side == "lower"), key=lambda row: row.value)
-    high = min((row for row in proved if row.side == "upper"), key=lambda row: row.value)
+    # Of equal ends one that is not attained says more.
+    lower_rows = (row for row in proved if row.side == "lower")
+    low = max(lower_rows, key=lambda row: (row.value, row.strict))
+    upper_rows = (row for row in proved if row.side == "upper")
+    high = min(upper_rows, key=lambda row: (row.value, not row.strict))
     lower, upper = low.value, _met(low, high)
     guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
     conjectured = None
@@ -116,7 +119,7 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
     return BestBounds(
         d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
         upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
-        conjectured=conjectured, status=_status(lower, upper, request),
+        conjectured=conjectured, status=_status(proved, request),
         scale=_scale(K, request.probability, attained),
     )  # fmt: skip
 
@@ -141,16 +144,20 @@ def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
     return max(low.angle_deg, high.angle_deg)
 
 
-def _status(lower: float, upper: float, request: Request) -> str | None:
+def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
+    """Whether a code with what was asked for exists, by the proved bounds."""
     if request.target is None:
         return None
-    worst, best = lower, upper
-    if request.quantity == ONE_VS_ONE:
-        worst, best = 1.0 - upper, 1.0 - lower
     target = loosened(request.target)
-    if reaches(worst, target):
+
+    def margin(value: float) -> float:
+        return value if request.quantity == ONE_VS_REST else 1.0 - value
+
+    if any(reaches(margin(row.value), target) for row in proved if row.exists):
         return "exists"
-    return "open" if reaches(best, target) else "excluded"
+    # What is not attained is excluded itself.
+    ends = [margin(row.value) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
+    return "open" if reaches(min(ends), target) else "excluded"
 
 
 def _scale(K: int, probability: float | None, margin: float) -> float | None:

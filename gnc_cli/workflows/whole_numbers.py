@@ -1,5 +1,6 @@
 """Dimensions and sizes as Python callers give them: one whole number or several."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -42,5 +43,11 @@ def _whole(option: str, item: Any, most: int | None) -> int:
     if number < 2:
         raise UsageError(f"{option} {number} is below 2")
     if most is not None and number > most:
-        raise UsageError(f"{option} is too large; give at most {most:g}")
+        raise UsageError(f"{option} {_said(number)} is too large; give at most {most:g}")
     return number
+
+
+def _said(number: int) -> str:
+    """In full, or by its size: Python does not write numbers of thousands of digits."""
+    digits = int(number.bit_length() * math.log10(2.0))
+    return str(number) if digits < 18 else f"of some {digits} digits"

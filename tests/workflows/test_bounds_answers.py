@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, schemas
+from gnc_cli.errors import UsageError
 from gnc_cli.results import ClassesAnswer, ClassesRow, DimensionAnswer, DimensionRow
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
@@ -287,11 +288,17 @@ def test_ties_of_simplices_are_ties_everywhere(K: int) -> None:
     assert classes(K - 1, margin=margin).guaranteed == K
 
 
-@pytest.mark.xfail(strict=True, raises=(ValueError, ZeroDivisionError), reason="underflow")
 @pytest.mark.parametrize(
     ("d", "asked"),
-    [(2, {"arcface_m": 1e-170}), (3, {"arcface_m": 1e-170}), (3, {"margin": 5e-324})],
+    [(2, {"arcface_m": 1e-170}), (3, {"arcface_m": 1e-76}), (3, {"margin": 5e-324})],
 )
-def test_tiny_targets(d: int, asked: dict[str, float]) -> None:
-    answer = classes(d, **asked)
-    assert answer.log10_guaranteed is not None and math.isfinite(answer.log10_guaranteed)
+def test_targets_that_underflow_are_refused(d: int, asked: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="too near to no distance"):
+        classes(d, **asked)
+
+
+@pytest.mark.parametrize("asked", [{"margin": 1e-149}, {"arcface_m": 1e-74}])
+def test_tiny_targets(asked: dict[str, float]) -> None:
+    answer = classes(3, **asked)
+    assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
+    assert 70 < answer.log10_guaranteed < answer.log10_excluded < 300

@@ -354,7 +354,7 @@ def test_list_of_a_table_of_the_users(tmp_path: Path) -> None:
         ({"solve": True, "d": 3}, "add --K 2..40"),
         ({"conjecture": True, "K": 3}, "add --d 3..5"),
         ({"list": True, "d": 1}, "--d 1 is below 2"),
-        ({"list": True, "d": "3..4"}, "--d '3' is not a whole number"),
+        ({"list": True, "d": "3..4"}, "--d '3..4' is not a whole number"),
         ({"list": True, "K": 3.5}, "--K 3.5 is not a whole number"),
         ({"list": True, "K": True}, "--K True"),
         ({"list": True, "K": ()}, "--K is an empty list"),
