@@ -96,7 +96,7 @@ class Sentence:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         breaks, start, plain = [], 0, self.text.plain
         places = [found.end() for found in _BREAK.finditer(plain)]
-        for place, after in zip(places, [*places[1:], len(plain) + 1], strict=True):
+        for place, after in zip(places, [*places[1:], len(plain) + 1], strict=False):
             if cell_len(plain[start : after - 1]) > options.max_width:
                 breaks.append(place)
                 start = place

@@ -233,3 +233,96 @@ def test_sentences_keep_numbers_whole() -> None:
         text = shown("dimension", width)
         assert "K = 1 000 000 points" in text or "K = 1 000 000\npoints" in text
         assert "s = 1/tau >= 53.25" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_narrow_sweeps_cut_no_figure(width: int) -> None:
+    body = sweep([2, 512], [10**6, 999_999_999_999_999], 0.3, 0.9).to_json()
+    text = drawn(bounds_table(body), width)
+    rest = " ".join(text.split())
+    assert "pairs of d and K; margin 0.3 d K lower" in rest and "exists?" in rest
+    assert all(len(line) <= width for line in text.splitlines())
+    for best in body["best"]:
+        assert f" {points(best['K'])} {rounded(best['lower'], False, 8)} " in rest
+        assert rounded(best["upper"], True, 8) in rest
+    if width in (60, 160):
+        assert ("hidden: by, " in text) == (width == 60) != ("levenshtein" in text)
+
+
+def test_cosines_near_one_keep_their_distance() -> None:
+    best = dict(quantity="one-vs-one", lower=1.0, upper=1.0, lower_deg=3.6e-10, upper_deg=7.2e-10)
+    assert interval_text(best) == (
+        "largest cosine of the best code: 1 - 7.89569e-23 <= t <= 1 - 1.97392e-23"
+    )
+    best["upper_deg"] = 3.6e-10
+    assert interval_text(best).startswith("largest cosine of the best code: t = 1 - 1.9739")
+
+
+@given(st.floats(1e-150, 1e-3), st.booleans())
+def test_distances_from_one_are_rounded_to_the_safe_side(degrees: float, up: bool) -> None:
+    exact = 2 * math.sin(math.radians(degrees) / 2) ** 2
+    said = cosine(1.0 - exact, up, degrees=degrees)
+    if exact < 0.9e-9:
+        apart = Decimal(said.removeprefix("1 - "))
+        slip = (Decimal(exact) - apart) * (1 if up else -1) / Decimal(exact)
+        assert Decimal(-3e-15) <= slip <= Decimal(1.01e-5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "title", "words"),
+    [
+        ({"margin": 0.3}, "margin of 0.3", "margin 0.3"),
+        ({"max_cosine": 0.5}, "largest cosine of 0.5", "largest cosine at most 0.5"),
+        ({"max_cosine": math.cos(0.5), "arcface_m": 0.5},
+         "smallest angle of 0.5 rad (28.65 degrees)",
+         "smallest angle at least 0.5 rad (28.65 degrees)"),
+    ],
+)  # fmt: skip
+def test_answers_are_in_the_words_of_the_question(
+    asked: dict[str, float], title: str, words: str
+) -> None:
+    nothing = {"margin": None, "max_cosine": None, "arcface_m": None}
+    text = drawn(bounds_table(dimension([10**6]).to_json() | nothing | asked), 120)
+    assert text.startswith(f"Dimensions for a {title}\n")
+    assert f"points with {words} exists" in " ".join(text.split())
+    text = drawn(bounds_table(classes([64]).to_json() | nothing | asked), 120)
+    assert text.startswith(f"Points with {words}\n") and f"a code with {words} in d" in text
+    assert "margin" not in text or "margin" in asked
+
+
+def test_two_bounds_of_one_name_are_told_apart() -> None:
+    text = drawn(bounds_table(classes([64], 0.6).to_json()))
+    assert "say nothing here: theorem-3.9 (existence), at-most-one" in text
+    assert "theorem-3.9             excluded from" in text
+
+
+def test_weaker_conjectural_rows_are_counted() -> None:
+    body = pair(10, 100).to_json()
+    weak = {"name": "conjecture-rankin", "value": 1.0, "proven": False, "side": "upper"}
+    body["rows"].append(body["rows"][0] | weak)
+    text = drawn(bounds_table(body))
+    assert "conjecture-rankin" not in text and "\n1 weaker conjectural row: -v" in text
+    assert "conjecture-rankin" in drawn(bounds_table(body, verbose=True))
+
+
+@pytest.mark.parametrize(
+    ("command", "cost"),
+    [
+        ("gnc solve --d 500000 --K 1000000", "needs 4 TB"),
+        ("gnc solve --d 64 --K 1000000000 --construction bch-64-30", "needs 512 GB"),
+        ("gnc solve --d 26 --K 1000000", ""),
+        ("gnc solve --method descent --d 9 --K 99", "minutes"),
+    ],
+)  # fmt: skip
+def test_commands_say_what_they_need(command: str, cost: str) -> None:
+    assert command_cost(command) == cost
+    _, line = command_lines([{"name": "construction", "how": command}])
+    label = f"build it (construction{'; ' if cost else ''}{cost}): gnc solve"
+    assert drawn(line).startswith(label)
+
+
+def test_remarks_keep_terms_whole() -> None:
+    body = pair(10, 100).to_json()
+    body["rows"][0]["source"] = "theorem 3.3: rho* never grows with K, and is 1 at K = 2 d"
+    for width in range(40, 60):
+        assert "K = 2 d" in drawn(bounds_table(body), width)

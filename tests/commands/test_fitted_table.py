@@ -38,3 +38,14 @@ def test_what_differs_is_kept() -> None:
     assert shortened(names, 18) == [f".../seed_{i}/c/{i}.h5" for i in range(3)]
     assert shortened([n.replace("runs/b", "") for n in names], 30)[0] == "/seed_0/c/0.h5"
     assert shortened(["x/y.h5", "x/y.h5"], 5) == ["...h5"] * 2  # nothing differs
+
+
+def test_figures_without_room_go_beneath() -> None:
+    columns = [Column(name, [cell], spare=spare) for name, cell, spare in (
+        ("a", "1 000 000", 0), ("b", "0.123456789", 0), ("c", "-0.5", 1), ("d", "0.75", 0))]
+    assert drawn(21, *columns) == [
+        "        a", "              b     d", "1 000 000", "    0.123456789  0.75"
+    ]  # fmt: skip
+    text = io.StringIO()
+    Console(file=text, width=28).print(FittedTable(columns, "see --csv"))
+    assert text.getvalue().splitlines()[-1] == "hidden: c; see --csv"
