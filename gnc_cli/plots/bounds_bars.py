@@ -1,16 +1,19 @@
 """Bounds one below the other on a common axis: what exists, what is excluded, what is open."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gnc_cli.plots.bounds_ends import spread
 from gnc_cli.plots.style import BLUE, GREY, INK, ORANGE
 
-__all__ = ["Bar", "CONJECTURED", "asked_line", "name_regions", "show_bars", "size_text"]
+__all__ = ["Bar", "CONJECTURED", "asked_line", "name_regions", "show_bars"]
 
 CONJECTURED = "#B0558B"
 """A darker relative of the palette's reddish purple, readable as letters."""
+_MARKUP = re.compile(r"\\times|[${}^]")
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,14 @@ class Bar:
 
     name: str
     at: float | None
-    """On the axis; None where the bound reaches nowhere."""
+    """On the axis; None where it speaks for all of it (`said` is on the bar), or for nothing."""
     said: str
     """Written beside the dot, or in place of the bar."""
     exists: bool
     leftward: bool
     """Whether the bound speaks for what is left of `at`."""
+    closed: bool
+    """Whether it speaks for `at` itself."""
     proven: bool = True
     valid: bool = True
 
@@ -37,7 +42,7 @@ class Bar:
 
 
 def show_bars(
-    ax: Any, bars: Sequence[Bar], left: float, right: float, between: tuple[float, float] | None
+    ax: Any, bars: Sequence[Bar], left: float, right: float, between: tuple[float, float]
 ) -> None:
     """A line for each bound, from the top down; the open interval is shaded behind them.
 
@@ -45,31 +50,32 @@ def show_bars(
         ax: its scale is set; limits are set here.
         bars: in the order of the lines.
         left, right: ends of the axis.
-        between: the interval that the best proven bounds leave open; None where there is none.
+        between: the interval that the best proven bounds leave open.
     """
+    from matplotlib.patheffects import withStroke
+
     ax.set_xlim(left, right)
-    if between is not None and between[1] > between[0]:
+    if between[1] > between[0]:
         ax.axvspan(*between, color=GREY, alpha=0.16, lw=0, zorder=0)
     for line, bar in enumerate(bars):
         if bar.at is None:
+            if not bar.exists:
+                _line(ax, bar, line, left, right)
             ax.annotate(bar.said, (0.0, line), (6, 0), xycoords=("axes fraction", "data"),
-                        textcoords="offset points", va="center", color=GREY, fontsize=9,
-                        fontstyle="italic")  # fmt: skip
+                        textcoords="offset points", va="center", fontsize=9,
+                        color=GREY if bar.exists else INK, fontstyle="italic",
+                        zorder=4)  # fmt: skip
             continue
-        end = left if bar.leftward else right
-        ax.plot([bar.at, end], [line, line], color=bar.colour, lw=7 if bar.proven else 2.2,
-                alpha=0.32 if bar.proven else 0.8, solid_capstyle="butt", zorder=2,
-                ls="-" if bar.proven else ":")  # fmt: skip
+        _line(ax, bar, line, bar.at, left if bar.leftward else right)
         ax.plot([bar.at], [line], "o", color=bar.colour, ms=6, zorder=3, clip_on=False,
-                mfc=bar.colour if bar.proven and bar.valid else "white")  # fmt: skip
+                mew=1.4, mfc=bar.colour if bar.closed and bar.valid else "white")  # fmt: skip
         # Beside the bar; over it where the axis ends there.
-        share = _share(ax, bar.at, left, right)
-        on_right = (bar.leftward and share < 0.86) or share < 0.12
+        share, width = _share(ax, bar.at), 0.02 + 0.012 * len(_MARKUP.sub("", bar.said))
+        on_right = share + width < 1.0 if bar.leftward else share < width
         ax.annotate(bar.said, (bar.at, line), (8 if on_right else -8, 0),
                     textcoords="offset points", ha="left" if on_right else "right", va="center",
                     fontsize=9, color=INK if bar.valid else GREY, zorder=4,
-                    bbox={"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}
-                    if on_right is not bar.leftward else None)  # fmt: skip
+                    path_effects=[withStroke(linewidth=2.5, foreground="white")])  # fmt: skip
     ax.set_yticks(range(len(bars)), [bar.name for bar in bars])
     for label, bar in zip(ax.get_yticklabels(), bars, strict=True):
         label.set_color(INK if bar.valid else GREY)
@@ -79,45 +85,57 @@ def show_bars(
     ax.grid(axis="x")
 
 
+def _line(ax: Any, bar: Bar, line: int, start: float, end: float) -> None:
+    ax.plot([start, end], [line, line], color=bar.colour, lw=7 if bar.proven else 2.2,
+            alpha=0.32 if bar.proven else 0.8, solid_capstyle="butt", zorder=2,
+            ls="-" if bar.proven else ":")  # fmt: skip
+
+
 def asked_line(ax: Any, at: float, said: str) -> None:
     """What was asked for, as a line across all bounds, its words above those of the regions."""
+    left, right = ax.get_xlim()
+    if not left <= at <= right:
+        return
     ax.plot([at, at], [0.0, 1.0], color=INK, lw=1.2, ls=(0, (5, 3)), zorder=1,
             transform=ax.get_xaxis_transform())  # fmt: skip
-    ax.annotate(said, (at, 1.0), (0, 17), xycoords=("data", "axes fraction"), ha="center",
+    share = _share(ax, at)
+    side = "left" if share < 0.3 else "right" if share > 0.7 else "center"
+    ax.annotate(said, (at, 1.0), (0, 19), xycoords=("data", "axes fraction"), ha=side,
                 va="bottom", textcoords="offset points", fontsize=9, color=INK)  # fmt: skip
 
 
 def name_regions(ax: Any, ends: tuple[float, float], leftward: bool) -> None:
-    """What holds left of the open interval, in it and right of it, where there is room.
+    """What holds left of the open interval, in it and right of it; names of narrow regions stand
+    aside, and a line leads back.
 
     Args:
         leftward: whether codes exist left of it.
     """
-    left, right = ax.get_xlim()
     names = [("a code exists", BLUE), ("open", INK), ("no code", ORANGE)]
-    edges = [_share(ax, at, left, right) for at in (left, *ends, right)]
-    for at, (name, colour) in enumerate(names if leftward else names[::-1]):
-        if edges[at + 1] - edges[at] > 0.013 * len(name):
-            middle = (edges[at] + edges[at + 1]) / 2.0
-            ax.annotate(name, (middle, 1.0), (0, 3), xycoords="axes fraction", ha="center",
-                        va="bottom", textcoords="offset points", fontsize=9.5,
-                        color=colour)  # fmt: skip
+    edges = [0.0, *(min(1.0, max(0.0, _share(ax, at))) for at in ends), 1.0]
+    found = [(a, b, *name) for a, b, name in
+             zip(edges, edges[1:], names if leftward else names[::-1], strict=False)
+             if b > a]  # fmt: skip
+    gap = 0.125
+    places = spread([(a + b) / 2.0 for a, b, _, _ in found], gap)
+    for n in range(len(places)):
+        places[n] = max(places[n], 0.05 + gap * n)
+    for n in range(len(places)):
+        places[~n] = min(places[~n], 0.95 - gap * n)
+    for (a, b, name, colour), place in zip(found, places, strict=True):
+        inside = a <= place <= b
+        ax.annotate(
+            name, ((a + b) / 2.0, 1.0), (place, 5.0), xycoords="axes fraction",
+            textcoords=("axes fraction", "offset points"), ha="center", va="bottom",
+            fontsize=9.5, color=colour,
+            arrowprops=None if inside else {"arrowstyle": "-", "color": colour, "lw": 0.7,
+                                            "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0.5, 0.0)},
+        )  # fmt: skip
 
 
-def size_text(K: int, most: int = 10**7) -> str:
-    """A number of points or dimensions: in full, or as a power of ten from `most` on.
-
-    >>> size_text(1000), size_text(10**30)
-    ('1,000', '$10^{30}$')
-    """
-    if K < most:
-        return f"{K:,}"
-    power = f"{math.log10(K):.6f}".rstrip("0").rstrip(".")
-    return f"$10^{{{power}}}$"
-
-
-def _share(ax: Any, at: float, left: float, right: float) -> float:
+def _share(ax: Any, at: float) -> float:
     """Where a place lies on the axis, 0 at its left end and 1 at its right."""
+    left, right = ax.get_xlim()
     if ax.get_xscale() == "log":
         return math.log(at / left) / math.log(right / left)
-    return (at - left) / (right - left)
+    return float((at - left) / (right - left))

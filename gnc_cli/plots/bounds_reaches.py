@@ -1,0 +1,88 @@
+"""From which d, or up to which K: how far each bound reaches, for one K or one d."""
+
+from typing import Any
+
+from gnc_cli.plots.bounds_bars import Bar, name_regions, show_bars
+from gnc_cli.plots.bounds_labels import bound_name, points_text, size_text, two_sided
+from gnc_cli.plots.bounds_places import dress_dimensions, dress_powers
+from gnc_cli.results import ClassesAnswer, DimensionAnswer, DimensionRow
+
+__all__ = ["show_class_reaches", "show_dimension_reaches"]
+
+
+def show_dimension_reaches(ax: Any, answer: DimensionAnswer) -> None:
+    """A line for each bound over d; those that guarantee no dimension share one.
+
+    Args:
+        ax: an empty one.
+        answer: for a single K.
+    """
+    best = answer.best[0]
+    two = two_sided(answer.rows)
+    bars = []
+    silent: dict[str, list[str]] = {}
+    for row in answer.rows:
+        name = bound_name(row.name, row.exists, two)
+        if row.exists and row.d is None:
+            ending = "in no dimension" if row.ending == "never" else "not up to 1 000 000"
+            silent.setdefault(ending, []).append(name)
+        elif row.exists or _says_more(row, best.necessary):
+            bars.append(_dimension_bar(row, name))
+    bars.sort(key=lambda b: (b.at is None, b.at or 0.0, b.proven))
+    bars += [Bar(ending, None, ", ".join(names), True, False, False)
+             for ending, names in silent.items()]  # fmt: skip
+    ax.set_xscale("log")
+    right = max([8.0, *(4.0 * bar.at for bar in bars if bar.at is not None)])
+    # The first dimension is 2: where nothing is excluded no region lies left of it.
+    left = 1.7
+    high = right if best.sufficient is None else float(best.sufficient)
+    low = right if best.necessary is None else float(best.necessary)
+    ends = (left if low <= 2.0 else low, left if high <= 2.0 else high)
+    show_bars(ax, bars, left, right, ends)
+    dress_dimensions(ax.xaxis)
+    ax.set_xlabel("d")
+    name_regions(ax, ends, leftward=False)
+
+
+def _says_more(row: DimensionRow, necessary: int | None) -> bool:
+    """A bound that excludes something, and under the conjecture more than is proved."""
+    if row.proven or row.d is None:
+        return row.d != 2 and (row.proven or necessary is not None)
+    return necessary is not None and row.d > necessary
+
+
+def _dimension_bar(row: DimensionRow, name: str) -> Bar:
+    if row.d is None:
+        said = "every dimension" if row.ending == "never" else "all up to 1 000 000"
+        return Bar(name, None, said, False, True, False, row.proven)
+    said = f"d {'≥' if row.exists else '<'} {size_text(row.d)}"
+    return Bar(name, float(row.d), said, row.exists, not row.exists, row.exists, row.proven)
+
+
+def show_class_reaches(ax: Any, answer: ClassesAnswer) -> None:
+    """A line for each bound over K, in powers of ten; bounds that say nothing have none.
+
+    Args:
+        ax: an empty one.
+        answer: for a single d.
+    """
+    best = answer.best[0]
+    two = two_sided(row for row in answer.rows if row.log10_K is not None)
+    bars = []
+    for row in answer.rows:
+        weak = best.log10_excluded is not None and row.log10_K is not None and (
+            not row.proven and row.log10_K >= best.log10_excluded)  # fmt: skip
+        if row.log10_K is None or weak:
+            continue
+        said = points_text(row.K, row.log10_K, up=not row.exists)
+        said = f"K {'≤' if row.exists else '≥'} {said}"
+        bars.append(Bar(bound_name(row.name, row.exists, two), row.log10_K, said, row.exists,
+                        row.exists, closed=True, proven=row.proven))  # fmt: skip
+    bars.sort(key=lambda b: (b.at is None, b.at or 0.0, not b.proven))
+    right = 1.12 * max([1.0, *(bar.at for bar in bars if bar.at is not None)])
+    low = 0.0 if best.log10_guaranteed is None else best.log10_guaranteed
+    high = right if best.log10_excluded is None else best.log10_excluded
+    show_bars(ax, bars, 0.0, right, (low, high))
+    dress_powers(ax.xaxis)
+    ax.set_xlabel("K")
+    name_regions(ax, (low, high), leftward=True)
