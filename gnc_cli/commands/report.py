@@ -190,7 +190,7 @@ def _sampled(result: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows that make samples."""
     if result["command"] != "bounds":
         return rows_of(result)
-    from gnc_cli.commands.bounds_report import bounds_lines
+    from gnc_cli.commands.bounds_lines import bounds_lines
 
     return bounds_lines(result)
 
@@ -199,7 +199,7 @@ def _asked(result: dict[str, Any]) -> dict[str, Any]:
     """What bounds were asked for."""
     if result["command"] != "bounds":
         return {}
-    from gnc_cli.commands.bounds_report import asked_keys
+    from gnc_cli.commands.bounds_lines import asked_keys
 
     return asked_keys(result)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gnc_cli.commands.bounds_report import bounds_lines, bounds_markdown
+from gnc_cli.commands.bounds_lines import bounds_lines
+from gnc_cli.commands.bounds_report import bounds_markdown
 from gnc_cli.commands.report import report_text
 from gnc_cli.results import BoundsResult
 from tests.bounds_samples import HOW, classes, dimension, pair, sweep
