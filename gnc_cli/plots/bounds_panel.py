@@ -65,7 +65,7 @@ def show_panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: b
     for line in _LINES:
         some = _curve([r for r in rows if r.name in line.names and r.exists is line.exists], over_K)
         _formula(ax, some, x, over_K, line.exists, label=line.label, color=line.colour,
-                 ls=line.style, lw=1.6, zorder=2)  # fmt: skip
+                 ls=line.style, lw=1.6, zorder=4.5)  # fmt: skip
     guess = {size: b.conjectured for size, b in best.items() if b.conjectured is not None}
     _formula(ax, guess, x, over_K, False, label="with ρ* = 1 − t*", color=CONJECTURED, ls=":",
              lw=2.0, zorder=3)  # fmt: skip
