@@ -106,22 +106,34 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
     proved = [row for row in rows if row.valid and row.proven]
     # Of equal ends one that is not attained says more.
     lower_rows = (row for row in proved if row.side == "lower")
-    low = max(lower_rows, key=lambda row: (row.value, row.strict))
+    low = max(lower_rows, key=lambda row: (_rank(row), row.strict))
     upper_rows = (row for row in proved if row.side == "upper")
-    high = min(upper_rows, key=lambda row: (row.value, not row.strict))
+    high = min(upper_rows, key=lambda row: (_rank(row), not row.strict))
     lower, upper = low.value, _met(low, high)
     guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
     conjectured = None
     if guess is not None and guess.value < upper:
         conjectured = _met(low, guess)
     d, K = low.d, low.K
-    attained = lower if request.quantity == ONE_VS_REST else 1.0 - upper
+    attained = _margin(low if request.quantity == ONE_VS_REST else high)
     return BestBounds(
         d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
         upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
         conjectured=conjectured, status=_status(proved, request),
         scale=_scale(K, request.probability, attained),
     )  # fmt: skip
+
+
+def _rank(row: BoundRow) -> float:
+    """Rises with the value, also where cosines are 1 to all digits."""
+    return row.value if row.angle_deg is None else -row.angle_deg
+
+
+def _margin(row: BoundRow) -> float:
+    """The distance, or the clearance of the cosine."""
+    if row.angle_deg is None:
+        return row.value
+    return float(2.0 * math.sin(math.radians(row.angle_deg) / 2.0) ** 2)
 
 
 def _met(low: BoundRow, high: BoundRow) -> float:
@@ -149,14 +161,10 @@ def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
     if request.target is None:
         return None
     target = loosened(request.target)
-
-    def margin(value: float) -> float:
-        return value if request.quantity == ONE_VS_REST else 1.0 - value
-
-    if any(reaches(margin(row.value), target) for row in proved if row.exists):
+    if any(reaches(_margin(row), target) for row in proved if row.exists):
         return "exists"
     # What is not attained is excluded itself.
-    ends = [margin(row.value) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
+    ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
     return "open" if reaches(min(ends), target) else "excluded"
 
 
