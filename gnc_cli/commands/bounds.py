@@ -1,6 +1,6 @@
 """`gnc bounds`: parse, call, show."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +15,8 @@ from gnc_cli.commands.show import note
 from gnc_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from gnc_cli.results import BoundsResult
 
 __all__ = ["bounds"]
@@ -68,8 +70,6 @@ def bounds(
             table=table, time_limit=time_limit, best=best, out=out, force=force, plot=plot,
             interrupt=interrupt, progress=progress,
         )  # fmt: skip
-    from gnc_cli.commands.bounds_table import bounds_table
-
     body = result.to_json()
     if lp and not quiet:
         _tell_silence(result)
@@ -78,10 +78,17 @@ def bounds(
         head = {"schema": body["schema"]} | head
     raise typer.Exit(
         conclude(
-            body, bounds_table, outputs, Gates.read(),
+            body, _draw, outputs, Gates.read(),
             lines=[head | row for row in table_rows(body, best=best)],
         )  # fmt: skip
     )
+
+
+def _draw(result: dict[str, Any], verbose: bool) -> "RenderableType":
+    """The table, which loads rich."""
+    from gnc_cli.commands.bounds_table import bounds_table
+
+    return bounds_table(result, verbose)
 
 
 def _tell_silence(result: "BoundsResult") -> None:

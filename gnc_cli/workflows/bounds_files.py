@@ -3,10 +3,7 @@
 import os
 from typing import Any
 
-from gnc_cli.io.atomic import check_writable
-from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target, write_rows
 from gnc_cli.results import BoundsResult
-from gnc_cli.workflows.outputs import check_apart
 
 __all__ = ["prepare_files", "table_rows", "write_files"]
 
@@ -22,6 +19,10 @@ def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool) -> None
     """
     if out is None and plot is None:
         return
+    from gnc_cli.io.atomic import check_writable
+    from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target
+    from gnc_cli.workflows.outputs import check_apart
+
     check_rows_target("--out", out, ROW_SUFFIXES)
     named = [("--out", out), ("--plot", plot)]
     files = [(option, os.fspath(path)) for option, path in named if path is not None]
@@ -48,6 +49,8 @@ def write_files(
         OutputError: a file cannot be written.
     """
     if out is not None:
+        from gnc_cli.io.row_files import write_rows
+
         body = result.to_json()
         rows = table_rows(body, best=best)
         write_rows(out, body, rows=rows, options=options, force=force)
