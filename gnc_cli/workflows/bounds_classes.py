@@ -1,8 +1,10 @@
 """How many points a margin leaves room for: up to which K each bound speaks, and what follows."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from gnc_cli.limits.limit import Count, loosened
 from gnc_cli.numerics.deadline import Deadline
@@ -36,25 +38,47 @@ def classes_answer(
         rows += of_d
         best.append(_best(d, of_d))
         tell(d)
-    sure = [b for b in best if b.log10_guaranteed is not None]
-    out = [b for b in best if b.log10_excluded is not None]
-    least = min(sure, key=_guaranteed) if sure and len(sure) == len(best) else None
-    first = min(out, key=_excluded, default=None)
-    guesses = [b for b in best if b.log10_conjectured is not None]
-    guess = min(guesses, key=_conjectured, default=None)
-    if guess and first and _conjectured(guess) >= _excluded(first):
-        guess = None
+    # In every d asked; in some d asked.
+    sure = [_Number(b.log10_guaranteed, b.guaranteed) for b in best]
+    least = min(sure, default=_NONE) if _NONE not in sure else _NONE
+    first = _first(_Number(b.log10_excluded, b.excluded) for b in best)
+    guess = _first(_Number(b.log10_conjectured, b.conjectured) for b in best)
     return ClassesAnswer(
-        rows=tuple(rows),
-        best=tuple(best),
-        guaranteed=None if least is None else least.guaranteed,
-        log10_guaranteed=None if least is None else least.log10_guaranteed,
-        excluded=None if first is None else first.excluded,
-        log10_excluded=None if first is None else first.log10_excluded,
-        conjectured=None if guess is None else guess.conjectured,
-        log10_conjectured=None if guess is None else guess.log10_conjectured,
+        rows=tuple(rows), best=tuple(best), **_answer(least, first, guess),
         scale=_scale(least, request),
-    )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of points, or none; ordered by size."""
+
+    log10: float | None
+    exact: int | None
+
+    def __lt__(self, other: "_Number") -> bool:
+        assert self.log10 is not None and other.log10 is not None
+        if self.exact is not None and other.exact is not None:
+            return self.exact < other.exact
+        return self.log10 < other.log10
+
+
+_NONE = _Number(None, None)
+
+
+def _first(numbers: Iterable[_Number]) -> _Number:
+    return min((number for number in numbers if number != _NONE), default=_NONE)
+
+
+def _answer(most: _Number, first: _Number, guess: _Number) -> dict[str, Any]:
+    """The keys of an answer; the conjecture only where it says more."""
+    if guess != _NONE and first != _NONE and not guess < first:
+        guess = _NONE
+    return {
+        "guaranteed": most.exact, "log10_guaranteed": most.log10, "excluded": first.exact,
+        "log10_excluded": first.log10, "conjectured": guess.exact,
+        "log10_conjectured": guess.log10,
+    }  # fmt: skip
 
 
 def _row(d: int, use: Statement, request: Request) -> ClassesRow:
@@ -91,54 +115,16 @@ def _next(count: Count) -> Count:
 
 
 def _best(d: int, rows: Sequence[ClassesRow]) -> ClassesBest:
-    sure = [row for row in rows if row.exists and row.log10_K is not None]
-    out = [row for row in rows if not row.exists and row.proven and row.log10_K is not None]
-    most = max(sure, key=_size, default=None)
-    first = min(out, key=_size, default=None)
-    guesses = [row for row in rows if not row.proven and row.log10_K is not None]
-    guess = min(guesses, key=_size, default=None)
-    if guess and first and _size(guess) >= _size(first):
-        guess = None
-    return ClassesBest(
-        d=d,
-        guaranteed=None if most is None else most.K,
-        log10_guaranteed=None if most is None else most.log10_K,
-        excluded=None if first is None else first.K,
-        log10_excluded=None if first is None else first.log10_K,
-        conjectured=None if guess is None else guess.K,
-        log10_conjectured=None if guess is None else guess.log10_K,
-    )
+    told = [(row, _Number(row.log10_K, row.K)) for row in rows if row.log10_K is not None]
+    most = max((number for row, number in told if row.exists), default=_NONE)
+    first = _first(number for row, number in told if not row.exists and row.proven)
+    guess = _first(number for row, number in told if not row.proven)
+    return ClassesBest(d, **_answer(most, first, guess))
 
 
-def _size(row: ClassesRow) -> tuple[float, int]:
-    """By the exact number where both have one: equal logarithms may hide a difference."""
-    return _order(row.log10_K, row.K)
-
-
-def _guaranteed(best: ClassesBest) -> tuple[float, int]:
-    return _order(best.log10_guaranteed, best.guaranteed)
-
-
-def _excluded(best: ClassesBest) -> tuple[float, int]:
-    return _order(best.log10_excluded, best.excluded)
-
-
-def _conjectured(best: ClassesBest) -> tuple[float, int]:
-    return _order(best.log10_conjectured, best.conjectured)
-
-
-def _order(log10: float | None, exact: int | None) -> tuple[float, int]:
-    assert log10 is not None
-    return round(log10, 12), exact or 0
-
-
-def _scale(least: ClassesBest | None, request: Request) -> float | None:
+def _scale(least: _Number, request: Request) -> float | None:
     """For as many points as are guaranteed."""
-    if least is None or request.probability is None or not request.margin:
+    if least.log10 is None or request.probability is None or not request.margin:
         return None
-    assert least.log10_guaranteed is not None
-    if least.guaranteed is not None:
-        log_others = math.log(least.guaranteed - 1)
-    else:
-        log_others = least.log10_guaranteed * math.log(10.0)
-    return softmax_scale(log_others, request.probability, request.margin)
+    others = least.log10 * math.log(10.0) if least.exact is None else math.log(least.exact - 1)
+    return softmax_scale(others, request.probability, request.margin)
