@@ -135,7 +135,7 @@ class Linearisation:
                 where.append((at[:, None, None] + inner[:, None] * n + inner).ravel())
                 what.append((block if s < t else 0.5 * block).ravel())
         flat = np.bincount(np.concatenate(where), np.concatenate(what), minlength=n * n)
-        half = flat.reshape(n, n)
+        half = flat.astype(np.float64, copy=False).reshape(n, n)  # of nothing it counts integers
         matrix = half + half.T
         bend = self.curvature(multipliers)[self.place >= 0]
         matrix[np.diag_indices(n)] += np.repeat(bend, q)

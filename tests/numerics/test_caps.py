@@ -84,7 +84,7 @@ def test_many_dimensions_against_quadrature(d: int, x: float) -> None:
     with mpmath.workdps(50):
         share = _reference(d, clearance)
         exact = mpmath.log(share)
-        assert abs(log_cap_share(d, clearance) - exact) < 2e-14 + 4e-16 * abs(exact)
+        assert abs(log_cap_share(d, clearance) - exact) < 2e-14 + 8e-16 * abs(exact)
         assert abs(precise_cap_share(d, clearance) / share - 1) < 1e-30
         if x:
             other = mpmath.log(_reference(d, 2.0 - clearance))
@@ -95,7 +95,7 @@ def test_many_dimensions_against_quadrature(d: int, x: float) -> None:
 def test_precise_and_fast_agree(d: int, clearance: float) -> None:
     with mpmath.workdps(50):
         exact = mpmath.log(precise_cap_share(d, clearance))
-        assert abs(log_cap_share(d, clearance) - exact) < 2e-14 + 4e-16 * abs(exact)
+        assert abs(log_cap_share(d, clearance) - exact) < 2e-14 + 8e-16 * abs(exact)
 
 
 def test_against_scipy(rng: np.random.Generator) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.numerics.sphere import random_points
@@ -29,6 +29,7 @@ def along_the_retraction(
 
 
 @settings(max_examples=40, deadline=None)
+@example(seed=0, P=6, d=3, m=1, three=False, some_fixed=True)  # no active pair is free
 @given(
     seed=st.integers(0, 2**31),
     P=st.integers(3, 6),
