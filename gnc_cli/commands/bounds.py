@@ -80,6 +80,7 @@ def bounds(
         conclude(
             body, _draw, outputs, Gates.read(),
             lines=[head | row for row in table_rows(body, best=best)],
+            interrupted=result.outcome == "interrupted",
         )  # fmt: skip
     )
 

@@ -67,7 +67,8 @@ def pair_answer(
     if best["status"] is not None:
         parts.append(keyed(_verdict(result, best), "best.0.status", verbose))
     if best["scale"] is not None:
-        where = f"at rho = {rounded(best['lower'], up=False, digits=6)}"
+        asked = asked_of(result)
+        where = f"at {asked}" if asked else "for the best code known"
         said = Text(scale_text(best["scale"], result["probability"], where))
         parts.append(keyed(said, "best.0.scale", verbose))
     keys = {id(row): f"rows.{i}" for i, row in enumerate(result["rows"])}

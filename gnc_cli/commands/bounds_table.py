@@ -8,7 +8,7 @@ from rich.text import Text
 from gnc_cli.commands.bounds_answers import classes_answer, dimension_answer
 from gnc_cli.commands.bounds_listing import title
 from gnc_cli.commands.bounds_pair import pair_answer
-from gnc_cli.commands.bounds_words import HINT, ONE_VS_ONE, end, wanted
+from gnc_cli.commands.bounds_words import HINT, ONE_VS_ONE, asked_of, end, wanted
 from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.results.figures import count, plain_number, points, rounded, scaled
 
@@ -64,6 +64,7 @@ def _sweep(result: dict[str, Any], verbose: bool) -> list[RenderableType]:
     parts: list[RenderableType] = [title("Bounds", facts), "", FittedTable(columns, HINT)]
     if result["probability"] is not None and any(b["scale"] is not None for b in best):
         p = plain_number(result["probability"])
-        said = f"scale: s = 1/tau that brings every softmax probability to {p} at the lower end"
+        where = f"at {asked_of(result)}" if asked else "for the best code known"
+        said = f"scale: s = 1/tau that brings every softmax probability to {p} {where}"
         parts += ["", Text(said, "dim")]
     return parts

@@ -21,6 +21,8 @@ __all__ = [
 ONE_VS_ONE = "one-vs-one"
 HINT = "a wider terminal or --csv shows more"
 """Where the columns are that a narrow table leaves out."""
+LARGEST_D = 10**6
+"""Dimensions are searched up to here."""
 _STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
 _POINT = 1e-13
 """Ends that differ by less, relatively, differ by rounding alone."""
@@ -111,7 +113,9 @@ def dimension_text(best: dict[str, Any], asked: str) -> str:
     code = f"code of K = {points(best['K'])} points with {asked}"
     more = ""
     if best["conjectured"] is not None:
-        more = f"; with rho* = 1 - t*, none exists below d = {count(best['conjectured'])}"
+        guess = best["conjectured"]
+        none = f"below d = {count(guess)}" if guess <= LARGEST_D else "in any d up to 10^6"
+        more = f"; with rho* = 1 - t*, none exists {none}"
     return _dimension(best, code) + more
 
 
@@ -119,6 +123,8 @@ def _dimension(best: dict[str, Any], code: str) -> str:
     enough, least = best["sufficient"], best["necessary"]
     if least is None:
         return f"no {code} exists in any dimension"
+    if least > LARGEST_D:
+        return f"no {code} exists in any dimension up to 10^6"
     if enough is None:
         below = "no dimension is excluded"
         if least > 2:

@@ -89,6 +89,8 @@ class Limit(ABC):
     on: On = On.CLEARANCE
     constructive: bool = False
     """Whether the code behind it can be built."""
+    listed: bool = False
+    """A list of codes, whose values jump from K to K; else a formula."""
 
     @abstractmethod
     def at(self, d: int, K: int) -> Finding | None:

@@ -65,7 +65,8 @@ class BestBounds:
     status: str | None
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None
-    """With a probability: the scale s = 1/tau that is enough for codes at the lower end."""
+    """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
+    for the best code known."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class DimensionBest:
     sufficient: int | None
     """The smallest d known to have a code with the margin; None where none is known."""
     necessary: int | None
-    """The smallest d not excluded; None where the margin is impossible in every dimension."""
+    """The smallest d not excluded, 1000001 where none up to a million is; None where the margin is
+    impossible in every dimension."""
     conjectured: int | None = None
     """The same with rho* = 1 - t*, where that says more."""
 

@@ -134,7 +134,8 @@ def _answer(
         case Question.CLASSES:
             classes = classes_answer(request, uses, deadline, tell)
     declined = any(getattr(use.limit, "declined", False) for use in uses)
-    outcome = "interrupted" if done < total else "time_limit" if declined else "complete"
+    stopped = done < total or (declined and deadline.interrupted)
+    outcome = "interrupted" if stopped else "time_limit" if declined else "complete"
     return BoundsResult(
         seconds=time.monotonic() - started, version=__version__, quantity=request.quantity,
         margin=request.margin if request.quantity == ONE_VS_REST else None,

@@ -49,9 +49,6 @@ def catalogue(
     """
     given = None if table is None else read_table(table)
     codes = code_limits(given)
-    if table is not None and given is not None:
-        name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
-        _check_possible(given, name, [RANKIN, FEJES_TOTH, LEVENSHTEIN, *codes])
     exist = [limit for limit in codes if limit.exists]
     exclude = [limit for limit in codes if not limit.exists]
     of_rho = [THEOREM_3_3_UPPER, NO_MORE_THAN_ONE]
@@ -61,6 +58,10 @@ def catalogue(
         THEOREM_3_9_UPPER, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING,
         *exclude,
     ]  # fmt: skip
+    if table is not None and given is not None:
+        name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
+        excluding = [RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING, *exclude]
+        _check_possible(given, name, excluding)
     if lp:
         from gnc_cli.limits.linear_program import DelsarteLP
 
@@ -72,15 +73,22 @@ def _check_possible(table: KnownCodes, name: str, limits: Sequence[Limit]) -> No
     """Refuse an entry that is better than a theorem allows: a wrong line, which would make of
     every answer nonsense.
 
+    Args:
+        limits: that say what is excluded.
+
     Raises:
         DataError: names the file, the entry and the theorem.
     """
     for entry in table.entries.values():
         clearance = 1 - entry.between[1]
         for limit in limits:
-            found = None if limit.exists else limit.at(entry.d, entry.K)
-            if found is not None and clearance > found.value * (1.0 + _ROUNDING):
+            found = limit.at(entry.d, entry.K)
+            if found is None:
+                continue
+            slack = -_ROUNDING if found.strict else _ROUNDING
+            if clearance > found.value * (1.0 + slack):
+                least = "more than " if found.strict else "at least "
                 raise DataError(
                     f"{name}: d = {entry.d}, N = {entry.K} with cosine {entry.figure} is "
-                    f"impossible: at least {1.0 - found.value:.12g} by {limit.name}; mend the line"
+                    f"impossible: {least}{1.0 - found.value:.12g} by {limit.name}; mend the line"
                 )

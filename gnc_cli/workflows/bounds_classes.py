@@ -11,7 +11,7 @@ from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import ClassesAnswer, ClassesBest, ClassesRow
 from gnc_cli.workflows.bounds_request import Request
-from gnc_cli.workflows.bounds_rows import Statement
+from gnc_cli.workflows.bounds_rows import Statement, command
 
 __all__ = ["classes_answer"]
 
@@ -40,7 +40,8 @@ def classes_answer(
         tell(d)
     # In every d asked; in some d asked.
     sure = [_Number(b.log10_guaranteed, b.guaranteed) for b in best]
-    least = min(sure, default=_NONE) if _NONE not in sure else _NONE
+    whole = len(best) == len(request.d) and _NONE not in sure
+    least = min(sure) if whole else _NONE
     first = _first(_Number(b.log10_excluded, b.excluded) for b in best)
     guess = _first(_Number(b.log10_conjectured, b.conjectured) for b in best)
     return ClassesAnswer(
@@ -91,7 +92,7 @@ def _row(d: int, use: Statement, request: Request) -> ClassesRow:
         d=d, name=use.name, side=use.side, K=None if count is None else count.exact,
         log10_K=None if count is None else count.log10, proven=use.proven, exists=limit.exists,
         constructive=limit.constructive, source=use.source(count),
-        how=None if count is None else count.how,
+        how=None if count is None else command(d, count.exact or 0, count.how),
     )  # fmt: skip
 
 
@@ -99,10 +100,11 @@ def _points(d: int, use: Statement, wanted: Fraction) -> Count | None:
     """The largest K that reaches the target.
 
     A value that is printed in full and given back counts as reached, which the loosened target
-    sees to. Above a million points neighbouring K are nearer to each other than that.
+    sees to. Above a million points the values of a formula at neighbouring K are nearer to each
+    other than that; those of codes are not.
     """
     count = use.limit.points(d, use.target(loosened(wanted)))
-    if count is not None and (count.exact is None or count.exact > _FEW):
+    if count is not None and not use.limit.listed and (count.exact or math.inf) > _FEW:
         count = use.limit.points(d, use.target(wanted))
     return count
 

@@ -65,6 +65,7 @@ class KnownCodeLimit(Limit):
     source = "table of known codes"
     exists = True
     constructive = True
+    listed = True
 
     def __init__(self, *tables: KnownCodes) -> None:
         entries: dict[tuple[int, int], KnownCode] = {}
@@ -117,6 +118,7 @@ class SolvedCodeLimit(Limit):
     exists = True
     on = On.DISTANCE
     constructive = True
+    listed = True
 
     def __init__(self) -> None:
         self._codes = stored_margins()
@@ -147,6 +149,7 @@ class ConstructionLimit(Limit):
     source = "constructions, see gnc solve --list-constructions"
     exists = True
     constructive = True
+    listed = True
 
     def at(self, d: int, K: int) -> Finding | None:
         code = best_construction(min(d, _SEARCHED), K) if K > 2 * d else None
@@ -175,6 +178,7 @@ class ProvedOptimumLimit(Limit):
     name = "proved-optimum"
     source = "codes proved optimal"
     exists = False
+    listed = True
 
     def __init__(self, table: KnownCodes) -> None:
         self._optima = sorted(_optima(table), key=lambda optimum: optimum.value)
@@ -200,7 +204,15 @@ class _Optimum:
     source: str
 
 
+_NEWER = (
+    _Optimum(4, 24, 0.5, "optimal code (4, 24): 24-cell, de Laat, Leijenhorst and de Muinck Keizer "
+             "2024 (arXiv 2404.18794)"),
+)  # fmt: skip
+"""Proved since the table of known codes was compiled."""
+
+
 def _optima(table: KnownCodes) -> Iterator[_Optimum]:
+    yield from _NEWER
     single = {(code.d, code.K): code for code in single_codes() if code.proven}
     for (d, K), code in single.items():
         cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"

@@ -8,7 +8,7 @@ from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import DimensionAnswer, DimensionBest, DimensionRow
 from gnc_cli.workflows.bounds_request import Request
-from gnc_cli.workflows.bounds_rows import Statement
+from gnc_cli.workflows.bounds_rows import Statement, command
 
 __all__ = ["dimension_answer"]
 
@@ -34,6 +34,7 @@ def dimension_answer(
         rows += of_K
         best.append(_best(K, of_K))
         tell(K)
+    whole = len(best) == len(request.K)
     enough = [b.sufficient for b in best if b.sufficient is not None]
     needed = [b.necessary for b in best if b.necessary is not None]
     guesses = [b.conjectured for b in best if b.conjectured is not None]
@@ -44,9 +45,9 @@ def dimension_answer(
     return DimensionAnswer(
         rows=tuple(rows),
         best=tuple(best),
-        sufficient=max(enough) if enough and len(enough) == len(best) else None,
-        necessary=max(needed) if needed and len(needed) == len(best) else None,
-        conjectured=max(guesses) if guesses and max(guesses) > max(needed) else None,
+        sufficient=max(enough) if whole and len(enough) == len(best) else None,
+        necessary=max(needed) if whole and len(needed) == len(best) else None,
+        conjectured=max(guesses) if whole and guesses and max(guesses) > max(needed) else None,
         scale=scale,
     )
 
@@ -60,7 +61,7 @@ def _row(K: int, use: Statement, request: Request) -> DimensionRow:
     return DimensionRow(
         K=K, name=use.name, side=use.side, d=d, ending=reach.ending.value, proven=use.proven,
         exists=limit.exists, constructive=limit.constructive, source=use.source(found),
-        how=None if found is None else found.how,
+        how=None if found is None or d is None else command(d, K, found.how),
     )  # fmt: skip
 
 

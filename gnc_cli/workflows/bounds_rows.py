@@ -16,9 +16,10 @@ from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import BestBounds, BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST, Request
 
-__all__ = ["Statement", "best_of", "rows_of", "statements"]
+__all__ = ["Statement", "best_of", "command", "rows_of", "statements"]
 
 _EQUALITY = "rho* = 1 - t* (conjecture of section 3.2; proof in docs/equality.md, not refereed)"
+_MOST_COORDINATES = 10**15
 _ROUNDING = 1e-12
 """Bounds that meet may cross by so much, relatively."""
 
@@ -93,8 +94,13 @@ def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
             d=d, K=K, quantity=use.quantity, side=use.side, value=use.value(found),
             angle_deg=angle, proven=use.proven, valid=found.valid, condition=found.condition,
             strict=found.strict, exists=use.limit.exists, constructive=use.limit.constructive,
-            name=use.name, source=use.source(found), how=found.how,
+            name=use.name, source=use.source(found), how=command(d, K, found.how),
         )  # fmt: skip
+
+
+def command(d: int, K: int, how: str | None) -> str | None:
+    """The command that builds a code, where any machine could hold it."""
+    return how if d * K <= _MOST_COORDINATES else None
 
 
 def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
@@ -115,12 +121,14 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
     if guess is not None and guess.value < upper:
         conjectured = _met(low, guess)
     d, K = low.d, low.K
+    status = _status(proved, request)
     attained = _margin(low if request.quantity == ONE_VS_REST else high)
+    wanted = attained if request.margin is None else request.margin
     return BestBounds(
         d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
         upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
-        conjectured=conjectured, status=_status(proved, request),
-        scale=_scale(K, request.probability, attained),
+        conjectured=conjectured, status=status,
+        scale=None if status == "excluded" else _scale(K, request.probability, wanted),
     )  # fmt: skip
 
 

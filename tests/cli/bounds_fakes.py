@@ -25,7 +25,8 @@ def row(**changes: Any) -> BoundRow:
     """What a theorem says of 24 points in space."""
     fields: dict[str, Any] = dict(
         d=3, K=24, quantity="one-vs-rest", side="lower", value=0.03125, angle_deg=None,
-        proven=True, valid=True, condition="K >= 5.575", strict=False, exists=True, constructive=False,
+        proven=True, valid=True, condition="K >= 5.575",
+        strict=False, exists=True, constructive=False,
         name="theorem-3.9", source="theorem 3.9", how=None,
     )  # fmt: skip
     return BoundRow(**(fields | changes))
@@ -34,7 +35,8 @@ def row(**changes: Any) -> BoundRow:
 def built(**changes: Any) -> BoundRow:
     """A code that can be built."""
     fields: dict[str, Any] = dict(
-        value=0.25, condition=None, strict=False, constructive=True, name="construction", source="snub cube",
+        value=0.25, condition=None,
+        strict=False, constructive=True, name="construction", source="snub cube",
         how=HOW,
     )  # fmt: skip
     return row(**(fields | changes))
@@ -43,7 +45,8 @@ def built(**changes: Any) -> BoundRow:
 def excluding(**changes: Any) -> BoundRow:
     """What no code exceeds."""
     fields: dict[str, Any] = dict(
-        side="upper", value=0.75, condition=None, strict=False, exists=False, name="fejes-toth", source="1943"
+        side="upper", value=0.75, condition=None,
+        strict=False, exists=False, name="fejes-toth", source="1943"
     )
     return row(**(fields | changes))
 

@@ -281,7 +281,8 @@ def test_one_better_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["3,24,0.1", "3,24,0.723", "8,241,0.5", "10,100,0", "3,13,0.54", "2,5,0.309"]
+    "line",
+    ["3,24,0.1", "3,24,0.723", "8,241,0.5", "10,100,0", "3,13,0.54", "4,25,0.5", "2,5,0.309"],
 )
 def test_a_table_that_contradicts_a_proof_is_bad_data(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.txt").write_text(f"4,24,0.5\n{line}\n")

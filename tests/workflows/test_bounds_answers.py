@@ -1,6 +1,7 @@
 """`bounds` with a margin: which dimensions it needs, and how many points it leaves room for."""
 
 import math
+import threading
 from functools import cache
 from typing import Any
 
@@ -302,3 +303,63 @@ def test_tiny_targets(asked: dict[str, float]) -> None:
     answer = classes(3, **asked)
     assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
     assert 70 < answer.log10_guaranteed < answer.log10_excluded < 300
+
+
+@pytest.mark.parametrize("d, K", [(26, 1_048_576), (128, 4_194_304), (512, 268_435_456)])
+def test_codes_above_a_million_points_tie_like_all_others(d: int, K: int) -> None:
+    (best,) = bounds(d, K).best
+    assert best.lower_name == "construction"
+    for margin in (best.lower, float(f"{best.lower:.15g}")):
+        assert status(d, K, margin=margin) == "exists"
+        guaranteed = classes(d, margin=margin).guaranteed
+        assert guaranteed is not None and guaranteed >= K
+        enough = dimension(K, margin=margin).sufficient
+        assert enough is not None and enough <= d
+
+
+def test_an_interruption_answers_for_nobody_it_did_not_reach() -> None:
+    done: list[int] = []
+    stop = threading.Event()
+
+    def after_two(_: str, count: int, *__: Any) -> None:
+        done.append(count)
+        if count == 2:
+            stop.set()
+
+    for asked in ({"K": range(100, 110)}, {"d": range(3, 13)}):
+        done.clear()
+        stop.clear()
+        result = bounds(**asked, margin=0.5, interrupt=stop, progress=after_two)  # type: ignore[arg-type]
+        assert result.outcome == "interrupted" and done == [1, 2]
+        part = result.dimension or result.classes
+        assert part is not None and len(part.best) == 2
+        if result.dimension is not None:
+            assert result.dimension.sufficient is result.dimension.necessary is None
+        else:
+            assert result.classes is not None and result.classes.guaranteed is None
+
+
+def test_margins_beyond_a_million_dimensions() -> None:
+    answer = dimension(10**300, margin=0.99)
+    assert answer.sufficient is None and answer.conjectured == 10**6 + 1
+
+
+def test_the_24_cell_is_optimal() -> None:
+    (best,) = bounds(4, 24, quantity="one-vs-one").best
+    assert best.lower == best.upper == 0.5
+    assert classes(4, max_cosine=0.5).excluded == 25
+    assert classes(4, max_cosine=0.4999).excluded == 24
+
+
+def test_the_scale_is_that_of_the_margin() -> None:
+    free, asked, none = (
+        bounds(10, 100, probability=0.9, **more).best[0].scale  # type: ignore[arg-type]
+        for more in ({}, {"margin": 0.5}, {"margin": 1.05})
+    )
+    assert free == pytest.approx(math.log(99 * 9) / 0.668998682676, rel=1e-9)
+    assert asked == pytest.approx(math.log(99 * 9) / 0.5) and none is None
+
+
+def test_no_command_builds_what_no_machine_holds() -> None:
+    assert all(row.how is None for row in bounds(2, 10**300).rows)
+    assert any(row.how for row in bounds(512, 10**6).rows)
