@@ -8,7 +8,7 @@ from typing import Any
 from gnc_cli.plots.bounds_bars import CONJECTURED
 from gnc_cli.plots.bounds_ends import label_ends
 from gnc_cli.plots.bounds_paths import held
-from gnc_cli.plots.bounds_places import Places, dress_dimensions, dress_powers
+from gnc_cli.plots.bounds_places import Places, dress_dimensions, dress_powers, open_powers
 from gnc_cli.plots.style import BLUE, INK, ORANGE
 from gnc_cli.results import ClassesAnswer, DimensionAnswer
 
@@ -23,12 +23,14 @@ _THIN = 0.015
 
 @dataclass(frozen=True)
 class _Band:
-    """The ends of the open band at each size, None beyond the axis."""
+    """What is known at each size, None beyond the axis."""
 
     sizes: list[int]
     exists: Sequence[float | None]
     excluded: Sequence[float | None]
     guess: Sequence[float | None]
+    between: Sequence[tuple[float | None, float | None]]
+    """The ends of what is open: of what exists, and of what is excluded."""
     upward: bool
     """Whether what exists lies above its line: d against K. Else K against d."""
 
@@ -42,7 +44,8 @@ def show_dimension_band(ax: Any, answer: DimensionAnswer) -> None:
     """
     best = sorted(answer.best, key=lambda b: b.K)
     band = _Band([b.K for b in best], [b.sufficient for b in best], [b.necessary for b in best],
-                 [b.conjectured for b in best], upward=True)  # fmt: skip
+                 [b.conjectured for b in best], [(b.sufficient, b.necessary) for b in best],
+                 upward=True)  # fmt: skip
     ends = (*band.exists, *band.excluded, *band.guess)
     known = [y for y in ends if y is not None] or [2.0]
     wide = max(known) > _WIDE * min(known)
@@ -64,7 +67,7 @@ def show_class_band(ax: Any, answer: ClassesAnswer) -> None:
     best = sorted(answer.best, key=lambda b: b.d)
     band = _Band([b.d for b in best], [b.log10_guaranteed for b in best],
                  [b.log10_excluded for b in best], [b.log10_conjectured for b in best],
-                 upward=False)  # fmt: skip
+                 [open_powers(b) for b in best], upward=False)  # fmt: skip
     known = [y for y in (*band.exists, *band.excluded) if y is not None] or [1.0]
     ax.set_ylim(0.0, 1.12 * max(1.0, *known))
     Places(band.sizes, over_K=False).dress(ax, "d", pad=0.0)
@@ -79,8 +82,8 @@ def _fill(ax: Any, band: _Band) -> None:
     low, high = ax.get_ylim()
     # Where no d is known, or where every d or no K is excluded, the end lies at the top; where no
     # K is known, at the bottom.
-    exists = [(high if band.upward else low) if v is None else v for v in band.exists]
-    excluded = [high if v is None else v for v in band.excluded]
+    exists = [(high if band.upward else low) if v is None else v for v, _ in band.between]
+    excluded = [high if v is None else v for _, v in band.between]
     # A code stays where points are taken away, and in more dimensions.
     for known, ends, colour, above, earlier, closed in (
         (band.exists, exists, BLUE, band.upward, not band.upward, True),

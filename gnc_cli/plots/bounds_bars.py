@@ -117,11 +117,7 @@ def name_regions(ax: Any, ends: tuple[float, float], leftward: bool) -> None:
              zip(edges, edges[1:], names if leftward else names[::-1], strict=False)
              if b > a]  # fmt: skip
     gap = 0.125
-    places = spread([(a + b) / 2.0 for a, b, _, _ in found], gap)
-    for n in range(len(places)):
-        places[n] = max(places[n], 0.05 + gap * n)
-    for n in range(len(places)):
-        places[~n] = min(places[~n], 0.95 - gap * n)
+    places = spread([(a + b) / 2.0 for a, b, _, _ in found], gap, 0.05, 0.95)
     for (a, b, name, colour), place in zip(found, places, strict=True):
         inside = a <= place <= b
         ax.annotate(

@@ -15,6 +15,8 @@ from gnc_cli.results import BoundsResult
 __all__ = ["curves_figure"]
 
 _MOST_PANELS = 6
+_MOST_NAMES = 18
+"""So many lines of one panel are named, about the same number apart, the ends among them."""
 
 
 def curves_figure(result: BoundsResult) -> Any:
@@ -89,6 +91,8 @@ def _many(ax: Any, result: BoundsResult, groups: Sequence[int]) -> None:
     from matplotlib import colormaps
 
     ends = []
+    step = -(-len(groups) // _MOST_NAMES)
+    named = {*range(0, len(groups) - step, step), len(groups) - 1}
     sizes = sorted({b.d for b in result.best})
     x = Places(sizes, over_K=False)
     for rank, K in enumerate(groups):
@@ -100,7 +104,8 @@ def _many(ax: Any, result: BoundsResult, groups: Sequence[int]) -> None:
         ax.plot(*held(dims, high, x.of, earlier=False), color=colour, lw=1.4, ls=(0, (4, 2)))
         if len(dims) <= 20:
             ax.plot([x.of(d) for d in dims], low, "o", color=colour, ms=3.5)
-        ends.append((x.of(dims[-1]), low[-1], f"K = {size_text(K)}", colour))
+        if rank in named:
+            ends.append((x.of(dims[-1]), low[-1], f"K = {size_text(K)}", colour))
     x.dress(ax, "d")
     _set_height(ax, ax.get_lines(), False)
     ax.plot([], [], color=INK, lw=1.6, label=LOWER)
@@ -112,7 +117,7 @@ def _many(ax: Any, result: BoundsResult, groups: Sequence[int]) -> None:
     ax.figure.legend(loc="outside lower center", ncols=3)
     ax.set_ylabel(_axis(result))
     ax.grid()
-    label_ends(ax, ends)
+    label_ends(ax, ends[::-1])
 
 
 def _axis(result: BoundsResult) -> str:

@@ -13,18 +13,17 @@ def label_ends(ax: Any, ends: Sequence[tuple[float, float, str, Any]]) -> None:
 
     Args:
         ax: with its final limits and scales.
-        ends: x, y, label and colour of each line's last point.
+        ends: x, y, label and colour of each line's last point, of those at one height the lowest
+            first; about 25 have room.
     """
     # Heights in shares of the axes; the figure's layout takes a little from its height.
     inches = ax.figure.get_size_inches()[1] * 0.74
     gap = 1.25 * _SIZE / 72.0 / inches
     right = ax.get_xlim()[1]
-    placed = sorted(
-        (float(ax.transLimits.transform((0.0, ax.transScale.transform((1.0, y))[1]))[1]), x, y,
-         label, colour) for x, y, label, colour in ends
-    )  # fmt: skip
-    heights = spread([p[0] for p in placed], gap)
-    for (_, x, y, label, colour), height in zip(placed, heights, strict=True):
+    placed = sorted(ends, key=lambda end: end[1])
+    shares = [ax.transLimits.transform(ax.transScale.transform((1.0, y)))[1]
+              for _, y, _, _ in placed]  # fmt: skip
+    for (x, y, label, colour), height in zip(placed, spread(shares, gap, 0.0, 1.0), strict=True):
         ax.annotate(
             label, (x, y), (1.035, height), xycoords="data", textcoords="axes fraction",
             ha="left", va="center", fontsize=_SIZE, color=colour, annotation_clip=False,
@@ -33,11 +32,12 @@ def label_ends(ax: Any, ends: Sequence[tuple[float, float, str, Any]]) -> None:
         )  # fmt: skip
 
 
-def spread(heights: Sequence[float], gap: float) -> list[float]:
+def spread(heights: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """The nearest heights, in order, that lie `gap` apart: neighbours that touch share their mean.
+    They stay between `low` and `high` where there is room for all.
 
-    >>> spread([0.1, 0.5, 0.5], 0.2)
-    [0.1, 0.4, 0.6]
+    >>> spread([0.1, 0.5, 0.5], 0.2, 0.0, 1.0), spread([0.5, 0.5], 0.2, 0.0, 0.5)
+    ([0.1, 0.4, 0.6], [0.3, 0.5])
     """
     groups: list[tuple[list[float], int]] = []  # offsets free heights, and how many
     for at, height in enumerate(heights):
@@ -46,4 +46,6 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
             group = groups.pop()[0] + group
         groups.append((group, len(group)))
     flat = [sum(g) / len(g) for g, _ in groups for _ in g]
-    return [f + at * gap for at, f in enumerate(flat)]
+    places = [max(f, low) + at * gap for at, f in enumerate(flat)]
+    last = len(places) - 1
+    return [min(place, high - (last - at) * gap) for at, place in enumerate(places)]

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.plots.bounds_labels import size_text
+from gnc_cli.results import ClassesBest
 from gnc_cli.results.figures import count
 
-__all__ = ["Places", "dress_dimensions", "dress_powers"]
+__all__ = ["Places", "dress_dimensions", "dress_powers", "open_powers"]
 
 _WIDE = 20.0
 """A quotient from which on the axis is logarithmic."""
@@ -56,6 +57,18 @@ class Places:
         """Whether the sizes are short enough to stand at the ticks."""
         short = self.sizes[-1] < 10**6 or all(str(s).rstrip("0") == "1" for s in self.sizes)
         return short and len(self.sizes) <= _FEW
+
+
+def open_powers(best: ClassesBest) -> tuple[float | None, float | None]:
+    """Decimal logarithms of the K between which it is open, None where no end is known. Between
+    K and K + 1 there is nothing: both ends lie halfway.
+    """
+    low, high = best.log10_guaranteed, best.log10_excluded
+    if low is None or high is None or best.guaranteed is None:
+        return low, high
+    if best.excluded == best.guaranteed + 1:
+        low = high = (low + high) / 2.0
+    return low, high
 
 
 def dress_powers(axis: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from gnc_cli.plots.bounds_bars import Bar, name_regions, show_bars
 from gnc_cli.plots.bounds_labels import bound_name, points_text, size_text, two_sided
-from gnc_cli.plots.bounds_places import dress_dimensions, dress_powers
+from gnc_cli.plots.bounds_places import dress_dimensions, dress_powers, open_powers
 from gnc_cli.results import ClassesAnswer, DimensionAnswer, DimensionRow
 
 __all__ = ["show_class_reaches", "show_dimension_reaches"]
@@ -80,9 +80,9 @@ def show_class_reaches(ax: Any, answer: ClassesAnswer) -> None:
                         row.exists, closed=True, proven=row.proven))  # fmt: skip
     bars.sort(key=lambda b: (b.at is None, b.at or 0.0, not b.proven))
     right = 1.12 * max([1.0, *(bar.at for bar in bars if bar.at is not None)])
-    low = 0.0 if best.log10_guaranteed is None else best.log10_guaranteed
-    high = right if best.log10_excluded is None else best.log10_excluded
-    show_bars(ax, bars, 0.0, right, (low, high))
+    low, high = open_powers(best)
+    ends = (0.0 if low is None else low, right if high is None else high)
+    show_bars(ax, bars, 0.0, right, ends)
     dress_powers(ax.xaxis)
     ax.set_xlabel("K")
-    name_regions(ax, (low, high), leftward=True)
+    name_regions(ax, ends, leftward=True)

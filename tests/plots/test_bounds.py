@@ -83,4 +83,13 @@ def test_a_bad_suffix_is_refused(tmp_path: Path) -> None:
     [([], []), ([0.5], [0.5]), ([0.1, 0.5, 0.5], [0.1, 0.4, 0.6]), ([0, 0, 0], [-0.2, 0, 0.2])],
 )
 def test_labels_move_apart(heights: list[float], placed: list[float]) -> None:
-    assert spread(heights, 0.2) == pytest.approx(placed)
+    assert spread(heights, 0.2, -1.0, 1.0) == pytest.approx(placed)
+
+
+@pytest.mark.parametrize(
+    ("heights", "placed"),
+    [([0.9, 0.9, 1.0], [0.6, 0.8, 1.0]), ([0.0, 0.05, 0.7], [0.0, 0.2, 0.7]),
+     ([0.5] * 6, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])],
+)  # fmt: skip
+def test_labels_stay_inside(heights: list[float], placed: list[float]) -> None:
+    assert spread(heights, 0.2, 0.0, 1.0) == pytest.approx(placed)

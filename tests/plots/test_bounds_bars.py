@@ -128,6 +128,19 @@ def test_regions_are_named(name: str) -> None:
     assert {"a code exists", "open", "no code"} <= {t.get_text() for t in ax.texts}
 
 
+def test_between_neighbours_nothing_is_open() -> None:
+    with styled():
+        (ax,) = bounds_figure(RESULTS["nothing open"]).axes
+        (band,) = bounds_figure(RESULTS["nothing open over d"]).axes
+    for panel in (ax, band):
+        assert "open" not in {t.get_text() for t in panel.texts}
+    assert {"a code exists", "no code"} <= {t.get_text() for t in ax.texts}
+    assert not ax.patches
+    middle = math.log10(240 * 241) / 2
+    blue, orange = (c.get_paths()[0].vertices[:, 1] for c in band.collections)
+    assert max(blue) == pytest.approx(middle) == min(orange)
+
+
 def test_far_ends_lie_on_a_logarithmic_ruler() -> None:
     with styled():
         scales = [bounds_figure(RESULTS[n]).axes[0].get_xscale() for n in ("pair", "tiny")]

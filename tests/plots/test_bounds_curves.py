@@ -156,6 +156,16 @@ def test_many_K_are_pairs_of_lines() -> None:
         assert {b.lower for b in some} in heights and {b.upper for b in some} in heights
 
 
+def test_of_very_many_K_some_are_named() -> None:
+    result = RESULTS["every K"]
+    with styled():
+        (ax,) = bounds_figure(result).axes
+    named = [int(t.get_text()[4:]) for t in ax.texts]
+    assert named == [60, *range(55, 9, -3)]  # the lowest line first, both ends among them
+    heights = [set(line.get_ydata()) for line in ax.get_lines()]
+    assert all({b.lower for b in result.best if b.K == K} in heights for K in range(10, 61))
+
+
 def test_bands_follow_their_answers() -> None:
     for name, key in (("dimensions", "K"), ("classes over d", "d")):
         result = RESULTS[name]
