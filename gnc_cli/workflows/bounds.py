@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from gnc_cli import __version__
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import BestBounds, BoundRow, BoundsResult
+from gnc_cli.workflows.bounds_best import best_of
 from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_classes import classes_answer
 from gnc_cli.workflows.bounds_dimension import dimension_answer
 from gnc_cli.workflows.bounds_files import prepare_files, write_files
 from gnc_cli.workflows.bounds_request import ONE_VS_REST, Question, Request, read_request
-from gnc_cli.workflows.bounds_rows import Statement, best_of, rows_of, statements
+from gnc_cli.workflows.bounds_rows import Statement, rows_of, statements
 
 if TYPE_CHECKING:
     from gnc_cli.io.known_codes import KnownCodes

@@ -9,29 +9,34 @@ marked, called `conjecture-...`, and kept out of the proven intervals.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from gnc_cli.limits.limit import Count, Finding, Limit, On, loosened, reaches
-from gnc_cli.numerics.softmax_scale import softmax_scale
-from gnc_cli.results import BestBounds, BoundRow
-from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST, Request
+from gnc_cli.limits.limit import Count, Finding, Limit, On
+from gnc_cli.results import BoundRow
+from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
 
-__all__ = ["Statement", "best_of", "command", "rows_of", "statements"]
+__all__ = ["Statement", "command", "rows_of", "statements"]
 
 _EQUALITY = "rho* = 1 - t* (conjecture of section 3.2; proof in docs/equality.md, not refereed)"
 _MOST_COORDINATES = 10**15
-_ROUNDING = 1e-12
-"""Bounds that meet may cross by so much, relatively."""
+"""Eight petabytes."""
 
 
+@dataclass(frozen=True)
 class Statement:
-    """A limit as it is used: proven, or by the conjecture."""
+    """A limit as it is used for one quantity."""
 
-    def __init__(self, limit: Limit, *, quantity: str, proven: bool) -> None:
-        self.limit = limit
-        self.quantity = quantity
-        self.proven = proven
-        self.name = limit.name if proven else f"conjecture-{limit.name}"
+    limit: Limit
+    quantity: str
+    """`one-vs-rest` or `one-vs-one`."""
+    proven: bool
+    """False: with rho* = 1 - t*."""
+
+    @property
+    def name(self) -> str:
+        """Of its rows."""
+        return self.limit.name if self.proven else f"conjecture-{self.limit.name}"
 
     @property
     def side(self) -> str:
@@ -101,85 +106,6 @@ def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
 def command(d: int, K: int, how: str | None) -> str | None:
     """The command that builds a code, where any machine could hold it."""
     return how if d * K <= _MOST_COORDINATES else None
-
-
-def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
-    """The best proven interval of the rows of one (d, K).
-
-    Raises:
-        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
-    """
-    proved = [row for row in rows if row.valid and row.proven]
-    # Of equal ends one that is not attained says more.
-    lower_rows = (row for row in proved if row.side == "lower")
-    low = max(lower_rows, key=lambda row: (_rank(row), row.strict))
-    upper_rows = (row for row in proved if row.side == "upper")
-    high = min(upper_rows, key=lambda row: (_rank(row), not row.strict))
-    lower, upper = low.value, _met(low, high)
-    guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
-    conjectured = None
-    if guess is not None and guess.value < upper:
-        conjectured = _met(low, guess)
-    d, K = low.d, low.K
-    status = _status(proved, request)
-    attained = _margin(low if request.quantity == ONE_VS_REST else high)
-    wanted = attained if request.margin is None else request.margin
-    return BestBounds(
-        d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
-        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
-        conjectured=conjectured, status=status,
-        scale=None if status == "excluded" else _scale(K, request.probability, wanted),
-    )  # fmt: skip
-
-
-def _rank(row: BoundRow) -> float:
-    """Rises with the value, also where cosines are 1 to all digits."""
-    return row.value if row.angle_deg is None else -row.angle_deg
-
-
-def _margin(row: BoundRow) -> float:
-    """The distance, or the clearance of the cosine."""
-    if row.angle_deg is None:
-        return row.value
-    return float(2.0 * math.sin(math.radians(row.angle_deg) / 2.0) ** 2)
-
-
-def _met(low: BoundRow, high: BoundRow) -> float:
-    """The upper end, at least the lower one: ends that meet may cross by rounding.
-
-    Raises:
-        ArithmeticError: they cross by more.
-    """
-    # Distances are good to so many digits, cosines to so many decimals.
-    size = low.value if low.quantity == ONE_VS_REST else 1.0
-    if low.value > high.value + _ROUNDING * size:
-        raise ArithmeticError(f"{low} contradicts {high}")
-    return max(low.value, high.value)
-
-
-def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
-    """The angle of the lower end of the cosine, not below that of the upper end."""
-    if low.angle_deg is None or high.angle_deg is None:
-        return None
-    return max(low.angle_deg, high.angle_deg)
-
-
-def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
-    """Whether a code with what was asked for exists, by the proved bounds."""
-    if request.target is None:
-        return None
-    target = loosened(request.target)
-    if any(reaches(_margin(row), target) for row in proved if row.exists):
-        return "exists"
-    # What is not attained is excluded itself.
-    ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
-    return "open" if reaches(min(ends), target) else "excluded"
-
-
-def _scale(K: int, probability: float | None, margin: float) -> float | None:
-    if probability is None or margin <= 0.0:
-        return None
-    return softmax_scale(math.log(K - 1), probability, margin)
 
 
 def _degrees(clearance: float) -> float:

@@ -1,0 +1,93 @@
+"""The best proven interval of one (d, K), and what it says of the margin that was asked for."""
+
+import math
+from collections.abc import Sequence
+
+from gnc_cli.limits.limit import loosened, reaches
+from gnc_cli.numerics.softmax_scale import softmax_scale
+from gnc_cli.results import BestBounds, BoundRow
+from gnc_cli.workflows.bounds_request import ONE_VS_REST, Request
+
+__all__ = ["best_of"]
+
+_ROUNDING = 1e-12
+"""Bounds that meet may cross by so much, relatively."""
+
+
+def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
+    """The best proven interval of the rows of one (d, K).
+
+    Raises:
+        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
+    """
+    proved = [row for row in rows if row.valid and row.proven]
+    # Of equal ends one that is not attained says more.
+    lower_rows = (row for row in proved if row.side == "lower")
+    low = max(lower_rows, key=lambda row: (_rank(row), row.strict))
+    upper_rows = (row for row in proved if row.side == "upper")
+    high = min(upper_rows, key=lambda row: (_rank(row), not row.strict))
+    lower, upper = low.value, _met(low, high)
+    guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
+    conjectured = None
+    if guess is not None and guess.value < upper:
+        conjectured = _met(low, guess)
+    d, K = low.d, low.K
+    status = _status(proved, request)
+    attained = _margin(low if request.quantity == ONE_VS_REST else high)
+    wanted = attained if request.margin is None else request.margin
+    return BestBounds(
+        d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
+        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
+        conjectured=conjectured, status=status,
+        scale=None if status == "excluded" else _scale(K, request.probability, wanted),
+    )  # fmt: skip
+
+
+def _rank(row: BoundRow) -> float:
+    """Rises with the value, also where cosines are 1 to all digits."""
+    return row.value if row.angle_deg is None else -row.angle_deg
+
+
+def _margin(row: BoundRow) -> float:
+    """The distance, or the clearance of the cosine."""
+    if row.angle_deg is None:
+        return row.value
+    return float(2.0 * math.sin(math.radians(row.angle_deg) / 2.0) ** 2)
+
+
+def _met(low: BoundRow, high: BoundRow) -> float:
+    """The upper end, at least the lower one: ends that meet may cross by rounding.
+
+    Raises:
+        ArithmeticError: they cross by more.
+    """
+    # Distances are good to so many digits, cosines to so many decimals.
+    size = low.value if low.quantity == ONE_VS_REST else 1.0
+    if low.value > high.value + _ROUNDING * size:
+        raise ArithmeticError(f"{low} contradicts {high}")
+    return max(low.value, high.value)
+
+
+def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
+    """The angle of the lower end of the cosine, not below that of the upper end."""
+    if low.angle_deg is None or high.angle_deg is None:
+        return None
+    return max(low.angle_deg, high.angle_deg)
+
+
+def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
+    """Whether a code with what was asked for exists, by the proved bounds."""
+    if request.target is None:
+        return None
+    target = loosened(request.target)
+    if any(reaches(_margin(row), target) for row in proved if row.exists):
+        return "exists"
+    # What is not attained is excluded itself.
+    ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
+    return "open" if reaches(min(ends), target) else "excluded"
+
+
+def _scale(K: int, probability: float | None, margin: float) -> float | None:
+    if probability is None or margin <= 0.0:
+        return None
+    return softmax_scale(math.log(K - 1), probability, margin)
