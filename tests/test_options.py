@@ -34,14 +34,15 @@ def test_no_name_is_declared_twice() -> None:
     # expects a K, writes rows of its own and has more to say about time. Bounds take a K of any
     # size, limit the time of the linear programme alone, and have no probability by default.
     twins = {
-        "BoundDims", "BoundProbability", "BoundSizes", "BoundsTimeLimit", "Dims", "MeasureOut",
+        "BoundDims", "BoundProbability", "BoundSizes", "BoundTable", "BoundsTimeLimit", "Dims",
+        "MeasureOut",
         "MeasureTimeLimit", "NumClasses", "RowsOut", "Sizes",
     }  # fmt: skip
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
     again = {flag for name in twins for flag in _flags(name)}
     assert again == {
-        "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability"
+        "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability", "--table"
     } <= set(names)  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def bounds(
     quantity: o.QuantityChoice = None,
     probability: o.BoundProbability = None,
     lp: o.LinearProgram = False,
-    table: o.Table = None,
+    table: o.BoundTable = None,
     time_limit: o.BoundsTimeLimit = None,
     best: o.BestRows = False,
     out: o.MeasureOut = None,

@@ -10,6 +10,7 @@ from gnc_cli.options.bounds import (
     BoundDims,
     BoundProbability,
     BoundSizes,
+    BoundTable,
     BoundsTimeLimit,
     CosfaceM,
     LinearProgram,
@@ -115,7 +116,7 @@ from gnc_cli.options.solve import (
 
 __all__ = [
     "Allow", "Append", "ArcfaceM", "Baseline", "BestRows", "BiasFiles", "Bootstrap", "BoundDims",
-    "BoundProbability", "BoundSizes", "BoundsTimeLimit", "Budget", "Check",
+    "BoundProbability", "BoundSizes", "BoundTable", "BoundsTimeLimit", "Budget", "Check",
     "ChunkRows", "ClassNames", "ClassesFile", "Codes", "ConjectureMode", "Construction",
     "CosfaceM", "CrossStart", "Csv", "Device", "Digits", "Dim", "Dims", "Duplicates", "Export",
     "FeatureFiles", "Fixed", "Floats", "Force", "Group", "Init", "Ints", "Json", "Jsonl",

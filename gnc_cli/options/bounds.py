@@ -9,7 +9,8 @@ from gnc_cli import parsing
 from gnc_cli.options.declare import OUTPUT, RUN, Ints, door, option, positive
 
 __all__ = [
-    "ArcfaceM", "BestRows", "BoundDims", "BoundProbability", "BoundSizes", "BoundsTimeLimit",
+    "ArcfaceM", "BestRows", "BoundDims", "BoundProbability", "BoundSizes", "BoundTable",
+    "BoundsTimeLimit",
     "CosfaceM", "LinearProgram", "Margin", "MaxCosine", "Quantity", "QuantityChoice",
 ]  # fmt: skip
 
@@ -84,6 +85,11 @@ LinearProgram = Annotated[
     option("--lp", panel=_ASKED,
            help="Add Delsarte's linear programme, verified in exact arithmetic: about a second a "
            "pair."),
+]  # fmt: skip
+BoundTable = Annotated[
+    str | None,
+    option("--table", panel=_ASKED, metavar="FILE",
+           help="A current table of known codes, d,N,cosine a line, held beside our copy."),
 ]  # fmt: skip
 BestRows = Annotated[
     bool,

@@ -118,7 +118,7 @@ def _answer(
     def tell(_: object = None) -> None:
         nonlocal done
         done += 1
-        if progress is not None:
+        if progress is not None and total > 1:
             progress("bounds", done, total, float("nan"))
 
     match request.question:
