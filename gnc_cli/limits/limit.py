@@ -89,6 +89,8 @@ class Limit(ABC):
     on: On = On.CLEARANCE
     constructive: bool = False
     """Whether the code behind it can be built."""
+    declined: bool = False
+    """Whether something was left out because time was up."""
     listed: bool = False
     """A list of codes, whose values jump from K to K; else a formula."""
 

@@ -134,7 +134,7 @@ def _answer(
             dimension = dimension_answer(request, uses, deadline, tell)
         case Question.CLASSES:
             classes = classes_answer(request, uses, deadline, tell)
-    declined = any(getattr(use.limit, "declined", False) for use in uses)
+    declined = any(use.limit.declined for use in uses)
     stopped = done < total or (declined and deadline.interrupted)
     outcome = "interrupted" if stopped else "time_limit" if declined else "complete"
     return BoundsResult(
