@@ -5,8 +5,16 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from gnc_cli.commands.bounds_build import best_built, command_lines
-from gnc_cli.commands.bounds_listing import Entry, Listing, Sentence, keyed, shared_source, title
+from gnc_cli.commands.bounds_build import command_lines
+from gnc_cli.commands.bounds_listing import (
+    Entry,
+    Listing,
+    Sentence,
+    keyed,
+    shared_source,
+    source_text,
+    title,
+)
 from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, FEW, Asking
 from gnc_cli.commands.bounds_words import (
     HINT,
@@ -96,10 +104,7 @@ def _listed(answer: dict[str, Any], asking: Asking, verbose: bool) -> list[Rende
         apart = before is not None and any(
             before[k] != row[k] for k in (asking.of, "proven", "exists")
         )
-        source = row["source"]
-        if not row["proven"]:
-            source = f"conjectural; {source.removeprefix(shared)}"
-        entries.append(Entry(tuple(cells), source, "", apart))
+        entries.append(Entry(tuple(cells), source_text(row, shared), "", apart))
     headings = [asking.of] if many else []
     headings += ["bound", "codes", asking.sought] + (["key"] if verbose else [])
     parts: list[RenderableType] = ["", Listing(tuple(headings), "source", entries, verbose)]
@@ -108,10 +113,7 @@ def _listed(answer: dict[str, Any], asking: Asking, verbose: bool) -> list[Rende
         if names and not verbose:
             parts.append(Sentence(Text(f"say nothing {where}: {', '.join(names)}", "dim")))
     parts += [Text(hidden_text(said.hidden), "dim")] if said.hidden else []
-    if not verbose:
-        exist = [row for row in rows if row["exists"]]
-        rows = best_built(exist, asking.rank, lambda row: row[asking.of])
-    return parts + command_lines(rows)
+    return parts + command_lines(rows if verbose else asking.built(rows))
 
 
 def _known(d: int | None, none: str) -> str:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Entry", "Listing", "Sentence", "keyed", "shared_source", "title"]
+__all__ = ["Entry", "Listing", "Sentence", "keyed", "shared_source", "source_text", "title"]
 
 _GAP = 2
 _REMARK = 24
@@ -113,6 +113,17 @@ def shared_source(rows: Sequence[dict[str, Any]]) -> str:
     """
     start = os.path.commonprefix([row["source"] for row in rows if not row["proven"]])
     return start[: start.find(": ") + 2] if ": " in start else ""
+
+
+def source_text(row: dict[str, Any], shared: str) -> str:
+    """The source of a row, marked where it leans on the conjecture.
+
+    Args:
+        shared: what the sources of all conjectural rows begin with.
+    """
+    if row["proven"]:
+        return str(row["source"])
+    return f"conjectural; {row['source'].removeprefix(shared)}"
 
 
 def keyed(said: Text, key: str, verbose: bool) -> Sentence:

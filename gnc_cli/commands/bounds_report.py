@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.commands.bounds_build import best_built, command_cost
-from gnc_cli.commands.bounds_listing import shared_source
+from gnc_cli.commands.bounds_build import command_cost
+from gnc_cli.commands.bounds_listing import shared_source, source_text
 from gnc_cli.commands.bounds_pair import pair_built, pair_rows, row_degrees, row_remark, row_value
 from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, FEW, Asking
 from gnc_cli.commands.bounds_words import (
@@ -116,17 +116,11 @@ def _answer(result: dict[str, Any], asking: Asking, cell: Cell) -> list[str]:
     cells = []
     for row in rows:
         codes, figure = asking.words(row)
-        source = row["source"]
-        if not row["proven"]:
-            source = f"conjectural; {source.removeprefix(shared)}"
         cells.append({asking.of: points(row[asking.of]) if len(best) > 1 else None,
                       "bound": row["name"], "codes": codes,
-                      asking.sought: figure, "source": source})  # fmt: skip
+                      asking.sought: figure, "source": source_text(row, shared)})  # fmt: skip
     groups = [(row[asking.of], row["proven"], row["exists"]) for row in rows]
-    built = best_built(
-        [row for row in rows if row["exists"]], asking.rank, lambda row: row[asking.of]
-    )
-    return lines + _grouped(cells, groups, cell) + _shared(shared) + _commands(built)
+    return lines + _grouped(cells, groups, cell) + _shared(shared) + _commands(asking.built(rows))
 
 
 def _dimension_cells(best: _Row) -> _Row:

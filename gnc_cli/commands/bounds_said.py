@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gnc_cli.commands.bounds_build import best_built
 from gnc_cli.results.figures import count, points
 
 __all__ = ["CLASSES", "DIMENSION", "FEW", "Asking", "Said"]
@@ -44,6 +45,11 @@ class Asking:
     """Of a row; the best is the smallest."""
     proved: Callable[[_Row], float]
     """Rank of the proved exclusion of one question's best."""
+
+    def built(self, rows: list[_Row]) -> list[_Row]:
+        """The rows with the commands of the best codes that have one, for each question."""
+        exist = [row for row in rows if row["exists"]]
+        return best_built(exist, self.rank, lambda row: row[self.of])
 
     def said(self, answer: dict[str, Any], whole: bool) -> Said:
         """Sort the rows of an answer.

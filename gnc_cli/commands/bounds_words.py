@@ -3,6 +3,8 @@
 from typing import Any
 
 from gnc_cli.results.figures import (
+    STATUS,
+    asked_phrase,
     asked_text,
     asked_words,
     cosine,
@@ -12,18 +14,15 @@ from gnc_cli.results.figures import (
     rounded,
     scaled,
 )
+from gnc_cli.workflows.bounds_request import LARGEST_D, ONE_VS_ONE
 
 __all__ = [
     "HINT", "ONE_VS_ONE", "angle_text", "answer_title", "asked_of", "classes_text",
     "dimension_text", "end", "hidden_text", "interval_text", "scale_text", "verdict", "wanted",
 ]  # fmt: skip
 
-ONE_VS_ONE = "one-vs-one"
 HINT = "a wider terminal or --csv shows more"
 """Where the columns are that a narrow table leaves out."""
-LARGEST_D = 10**6
-"""Dimensions are searched up to here."""
-_STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
 _POINT = 1e-13
 """Ends that differ by less, relatively, differ by rounding alone."""
 
@@ -46,8 +45,7 @@ def asked_of(result: dict[str, Any]) -> str | None:
 
 def wanted(result: dict[str, Any]) -> str:
     """The target of a result's JSON as a property of a code: `largest cosine at most 0.5`."""
-    asked = asked_words(result["margin"], result["max_cosine"], result["arcface_m"])
-    return " ".join(part for part in asked or () if part)
+    return asked_phrase(result["margin"], result["max_cosine"], result["arcface_m"])
 
 
 def answer_title(result: dict[str, Any]) -> str:
@@ -60,7 +58,7 @@ def answer_title(result: dict[str, Any]) -> str:
 
 def verdict(status: str | None) -> str:
     """`a code exists`, `no code exists` or `open`; a dash where no margin was asked for."""
-    return "-" if status is None else _STATUS[status]
+    return "-" if status is None else STATUS[status]
 
 
 def end(best: dict[str, Any], side: str, digits: int = 12) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gnc_cli.results import BoundsResult
-from gnc_cli.results.figures import asked_text, asked_words, count, points, rounded
+from gnc_cli.results.figures import asked_phrase, asked_text, count, points, rounded
 
 __all__ = [
     "asked_at", "asked_label", "asked_title", "bound_name", "list_text", "points_text",
@@ -61,8 +61,7 @@ def asked_label(result: BoundsResult) -> str | None:
 
 def asked_title(result: BoundsResult) -> str:
     """The target and how it is meant: `largest cosine at most 0.5`."""
-    asked = asked_words(result.margin, result.max_cosine, result.arcface_m)
-    return " ".join(filter(None, asked or ()))
+    return asked_phrase(result.margin, result.max_cosine, result.arcface_m)
 
 
 def asked_at(result: BoundsResult) -> float | None:

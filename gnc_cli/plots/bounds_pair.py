@@ -13,6 +13,7 @@ from gnc_cli.plots.bounds_labels import (
 )
 from gnc_cli.plots.style import show_heading
 from gnc_cli.results import BoundRow, BoundsResult
+from gnc_cli.results.figures import STATUS
 
 __all__ = ["pair_figure"]
 
@@ -20,7 +21,6 @@ _WIDE = 30.0
 """Where the axis would reach so many times beyond the best code it is logarithmic."""
 _SAME = 1e-13
 """Ends nearer than this, relatively, differ by rounding alone."""
-_STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
 
 
 def pair_figure(result: BoundsResult) -> Any:
@@ -53,7 +53,7 @@ def pair_figure(result: BoundsResult) -> Any:
     show_bars(ax, bars, left, right, ends)
     name_regions(ax, ends, leftward=True)
     if at is not None and asked is not None:
-        verdict = "" if best.status is None else f": {_STATUS[best.status]}"
+        verdict = "" if best.status is None else f": {STATUS[best.status]}"
         asked_line(ax, at, asked + verdict)
     ax.set_xlabel("smallest angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$")
     title = f"d = {size_text(best.d)}, K = {size_text(best.K)}"

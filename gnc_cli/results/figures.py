@@ -4,9 +4,12 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 __all__ = [
-    "asked_text", "asked_words", "cosine", "count", "plain_number", "points", "rounded", "scaled",
+    "STATUS", "asked_phrase", "asked_text", "asked_words", "cosine", "count", "plain_number",
+    "points", "rounded", "scaled",
 ]  # fmt: skip
 
+STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
+"""What is known of a code with a margin, by the status of its bounds."""
 _NOISE = Decimal("2e-15")
 """A figure so near to its value, relatively, is the value."""
 _LARGEST_COUNT = 10**15
@@ -120,6 +123,17 @@ def asked_text(
     """
     asked = asked_words(margin, max_cosine, angle)
     return None if asked is None else f"{asked[0]} {asked[2]}"
+
+
+def asked_phrase(
+    margin: float | None, max_cosine: float | None = None, angle: float | None = None
+) -> str:
+    """The target as a property of a code; empty where there is none.
+
+    >>> asked_phrase(0.3), asked_phrase(None, 0.5)
+    ('margin 0.3', 'largest cosine at most 0.5')
+    """
+    return " ".join(filter(None, asked_words(margin, max_cosine, angle) or ()))
 
 
 def asked_words(

@@ -115,7 +115,7 @@ def _answer(
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
 
-    def tell(_: object = None) -> None:
+    def tell() -> None:
         nonlocal done
         done += 1
         if progress is not None and total > 1:

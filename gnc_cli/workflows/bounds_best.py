@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from gnc_cli.limits.limit import loosened, reaches
-from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import BestBounds, BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_REST, Request
 
@@ -39,7 +38,7 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
         d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
         upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
         conjectured=conjectured, status=status,
-        scale=None if status == "excluded" else _scale(K, request.probability, wanted),
+        scale=None if status == "excluded" else request.scale(math.log(K - 1), wanted),
     )  # fmt: skip
 
 
@@ -85,9 +84,3 @@ def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
     # What is not attained is excluded itself.
     ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
     return "open" if reaches(min(ends), target) else "excluded"
-
-
-def _scale(K: int, probability: float | None, margin: float) -> float | None:
-    if probability is None or margin <= 0.0:
-        return None
-    return softmax_scale(math.log(K - 1), probability, margin)

@@ -60,8 +60,7 @@ def catalogue(
     ]  # fmt: skip
     if table is not None and given is not None:
         name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
-        excluding = [RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING, *exclude]
-        _check_possible(given, name, excluding)
+        _check_possible(given, name, [limit for limit in limits if not limit.exists])
     if lp:
         from gnc_cli.limits.linear_program import DelsarteLP
 
@@ -83,7 +82,7 @@ def _check_possible(table: KnownCodes, name: str, limits: Sequence[Limit]) -> No
         clearance = 1 - entry.between[1]
         for limit in limits:
             found = limit.at(entry.d, entry.K)
-            if found is None:
+            if found is None or not found.valid:
                 continue
             slack = -_ROUNDING if found.strict else _ROUNDING
             if clearance > found.value * (1.0 + slack):

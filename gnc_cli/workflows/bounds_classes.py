@@ -8,7 +8,6 @@ from typing import Any
 
 from gnc_cli.limits.limit import Count, loosened
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import ClassesAnswer, ClassesBest, ClassesRow
 from gnc_cli.workflows.bounds_request import Request
 from gnc_cli.workflows.bounds_rows import Statement, command
@@ -19,7 +18,7 @@ _FEW = 10**6
 
 
 def classes_answer(
-    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[int], None]
+    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[], None]
 ) -> ClassesAnswer:
     """For every d of the request: a row a bound, and the interval of numbers of points.
 
@@ -27,7 +26,7 @@ def classes_answer(
 
     Args:
         deadline: an interruption leaves out the d that follow.
-        tell: told each d when it is done.
+        tell: called when a d is done.
     """
     rows: list[ClassesRow] = []
     best: list[ClassesBest] = []
@@ -37,7 +36,7 @@ def classes_answer(
         of_d = [_row(d, use, request) for use in uses]
         rows += of_d
         best.append(_best(d, of_d))
-        tell(d)
+        tell()
     # In every d asked; in some d asked.
     sure = [_Number(b.log10_guaranteed, b.guaranteed) for b in best]
     whole = len(best) == len(request.d) and _NONE not in sure
@@ -46,7 +45,7 @@ def classes_answer(
     guess = _first(_Number(b.log10_conjectured, b.conjectured) for b in best)
     return ClassesAnswer(
         rows=tuple(rows), best=tuple(best), **_answer(least, first, guess),
-        scale=_scale(least, request),
+        scale=None if least == _NONE else request.scale(_log_others(least), request.margin),
     )  # fmt: skip
 
 
@@ -124,9 +123,8 @@ def _best(d: int, rows: Sequence[ClassesRow]) -> ClassesBest:
     return ClassesBest(d, **_answer(most, first, guess))
 
 
-def _scale(least: _Number, request: Request) -> float | None:
-    """For as many points as are guaranteed."""
-    if least.log10 is None or request.probability is None or not request.margin:
-        return None
-    others = least.log10 * math.log(10.0) if least.exact is None else math.log(least.exact - 1)
-    return softmax_scale(others, request.probability, request.margin)
+def _log_others(points: _Number) -> float:
+    """ln(K - 1)."""
+    if points.exact is not None:
+        return math.log(points.exact - 1)
+    return (points.log10 or 0.0) * math.log(10.0)

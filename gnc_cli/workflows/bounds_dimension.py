@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 from gnc_cli.limits.limit import LARGEST_D, Ending, loosened
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.results import DimensionAnswer, DimensionBest, DimensionRow
 from gnc_cli.workflows.bounds_request import Request
 from gnc_cli.workflows.bounds_rows import Statement, command
@@ -14,7 +13,7 @@ __all__ = ["dimension_answer"]
 
 
 def dimension_answer(
-    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[int], None]
+    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[], None]
 ) -> DimensionAnswer:
     """For every K of the request: a row a bound, and the interval of dimensions.
 
@@ -23,7 +22,7 @@ def dimension_answer(
 
     Args:
         deadline: an interruption leaves out the K that follow.
-        tell: told each K when it is done.
+        tell: called when a K is done.
     """
     rows: list[DimensionRow] = []
     best: list[DimensionBest] = []
@@ -33,22 +32,18 @@ def dimension_answer(
         of_K = [_row(K, use, request) for use in uses]
         rows += of_K
         best.append(_best(K, of_K))
-        tell(K)
+        tell()
     whole = len(best) == len(request.K)
     enough = [b.sufficient for b in best if b.sufficient is not None]
     needed = [b.necessary for b in best if b.necessary is not None]
     guesses = [b.conjectured for b in best if b.conjectured is not None]
-    margin, probability = request.margin, request.probability
-    scale = None
-    if probability is not None and margin:
-        scale = softmax_scale(math.log(max(request.K) - 1), probability, margin)
     return DimensionAnswer(
         rows=tuple(rows),
         best=tuple(best),
         sufficient=max(enough) if whole and len(enough) == len(best) else None,
         necessary=max(needed) if whole and len(needed) == len(best) else None,
         conjectured=max(guesses) if whole and guesses and max(guesses) > max(needed) else None,
-        scale=scale,
+        scale=request.scale(math.log(max(request.K) - 1), request.margin),
     )
 
 

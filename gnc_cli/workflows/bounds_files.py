@@ -19,20 +19,11 @@ def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool) -> None
     """
     if out is None and plot is None:
         return
-    from gnc_cli.io.atomic import check_writable
     from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target
-    from gnc_cli.workflows.outputs import check_apart
+    from gnc_cli.workflows.outputs import check_outputs
 
     check_rows_target("--out", out, ROW_SUFFIXES)
-    named = [("--out", out), ("--plot", plot)]
-    files = [(option, os.fspath(path)) for option, path in named if path is not None]
-    check_apart(files)
-    for _, path in files:
-        check_writable(path, force=force)
-    if plot is not None:
-        from gnc_cli.plots.style import check_plot_suffix
-
-        check_plot_suffix(plot)
+    check_outputs([("--out", out)], plot=plot, force=force)
 
 
 def write_files(

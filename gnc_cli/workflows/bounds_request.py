@@ -10,10 +10,11 @@ from typing import Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import LARGEST_D
+from gnc_cli.numerics.softmax_scale import softmax_scale
 from gnc_cli.workflows.whole_numbers import whole_numbers
 
 __all__ = [
-    "MOST_ANSWERS", "MOST_PAIRS", "ONE_VS_ONE", "ONE_VS_REST", "Question", "Request",
+    "LARGEST_D", "MOST_ANSWERS", "MOST_PAIRS", "ONE_VS_ONE", "ONE_VS_REST", "Question", "Request",
     "read_request",
 ]  # fmt: skip
 
@@ -61,6 +62,17 @@ class Request:
     def margin(self) -> float | None:
         """The target as a margin; one-vs-one what features on their weights have."""
         return None if self.target is None else float(self.target)
+
+    def scale(self, log_others: float, margin: float | None) -> float | None:
+        """The softmax scale that is enough for the probability asked for, if one was.
+
+        Args:
+            log_others: ln(K - 1).
+            margin: of the code; None or 0 where there is none.
+        """
+        if self.probability is None or not margin:
+            return None
+        return softmax_scale(log_others, self.probability, margin)
 
 
 def read_request(

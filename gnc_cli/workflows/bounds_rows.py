@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gnc_cli.limits.limit import Count, Finding, Limit, On
+from gnc_cli.numerics.sphere import angle_from_chord
 from gnc_cli.results import BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
 
@@ -94,7 +95,7 @@ def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
             continue
         angle = None
         if use.quantity == ONE_VS_ONE:
-            angle = _degrees(found.value)
+            angle = math.degrees(angle_from_chord(math.sqrt(2.0 * found.value)))
         yield BoundRow(
             d=d, K=K, quantity=use.quantity, side=use.side, value=use.value(found),
             angle_deg=angle, proven=use.proven, valid=found.valid, condition=found.condition,
@@ -106,8 +107,3 @@ def rows_of(d: int, K: int, uses: Sequence[Statement]) -> Iterator[BoundRow]:
 def command(d: int, K: int, how: str | None) -> str | None:
     """The command that builds a code, where any machine could hold it."""
     return how if d * K <= _MOST_COORDINATES else None
-
-
-def _degrees(clearance: float) -> float:
-    """The angle whose cosine is 1 - clearance, accurate for small ones."""
-    return math.degrees(2.0 * math.asin(min(1.0, math.sqrt(clearance / 2.0))))

@@ -3,11 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.measure_files import CLASS_SUFFIXES, write_per_class
 from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target, write_rows
 from gnc_cli.results import MeasureResult, MeasureSeries
-from gnc_cli.workflows.outputs import check_apart
+from gnc_cli.workflows.outputs import check_outputs
 
 __all__ = ["prepare_files", "write_files"]
 
@@ -33,15 +32,8 @@ def prepare_files(
     """
     check_rows_target("--out", out, ROW_SUFFIXES)
     check_rows_target("--per-class", per_class, CLASS_SUFFIXES)
-    named = [("--out", out), ("--per-class", per_class), ("--plot", plot)]
-    files = [(option, os.fspath(path)) for option, path in named if path is not None]
-    check_apart(files, read)
-    for _, path in files:
-        check_writable(path, force=force)
-    if plot is not None:
-        from gnc_cli.plots.style import check_plot_suffix
-
-        check_plot_suffix(plot)
+    named = [("--out", out), ("--per-class", per_class)]
+    check_outputs(named, plot=plot, force=force, read=read)
 
 
 def write_files(

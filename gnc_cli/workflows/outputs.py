@@ -11,7 +11,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.io.inputs import split_key
 
-__all__ = ["check_apart", "check_targets", "read_result", "speaks", "write_text"]
+__all__ = ["check_apart", "check_outputs", "check_targets", "read_result", "speaks", "write_text"]
 
 
 def check_apart(
@@ -50,6 +50,34 @@ def _same(a: str, b: str) -> bool:
         return os.path.samefile(a, b)
     except OSError:  # one of them is still to be made
         return os.path.realpath(a) == os.path.realpath(b)
+
+
+def check_outputs(
+    named: Sequence[tuple[str, str | os.PathLike[str] | None]],
+    *,
+    plot: str | os.PathLike[str] | None,
+    force: bool,
+    read: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Args:
+        named: option and path of each output but the plot; None where it was not asked for.
+        plot: the picture, if any.
+        read: option and name of each input, which no output may overwrite.
+
+    Raises:
+        UsageError, OutputError: two outputs in one file, an output that is an input, an existing
+            file, an unwritable folder, a picture of unknown suffix.
+    """
+    asked = [*named, ("--plot", plot)]
+    files = [(option, os.fspath(path)) for option, path in asked if path is not None]
+    check_apart(files, read)
+    check_targets([path for _, path in files], force=force)
+    if plot is not None:
+        from gnc_cli.plots.style import check_plot_suffix
+
+        check_plot_suffix(plot)
 
 
 def check_targets(paths: list[str], *, force: bool = False, resume: bool = False) -> None:
