@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         SolveSweep,
         UfmMeasures,
     )
+    from gnc_cli.results.train import EpochRow, HeadFacts, TrainResult, TrainSeries
 
 __all__ = [
     "SCHEMA",
@@ -65,8 +66,10 @@ __all__ = [
     "DimensionBest",
     "DimensionRow",
     "DuplicatePair",
+    "EpochRow",
     "Gnc2Quantiles",
     "Gnc2Reference",
+    "HeadFacts",
     "Margins",
     "MeasureGroup",
     "MeasureMargins",
@@ -80,12 +83,14 @@ __all__ = [
     "SolveSweep",
     "Standing",
     "TableStamp",
+    "TrainResult",
+    "TrainSeries",
     "UfmMeasures",
     "WithoutDuplicates",
     "plain",
 ]
 
-_MODULES = ("core", "compare", "bounds", "solve", "measure")
+_MODULES = ("core", "compare", "bounds", "solve", "measure", "train")
 """From the light to the heavy: making a record takes a millisecond."""
 
 

@@ -1,0 +1,1 @@
+"""Images as NumPy arrays: glyphs of fonts, CIFAR, class folders, HDF5."""
