@@ -257,6 +257,16 @@ class GNCMetrics:
 
     # Answers ------------------------------------------------------------------------------------
 
+    def class_means(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means of the features taken in so far: of unit rows, unless `normalize` is False.
+
+        Returns:
+            Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
+            shape (K,), bool.
+        """
+        moments = self._state().moments[self._own]
+        return moments.means, moments.present
+
     def compute(
         self, weights: Any = None, *, detail: bool = False, time_limit: float | None = None
     ) -> MeasureResult:

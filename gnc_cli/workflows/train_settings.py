@@ -1,0 +1,222 @@
+"""All that decides a run of `gnc train`, resolved and checked: what config.json holds."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.workflows.train_presets import PRESETS, defaults, preset_settings
+
+__all__ = ["Settings", "resumed", "settings_of"]
+
+_CHOICES = {
+    "stem": ("auto", "small", "imagenet"),
+    "norm": ("batch", "group", "none"),
+    "constraint": ("sphere", "decay"),
+    "loss": ("ce", "hardmax", "cosface", "arcface"),
+    "optimizer": ("sgd", "adamw", "adam"),
+    "schedule": ("cosine", "step", "constant"),
+    "precision": ("auto", "float32", "bf16", "fp16"),
+}
+_AUGMENTATIONS = ("crop", "flip", "rotate")
+_FLAGS = {
+    "subset": "--classes-subset", "code": "--head fixed:FILE", "lr": "--lr",
+}  # fmt: skip
+_FREE = ("epochs", "measure_every", "snapshot_every")
+"""What a resumed run may change; the learning rate then follows the new number of epochs."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every choice of a run but the machine it runs on; plain JSON."""
+
+    data: str
+    model: str
+    head: str
+    """`learned`, `cmf`, `fixed:FILE` or `fixed:solve`."""
+    constraint: str
+    tau: float
+    loss: str
+    epochs: int
+    batch_size: int
+    optimizer: str
+    lr: float
+    momentum: float
+    weight_decay: float
+    schedule: str
+    milestones: tuple[int, ...]
+    gamma: float
+    warmup: float
+    precision: str
+    channels_last: bool
+    stem: str
+    width: float
+    norm: str
+    beta: float
+    classes: int | None = None
+    subset: tuple[str, ...] | None = None
+    image_size: int | None = None
+    fonts: str | None = None
+    augment: tuple[str, ...] | None = None
+    """None: crop and rotation, and flips where mirror images keep their class."""
+    ood: str | None = None
+    feature_dim: int | None = None
+    """None: that of the fixed code, else by the number of classes."""
+    backbone_weights: str | None = None
+    init_from: str | None = None
+    margin: float | None = None
+    assignment: str | None = None
+    similarity: str | None = None
+    clip: float | None = None
+    compile: bool = False
+    measure_every: int | None = None
+    snapshot_every: int | None = None
+    preset: str | None = None
+    seed: int = 0
+
+    @property
+    def kind(self) -> str:
+        """`learned`, `cmf` or `fixed`."""
+        return self.head.partition(":")[0]
+
+    @property
+    def code(self) -> str | None:
+        """Where a fixed code is from: a file, or `solve`."""
+        return self.head.partition(":")[2] or None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary for config.json."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
+        """Settings as config.json has them.
+
+        Raises:
+            DataError: something is missing or unknown: the file is of another version.
+        """
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise DataError(
+                f"config.json does not hold the settings of this version of gnc ({error}); "
+                "start a new run"
+            ) from error
+
+
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """Settings from what was asked for: that first, then the preset, then defaults.
+
+    Args:
+        given: values by name; None is not asked for.
+
+    Raises:
+        UsageError: an unknown word, a number out of range, options that contradict each other.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    _check_words(asked)
+    chosen = dict(asked)
+    if "preset" in asked:
+        chosen = preset_settings(asked["preset"], asked) | asked
+    settings = Settings(**(defaults(chosen) | chosen))
+    _check_numbers(settings)
+    _check_together(settings, asked)
+    return settings
+
+
+def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
+    """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
+
+    Raises:
+        UsageError: an option asks for something else than the run was started with.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    for name, value in asked.items():
+        was = getattr(stored, name)
+        if name not in _FREE and value != was:
+            raise UsageError(
+                f"{_flag(name)} {_shown(value)}: the run to resume has {_shown(was)}; leave the "
+                "option out, or start a new run"
+            )
+    settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in _FREE})
+    _check_numbers(settings)
+    return settings
+
+
+def _flag(name: str) -> str:
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _check_words(asked: Mapping[str, Any]) -> None:
+    for name, choices in (*_CHOICES.items(), ("preset", tuple(PRESETS))):
+        if name in asked and asked[name] not in choices:
+            raise UsageError(
+                f"{_flag(name)} {asked[name]!r} is unknown; choose {', '.join(choices)}"
+            )
+    unknown = [a for a in asked.get("augment", ()) if a not in _AUGMENTATIONS]
+    if unknown:
+        raise UsageError(
+            f"--augment {unknown[0]!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none"
+        )
+    head = asked.get("head", "learned")
+    kind, colon, code = head.partition(":")
+    if kind not in ("learned", "cmf", "fixed") or bool(colon) != (kind == "fixed") or (
+        kind == "fixed" and not code
+    ):
+        raise UsageError(
+            f"--head {head!r} is unknown; choose learned, cmf, fixed:FILE or fixed:solve"
+        )
+
+
+def _check_numbers(settings: Settings) -> None:
+    least: Sequence[tuple[str, float]] = (
+        ("epochs", 1), ("batch_size", 2), ("warmup", 0.0), ("weight_decay", 0.0),
+        ("feature_dim", 2), ("classes", 2), ("measure_every", 1), ("snapshot_every", 1),
+        ("image_size", 8), ("seed", 0), ("margin", 0.0), ("momentum", 0.0), ("beta", 0.0),
+    )  # fmt: skip
+    for name, low in least:
+        value = getattr(settings, name)
+        if value is not None and not value >= low:
+            raise UsageError(f"{_flag(name)} {value}: give at least {low:g}")
+    for name in ("tau", "lr", "width", "gamma", "clip"):
+        value = getattr(settings, name)
+        if value is not None and not 0.0 < value < float("inf"):
+            raise UsageError(f"{_flag(name)} {value:g}: give a number above 0")
+    for name in ("momentum", "beta"):
+        if not getattr(settings, name) < 1.0:
+            raise UsageError(f"{_flag(name)} {getattr(settings, name):g}: give a number below 1")
+
+
+def _check_together(settings: Settings, asked: Mapping[str, Any]) -> None:
+    """Refuse options that say nothing in this run, or contradict each other."""
+    if settings.classes is not None and settings.subset is not None:
+        raise UsageError("--classes and --classes-subset exclude each other; keep one of them")
+    decay, fixed = settings.constraint == "decay", settings.kind == "fixed"
+    if decay and settings.kind != "learned":
+        raise UsageError(
+            f"--head {settings.head} lies on the sphere; leave out --constraint decay"
+        )
+    if decay and ("tau" in asked or settings.loss != "ce"):
+        raise UsageError("--constraint decay has free lengths: it takes neither --tau nor --loss")
+    if settings.margin is not None and settings.loss not in ("cosface", "arcface"):
+        raise UsageError("--margin belongs to --loss cosface or arcface; name one of them")
+    if "beta" in asked and settings.kind != "cmf":
+        raise UsageError("--beta belongs to --head cmf; leave it out")
+    if settings.assignment is not None and not fixed:
+        raise UsageError("--assignment places classes on a fixed code; add --head fixed:FILE")
+    if settings.similarity is not None and settings.assignment not in ("best", "worst"):
+        raise UsageError("--similarity is for --assignment best or worst; name one of them")
+    if settings.fonts is not None and not settings.data.startswith("glyphs"):
+        raise UsageError(f"--fonts is for --data glyphs, not for {settings.data!r}; leave it out")
+    if settings.backbone_weights is not None and settings.init_from is not None:
+        raise UsageError("--backbone-weights and --init-from exclude each other; keep one of them")
+    for name, wanted in (("momentum", "optimizer"), ("milestones", "schedule")):
+        needs = {"momentum": "sgd", "milestones": "step"}[name]
+        if name in asked and getattr(settings, wanted) != needs:
+            raise UsageError(f"--{name} belongs to --{wanted} {needs}; leave it out, or add that")
