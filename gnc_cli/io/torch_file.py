@@ -19,7 +19,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 
-__all__ = ["pt"]
+__all__ = ["load_plain", "pt"]
 
 _MOST_ITEMS = 1_000_000
 _DEEPEST = 100
@@ -35,17 +35,28 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     Attributes are the plain values beside the tensors at the top: `epoch`, `provenance`.
     """
     with translated(path, ".pt with plain tensors (weights_only=True)"):
-        loaded = _load(file, path)
+        loaded = load_plain(file, path)
         entries = _entries(loaded)
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)
 
 
-def _load(file: IO[bytes], path: str) -> Any:
+def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
+    """What the file holds, by `torch.load(weights_only=True)`, with numeric NumPy arrays allowed.
+
+    Args:
+        file: open for reading.
+        path: of the file; for messages, and to map it.
+        mapped: large tensors stay in the file until they are used, where its kind allows.
+
+    Raises:
+        DataError: damaged, or with Python objects that could run code.
+        Exception: whatever torch makes of other files; see `translated`.
+    """
     import torch
 
-    mapped = _is_archive(file) and not isinstance(file, io.BytesIO)
+    mapped = _is_archive(file) and mapped and not isinstance(file, io.BytesIO)
     with _numpy_arrays(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch speaks of its own past here, not of the file
         try:

@@ -1,0 +1,139 @@
+"""Checkpoints of a run: tensors and plain data, nothing that loading would have to trust.
+
+And the tensors of other people's checkpoints, for networks that start from them.
+"""
+
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.catalogue import check_entry, translated
+from gnc_cli.io.formats import reader_for
+from gnc_cli.io.inputs import open_input
+from gnc_cli.io.sink import deferring_errors
+from gnc_cli.io.torch_file import load_plain
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["check_plain", "read_checkpoint", "read_tensors", "write_checkpoint"]
+
+_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".index.json")
+_WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
+"""Dictionaries that checkpoints keep a network in; the first that is there, then within it."""
+
+
+def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+    """Write `state` so that `torch.load(path, weights_only=True)` reads it; replaced in one step.
+
+    Raises:
+        TypeError: `state` holds something else than tensors and plain data; nothing is written.
+        OutputError: the disk is full, say; the file is as it was.
+    """
+    import torch
+
+    check_plain(state)
+    with atomic_file(path, force=True) as file, deferring_errors(file) as sink:
+        torch.save(state, sink)
+
+
+def check_plain(state: Any, name: str = "state") -> None:
+    """Refuse what loading with `weights_only=True` refuses: the types are exact, no subclasses.
+
+    Raises:
+        TypeError: names the place and the type.
+
+    Example:
+        >>> check_plain({"epoch": 3, "sums": [0.5, None], "names": ("a", "b")})
+        >>> check_plain({"epoch": {"last": np.int64(3)}})
+        Traceback (most recent call last):
+        TypeError: state['epoch']['last'] is numpy.int64; checkpoints hold tensors and plain data
+    """
+    import torch
+
+    kind = type(state)
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
+        return
+    if state is None or kind in (bool, int, float, str, torch.Size, torch.dtype, torch.device):
+        return
+    if kind in (dict, OrderedDict):
+        for key, value in state.items():
+            check_plain(key, f"a key of {name}")
+            check_plain(value, f"{name}[{key!r}]")
+    elif kind in (list, tuple):
+        for at, value in enumerate(state):
+            check_plain(value, f"{name}[{at}]")
+    else:
+        full = f"{kind.__module__}.{kind.__qualname__}"
+        raise TypeError(f"{name} is {full}; checkpoints hold tensors and plain data")
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The state that `write_checkpoint` wrote, tensors on the CPU; no code of the file runs.
+
+    Raises:
+        DataError: missing, truncated, or no dictionary of tensors and plain data.
+    """
+    name = os.fspath(path)
+    with open_input(name) as file, translated(name, "a checkpoint of gnc train"):
+        state = load_plain(file, name, mapped=False)
+    if not isinstance(state, dict):
+        raise DataError(
+            f"{name!r} holds a {type(state).__name__}, not the dictionary of a run; "
+            "name a run folder of gnc train"
+        )
+    return state
+
+
+def read_tensors(path: str | os.PathLike[str]) -> "dict[str, Tensor]":
+    """The named tensors of anyone's checkpoint, on the CPU: .pt, .pth, .ckpt or .safetensors.
+
+    Where the file keeps the network in `state_dict`, `model` or `encoder`, also one in another,
+    the names are those inside it. Tensors of no real numbers are left out; bfloat16 and the 8-bit
+    kinds come as float32. Nothing is unpickled but tensors and plain data.
+
+    Raises:
+        DataError: missing, damaged, of another format, with Python objects, or without tensors.
+    """
+    import torch
+
+    name = os.fspath(path)
+    if not name.endswith(_SUFFIXES):
+        raise DataError(
+            f"{name!r} is no checkpoint by its suffix; expected one of {', '.join(_SUFFIXES)}"
+        )
+    with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
+        real = {key: entry for key, entry in catalogue.entries.items() if entry.real}
+        if not real:
+            raise DataError(
+                f"{name!r} holds no tensors; save the network with "
+                "torch.save(network.state_dict(), FILE)"
+            )
+        tensors = {}
+        for key, inside in _unwrapped(list(real)).items():
+            check_entry(real[key], catalogue.where(key))
+            with translated(name, f"a tensor {key!r} of shape {real[key].shape}"):
+                array = np.array(real[key].load())
+            whole = array.dtype.kind in "iu" or real[key].dtype in ("float16", "float64")
+            tensors[inside] = torch.from_numpy(array if whole else array.astype(np.float32))
+    return tensors
+
+
+def _unwrapped(names: list[str]) -> dict[str, str]:
+    """The names that count, with what they are called inside the wrappers.
+
+    >>> _unwrapped(["epoch", "model.encoder.fc.weight", "model.head.weight", "optimizer.0"])
+    {'model.encoder.fc.weight': 'fc.weight'}
+    """
+    prefix = ""
+    for _ in _WRAPPERS:
+        inner = [f"{prefix}{w}." for w in _WRAPPERS]
+        found = next((p for p in inner if any(name.startswith(p) for name in names)), None)
+        if found is None:
+            break
+        prefix = found
+    return {name: name.removeprefix(prefix) for name in names if name.startswith(prefix)}

@@ -1,0 +1,222 @@
+"""The folder of a training run, readable at any moment, also after a kill.
+
+| file | what it holds |
+|---|---|
+| config.json | what was asked for |
+| metrics.jsonl | an epoch a line |
+| snapshots.h5 | features, labels and weights by epoch, for `gnc measure` |
+| last.pt, best.pt | checkpoints: tensors and plain data |
+| log.txt | what happened when, UTC |
+
+No file holds an absolute path or the name of a machine: paths are cut down to their last part.
+"""
+
+import contextlib
+import json
+import os
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, OutputError
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.codefile import creation_time
+from gnc_cli.io.run_checkpoints import read_checkpoint, read_tensors, write_checkpoint
+from gnc_cli.io.run_metrics import EpochLines
+from gnc_cli.io.run_places import dated_folder, held, made, portable
+from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots, snapshot_files
+
+__all__ = ["RunFolder", "read_tensors"]
+
+CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
+_NAMES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
+
+
+class RunFolder:
+    """A run on disk, held by one process at a time; a context that lets go of it.
+
+    Made by `create` or `open`, of several processes by the first alone: the others read
+    checkpoints with `run_checkpoints.read_checkpoint`.
+    """
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        self.path = path
+        self._log = held(path / LOG)
+        self._close = weakref.finalize(self, os.close, self._log)
+        if force:
+            for old in _own_files(path):
+                if old.name == LOG:
+                    os.truncate(old, 0)
+                else:
+                    old.unlink()
+        self._epochs = EpochLines(path / METRICS)
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str] | None, *, label: str, force: bool = False
+    ) -> "RunFolder":
+        """A new run.
+
+        Args:
+            path: its folder, made where missing; None is `runs/2026-11-21-1530-LABEL`, by UTC, with
+                a number where that is taken.
+            label: what the run is of; ends the name.
+            force: remove the files of a run that is there, and nothing else.
+
+        Raises:
+            OutputError: the folder holds a run, without `force`; is in use; cannot be written.
+        """
+        if path is None:
+            return cls(dated_folder(label))
+        folder = Path(path)
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{str(path)!r} is no folder; name another for the run")
+        if not force and (found := _own_files(folder)):
+            raise OutputError(
+                f"{str(path)!r} holds a run already ({found[0].name}); go on with --resume, name "
+                "another folder, or add --force to replace it"
+            )
+        made(folder)
+        return cls(folder, force=force)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "RunFolder":
+        """A run to go on with; a torn last line of metrics.jsonl is dropped.
+
+        Raises:
+            DataError: no folder, no run, or stopped before its first checkpoint.
+            OutputError: it is in use, or cannot be written.
+        """
+        folder = Path(path)
+        if not folder.is_dir():
+            raise DataError(f"no run folder {str(path)!r}; check the name")
+        if not (folder / CONFIG).is_file():
+            raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
+        if not (folder / "last.pt").is_file():
+            raise DataError(
+                f"{str(path)!r} has no last.pt: the run ended before its first checkpoint; start "
+                "it again with --force"
+            )
+        return cls(folder)
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Write config.json; absolute paths are cut down to their last part."""
+        text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
+        with atomic_file(self.path / CONFIG, force=True) as file:
+            file.write(text.encode())
+
+    def read_config(self) -> dict[str, Any]:
+        """What `write_config` wrote, as JSON has it.
+
+        Raises:
+            DataError: missing or damaged.
+        """
+        path = self.path / CONFIG
+        try:
+            config = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DataError(
+                f"cannot read {str(path)!r}: {reason}; start anew with --force"
+            ) from error
+        if not isinstance(config, dict):
+            raise DataError(f"{str(path)!r} holds no JSON object; start anew with --force")
+        return config
+
+    def add_epoch(self, row: dict[str, Any]) -> None:
+        """Write a line of metrics.jsonl, on disk when this returns.
+
+        A line of the same epoch is replaced, later ones go; `truncate_epochs` alone drops them.
+        """
+        self._epochs.add(row)
+
+    def read_epochs(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl, by epoch."""
+        return self._epochs.read()
+
+    def truncate_epochs(self, after: int) -> None:
+        """Drop the lines of epochs above `after`, where a checkpoint of that epoch goes on."""
+        self._epochs.truncate(after)
+
+    def write_checkpoint(self, state: dict[str, Any], *, best: bool) -> None:
+        """Write last.pt, before it best.pt where this is the best so far.
+
+        Raises:
+            TypeError: `state` holds something else than tensors and plain data.
+            OutputError: the disk is full, say; the earlier checkpoint is kept.
+        """
+        # In this order a kill between the two repeats the epoch, and with it the same best.pt.
+        for name in ("best", "last") if best else ("last",):
+            write_checkpoint(self.path / f"{name}.pt", state)
+
+    def read_checkpoint(self, name: str = "last") -> dict[str, Any]:
+        """The state of last.pt or best.pt, tensors on the CPU.
+
+        Raises:
+            DataError: missing, truncated, or not tensors and plain data.
+        """
+        return read_checkpoint(self.path / f"{name}.pt")
+
+    def add_snapshot(
+        self,
+        epoch: int,
+        step: int,
+        *,
+        features: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray,
+        logits: np.ndarray | None = None,
+        split: str = "train",
+    ) -> None:
+        """Write a snapshot that `gnc measure` reads; one of the same epoch and split is replaced.
+
+        Args:
+            epoch, step: done by then.
+            features: (N, d), as they are; stored in their dtype, like the others.
+            labels: (N,), integers.
+            weights: (K, d).
+            logits: (N, K).
+            split: `train` or `test`.
+        """
+        arrays = {"features": features, "labels": labels, "weights": weights}
+        if logits is not None:
+            arrays["logits"] = logits
+        add_snapshot(self.path, arrays, epoch=epoch, step=step, split=split,
+                     provenance=self._provenance())  # fmt: skip
+
+    def drop_snapshots(self, after: int) -> None:
+        """Remove the snapshots of epochs above `after`."""
+        drop_snapshots(self.path, after, self._provenance())
+
+    def log(self, line: str) -> None:
+        """Add a line to log.txt, behind the time in UTC."""
+        said = " ".join(str(portable(line)).split())
+        with contextlib.suppress(OSError):  # a full disk has been, or will be, said elsewhere
+            os.write(self._log, f"{creation_time()} {said}\n".encode())
+
+    def close(self) -> None:
+        """Let go of the run; closing twice does no harm."""
+        self._close()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _provenance(self) -> dict[str, Any]:
+        config = self.read_config() if (self.path / CONFIG).exists() else {}
+        return {"command": "gnc train", "options": config}
+
+
+def _own_files(folder: Path) -> list[Path]:
+    named = [folder / name for name in _NAMES]
+    return list(dict.fromkeys(p for p in (*named, *snapshot_files(folder)) if p.is_file()))
