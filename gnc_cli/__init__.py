@@ -9,7 +9,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["GNCMetrics", "__version__", "bounds", "compare", "measure", "solve"]
+__all__ = ["GNCMetrics", "__version__", "bounds", "compare", "measure", "solve", "train"]
 
 _MODULES = {"GNCMetrics": "gnc_metrics"}
 """In `workflows`, where it is not called like the name."""

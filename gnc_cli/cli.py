@@ -13,6 +13,7 @@ from gnc_cli.commands.compare import compare
 from gnc_cli.commands.measure import measure
 from gnc_cli.commands.show import note
 from gnc_cli.commands.solve import solve
+from gnc_cli.commands.train import train
 from gnc_cli.errors import ExitCode, GncError
 
 __all__ = ["app", "main"]
@@ -108,6 +109,7 @@ def _gnc(
 app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
 app.command(epilog="Example: gnc measure features.h5")(measure)
 app.command(epilog="Example: gnc bounds --K 1e6 --margin 0.3")(bounds)
+app.command(epilog="Example: gnc train --classes 100 --feature-dim 10 --plot run.png")(train)
 app.command(epilog="Example: gnc compare code.h5")(compare)
 
 

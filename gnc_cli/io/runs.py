@@ -29,7 +29,7 @@ from gnc_cli.io.run_metrics import EpochLines
 from gnc_cli.io.run_places import dated_folder, held, made, portable
 from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots, snapshot_files
 
-__all__ = ["RunFolder", "read_tensors"]
+__all__ = ["RunFolder", "read_config", "read_tensors"]
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 _NAMES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
@@ -71,6 +71,17 @@ class RunFolder:
         """
         if path is None:
             return cls(dated_folder(label))
+        cls.check_free(path, force=force)
+        made(Path(path))
+        return cls(Path(path), force=force)
+
+    @staticmethod
+    def check_free(path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Refuse what `create` would refuse, before hours are spent on what comes first.
+
+        Raises:
+            OutputError: no folder but a file, or a run is there without `force`.
+        """
         folder = Path(path)
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{str(path)!r} is no folder; name another for the run")
@@ -79,8 +90,6 @@ class RunFolder:
                 f"{str(path)!r} holds a run already ({found[0].name}); go on with --resume, name "
                 "another folder, or add --force to replace it"
             )
-        made(folder)
-        return cls(folder, force=force)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -91,10 +100,7 @@ class RunFolder:
             OutputError: it is in use, or cannot be written.
         """
         folder = Path(path)
-        if not folder.is_dir():
-            raise DataError(f"no run folder {str(path)!r}; check the name")
-        if not (folder / CONFIG).is_file():
-            raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
+        read_config(folder)
         if not (folder / "last.pt").is_file():
             raise DataError(
                 f"{str(path)!r} has no last.pt: the run ended before its first checkpoint; start "
@@ -114,17 +120,7 @@ class RunFolder:
         Raises:
             DataError: missing or damaged.
         """
-        path = self.path / CONFIG
-        try:
-            config = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise DataError(
-                f"cannot read {str(path)!r}: {reason}; start anew with --force"
-            ) from error
-        if not isinstance(config, dict):
-            raise DataError(f"{str(path)!r} holds no JSON object; start anew with --force")
-        return config
+        return read_config(self.path)
 
     def add_epoch(self, row: dict[str, Any]) -> None:
         """Write a line of metrics.jsonl, on disk when this returns.
@@ -215,6 +211,29 @@ class RunFolder:
     def _provenance(self) -> dict[str, Any]:
         config = self.read_config() if (self.path / CONFIG).exists() else {}
         return {"command": "gnc train", "options": config}
+
+
+def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The config.json of a run folder, which another process may hold.
+
+    Raises:
+        DataError: no folder, no run, or damaged.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise DataError(f"no run folder {str(path)!r}; check the name")
+    if not (folder / CONFIG).is_file():
+        raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
+    try:
+        config = json.loads((folder / CONFIG).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(
+            f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with --force"
+        ) from error
+    if not isinstance(config, dict):
+        raise DataError(f"{str(folder / CONFIG)!r} holds no JSON object; start anew with --force")
+    return config
 
 
 def _own_files(folder: Path) -> list[Path]:

@@ -99,8 +99,8 @@ class TrainResult(Result):
     test_ncc_accuracy: float | None
     best: dict[str, Any] | None
     """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
-    measured_epoch: int | None
-    """The epoch that measure's keys are of."""
+    measured_epoch: float | None
+    """Epochs done when measure's keys were taken; a fraction where the run stopped inside one."""
     measure_share: float
     """Share of the wall time that measuring took."""
     images_per_second: float | None

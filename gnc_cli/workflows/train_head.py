@@ -1,10 +1,10 @@
 """The classifier of a run: learned, moving class means, or a fixed code with its classes placed."""
 
-import dataclasses
 import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +12,7 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.readers import read_points
 from gnc_cli.networks.assignment import assign, distinct_assignments
-from gnc_cli.networks.heads import DecayHead, FixedHead, Head, SphereHead
-from gnc_cli.networks.class_mean_head import ClassMeanHead
+from gnc_cli.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.numerics.sphere import normalise
@@ -50,7 +49,7 @@ def feature_dim_of(settings: Settings, K: int) -> int:
     """
     if settings.feature_dim is not None:
         return settings.feature_dim
-    if settings.kind == "fixed" and settings.code != "solve":
+    if settings.code is not None and settings.code != "solve":
         return read_points(settings.code).weights.shape[1]
     return 10 if K <= 200 else 64 if K <= 5000 else 256
 
@@ -144,19 +143,18 @@ def _placement(
     if how in ("identity", "random", "best", "worst"):
         near = similarity() if how in ("best", "worst") else None
         return assign(how, code, near, seed=settings.seed)
-    return read_placement(how, len(code))
+    return _read_placement(how, len(code))
 
 
-def read_placement(path: str, K: int) -> np.ndarray:
+def _read_placement(path: str, K: int) -> np.ndarray:
     """K row numbers, one for each class, from a text file.
 
     Raises:
         DataError: unreadable, or not each of 0..K-1 once.
     """
     try:
-        rows = np.array(
-            open(path, encoding="utf-8").read().replace(",", " ").split(), dtype=np.int64
-        )
+        text = Path(path).read_text(encoding="utf-8")
+        rows = np.array(text.replace(",", " ").split(), dtype=np.int64)
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise DataError(
             f"--assignment {path!r} cannot be read ({error}); give identity, random, best, worst, "
@@ -189,7 +187,3 @@ def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> floa
         )
     return known.value if settings.loss == "cosface" else math.acos(max(-1.0, 1.0 - known.value))
 
-
-def without_assignment(settings: Settings) -> Settings:
-    """The settings of a run that was given its placement."""
-    return dataclasses.replace(settings, assignment=None, similarity=None)

@@ -20,13 +20,23 @@ from gnc_cli.workflows.gnc_metrics import GNCMetrics
 if TYPE_CHECKING:
     import torch
 
-    from gnc_cli.io.images.image_set import ImageSet
     from gnc_cli.networks.classifier import Classifier
+    from gnc_cli.networks.device_images import DeviceImages
 
-__all__ = ["Measured", "Measuring"]
+__all__ = ["Labelled", "Measured", "Measuring"]
 
 _KEPT_BYTES = 2 << 30
 """Features of this size are kept for the second pass; larger sets go through the network twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A set to measure."""
+
+    images: "DeviceImages"
+    """On the device, where they fit there."""
+    labels: np.ndarray
+    """int64, shape (N,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +71,9 @@ class Measuring:
     """
 
     model: "Classifier"
-    train: "ImageSet"
-    test: "ImageSet | None"
-    ood: "ImageSet | None"
+    train: Labelled
+    test: Labelled | None
+    ood: Labelled | None
     processes: Processes
     passing: dict[str, Any]
 
@@ -90,15 +100,17 @@ class Measuring:
                 metrics.update(rows, labels)
                 if kept is not None:
                     kept.append(to_numpy(rows))
+        except DataError as error:  # features that overflow: the network, not the user, is to blame
+            trouble = str(error)
+        trouble = next((t for t in self.processes.all_gather(trouble) if t is not None), None)
+        if trouble is None:
             metrics.sync()
             with limit_threads(1):
                 for rows, labels in self._again(kept):
                     metrics.judge(rows, labels, weights)
             metrics.sync()
             result = metrics.compute(weights, time_limit=time_limit)
-        except DataError as error:  # features that overflow: the network, not the user, is to blame
-            trouble = str(error)
-        if keep and kept is not None:
+        if keep and kept is not None and trouble is None:
             features["train"] = self._together(kept, self.train)
         judged: dict[str, Decisions | None] = {"test": None, "ood": None}
         for split, images in (("test", self.test), ("ood", self.ood)):
@@ -111,13 +123,18 @@ class Measuring:
             time.monotonic() - started, features if self.processes.first else {},
         )  # fmt: skip
 
+    def class_means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means (K, d) of the unit training features at the last measurement; which are there."""
+        metrics: GNCMetrics = self._metrics  # type: ignore[attr-defined]
+        return metrics.class_means()
+
     def _fits(self) -> bool:
         return len(self.train.labels) * self.model.head.d * 4 <= _KEPT_BYTES
 
-    def _span(self, images: "ImageSet") -> range:
+    def _span(self, images: Labelled) -> range:
         return range(*share(len(images.labels), self.processes.rank, self.processes.size))
 
-    def _features(self, images: "ImageSet") -> Iterator[tuple["torch.Tensor", np.ndarray]]:
+    def _features(self, images: Labelled) -> Iterator[tuple["torch.Tensor", np.ndarray]]:
         """Raw features of this process's share, batch by batch, and their labels."""
         span = self._span(images)
         for features, rows in evaluate(self.model, images.images, rows=span, **self.passing):
@@ -131,7 +148,7 @@ class Measuring:
             yield np.concatenate(kept), self.train.labels[span.start : span.stop]
 
     def _judged(
-        self, images: "ImageSet", metrics: GNCMetrics, weights: np.ndarray
+        self, images: Labelled, metrics: GNCMetrics, weights: np.ndarray
     ) -> tuple[Decisions | None, list[np.ndarray]]:
         """What classifier and training means say of another set; and its features."""
         means, present = metrics.class_means()
@@ -152,7 +169,7 @@ class Measuring:
         return whole, kept
 
     def _together(
-        self, kept: list[np.ndarray], images: "ImageSet"
+        self, kept: list[np.ndarray], images: Labelled
     ) -> tuple[np.ndarray, np.ndarray]:
         """The features of all processes, in the set's own order, in the first."""
         mine = np.concatenate(kept) if kept else np.empty((0, self.model.head.d), np.float32)

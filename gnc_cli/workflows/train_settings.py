@@ -1,6 +1,7 @@
 """All that decides a run of `gnc train`, resolved and checked: what config.json holds."""
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ _FLAGS = {
 }  # fmt: skip
 _FREE = ("epochs", "measure_every", "snapshot_every")
 """What a resumed run may change; the learning rate then follows the new number of epochs."""
+_PATHS = ("data", "fonts", "ood", "head", "backbone_weights", "init_from", "similarity")
+"""Settings that may hold a path, of which config.json keeps the last part alone."""
 
 
 @dataclass(frozen=True)
@@ -135,14 +138,24 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
     asked = {name: value for name, value in given.items() if value is not None}
     for name, value in asked.items():
         was = getattr(stored, name)
-        if name not in _FREE and value != was:
+        same = value == was or (name in _PATHS and _last_part(value) == _last_part(was))
+        if name not in _FREE and not same:
             raise UsageError(
                 f"{_flag(name)} {_shown(value)}: the run to resume has {_shown(was)}; leave the "
                 "option out, or start a new run"
             )
-    settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in _FREE})
+    again = (*_FREE, *_PATHS)
+    settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})
     _check_numbers(settings)
     return settings
+
+
+def _last_part(value: str | None) -> str | None:
+    """`folder:/home/ada/tiny` as `folder:tiny`."""
+    if value is None:
+        return None
+    kind, colon, path = value.rpartition(":")
+    return kind + colon + os.path.basename(path.rstrip("/"))
 
 
 def _flag(name: str) -> str:

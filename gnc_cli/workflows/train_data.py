@@ -1,0 +1,76 @@
+"""The images of a run: read, counted, described."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.images.image_set import ImageData, ImageSet
+from gnc_cli.io.images.load import load_images, load_matched
+from gnc_cli.networks.augmentation import Augmentation
+from gnc_cli.workflows.train_settings import Settings
+
+__all__ = ["augmentation_of", "data_facts", "read_data", "read_ood"]
+
+_DEGREES = 15.0
+"""Of random rotations, either way, as in the paper's code."""
+_PADDING = 4
+"""Of random crops, pixels."""
+
+
+def read_data(settings: Settings) -> ImageData:
+    """The images that the settings name.
+
+    Raises:
+        DataError, UsageError: they cannot be read, or have no such classes.
+    """
+    kind, _, path = settings.data.partition(":")
+    name = kind if kind in ("cifar10", "cifar100") else settings.data
+    data = load_images(
+        name, classes=settings.classes, subset=settings.subset, image_size=settings.image_size,
+        fonts=settings.fonts, path=path if name == kind and path else None,
+    )  # fmt: skip
+    if len(data.class_names) < 2:
+        raise DataError(f"{settings.data!r} has a single class; at least two are needed")
+    return data
+
+
+def read_ood(settings: Settings, data: ImageData) -> ImageSet | None:
+    """The out-of-distribution set, where there is one, with the labels of the training set."""
+    if settings.ood is None:
+        return None
+    shape = data.train.images.shape
+    return load_matched(
+        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1]
+    )
+
+
+def augmentation_of(settings: Settings, data: ImageData) -> tuple[Settings, Augmentation]:
+    """The augmentation asked for, else all that keeps the classes; named in the settings too."""
+    names = settings.augment
+    if names is None:
+        names = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
+    chosen = Augmentation(
+        padding=_PADDING if "crop" in names else 0, flip="flip" in names,
+        degrees=_DEGREES if "rotate" in names else 0.0,
+    )  # fmt: skip
+    return dataclasses.replace(settings, augment=names), chosen
+
+
+def data_facts(data: ImageData, ood: ImageSet | None) -> dict[str, Any]:
+    """What the result says of the data; plain JSON."""
+    shape = data.train.images.shape
+    counts = np.bincount(data.train.labels, minlength=len(data.class_names))
+    return {
+        "name": data.name,
+        "classes": len(data.class_names),
+        "train_images": len(data.train.labels),
+        "test_images": None if data.test is None else len(data.test.labels),
+        "ood_images": None if ood is None else len(ood.labels),
+        "smallest_class": int(counts.min()),
+        "largest_class": int(counts.max()),
+        "channels": shape[1],
+        "image_size": shape[-1],
+        **data.facts,
+    }

@@ -1,0 +1,110 @@
+"""What a run's config.json holds, and the way back from it."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gnc_cli import __version__
+from gnc_cli.errors import DataError
+from gnc_cli.io.run_checkpoints import read_checkpoint
+from gnc_cli.io.runs import RunFolder, read_config
+from gnc_cli.workflows.train_head import HeadPlan
+from gnc_cli.workflows.train_settings import Settings
+
+if TYPE_CHECKING:
+    from gnc_cli.io.images.image_set import ImageData
+    from gnc_cli.numerics.distributed import Processes
+
+__all__ = ["Stored", "claim_folder", "plan_facts", "stored_run"]
+
+
+class Stored:
+    """A run to go on with.
+
+    Args:
+        path: its folder.
+
+    Raises:
+        DataError: no run, or one of another version.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        config = read_config(path)
+        try:
+            self.settings = Settings.from_json(config["settings"])
+            self._plan: dict[str, Any] | None = config.get("plan")
+            self._names: list[str] = config.get("class_names", [])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{path!r} has a config.json that is not of gnc train ({error!r}); start anew"
+            ) from error
+
+    def plan(self, data: "ImageData") -> HeadPlan:
+        """The head's plan, the code from the checkpoint.
+
+        Raises:
+            DataError: the data has other classes now, or the checkpoint is damaged.
+        """
+        if list(data.class_names) != self._names:
+            raise DataError(
+                f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
+                f"{len(data.class_names)} others now; name the same data"
+            )
+        assert self._plan is not None
+        code = None
+        if self._plan["permutation"] is not None:
+            model = read_checkpoint(os.path.join(self.path, "last.pt"))["training"]["model"]
+            code = model["head.weight"].double().numpy()
+        placed = self._plan["permutation"]
+        return HeadPlan(
+            self._plan["d"], self._plan["K"], code, self._plan["code_name"],
+            None if placed is None else tuple(placed), self._plan["margin"],
+        )  # fmt: skip
+
+
+def stored_run(path: str) -> Stored | None:
+    """The run in a folder, if one has come to its first checkpoint there."""
+    return Stored(path) if os.path.exists(os.path.join(path, "last.pt")) else None
+
+
+def claim_folder(
+    path: str | None,
+    settings: Settings,
+    processes: "Processes",
+    more: dict[str, Any],
+    *,
+    force: bool,
+    goes_on: bool,
+) -> tuple[RunFolder | None, str]:
+    """The run folder, held by the first process, with its config.json; its path in all of them.
+
+    Args:
+        path: as the user named it; None for a dated one.
+        settings: of the run.
+        processes: they all call this.
+        more: for config.json, beside version and settings.
+        force: replace a run that is there.
+        goes_on: it is there, and shall go on.
+
+    Raises:
+        DataError, OutputError: as `RunFolder.create` and `RunFolder.open`.
+    """
+    folder = None
+    if processes.first:
+        label = f"{settings.data.partition(':')[0]}-{settings.model.rpartition(':')[2]}"
+        if goes_on:
+            assert path is not None
+            folder = RunFolder.open(path)
+        else:
+            folder = RunFolder.create(path, label=label, force=force)
+        folder.write_config({"gnc_version": __version__, "settings": settings.to_json(), **more})
+        path = str(folder.path)
+    return folder, str(processes.all_gather(path)[0])
+
+
+def plan_facts(plan: HeadPlan) -> dict[str, Any]:
+    """A head's plan for config.json; its code is in the checkpoints."""
+    return {
+        "d": plan.d, "K": plan.K, "code_name": plan.code_name, "permutation": plan.permutation,
+        "margin": plan.margin,
+    }  # fmt: skip
