@@ -31,7 +31,7 @@ from gnc_cli.numerics.sphere import as_points, normalise
 __all__ = ["ClassMeanHead", "DecayHead", "FixedHead", "Head", "SphereHead"]
 
 UNIT_TOLERANCE = 1e-4
-"""How far a fixed code's norms may be from 1: more than float16 rounds, less than a mistake."""
+"""How far a fixed code's norms may be from 1: rows written with five digits pass."""
 
 
 class SphereHead(Head):

@@ -45,7 +45,7 @@ class _SoftmaxLoss(torch.autograd.Function):
         x = total.log() + largest[:, 0] - own / tau
         pull = torch.sigmoid(x) / tau
         ctx.save_for_backward(wrong, labels, pull / total, -pull * slope)
-        return F.softplus(x)
+        return F.softplus(x, threshold=40.0)
 
     @staticmethod
     @once_differentiable

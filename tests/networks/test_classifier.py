@@ -1,0 +1,102 @@
+"""Encoder, head and loss as one module."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from gnc_cli.errors import UsageError
+from gnc_cli.networks.classifier import Classifier
+from gnc_cli.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
+from gnc_cli.networks.losses import make_loss
+
+D, K = 4, 6
+
+
+def _model(head: Head, name: str = "ce", margin: float | None = None) -> Classifier:
+    encoder = nn.Linear(8, D)
+    with torch.no_grad():
+        encoder.weight.copy_(torch.randn(D, 8, generator=torch.Generator().manual_seed(0)))
+    return Classifier(encoder, head, make_loss(name, tau=head.tau, margin=margin))
+
+
+def _batch(n: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(n, 8, generator=generator), torch.arange(n) % K
+
+
+def test_losses_and_right_answers() -> None:
+    model, (images, labels) = _model(SphereHead(D, K)), _batch()
+    losses, right = model(images, labels)
+    logits = model.head(model.features(images))
+    torch.testing.assert_close(
+        losses, nn.functional.cross_entropy(logits, labels, reduction="none")
+    )
+    assert torch.equal(right, logits.argmax(dim=1) == labels) and right.dtype == torch.bool
+    assert 0 < right.sum() < len(labels)
+
+
+def test_class_means_are_absorbed_in_training_before_the_scores() -> None:
+    head, (images, labels) = ClassMeanHead(D, K, beta=0.0), _batch(K)
+    model = _model(head)
+    model.eval()(images, labels)
+    assert torch.equal(head.weight, ClassMeanHead(D, K).weight)
+    _, right = model.train()(images, labels)
+    units = nn.functional.normalize(model.features(images))
+    torch.testing.assert_close(head.weight, units.detach())
+    assert right.all()  # each class is its one sample
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype) -> None:
+    model, (images, labels) = _model(SphereHead(D, K), "arcface", 0.5), _batch()
+    seen = []
+    model.encoder.register_forward_hook(lambda *got: seen.append(got[-1].dtype))
+    with torch.autocast("cpu", dtype):
+        features = model.features(images)
+        losses, _ = model(images, labels)
+    assert set(seen) == {dtype} and features.dtype == losses.dtype == torch.float32
+    losses.mean().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "margin"),
+    [
+        (SphereHead(D, K), "ce", None),
+        (SphereHead(D, K), "hardmax", None),
+        (SphereHead(D, K), "cosface", 0.2),
+        (SphereHead(D, K), "arcface", 0.2),
+        (DecayHead(D, K), "ce", None),
+        (ClassMeanHead(D, K), "ce", None),
+        (FixedHead(np.vstack([np.eye(D), -np.eye(D)])[:K]), "ce", None),
+    ],
+)
+def test_a_few_steps_learn(head: Head, name: str, margin: float | None) -> None:
+    model = _model(head, name, margin)
+    images, labels = _batch(K)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    first = model(images, labels)[0].mean()
+    for _ in range(60):
+        losses, right = model(images, labels)
+        optimizer.zero_grad()
+        losses.mean().backward()
+        optimizer.step()
+    assert losses.mean() < 0.5 * first and right.sum() >= 5
+
+
+def test_state_goes_round() -> None:
+    model, (images, labels) = _model(ClassMeanHead(D, K)), _batch()
+    model(images, labels)
+    other = _model(ClassMeanHead(D, K, seed=9))
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other.eval()(images, labels)[0], model.eval()(images, labels)[0])
+
+
+def test_refused() -> None:
+    encoder = nn.Linear(8, D)
+    encoder.feature_dim = D
+    with pytest.raises(UsageError, match="d=4, the head takes d=5"):
+        Classifier(encoder, SphereHead(5, K), make_loss("ce", tau=0.1))
+    with pytest.raises(UsageError, match="margin 0.2 is for cosines"):
+        _model(DecayHead(D, K), "cosface", 0.2)
