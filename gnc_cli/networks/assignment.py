@@ -20,6 +20,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.networks.code_symmetries import CodeSymmetries
+from gnc_cli.networks.quadratic_assignment import local_maxima
 from gnc_cli.numerics.sphere import as_points, normalise
 
 __all__ = ["assign", "assignment_score", "class_similarity", "distinct_assignments"]
@@ -31,11 +32,6 @@ _SYMMETRIC = 12
 _ORBITS = 20_000
 _MOST = 2896
 """Classes whose K x K matrices take 64 MB."""
-_EFFORT = 3e8
-"""Starts of the heuristic times K^3."""
-_STARTS = 64
-_FRANK_WOLFE = 3e10
-"""Steps of a descent times K^3; between 5 and 30 steps."""
 _BLOCK = 1 << 20
 """Pairs of classes scored at once."""
 _ROUNDING = 1e-12
@@ -67,9 +63,6 @@ def assign(
         UsageError: another word; best or worst without similarity or of more than 2896 classes.
         DataError: the code or the similarity is not finite or has the wrong shape.
 
-    Source: J. T. Vogelstein et al., Fast approximate quadratic programming for graph matching,
-    2015, as in `scipy.optimize.quadratic_assignment`.
-
     Example:
         >>> square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
         >>> cat, dog, car, truck = range(4)
@@ -97,7 +90,7 @@ def assign(
     gain = _checked(similarity, K) * (1.0 if how == "best" else -1.0)
     candidates = _few(code)
     if candidates is None:
-        candidates = _heuristic(gain, gram, seed)
+        candidates = local_maxima(gain, gram, seed)
     scores = _scores(gain, gram, candidates)
     # Which of equals comes first is not for rounding to say.
     return candidates[np.argmax(scores >= scores.max() - _ROUNDING * np.abs(gain).sum())]
@@ -235,52 +228,3 @@ def _scores(similarity: np.ndarray, gram: np.ndarray, assignments: np.ndarray) -
     block = max(1, _BLOCK // len(pairs))
     blocks = (assignments[first : first + block] for first in range(0, len(assignments), block))
     return np.concatenate([gram[p[:, k], p[:, j]] @ pairs for p in blocks])
-
-
-def _heuristic(gain: np.ndarray, gram: np.ndarray, seed: int) -> np.ndarray:
-    """Local maxima of the score from different starts, shape (m, K)."""
-    from scipy.optimize import quadratic_assignment
-
-    K = len(gram)
-    found = [_exchange(gain, gram, start) for start in (np.arange(K), _random(K, seed))]
-    rng = np.random.default_rng([seed, K])
-    steps = int(min(30, max(5, _FRANK_WOLFE / K**3)))
-    options = {"maximize": True, "maxiter": steps, "rng": rng}
-    for start in range(max(1, min(_STARTS, int(_EFFORT / K**3)))):
-        # The centre of the doubly stochastic matrices, then points halfway to a permutation.
-        P = np.full((K, K), 1.0 / K)
-        if start:
-            P = (P + np.eye(K)[rng.permutation(K)]) / 2.0
-        relaxed = quadratic_assignment(gain, gram, options={**options, "P0": P})
-        found.append(_exchange(gain, gram, relaxed.col_ind))
-    return np.array(found)
-
-
-def _exchange(gain: np.ndarray, gram: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Let two classes exchange their rows, the best partner for each in turn, until none helps.
-
-    With B = gram[p][:, p] and M = gain @ B, the exchange of r and s adds
-    M_rs + M_sr - M_rr - M_ss + 2 gain_rs B_rs to the score, and costs K^2 operations (SciPy's
-    `2opt` takes K^2 for each pair that it only looks at).
-    """
-    p = p.copy()
-    enough = _ROUNDING * np.abs(gain).sum()
-    better = True
-    while better:
-        better = False
-        B = gram[np.ix_(p, p)]
-        M = gain @ B
-        for r in range(len(p)):
-            added = M[r] + M[:, r] - M[r, r] - M.diagonal() + 2.0 * gain[r] * B[r]
-            s = int(added.argmax())
-            if added[s] <= enough:
-                continue
-            better = True
-            change = gain[:, r] - gain[:, s]
-            to_r, to_s = M[:, s] - change * B[r, s], M[:, r] + change * B[r, s]
-            M += change[:, None] * (B[s] - B[r])
-            M[:, r], M[:, s] = to_r, to_s
-            p[[r, s]] = p[[s, r]]
-            B[[r, s]] = B[[s, r]]
-            B[:, [r, s]] = B[:, [s, r]]
-    return p

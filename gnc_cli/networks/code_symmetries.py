@@ -100,10 +100,10 @@ class CodeSymmetries:
                 if int(least[other]) in refused:
                     continue
                 refused.add(int(least[other]))
-                symmetry = self._complete(self._send(possible, other, row), sent)
-                if symmetry is not None:
-                    self._found.append(symmetry)
-                    _join(least, symmetry)
+                found = self._complete(self._send(possible, other, row), sent)
+                if found is not None:
+                    self._found.append(found)
+                    _join(least, found)
         return least
 
     def _send(self, possible: np.ndarray, row: int, image: int) -> np.ndarray:
