@@ -1,0 +1,123 @@
+"""The batches of an epoch: every sample once, in an order that seed and epoch decide."""
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gnc_cli.errors import UsageError
+from gnc_cli.networks.device_images import DeviceImages, Pictures
+from gnc_cli.numerics.distributed import share
+
+if TYPE_CHECKING:
+    from gnc_cli.networks.augmentation import Augmentation
+    from gnc_cli.networks.normalisation import Normalisation
+
+__all__ = ["Batch", "Batches", "seed_at"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """This process's share of one batch."""
+
+    images: Tensor
+    """float32 (n, C, S, S), augmented and normalised, on the device."""
+    labels: Tensor
+    """int64 (n,), on the device."""
+    weight: float
+    """n * processes / (samples of the whole batch): the mean over processes of their mean losses,
+    so weighted, is the mean of the whole batch."""
+
+
+class Batches:
+    """Training images in batches, shared by the processes that train together.
+
+    An epoch is cut into `steps` nearly equal batches, so that none is tiny. The order of the
+    samples, of all processes together, depends on (seed, epoch) alone, and how a batch is augmented
+    on (seed, epoch, step): any batch can be had without those before it, and all processes together
+    see what one would see alone.
+
+    Args:
+        images: uint8 (N, C, S, S), or already on the device.
+        labels: int64 (N,).
+        batch_size: of all processes together; the largest batch.
+        rank, size: of this process, and how many there are.
+        resident_bytes: of images that may live on the device; None for the usual limit.
+
+    Raises:
+        UsageError: no samples, or batches too small to give each process one.
+    """
+
+    def __init__(
+        self,
+        images: Pictures | DeviceImages,
+        labels: np.ndarray,
+        *,
+        batch_size: int,
+        seed: int,
+        normalisation: "Normalisation",
+        augmentation: "Augmentation",
+        device: torch.device,
+        rank: int = 0,
+        size: int = 1,
+        channels_last: bool = False,
+        resident_bytes: int | None = None,
+    ) -> None:
+        self.N = len(labels)
+        self.steps = -(-self.N // batch_size)
+        self.seed = seed
+        if self.N < max(1, size) or self.N // self.steps < size:
+            raise UsageError(
+                f"--batch-size {batch_size}: {self.N} training images in {self.steps} batches do "
+                f"not give each of {size} processes one; use larger batches or fewer processes"
+            )
+        if not isinstance(images, DeviceImages):
+            limit = {} if resident_bytes is None else {"resident_bytes": resident_bytes}
+            images = DeviceImages(images, device, **limit)
+        self.images = images
+        """All images, as they are; `evaluate` takes them from here."""
+        self._labels = torch.from_numpy(np.array(labels, dtype=np.int64))
+        self._normalisation, self._augmentation = normalisation, augmentation
+        self._device, self._rank, self._size = device, rank, size
+        self._format = torch.channels_last if channels_last else torch.contiguous_format
+
+    def epoch(self, epoch: int, start: int = 0) -> Generator[Batch, None, None]:
+        """The batches of an epoch, from 0, beginning with step `start`."""
+        generator = torch.Generator().manual_seed(seed_at(self.seed, epoch))
+        order = torch.randperm(self.N, generator=generator)
+        shares = [self._share(step) for step in range(start, self.steps)]
+        rows = [order[first:last] for first, last, _, _ in shares]
+        with closing(self.images.stream(rows)) as stream:
+            for step, chosen, pixels in zip(range(start, self.steps), rows, stream, strict=True):
+                yield self._batch(epoch, step, chosen, pixels)
+
+    def _share(self, step: int) -> tuple[int, int, int, int]:
+        """Which places of the order are ours (first, last), and all of the batch (begin, end)."""
+        begin, end = share(self.N, step, self.steps)
+        first, last = share(end - begin, self._rank, self._size)
+        return begin + first, begin + last, begin, end
+
+    def _batch(self, epoch: int, step: int, rows: Tensor, pixels: Tensor) -> Batch:
+        first, last, begin, end = self._share(step)
+        generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
+        drawn = self._augmentation.draw(end - begin, generator)[first - begin : last - begin]
+        images = self._normalisation.apply(self._augmentation.apply(pixels, drawn))
+        return Batch(
+            images.contiguous(memory_format=self._format),
+            self._labels[rows].to(self._device, non_blocking=True),
+            (last - first) * self._size / (end - begin),
+        )
+
+
+def seed_at(seed: int, *position: int) -> int:
+    """A seed for one place of a run, such as (epoch,) or (epoch, step); others are unrelated.
+
+    Example:
+        >>> seed_at(0, 1) == seed_at(0, 1), seed_at(0, 1) == seed_at(0, 1, 0)
+        (True, False)
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=position).generate_state(1, np.uint64)[0])

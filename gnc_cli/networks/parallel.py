@@ -1,0 +1,134 @@
+"""One network in several processes: who takes which device, and what they must agree on."""
+
+import atexit
+import inspect
+import os
+from typing import TYPE_CHECKING
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.numerics.backend import resolve_device
+from gnc_cli.numerics.distributed import Processes
+
+if TYPE_CHECKING:
+    from gnc_cli.networks.classifier import Classifier
+
+__all__ = [
+    "any_of",
+    "average_running_statistics",
+    "distribute",
+    "start_processes",
+    "sum_of",
+    "synchronise_batch_norm",
+]
+
+
+def start_processes(device: str) -> tuple[Processes, torch.device]:
+    """The processes that torchrun started, and this one's device; alone without torchrun.
+
+    On GPUs each process takes the GPU of its number on the machine (`LOCAL_RANK`), tensors there
+    travel over nccl, and all others over gloo.
+
+    Args:
+        device: `auto`, `cpu`, `cuda` or `cuda:N`.
+
+    Raises:
+        UsageError: an unknown device, or one GPU named for several processes.
+        UnavailableError: a device that is not there, or processes that cannot meet.
+    """
+    chosen = resolve_device(device)
+    if chosen.type == "cpu" or not _several():
+        return Processes.current(), chosen
+    if ":" in device:
+        raise UsageError(
+            f"--device {device} names one GPU for several processes; say --device cuda, and each "
+            "process takes its own"
+        )
+    local, count = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
+    if local >= count:
+        raise UnavailableError(
+            f"process {local} of this machine has no GPU, there being {count}; start at most "
+            f"--nproc-per-node {count}"
+        )
+    chosen = torch.device("cuda", local)
+    torch.cuda.set_device(chosen)
+    if not dist.is_initialized():
+        try:
+            dist.init_process_group("cpu:gloo,cuda:nccl", device_id=chosen)
+        except (RuntimeError, ValueError) as error:
+            first = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UnavailableError(f"the processes of torchrun did not meet ({first})") from error
+        atexit.register(_leave)
+    return Processes.current(), chosen
+
+
+def synchronise_batch_norm(model: "Classifier", processes: Processes, device: torch.device) -> None:
+    """Let batch norms of several GPUs take the statistics of the whole batch; nothing on CPUs."""
+    if processes.size > 1 and device.type == "cuda":
+        model.encoder = nn.SyncBatchNorm.convert_sync_batchnorm(model.encoder)
+
+
+def distribute(model: "Classifier", processes: Processes, device: torch.device) -> nn.Module:
+    """`model` with gradients averaged over the processes; itself where there is one process.
+
+    Buffers stay each process's own: class means come out the same everywhere, and what batch norms
+    count apart is averaged where it is used (`average_running_statistics`).
+    """
+    if processes.size == 1:
+        return model
+    on_gpu = device.type == "cuda"
+    wrap = nn.parallel.DistributedDataParallel
+    newer = "forward_sync_buffers" in inspect.signature(wrap).parameters
+    apart = {"forward_sync_buffers" if newer else "broadcast_buffers": False}
+    return wrap(
+        model,
+        device_ids=[device] if on_gpu else None,
+        process_group=None if on_gpu else processes.group,
+        gradient_as_bucket_view=True,
+        **apart,
+    )
+
+
+def average_running_statistics(model: nn.Module, processes: Processes) -> None:
+    """Give all processes the mean of what their batch norms counted apart; all of them call it.
+
+    Running statistics are linear in those of the batches, so the mean now and more steps later come
+    to the same as those steps and then the mean.
+    """
+    if processes.size == 1:
+        return
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
+            for buffer in (module.running_mean, module.running_var):
+                if buffer is not None and not isinstance(module, nn.SyncBatchNorm):
+                    buffer.copy_(sum_of(buffer, processes) / processes.size)
+
+
+def sum_of(tensor: Tensor, processes: Processes) -> Tensor:
+    """The sum of every process's tensor, on the CPU and the same in all; all of them call it."""
+    total = tensor.detach().to("cpu", copy=True)
+    if processes.size > 1:
+        dist.all_reduce(total, group=processes.group)
+    return total
+
+
+def any_of(flags: tuple[bool, ...], processes: Processes) -> tuple[bool, ...]:
+    """Which of the flags is up in some process, the same in all; all of them call it."""
+    if processes.size == 1:
+        return flags
+    return tuple(bool(count) for count in sum_of(torch.tensor(flags, dtype=torch.int32), processes))
+
+
+def _several() -> bool:
+    """Whether torchrun started us as one of several (a batch system sets WORLD_SIZE alone)."""
+    announced = os.environ.get("WORLD_SIZE", "")
+    met = os.environ.get("RANK") and os.environ.get("MASTER_ADDR")
+    return bool(met) and announced.isdigit() and int(announced) > 1
+
+
+def _leave() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()

@@ -1,0 +1,166 @@
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.networks.batches import Batches
+from gnc_cli.networks.optimisers import make_optimizer
+from gnc_cli.networks.recipe import Recipe
+from gnc_cli.networks.training import EpochTotals, NonFiniteLoss, Training
+from gnc_cli.numerics.distributed import Processes
+from tests.networks.fakes import (
+    GREY,
+    MOVES,
+    FakeClassifier,
+    FakeEncoder,
+    FakeHead,
+    fake_images,
+)
+
+CPU = torch.device("cpu")
+PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05)
+
+
+def _training(recipe: Recipe = PLAIN, *, seed: int = 7, **encoder: Any) -> Training:
+    images, labels = fake_images(70)
+    batches = Batches(
+        images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
+        augmentation=MOVES, device=CPU, channels_last=recipe.channels_last,
+    )  # fmt: skip
+    model = FakeClassifier(FakeEncoder(**encoder), FakeHead(4, 5))
+    return Training(model, batches, recipe, processes=Processes(), device=CPU)
+
+
+def _timeless(totals: EpochTotals | None) -> EpochTotals:
+    assert totals is not None and totals.seconds > 0 and totals.images_per_second > 0
+    return dataclasses.replace(totals, seconds=0.0, images_per_second=0.0)
+
+
+def _after(steps: int) -> Callable[[], bool]:
+    """Wants to stop after so many steps."""
+    asked = iter(range(1, 1000))
+    return lambda: next(asked) >= steps
+
+
+def test_an_epoch_is_the_plain_loop() -> None:
+    recipe = dataclasses.replace(PLAIN, clip=0.5, warmup=0.5)
+    ours, plain = _training(recipe), _training(recipe)
+    model, optimizer = plain.model, make_optimizer(plain.model, recipe)
+    for epoch in range(2):
+        losses, rights, norms = [], [], []
+        for step, batch in enumerate(plain.batches.epoch(epoch)):
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.lr * recipe.factor(5 * epoch + step, 5)
+            optimizer.zero_grad()
+            each, right = model(batch.images, batch.labels)
+            each.mean().backward()
+            norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5))
+            optimizer.step()
+            losses.append(each.detach())
+            rights.append(right)
+        assert max(norms) > 0.5
+        totals = _timeless(ours.run_epoch())
+        assert (totals.epoch, totals.step) == (epoch + 1, 5 * epoch + 5)
+        assert totals.loss == pytest.approx(float(torch.cat(losses).double().mean()), rel=1e-6)
+        assert totals.accuracy == float(torch.cat(rights).double().mean())
+        assert totals.lr == recipe.lr * recipe.factor(5 * epoch + 4, 5)
+        for mine, theirs in zip(ours.model.parameters(), model.parameters(), strict=True):
+            assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"clip": 1.0, "warmup": 1.5},
+        {"optimizer": "adamw", "lr": 3e-3, "precision": "bf16", "channels_last": True},
+    ],
+)
+def test_a_run_that_was_stopped_goes_on_exactly(changes: dict[str, Any], tmp_path: Path) -> None:
+    recipe = dataclasses.replace(PLAIN, **changes)
+    layers = {"norm": "batch", "dropout": 0.3}
+    straight = _training(recipe, **layers)
+    want = [_timeless(straight.run_epoch()) for _ in range(3)]
+
+    first = _training(recipe, **layers)
+    assert _timeless(first.run_epoch()) == want[0]
+    assert first.run_epoch(_after(3)) is None and (first.epoch, first.step) == (1, 3)
+    torch.save(first.state(), tmp_path / "last.pt")
+    torch.rand(5)  # torch's own generator is not part of the state
+
+    second = _training(recipe, seed=7, **layers)
+    second.load_state(torch.load(tmp_path / "last.pt", weights_only=True))
+    assert [_timeless(second.run_epoch()) for _ in range(2)] == want[1:]
+    ours, theirs = second.model.state_dict(), straight.model.state_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert all(p.dtype == torch.float32 for p in second.model.parameters())
+
+
+def test_it_learns() -> None:
+    training = _training(dataclasses.replace(PLAIN, epochs=12, optimizer="adamw", lr=0.03))
+    first, *_, last = [_timeless(training.run_epoch()) for _ in range(12)]
+    assert last.loss < 0.7 * first.loss and last.accuracy > first.accuracy
+
+
+def test_who_watches_hears_of_each_step_and_a_stop_at_the_end_is_none() -> None:
+    training = _training()
+    heard: list[tuple[int, int, float]] = []
+    totals = training.run_epoch(_after(5), lambda *said: heard.append(said))
+    assert [said[:2] for said in heard] == [(step, 5) for step in range(1, 6)]
+    assert totals is not None and heard[-1][2] == pytest.approx(totals.loss)
+    assert (training.epoch, training.step) == (1, 0)
+
+
+def test_the_generator_of_torch_is_left_alone() -> None:
+    torch.manual_seed(5)
+    want = torch.rand(3)
+    torch.manual_seed(5)
+    _training(dropout=0.5).run_epoch()
+    assert torch.equal(torch.rand(3), want)
+
+
+def test_a_lost_network_is_said_so() -> None:
+    training = _training(dataclasses.replace(PLAIN, lr=1e30))
+    with pytest.raises(NonFiniteLoss) as seen:
+        for _ in range(3):
+            training.run_epoch()
+    error = seen.value
+    assert isinstance(error, DataError) and "\n" not in str(error)
+    assert str(error).startswith(f"epoch {error.epoch}, step {error.step} of 5: the loss")
+    assert "9.89e+29" in error.cause and "tau 0.2" in error.cause and "--clip" in error.cause
+
+    training = _training()
+    training.model.head.raw.data[0, 0] = np.inf
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 1 of 5: .* the weights it began with"):
+        training.run_epoch()
+
+
+def test_a_weight_lost_in_the_last_step_is_not_saved() -> None:
+    training = _training()
+
+    def lose() -> bool:
+        if training.step == 5:
+            training.model.head.raw.data[0, 0] = np.nan
+        return False
+
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
+        training.run_epoch(lose)
+
+
+def test_what_cannot_go_on_is_refused() -> None:
+    with pytest.raises(UnavailableError, match="fp16 needs a GPU.*bf16"):
+        _training(dataclasses.replace(PLAIN, precision="fp16"))
+    state = _training().state()
+    with pytest.raises(DataError, match="seed 7, this one has 8"):
+        _training(seed=8).load_state(state)
+    with pytest.raises(DataError, match="steps 5, this one has 9"):
+        _training(dataclasses.replace(PLAIN, batch_size=8)).load_state(state)
+    with pytest.raises(DataError, match="another network or recipe: .*layers.1"):
+        _training(norm="none").load_state(state)
+    with pytest.raises(DataError, match="another network or recipe"):
+        _training(dataclasses.replace(PLAIN, optimizer="adamw")).load_state(state)
