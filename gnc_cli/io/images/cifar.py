@@ -115,12 +115,7 @@ def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
     images = np.concatenate([batch.images for batch in train])
     labels = np.concatenate([batch.labels for batch in train])
     test = sets[layout.test]
-    facts = {
-        "classes": len(names),
-        "train_images": len(labels),
-        "test_images": len(test.labels),
-        "md5": dict(layout.sums),
-    }
+    facts = {"image_size": _SIDE, "md5": dict(layout.sums)}
     return ImageData(ImageSet(images, labels), test, names, layout.name, facts, (), flip=True)
 
 

@@ -1,0 +1,187 @@
+"""Image files to uint8 pictures of one size, by a pool of threads: Pillow decodes outside the GIL.
+
+The shorter side is brought to the size and the middle is kept, with antialiasing; EXIF orientation
+is respected, transparency dropped, 16 bits are cut to 8.
+"""
+
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+__all__ = ["FolderImages", "Header", "decode", "decode_all", "read_header", "read_headers"]
+
+_MOST_PIXELS = 89_478_485
+"""Beyond these Pillow warns of a decompression bomb."""
+_AT_ONCE = 32
+"""Files that a thread takes at a time."""
+_MOST_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first bytes of an image file say."""
+
+    side: int
+    """The shorter side in pixels."""
+    grey: bool
+
+
+class FolderImages:
+    """Pictures that are decoded when asked for: `Pictures` of files.
+
+    Args:
+        paths: of the files.
+        channels: 1 or 3.
+        size: of the pictures, in pixels.
+    """
+
+    def __init__(self, paths: Sequence[str], channels: int, size: int) -> None:
+        self._paths = paths
+        self.shape = (len(paths), channels, size, size)
+        self._pool = _pool()
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S).
+
+        Raises:
+            DataError: a file cannot be decoded; names it.
+        """
+        paths = [self._paths[row] for row in np.asarray(rows).tolist()]
+        pictures, broken = decode_all(paths, self.shape[1], self.shape[2], self._pool)
+        if broken:
+            first = min(broken)
+            raise DataError(
+                f"{paths[first]!r} cannot be decoded: {broken[first]}; replace or remove it"
+            )
+        return pictures
+
+
+def read_headers(paths: Sequence[str]) -> list[Header | str]:
+    """The header of each file in order, or why it has none."""
+
+    def read(path: str) -> Header | str:
+        try:
+            return read_header(path)
+        except Exception as error:
+            return _reason(error)
+
+    with _quiet(), _pool() as pool:
+        return list(pool.map(read, paths))
+
+
+def read_header(path: str) -> Header:
+    """Size and kind of one file; its pixels are not decoded.
+
+    Raises:
+        Exception: whatever Pillow says to a file that is no image.
+    """
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
+
+
+def decode_all(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor | None = None
+) -> tuple[np.ndarray, dict[int, str]]:
+    """All pictures, uint8 (N, C, S, S), and by row why some could not be decoded.
+
+    Args:
+        paths: of the files.
+        channels: 1 or 3.
+        size: of the pictures, in pixels.
+        pool: of threads; one of its own by default.
+    """
+    pictures = np.zeros((len(paths), channels, size, size), np.uint8)
+    broken: dict[int, str] = {}
+
+    def fill(start: int) -> None:
+        for row in range(start, min(start + _AT_ONCE, len(paths))):
+            try:
+                pictures[row] = decode(paths[row], channels, size)
+            except Exception as error:
+                broken[row] = _reason(error)
+
+    if pool is not None:
+        list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
+        return pictures, broken
+    with _quiet(), _pool() as own:
+        list(own.map(fill, range(0, len(paths), _AT_ONCE)))
+    return pictures, broken
+
+
+def decode(path: str, channels: int, size: int) -> np.ndarray:
+    """One file, uint8 (C, S, S).
+
+    Raises:
+        Exception: whatever Pillow says to a file that is damaged or no image.
+    """
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as picture:
+        _size(picture)
+        picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
+        ImageOps.exif_transpose(picture, in_place=True)
+        plain = _converted(picture, channels)
+        width, height = plain.size
+        side = min(width, height)
+        left, top = (width - side) / 2, (height - side) / 2
+        box = (left, top, left + side, top + side)
+        square = plain.resize((size, size), Image.Resampling.BILINEAR, box)
+    pixels = np.asarray(square)
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _size(picture: "Image.Image") -> tuple[int, int]:
+    width, height = picture.size
+    if width * height > _MOST_PIXELS:
+        raise ValueError(f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}")
+    if min(width, height) < 1:
+        raise ValueError(f"it has {width} x {height} pixels")
+    return width, height
+
+
+def _converted(picture: "Image.Image", channels: int) -> "Image.Image":
+    from PIL import Image
+
+    if picture.mode.startswith("I"):  # 16 bits, also where Pillow has 32 for them
+        values = np.asarray(picture).astype(np.int64)
+        picture = Image.fromarray((values.clip(0, 65535) >> 8).astype(np.uint8))
+    elif picture.mode == "F":
+        raise ValueError("its pixels are floating-point numbers")
+    elif "transparency" in picture.info and picture.mode != "RGBA":
+        picture = picture.convert("RGBA")
+    return picture.convert("L" if channels == 1 else "RGB")
+
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
+
+
+def _quiet() -> Any:
+    """Warnings of Pillow about single files are counted, not printed."""
+    return warnings.catch_warnings(action="ignore")
+
+
+def _reason(error: Exception) -> str:
+    from PIL import UnidentifiedImageError
+
+    if isinstance(error, UnidentifiedImageError):
+        return "it is no image that Pillow knows"
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    text = " ".join(str(error).split())
+    return text[:100] or type(error).__name__
