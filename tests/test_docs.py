@@ -4,13 +4,16 @@ import ast
 import doctest
 import hashlib
 import json
+import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import gnc_cli
 from gnc_cli.cli import app
@@ -56,16 +59,37 @@ def _run_shell(block: Block, folder: Path) -> None:
     for number, (command, shown) in enumerate(block.commands):
         line = re.sub(r"\bgnc solve (?!--help)", f"gnc solve {more} ", command) if more else command
         asks = line == "echo $?"
-        run = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", line.replace("$?", str(status))],
-            cwd=folder, env=environment(), stdin=subprocess.DEVNULL, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
-        )  # fmt: skip
-        status = run.returncode
+        run = _in_bash if asks or {"|", "head"} & {*line.split()} else _in_process
+        status, told = run(line.replace("$?", str(status)), folder)
         following = [c for c, _ in block.commands[number + 1 : number + 2]]
-        assert asks or status == 0 or following == ["echo $?"], f"{line}\n{run.stdout}"
+        assert asks or status == 0 or following == ["echo $?"], f"{line}\n{told}"
         if shown and "--help" not in command:
-            _agree(shown, run.stdout.splitlines())
+            _agree(shown, told.splitlines())
+
+
+def _in_bash(line: str, folder: Path) -> tuple[int, str]:
+    """Exit code and output, both streams: of pipes, and of what is not `gnc`."""
+    run = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+    )  # fmt: skip
+    return run.returncode, run.stdout
+
+
+def _in_process(line: str, folder: Path) -> tuple[int, str]:
+    """The same of a single `gnc ...` or `gnc ... > file`, without its seconds of imports."""
+    name, *words = shlex.split(line)
+    file = ""
+    if ">" in words:
+        *words, arrow, file = words
+        assert arrow == ">", line
+    assert name == "gnc" and not {*words} & {"|", ">", "&&", ";"}, line
+    plain = {key: environment().get(key) for key in {*os.environ, *environment()}}
+    run = CliRunner(env=plain).invoke(app, words, prog_name="gnc")
+    if file:
+        (folder / file).write_text(run.stdout, encoding="utf-8")
+    return run.exit_code, run.stderr if file else run.output
 
 
 def _agree(shown: list[str], live: list[str]) -> None:
