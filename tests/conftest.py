@@ -1,4 +1,7 @@
-"""One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream."""
+"""One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream.
+
+Tests marked slow wait for `pytest --slow`: what a faster test covers in small, in full.
+"""
 
 import numpy as np
 import pytest
@@ -11,6 +14,14 @@ settings.load_profile("gnc")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="torch device of the tests that use one")
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
 
 
 @pytest.fixture

@@ -4,6 +4,9 @@ Two thirds of the pairs are where users are, d up to 1024 and K up to 10^9; the 
 and K = 10^300; and for each d there are the K at which closed forms, designs and hypotheses begin.
 The same each time. Two bounds are too slow for all pairs (half a millisecond and more): the
 simplicial bound is asked at every third K of a d, constructions at every second of those.
+
+A sample of some 9000 pairs is asked each time the tests run; all of them by `pytest --slow` and by
+`python -m benchmarks.bounds grid`.
 """
 
 import math
@@ -16,12 +19,14 @@ from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
 from gnc_cli.workflows.bounds_rows import Statement, statements
 
-__all__ = ["CHUNKS", "TOLERANCE", "grid", "uses", "violations"]
+__all__ = ["CHUNKS", "TOLERANCE", "grid", "sample", "uses", "violations"]
 
 CHUNKS = 10
 TOLERANCE = 1e-12
 """Relative, of clearances and distances; absolute of cosines."""
 _SPARE = {"construction": 6, "simplicial": 3}
+_SAMPLED = 13
+"""One pair in so many: a prime, so that the sample meets every remainder of `_SPARE`."""
 
 _Findings = dict[tuple[str, bool], Finding | None]
 
@@ -33,6 +38,22 @@ def grid(chunk: int) -> Iterator[tuple[int, int, bool, bool]]:
             yield d, K, i % _SPARE["construction"] == 0, i % _SPARE["simplicial"] == 0
 
 
+def sample() -> Iterator[tuple[int, int, bool, bool]]:
+    """Some of the grid, spread over all of it, and for each d where the closed forms change."""
+    for i, pair in enumerate(pair for chunk in range(CHUNKS) for pair in grid(chunk)):
+        d, K, *_ = pair
+        if i % _SAMPLED == 0 or K in _ends(_closed_forms(d)) or K == 10**300:
+            yield pair
+
+
+def _closed_forms(d: int) -> set[int]:
+    return {3, d + 1, 2 * d}
+
+
+def _ends(near: set[int]) -> set[int]:
+    return {K + step for K in near for step in (-1, 0, 1)}
+
+
 @cache
 def _dims() -> tuple[int, ...]:
     users = {*range(2, 33), *_between(2, 1024, 160), 1000}
@@ -40,11 +61,10 @@ def _dims() -> tuple[int, ...]:
 
 
 def _sizes(d: int) -> list[int]:
-    near = {3, d, d + 1, d + 2, 2 * d, 2 * d + 1, math.isqrt(math.ceil(10.3592213 * d))}
+    near = {*_closed_forms(d), d, d + 2, 2 * d + 1, math.isqrt(math.ceil(10.3592213 * d))}
     near |= {design_size(d, m) for m in range(2, 12)}
-    ends = {K + step for K in near for step in (-1, 0, 1)}
     few, many = _between(3, 10**9, 560 if d <= 1024 else 240), _astronomical(140)
-    return sorted(K for K in {*ends, *few, *many} if 2 <= K <= 10**300)
+    return sorted(K for K in {*_ends(near), *few, *many} if 2 <= K <= 10**300)
 
 
 @cache

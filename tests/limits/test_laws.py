@@ -63,17 +63,26 @@ def _value(limit: Limit, d: int, K: int) -> float | None:
 # No contradictions
 
 
+def test_no_lower_bound_is_above_an_upper_one() -> None:
+    assert [said for pair in law_grid.sample() for said in law_grid.violations(*pair)] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(law_grid.CHUNKS))
-def test_no_lower_bound_is_above_an_upper_one(chunk: int) -> None:
+def test_nor_is_one_anywhere_on_the_whole_grid(chunk: int) -> None:
     assert [said for pair in law_grid.grid(chunk) for said in law_grid.violations(*pair)] == []
 
 
-def test_the_grid_is_as_large_as_it_says() -> None:
-    pairs = {pair[:2] for chunk in range(law_grid.CHUNKS) for pair in law_grid.grid(chunk)}
-    users = [1 for d, K in pairs if d <= 1024 and K <= 10**9]
-    assert len(pairs) >= 10**5 and len(users) >= 60_000
-    assert {(2, 2), (LARGEST_D, 10**300), (1000, 2001)} <= pairs
+def test_the_grid_and_its_sample_are_as_large_as_they_say() -> None:
+    grid = {pair for chunk in range(law_grid.CHUNKS) for pair in law_grid.grid(chunk)}
+    sample = {*law_grid.sample()}
+    assert sample <= grid and len(grid) >= 10**5 and len(sample) >= 9000
+    for pairs, share in ((grid, 1), (sample, 10)):
+        assert len([1 for d, K, *_ in pairs if d <= 1024 and K <= 10**9]) >= 60_000 // share
+        assert len([1 for *_, construction, _ in pairs if construction]) >= 15_000 // share
+        assert {d for d, *_ in pairs} == {d for d, *_ in grid}
+        corners = {(2, 2), (2, 3), (LARGEST_D, 2 * LARGEST_D), (LARGEST_D, 10**300), (1000, 2001)}
+        assert corners <= {pair[:2] for pair in pairs}
 
 
 @pytest.mark.parametrize("quantity", [ONE_VS_REST, ONE_VS_ONE])

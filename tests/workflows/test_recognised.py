@@ -8,7 +8,8 @@ from gnc_cli.results import SolveResult, Standing
 NAMED = [
     (3, 7, "tammes-7"), (3, 8, "square-antiprism"), (3, 9, "tammes-9"), (3, 12, "icosahedron"),
     (3, 24, "snub-cube"), (4, 10, "petersen"), (4, 24, "24-cell"), (4, 120, "600-cell"),
-    (5, 16, "hemicube"), (6, 27, "schlaefli"), (7, 56, "equiangular-28"), (8, 240, "e8-roots"),
+    (5, 16, "hemicube"), (6, 27, "schlaefli"), (7, 56, "equiangular-28"),
+    pytest.param(8, 240, "e8-roots", marks=pytest.mark.slow),
 ]  # fmt: skip
 
 

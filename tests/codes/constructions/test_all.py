@@ -1,5 +1,7 @@
 """Every construction with up to 10000 rows, built and verified: nothing is taken on trust."""
 
+from typing import Any
+
 import pytest
 
 from gnc_cli.codes.constructions.construction import Construction
@@ -27,12 +29,16 @@ def _constructions() -> list[Construction]:
 
 
 CODES = _constructions()
+_LARGE = ("isotropic-8", "isotropic-9")
+"""Seconds each; isotropic-7 is made the same way."""
 
 
-def _batches() -> list[list[Construction]]:
+def _batches() -> list[Any]:
     """Small ones together: a test each would cost more than the work."""
-    size = 15
-    return [CODES[i : i + size] for i in range(0, len(CODES), size)]
+    quick, size = [code for code in CODES if code.name not in _LARGE], 30
+    batches = [quick[i : i + size] for i in range(0, len(quick), size)]
+    large = [code for code in CODES if code.name in _LARGE]
+    return [*batches, *(pytest.param([code], marks=pytest.mark.slow) for code in large)]
 
 
 @pytest.mark.parametrize("batch", _batches(), ids=lambda b: f"d={b[0].d}..{b[-1].d}")
