@@ -93,14 +93,12 @@ class TrainResult(Result):
     epochs_asked: int
     loss: float | None
     train_accuracy: float | None
-    """Micro, of the whole training set in eval mode, at the last measurement."""
+    """Micro, of the whole training set in eval mode, when it was measured last."""
     test_accuracy: float | None
     ood_accuracy: float | None
     test_ncc_accuracy: float | None
     best: dict[str, Any] | None
     """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
-    measured_epoch: float | None
-    """Epochs done when measure's keys were taken; a fraction where the run stopped inside one."""
     measure_share: float
     """Share of the wall time that measuring took."""
     images_per_second: float | None
@@ -108,8 +106,8 @@ class TrainResult(Result):
     history: tuple[EpochRow, ...]
     """An epoch each, as in metrics.jsonl."""
     measured: MeasureResult | None = field(default=None, metadata={"json": False}, repr=False)
-    """Measure's record of the training features at `measured_epoch`; its keys stand in the JSON
-    beside those above."""
+    """Measure's record of the training features when they were measured last; its keys stand in
+    the JSON beside those above, `epoch` a fraction where the run stopped inside one."""
     extras: dict[str, Any] = field(
         default_factory=dict, metadata={"json": False}, repr=False, compare=False
     )
@@ -125,7 +123,7 @@ class TrainResult(Result):
         return body | {"history": history}
 
 
-_NOT_OURS = dict.fromkeys(("file", "snapshot", "layer", "split", "out", "attrs"))
+_NOT_OURS = dict.fromkeys(("file", "snapshot", "layer", "out", "attrs"))
 """Measure's keys that say which file a row is from: here it is the run."""
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +53,13 @@ class Measured:
     seconds: float
     features: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
+
+    def after(self, epoch: float, step: int) -> "Measured":
+        """The same with its place in the run: epochs and steps done."""
+        if self.result is None:
+            return self
+        placed = replace(self.result, epoch=epoch, step=step, split="train")
+        return replace(self, result=placed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +122,9 @@ class Measuring:
         judged: dict[str, Decisions | None] = {"test": None, "ood": None}
         for split, images in (("test", self.test), ("ood", self.ood)):
             if images is not None and result is not None:
-                judged[split], rows = self._judged(images, metrics, weights)
+                judged[split], own = self._judged(images, metrics, weights)
                 if keep and split == "test":
-                    features["test"] = self._together(rows, images)
+                    features["test"] = self._together(own, images)
         return Measured(
             result, trouble, _right(judged["test"]), _ncc(judged["test"]), _right(judged["ood"]),
             time.monotonic() - started, features if self.processes.first else {},
@@ -137,7 +144,7 @@ class Measuring:
     def _features(self, images: Labelled) -> Iterator[tuple["torch.Tensor", np.ndarray]]:
         """Raw features of this process's share, batch by batch, and their labels."""
         span = self._span(images)
-        for features, rows in evaluate(self.model, images.images, rows=span, **self.passing):
+        for features, _, rows in evaluate(self.model, images.images, rows=span, **self.passing):
             yield features, images.labels[rows]
 
     def _again(self, kept: list[np.ndarray] | None) -> Iterator[tuple[Any, np.ndarray]]:

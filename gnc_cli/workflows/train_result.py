@@ -76,7 +76,6 @@ def result_of(
         ood_accuracy=_of(ending, "ood_accuracy"),
         test_ncc_accuracy=_of(ending, "test_ncc_accuracy"),
         best=ending.best,
-        measured_epoch=ending.measured_epoch,
         measure_share=ending.measure_seconds / spent if spent else 0.0,
         images_per_second=statistics.median(speeds) if speeds else None,
         history=history,

@@ -33,7 +33,6 @@ class Ending:
     """`completed`, `time_limit` or `interrupted`."""
     history: tuple[EpochRow, ...]
     measured: Measured | None
-    measured_epoch: float | None
     best: dict[str, Any] | None
     train_seconds: float
     measure_seconds: float
@@ -122,11 +121,9 @@ class Run:
         if outcome != "interrupted" and (self._last is None or self._last[0] != position):
             self._measure(keep=self._drawn)
         self._say(f"{outcome} after {training.epoch} of {epochs} epochs")
-        at, measured = self._last if self._last is not None else (None, None)
-        epoch = None if at is None else at[0] + at[1] / training.batches.steps
         return Ending(
-            outcome, tuple(self._history), measured, epoch, self._best,
-            self._train_seconds, self._measure_seconds,
+            outcome, tuple(self._history), None if self._last is None else self._last[1],
+            self._best, self._train_seconds, self._measure_seconds,
         )  # fmt: skip
 
     @property
@@ -187,9 +184,12 @@ class Run:
             self._every = self.processes.all_gather(wanted)[0]
 
     def _measure(self, *, keep: bool) -> Measured:
-        measured = self.session.measuring.measure(keep=keep)
-        self._measure_seconds += measured.seconds
         training = self.session.training
+        epoch = training.epoch + training.step / training.batches.steps
+        measured = self.session.measuring.measure(keep=keep).after(
+            epoch, training.epoch * training.batches.steps + training.step
+        )
+        self._measure_seconds += measured.seconds
         self._last = ((training.epoch, training.step), measured)
         if measured.trouble is not None:
             self._say(f"epoch {training.epoch} could not be measured: {measured.trouble}")

@@ -99,7 +99,9 @@ class Settings:
         Raises:
             DataError: something is missing or unknown: the file is of another version.
         """
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
+        }
         try:
             return cls(**values)
         except TypeError as error:
