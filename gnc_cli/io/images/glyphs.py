@@ -1,0 +1,214 @@
+"""Characters as classes, drawn from fonts: real data with many classes and no download.
+
+Some styles of the fonts are for training, the others for testing: a test picture shows a known
+character in a style never seen.
+"""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.images.cache import read_cached, write_cached
+from gnc_cli.io.images.fonts import Face, find_fonts, read_faces, split_faces
+from gnc_cli.io.images.glyph_drawing import GlyphDrawer
+from gnc_cli.io.images.glyph_likeness import RULE, GlyphClasses
+from gnc_cli.io.images.image_set import ImageData, ImageSet
+
+__all__ = ["IMAGE_SIZES", "glyph_images"]
+
+IMAGE_SIZES = (16, 32, 64)
+CHUNK = 128
+"""Characters drawn at a time: few classes need few of them."""
+NAMED = 20
+"""Merged pairs that the facts name."""
+FORMAT = 1
+"""Part of the cache's key: to be raised with every change to what is drawn."""
+
+
+def glyph_images(
+    classes: int | None = 100, image_size: int = 32, fonts: str | None = None, *, cache: bool = True
+) -> ImageData:
+    """Pictures of characters, a class each, in training and in test styles.
+
+    Classes come in a fixed order: digits and letters of ASCII, then the others by code point.
+    Letters, numbers, punctuation and symbols take part; what is blank or looks like an earlier
+    character (`glyph_likeness`) does not. Of matplotlib's fonts a character must be in all 12
+    styles, 9 for training and 3 for testing; of a folder's in four training faces and one test
+    face, or in as many as there are.
+
+    Args:
+        classes: the first so many; None takes all that the fonts give.
+        image_size: side S of the pictures, 16, 32 or 64.
+        fonts: a folder of .ttf, .otf and .ttc files instead of matplotlib's.
+        cache: keep the pictures in the user's cache directory, and take them from there.
+
+    Returns:
+        Images uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
+        fonts, Pillow and FreeType are the same.
+
+    Raises:
+        UsageError: fewer than two classes, or another image size.
+        DataError: more classes than the fonts give, or no fonts to use.
+
+    Example:
+        >>> data = glyph_images(62, 16, cache=False)
+        >>> data.train.images.shape, data.test.images.shape, "".join(data.class_names[8:13])
+        ((558, 1, 16, 16), (186, 1, 16, 16), '89ABC')
+    """
+    if image_size not in IMAGE_SIZES:
+        raise UsageError(f"--image-size {image_size} is not for glyphs: choose 16, 32 or 64")
+    if classes is not None and classes < 2:
+        raise UsageError(f"--classes {classes}: at least 2 are needed to tell apart")
+    root, files = find_fonts(fonts)
+    versions = _versions()
+    key = _key(root, files, classes, image_size, versions)
+    data = read_cached(key) if cache else None
+    if data is None:
+        data = _draw(root, files, classes, image_size, versions, embedded=fonts is None)
+        if cache:
+            write_cached(key, data)
+    return data
+
+
+def _draw(
+    root: Path,
+    files: Sequence[str],
+    classes: int | None,
+    image_size: int,
+    versions: dict[str, str],
+    *,
+    embedded: bool,
+) -> ImageData:
+    faces, warnings = read_faces(root, files)
+    train, test = split_faces(faces)
+    enough = (len(train), len(test)) if embedded else (min(4, len(train)), 1)
+    characters = _characters(faces, train, test, enough)
+    drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
+    found = GlyphClasses(len(faces), image_size)
+    names: list[str] = []
+    merged: list[list[str]] = []
+    blank = identical = tried = 0
+    for start in range(0, len(characters), CHUNK):
+        if len(names) == classes:
+            break
+        chunk = characters[start : start + CHUNK]
+        pictures = np.stack(
+            [
+                drawer.draw(c if ord(c) in face.characters else "" for c in chunk)
+                for drawer, face in zip(drawers, faces, strict=True)
+            ],
+            axis=1,
+        )
+        drawn = np.asarray(pictures.any(axis=(2, 3)))
+        usable = (drawn[:, train].sum(1) >= enough[0]) & (drawn[:, test].sum(1) >= enough[1])
+        answers = iter(found.add(pictures[usable]))
+        for character, use in zip(chunk, usable, strict=True):
+            if len(names) == classes:
+                break
+            tried += 1
+            if not use:
+                blank += 1
+                continue
+            like, same = next(answers)
+            if like is None:
+                names.append(character)
+            else:
+                merged.append([names[like], character])
+                identical += same
+    _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
+    pictures = np.stack(found.pictures[: len(names)])
+    sets = [_image_set(pictures[:, rows]) for rows in (train, test)]
+    facts: dict[str, Any] = {
+        "fonts": "DejaVu of matplotlib" if embedded else root.name,
+        "training_styles": [faces[row].name for row in train],
+        "test_styles": [faces[row].name for row in test],
+        "image_size": image_size,
+        "characters": tried,
+        "blank": blank,
+        "merged": len(merged),
+        "identical": identical,
+        "merged_first": merged[:NAMED],
+        "rule": RULE,
+        "sha256": _digest(sets),
+        **versions,
+    }
+    return ImageData(sets[0], sets[1], tuple(names), "glyphs", facts, tuple(warnings), flip=False)
+
+
+def _characters(
+    faces: Sequence[Face], train: Sequence[int], test: Sequence[int], enough: tuple[int, int]
+) -> list[str]:
+    """Characters that enough faces have: digits and letters of ASCII first, then by code point."""
+    in_train = Counter(code for row in train for code in faces[row].characters)
+    in_test = Counter(code for row in test for code in faces[row].characters)
+    chosen = [
+        chr(code)
+        for code, count in in_train.items()
+        # Letters, numbers, punctuation, symbols: no marks that combine, no spaces, no controls.
+        if count >= enough[0]
+        and in_test[code] >= enough[1]
+        and unicodedata.category(chr(code))[0] in "LNPS"
+    ]
+    return sorted(chosen, key=lambda c: (not (c.isascii() and c.isalnum()), c))
+
+
+def _image_set(pictures: np.ndarray) -> ImageSet:
+    """Pictures (K, F, S, S) as images (N, 1, S, S), without those that a face lacks."""
+    there = pictures.any(axis=(2, 3))
+    return ImageSet(pictures[there][:, None], np.nonzero(there)[0].astype(np.int64))
+
+
+def _check_count(
+    found: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
+) -> None:
+    if classes is not None and found < classes:
+        larger = " or a larger --image-size" if image_size < max(IMAGE_SIZES) else ""
+        raise DataError(
+            f"--classes {classes}: the fonts in {fonts!r} give {found} classes at {image_size} "
+            f"pixels ({merged} of {characters} characters look like others); ask for at most "
+            f"{found}{larger}"
+        )
+    if found < 2:
+        raise DataError(
+            f"the fonts in {fonts!r} share {found} character(s) between training and test styles; "
+            f"put in more faces of one script"
+        )
+
+
+def _versions() -> dict[str, str]:
+    from PIL import __version__, features
+
+    return {"pillow": __version__, "freetype": features.version_module("freetype2") or "none"}
+
+
+def _key(
+    root: Path, files: Sequence[str], classes: int | None, image_size: int, versions: dict[str, str]
+) -> str:
+    """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
+    digest = hashlib.sha256(
+        repr(
+            (FORMAT, root.name, classes, image_size, versions, unicodedata.unidata_version)
+        ).encode()
+    )
+    for name in files:
+        digest.update(f"\0{name}\0".encode("utf-8", "surrogateescape"))
+        try:
+            with open(root / name, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError:
+            digest.update(b"unreadable")
+    return f"glyphs-{digest.hexdigest()[:32]}"
+
+
+def _digest(sets: Sequence[ImageSet]) -> str:
+    digest = hashlib.sha256()
+    for images in sets:
+        digest.update(np.ascontiguousarray(images.images).data)
+        digest.update(np.ascontiguousarray(images.labels).data)
+    return digest.hexdigest()
