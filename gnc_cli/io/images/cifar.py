@@ -19,6 +19,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
+from gnc_cli.io.images.cache import cache_folder
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 from gnc_cli.io.images.restricted_pickle import load_plain
 from gnc_cli.io.inputs import open_input
@@ -147,9 +148,12 @@ def _find(layout: CifarLayout, path: str | None) -> Path:
 
 def _places() -> list[Path]:
     """Where data sets are looked for, the nearest first."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "gnc"
     named = os.environ.get("GNC_DATA")
-    return [Path("data"), *([Path(named).expanduser()] if named else []), cache]
+    return [
+        Path("data"),
+        *([Path(named).expanduser()] if named else []),
+        *([cache] if (cache := cache_folder()) is not None else []),
+    ]
 
 
 def _inside(layout: CifarLayout, folder: Path) -> Path | None:

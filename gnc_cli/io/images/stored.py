@@ -1,0 +1,193 @@
+"""Images in an HDF5 file, by the names and layouts that people give them; read by rows if large.
+
+Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S); a shape that fits two of these
+is refused.
+"""
+
+import contextlib
+import threading
+import weakref
+from pathlib import PurePath
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, checked, translated
+from gnc_cli.io.hdf5 import open_hdf5
+from gnc_cli.io.images.choice import with_present_classes
+from gnc_cli.io.images.image_set import ImageData, ImageSet, Pictures
+from gnc_cli.io.inputs import open_input
+from gnc_cli.io.loading import load_labels
+
+__all__ = ["MEMORY_BYTES", "StoredImages", "read_stored"]
+
+MEMORY_BYTES = 2 << 30
+"""Pictures up to here are read into memory, training and test each."""
+
+_TRAIN = (("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"))
+_TEST = (("test_images", "test_labels"), ("x_test", "y_test"))
+_NAMES = "class_names"
+_LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
+
+
+class _OpenFile:
+    """Closes a file when nobody holds this any more."""
+
+    def __init__(self) -> None:
+        self.stack = contextlib.ExitStack()
+        weakref.finalize(self, self.stack.close)
+
+
+class StoredImages:
+    """Pictures that are read when asked for: `Pictures` of an open file, in runs of rows.
+
+    Args:
+        catalogue: of the file.
+        name: the dataset.
+        file: held as long as the pictures are.
+
+    Raises:
+        DataError: no uint8, or a shape that is none of images, or of two layouts.
+    """
+
+    def __init__(self, catalogue: Catalogue, name: str, file: object = None) -> None:
+        entry = checked(catalogue, name, whole=False)
+        self._where = catalogue.where(name)
+        if entry.dtype != "uint8":
+            raise DataError(
+                f"{self._where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
+                f"{'numpy.round(255 * images)' if 'float' in entry.dtype else 'them'} as uint8"
+            )
+        self._axes = _layout(self._where, entry.shape)
+        self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
+        self._entry, self._catalogue, self._file = entry, catalogue, file
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
+        asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        cuts = np.flatnonzero(np.diff(asked) > 1) + 1
+        runs = [run for run in np.split(asked, cuts) if len(run)]
+        pieces = [self.read(int(run[0]), int(run[-1]) + 1) for run in runs]
+        if not pieces:
+            return np.empty((0, *self.shape[1:]), np.uint8)
+        return np.concatenate(pieces)[back]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start to stop, uint8 (n, C, S, S).
+
+        Raises:
+            DataError: the file fails.
+        """
+        with translated(self._catalogue.path, "HDF5 with images"), self._lock:
+            read = self._entry.read
+            found = self._entry.load()[start:stop] if read is None else read(start, stop)
+        if -1 in self._axes:
+            return found[:, None]
+        return np.ascontiguousarray(found.transpose(self._axes))
+
+
+def read_stored(path: str) -> ImageData:
+    """Images and labels of an HDF5 file: `images` and `labels`, or `train_`, or `x_train, y_train`.
+
+    The test set is `test_images` and `test_labels`, or `x_test` and `y_test`; None where there is
+    none. `class_names` are their numbers by default. Mirror images are taken for the same class
+    where there are colours.
+
+    Raises:
+        DataError: no such file or dataset, several that may be meant, an ambiguous shape, no uint8,
+            labels that are no classes, sets of different pictures.
+    """
+    file = _OpenFile()
+    stream = file.stack.enter_context(open_input(path))
+    catalogue, _ = file.stack.enter_context(open_hdf5(stream, path))
+    pair = _pair(catalogue, _TRAIN)
+    if pair is None:
+        wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN)
+        raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
+    train = _image_set(catalogue, pair, file)
+    test_pair = _pair(catalogue, _TEST)
+    test = None if test_pair is None else _image_set(catalogue, test_pair, file)
+    if test is not None and test.images.shape[1:] != train.images.shape[1:]:
+        raise DataError(
+            f"{path!r}: test images are {test.images.shape[1:]} and training images "
+            f"{train.images.shape[1:]}; bring them to one size"
+        )
+    sets = [train.labels] if test is None else [train.labels, test.labels]
+    K = 1 + max(int(labels.max(initial=0)) for labels in sets)
+    names = _class_names(catalogue, K)
+    facts = {"datasets": [*pair, *(test_pair or ())], "image_size": train.images.shape[2]}
+    name = f"h5:{PurePath(path).name}"
+    flip = train.images.shape[1] == 3
+    return with_present_classes(
+        ImageData(train, test, names, name, facts, (), flip=flip), repr(path)
+    )
+
+
+def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    """The images and labels that are there, under one of these names."""
+    found = [pair for pair in names if pair[0] in catalogue.entries]
+    if len(found) > 1:
+        which = " and ".join(repr(pair[0]) for pair in found)
+        raise DataError(f"{catalogue.path!r} has {which}, both may be meant; remove or rename one")
+    if found and found[0][1] not in catalogue.entries:
+        raise DataError(
+            f"{catalogue.path!r} has {found[0][0]!r} and no {found[0][1]!r}; it holds {catalogue}"
+        )
+    return found[0] if found else None
+
+
+def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
+    stored = StoredImages(catalogue, pair[0], file)
+    labels = load_labels(catalogue, pair[1])
+    if len(labels) != len(stored):
+        raise DataError(
+            f"{catalogue.where(pair[1])} has {len(labels)} label(s) for {len(stored)} images of "
+            f"{pair[0]!r}; expected one each"
+        )
+    if len(labels) and labels.max() >= max(2, 10 * len(labels)):
+        raise DataError(
+            f"{catalogue.where(pair[1])} goes up to {labels.max()} for {len(labels)} images; "
+            "number the classes from 0 on"
+        )
+    small = np.prod(stored.shape, dtype=np.float64) <= MEMORY_BYTES
+    pictures: Pictures = stored.read(0, len(stored)) if small else stored
+    return ImageSet(pictures, labels)
+
+
+def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """The axes of the file that are N, C, S, S; C is -1 where there is none."""
+    found = []
+    if len(shape) == 3 and shape[1] == shape[2]:
+        found.append((0, -1, 1, 2))
+    if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3]:
+        found.append((0, 1, 2, 3))
+    if len(shape) == 4 and shape[3] in (1, 3) and shape[1] == shape[2]:
+        found.append((0, 3, 1, 2))
+    if not found or 0 in shape:
+        raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
+    if len(found) > 1:
+        raise DataError(
+            f"{where} has shape {shape}, which may be (N, C, S, S) or (N, S, S, C); images of more "
+            "than 3 pixels a side leave no doubt"
+        )
+    return found[0]
+
+
+def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
+    """One for each class, or more; the numbers where the file has none."""
+    if _NAMES not in catalogue.entries:
+        return tuple(map(str, range(K)))
+    entry = catalogue.entries[_NAMES]
+    where = catalogue.where(_NAMES)
+    if entry.problem is not None or len(entry.shape) != 1 or entry.real:
+        raise DataError(f"{where} is {entry}; expected texts of shape (K,)")
+    with translated(catalogue.path, "HDF5 with class names"):
+        values = entry.load().tolist()
+        names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
+    if len(names) < K:
+        raise DataError(f"{where} has {len(names)} name(s), and labels go up to {K - 1}")
+    return names
