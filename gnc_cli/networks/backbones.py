@@ -21,6 +21,7 @@ _LAST = re.compile(r"(?:fc|classifier)\.")
 _OLD_DENSENET = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12]\.)")
 """The published DenseNet weights say `norm.1.weight` where torchvision now says `norm1.weight`."""
 
+_ADVICE = "choose the --model, --width and --norm that the checkpoint was trained with"
 _NAMED = 3
 """Names that an error quotes."""
 
@@ -51,33 +52,22 @@ def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str
     given = _under_prefix(own, tensors)
     _check_channels(own, given)
     left_out = _left_out(own, given)
-    wanted = {name for name in own if name not in left_out}
-    missing = [name for name in own if name in wanted - given.keys() and not _is_counter(name)]
+    needed = [name for name in own if name not in left_out]
+    missing = [name for name in needed if name not in given and not _is_counter(name)]
     if missing:
-        raise DataError(
-            f"the checkpoint has no {_quote(missing)}, which this network needs; "
-            "choose the --model, --width and --norm it was trained with"
-        )
-    extra = [
-        name
-        for name in given
-        if name not in own and not _LAST.match(name) and not _is_counter(name)
-    ]
+        raise DataError(f"the checkpoint has no {_quote(missing)}; {_ADVICE}")
+    extra = [name for name in given if name not in own and not _may_be_left_over(name)]
     if extra:
-        raise DataError(
-            f"this network has no place for the checkpoint's {_quote(extra)}; "
-            "choose the --model, --width and --norm it was trained with"
-        )
-    for name in own:
-        if name in wanted and name in given and given[name].shape != own[name].shape:
+        raise DataError(f"this network has no place for {_quote(extra)}; {_ADVICE}")
+    copied = [name for name in needed if name in given]
+    for name in copied:
+        if given[name].shape != own[name].shape:
             raise DataError(
                 f"{name} is {tuple(given[name].shape)} in the checkpoint and "
-                f"{tuple(own[name].shape)} in this network; choose the --model and --width "
-                "it was trained with"
+                f"{tuple(own[name].shape)} in this network; {_ADVICE}"
             )
-    for name in own:
-        if name in wanted and name in given:
-            own[name].copy_(given[name])
+    for name in copied:
+        own[name].copy_(given[name])
     return [name for name in own if name in left_out]
 
 
@@ -94,7 +84,7 @@ def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> d
     if not given.keys() & own.keys():
         raise DataError(
             f"no name in the checkpoint ({_quote(list(tensors))}) is one of this network's "
-            f"({_quote(list(own))}); choose the --model it was trained with"
+            f"({_quote(list(own))}); {_ADVICE}"
         )
     return given
 
@@ -117,6 +107,10 @@ def _check_channels(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> N
                 f"the checkpoint's {name} takes images of {given[name].shape[1]} channels, these "
                 f"have {own[name].shape[1]}; use images of {given[name].shape[1]} channels"
             )
+
+
+def _may_be_left_over(name: str) -> bool:
+    return _is_counter(name) or _LAST.match(name) is not None
 
 
 def _is_counter(name: str) -> bool:

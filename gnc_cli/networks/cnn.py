@@ -14,8 +14,8 @@ __all__ = ["CNN", "cnn"]
 
 _CHANNELS = (16, 32, 64, 128, 256)
 """Few where maps are large: on a processor the first layers cost the most."""
-_HALVED = 3
-"""Layers after which the maps are halved."""
+_HALVED_AFTER = (1, 2, 4)
+"""Two layers see maps of a quarter of the image's side: after 1, 2 and 3 accuracy was worse."""
 
 
 class CNN(nn.Module):
@@ -42,7 +42,7 @@ class CNN(nn.Module):
             layers[f"relu{number}"] = nn.ReLU(inplace=True)
             if number == 1:
                 layers["maxpool"] = first_pooling(shape)
-            if number <= _HALVED:
+            if number in _HALVED_AFTER:
                 layers[f"halved{number}"] = nn.MaxPool2d(2)
         self.layers = nn.Sequential(layers)
         self.fc, self.feature_dim = last_layer(shape, widths[-1])
