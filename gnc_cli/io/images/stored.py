@@ -24,6 +24,8 @@ __all__ = ["MEMORY_BYTES", "StoredImages", "read_stored"]
 MEMORY_BYTES = 2 << 30
 """Pictures up to here are read into memory, training and test each."""
 
+_MANY_ROWS = 64
+"""Rows of a chunk beyond which a warning is due."""
 _TRAIN = (("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"))
 _TEST = (("test_images", "test_labels"), ("x_test", "y_test"))
 _NAMES = "class_names"
@@ -60,7 +62,9 @@ class StoredImages:
             )
         self._axes = _layout(self._where, entry.shape)
         self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
-        self._entry, self._catalogue, self._file = entry, catalogue, file
+        assert entry.read is not None, "a dataset with rows"
+        self._read, self._stored, self.step = entry.read, entry.shape, entry.step
+        self._path, self._file = catalogue.path, file
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -69,25 +73,22 @@ class StoredImages:
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
         asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
-        cuts = np.flatnonzero(np.diff(asked) > 1) + 1
-        runs = [run for run in np.split(asked, cuts) if len(run)]
-        pieces = [self.read(int(run[0]), int(run[-1]) + 1) for run in runs]
-        if not pieces:
-            return np.empty((0, *self.shape[1:]), np.uint8)
-        return np.concatenate(pieces)[back]
+        starts = asked[np.r_[True, np.diff(asked) > 1]] if len(asked) else asked
+        stops = asked[np.r_[np.diff(asked) > 1, True]] + 1 if len(asked) else asked
+        found = [np.empty((0, *self._stored[1:]), np.uint8)]
+        with translated(self._path, "HDF5 with images"), self._lock:
+            found += map(self._read, starts.tolist(), stops.tolist())
+        return self._ordered(np.concatenate(found)[back])
 
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start to stop, uint8 (n, C, S, S).
+    def whole(self) -> np.ndarray:
+        """All of them, uint8 (N, C, S, S)."""
+        with translated(self._path, "HDF5 with images"):
+            return self._ordered(self._read(0, len(self)))
 
-        Raises:
-            DataError: the file fails.
-        """
-        with translated(self._catalogue.path, "HDF5 with images"), self._lock:
-            read = self._entry.read
-            found = self._entry.load()[start:stop] if read is None else read(start, stop)
+    def _ordered(self, pictures: np.ndarray) -> np.ndarray:
         if -1 in self._axes:
-            return found[:, None]
-        return np.ascontiguousarray(found.transpose(self._axes))
+            return pictures[:, None]
+        return np.ascontiguousarray(pictures.transpose(self._axes))
 
 
 def read_stored(path: str) -> ImageData:
@@ -122,8 +123,14 @@ def read_stored(path: str) -> ImageData:
     facts = {"datasets": [*pair, *(test_pair or ())], "image_size": train.images.shape[2]}
     name = f"h5:{PurePath(path).name}"
     flip = train.images.shape[1] == 3
+    warnings: tuple[str, ...] = ()
+    if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
+        warnings = (
+            f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
+            "store them in chunks of one image, or without chunks",
+        )
     return with_present_classes(
-        ImageData(train, test, names, name, facts, (), flip=flip), repr(path)
+        ImageData(train, test, names, name, facts, warnings, flip=flip), repr(path)
     )
 
 
@@ -154,7 +161,7 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
             "number the classes from 0 on"
         )
     small = np.prod(stored.shape, dtype=np.float64) <= MEMORY_BYTES
-    pictures: Pictures = stored.read(0, len(stored)) if small else stored
+    pictures: Pictures = stored.whole() if small else stored
     return ImageSet(pictures, labels)
 
 
