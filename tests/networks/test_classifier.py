@@ -36,6 +36,20 @@ def test_losses_and_right_answers() -> None:
     assert 0 < right.sum() < len(labels)
 
 
+def test_gradients_are_those_of_plain_autograd() -> None:
+    model, (images, labels) = _model(SphereHead(D, K)), _batch()
+    with torch.no_grad():
+        model.head.weight.mul_(3.0)
+    model(images, labels)[0].mean().backward()
+    W = model.head.weight.detach().clone().requires_grad_()
+    cosines = nn.functional.normalize(model.features(images)) @ nn.functional.normalize(W).T
+    got = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    nn.functional.cross_entropy(cosines / model.head.tau, labels).backward()
+    torch.testing.assert_close(got["head.weight"], W.grad)
+    torch.testing.assert_close(got["encoder.weight"], model.encoder.weight.grad)
+
+
 def test_class_means_are_absorbed_in_training_before_the_scores() -> None:
     head, (images, labels) = ClassMeanHead(D, K, beta=0.0), _batch(K)
     model = _model(head)
