@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gnc_cli import __version__
 from gnc_cli.errors import DataError
 from gnc_cli.io.run_checkpoints import read_checkpoint
+from gnc_cli.io.run_places import portable
 from gnc_cli.io.runs import RunFolder, read_config
 from gnc_cli.workflows.train_head import HeadPlan
 from gnc_cli.workflows.train_settings import Settings
@@ -45,7 +46,7 @@ class Stored:
         Raises:
             DataError: the data has other classes now, or the checkpoint is damaged.
         """
-        if list(data.class_names) != self._names:
+        if portable(data.class_names) != self._names:  # of which one may be a slash
             raise DataError(
                 f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
                 f"{len(data.class_names)} others now; name the same data"
