@@ -115,6 +115,8 @@ class Run:
                 break
             self._after_epoch(totals)
         completed = training.epoch >= epochs
+        if not completed and (training.epoch, training.step) == (0, 0):
+            self._save(best=False)  # what the advice promises to go on from
         interrupted = any(self.processes.all_gather(self.deadline.interrupted))
         outcome = "completed" if completed else "interrupted" if interrupted else "time_limit"
         position = (training.epoch, training.step)
