@@ -21,12 +21,12 @@ _CHOICES = {
     "precision": ("auto", "float32", "bf16", "fp16"),
 }
 _AUGMENTATIONS = ("crop", "flip", "rotate")
-_FLAGS = {
-    "subset": "--classes-subset", "code": "--head fixed:FILE", "lr": "--lr",
-}  # fmt: skip
+_FLAGS = {"subset": "--classes-subset"}
 _FREE = ("epochs", "measure_every", "snapshot_every")
 """What a resumed run may change; the learning rate then follows the new number of epochs."""
-_PATHS = ("data", "fonts", "ood", "head", "backbone_weights", "init_from", "similarity")
+_PATHS = (
+    "data", "fonts", "ood", "head", "backbone_weights", "init_from", "assignment", "similarity",
+)  # fmt: skip
 """Settings that may hold a path, of which config.json keeps the last part alone."""
 
 
@@ -153,10 +153,12 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
 
 
 def _last_part(value: str | None) -> str | None:
-    """`folder:/home/ada/tiny` as `folder:tiny`."""
+    """`folder:/home/ada/tiny` as `folder:tiny`, `/tmp/code.h5:W` as `code.h5:W`."""
     if value is None:
         return None
-    kind, colon, path = value.rpartition(":")
+    kind, colon, path = value.partition(":")
+    if "/" in kind:
+        kind, colon, path = "", "", value
     return kind + colon + os.path.basename(path.rstrip("/"))
 
 
