@@ -9,9 +9,9 @@ import numpy as np
 
 from gnc_cli.plots.style import BLUE, GREEN, GREY, INK, ORANGE
 
-__all__ = ["Course", "Line", "course_of", "show_series"]
+__all__ = ["COLOURS", "Course", "Line", "course_of", "draw_line", "show_series"]
 
-_COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", INK)
+COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", INK)
 _OF_THE_FILE = ("gnc_format", "kind", "created", "gnc_version", "provenance")
 """Attributes that tell files apart, not runs."""
 _MOST_LABELS = 12
@@ -114,7 +114,7 @@ def show_series(figure: Any, body: dict[str, Any]) -> None:
     for ax, (key, title, scale, keys) in zip(axes, shown, strict=False):
         for line, colour in zip(lines, colours, strict=True):
             for name, style in zip(keys, ("-", "--"), strict=False):
-                _draw(ax, line, name, scale, colour, style, joined=not ticks)
+                draw_line(ax, line, name, scale, colour, style, joined=not ticks)
         ax.set_title("NCC (filled) and accuracy (open)" if ticks and len(keys) > 1 else title)
         ax.set_yscale(scale)
         ax.grid()
@@ -138,9 +138,20 @@ def show_series(figure: Any, body: dict[str, Any]) -> None:
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
 
 
-def _draw(
-    ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool
+def draw_line(
+    ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool = True
 ) -> None:
+    """One key of a line: marked points where there are few, a band where it has deviations.
+
+    Args:
+        ax: Matplotlib axes.
+        line: values that are not finite are left out.
+        key: of `line.y`.
+        scale: `log` puts zeros on the bottom edge.
+        colour: of all of it.
+        style: `-` has filled markers, `--` open ones.
+        joined: points are joined by lines.
+    """
     y = line.y[key]
     if scale == "log":
         _mark_zeros(ax, line.x[y == 0.0], colour)
@@ -192,8 +203,8 @@ def _references(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _colours(count: int) -> list[Any]:
-    if count <= len(_COLOURS):
-        return list(_COLOURS[:count])
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
     from matplotlib import colormaps
 
     return [colormaps["viridis"](0.9 * i / (count - 1)) for i in range(count)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gnc_cli.plots.style import BLUE, GREY, INK, ORANGE
 
-__all__ = ["contact_pairs", "draw_code"]
+__all__ = ["contact_pairs", "draw_code", "draw_sphere", "open_view"]
 
 _ARC = 25
 _MOST_ARCS = 20_000
@@ -34,8 +34,8 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
         _draw_circle(ax, W, pairs)
         depth = np.ones(len(W))
     else:
-        W = W @ _view(W).T
-        _draw_sphere(ax)
+        W = W @ open_view(W).T
+        draw_sphere(ax)
         _draw_arcs(ax, W, pairs)
         depth = W[:, 2]
     size = float(np.clip(3200.0 / len(W), 3.0, 70.0))
@@ -86,7 +86,8 @@ def _draw_circle(ax: Any, W: np.ndarray, pairs: np.ndarray) -> None:
     ax.add_collection(LineCollection(list(W[pairs[:_MOST_ARCS]]), colors=INK, lw=1.3, zorder=3))
 
 
-def _draw_sphere(ax: Any) -> None:
+def draw_sphere(ax: Any) -> None:
+    """A pale unit ball on square axes, seen from the third axis."""
     from matplotlib.patches import Circle
 
     x = np.linspace(-1.0, 1.0, 240)
@@ -122,7 +123,7 @@ def _draw_arcs(ax: Any, W: np.ndarray, pairs: np.ndarray) -> None:
     ax.add_collection(LineCollection(list(front), colors=INK, lw=width, capstyle="round", zorder=3))
 
 
-def _view(W: np.ndarray) -> np.ndarray:
+def open_view(W: np.ndarray) -> np.ndarray:
     """A rotation, shape (3, 3), under which no two points hide each other, as far as possible."""
     rng = np.random.default_rng(0)
     best, view = -1.0, np.eye(3)

@@ -1,0 +1,119 @@
+"""Pictures of training: whole, reproducible, true to the numbers, and no name runs into another."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from gnc_cli.errors import UsageError
+from gnc_cli.plots.train import plot_train
+from gnc_cli.plots.train_assignments import placement_text, ranked
+from gnc_cli.plots.train_panels import show_accuracies, show_gnc2, show_metric
+from gnc_cli.plots.train_places import show_places
+from gnc_cli.results import Gnc2Reference
+from tests.plots.train_pictures import RESULTS, epoch_row, gaps, run, square
+
+DRAWN = ("one epoch", "never measured", "long names", "many on the sphere", "three placements")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_run_has_a_picture(tmp_path: Path, name: str) -> None:
+    plot_train(RESULTS[name], tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        image.load()
+        shades = np.asarray(image.convert("L"))
+    assert 0.001 < (shades < 160).mean() < 0.6
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        plot_train(RESULTS["square"], tmp_path / f"{name}.svg")
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    for words in ("glyphs: cnn, learned classifier", "optimal 1.0000", "automobile",
+                  "GNC1: variability", "NCC, test set"):  # fmt: skip
+        assert f"<!-- {words}" in text, words
+    with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
+        plot_train(RESULTS["square"], tmp_path / "a.jpg")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("theorem", "optimal"), ("solved", "best known lower bound"), ("pinned", "given"),
+     ("table", "best known lower bound"), ("construction", "best known lower bound")],
+)  # fmt: skip
+def test_only_theorems_are_called_optimal(kind: str, said: str) -> None:
+    ax = Figure().add_subplot()
+    reference = Gnc2Reference(0.75, kind, "x", "proven optimal Tammes code", None)
+    show_gnc2(ax, run(3).history, reference)
+    assert [text.get_text() for text in ax.texts] == [f"{said} 0.7500"]
+    assert ax.get_ylim()[0] == 0.0 and ax.get_ylim()[1] > 0.75
+
+
+def test_panels_hold_what_was_measured() -> None:
+    history = gaps().history
+    figure = Figure()
+    gnc1, gnc2, accuracy = figure.subplots(3)
+    show_metric(gnc1, history, "gnc1", "", always_log=True)
+    assert gnc1.lines[0].get_xdata().tolist() == [1, 8, 24, 32, 40]
+    assert gnc1.get_yscale() == "log" and gnc1.lines[0].get_marker() == "o"
+    show_gnc2(gnc2, history, None)
+    assert len(gnc2.collections) == 2  # the band and a bar at each measurement
+    show_accuracies(accuracy, history)
+    named = [text.get_text() for text in accuracy.get_legend().get_texts()]
+    assert named == ["while training", "training set", "test set", "out of distribution",
+                     "NCC, training set", "NCC, test set"]  # fmt: skip
+    assert accuracy.get_ylim()[1] <= 1.02
+
+
+def test_metrics_are_logarithmic_where_they_span_decades() -> None:
+    def scale(first: float, last: float, **more: Any) -> str:
+        history = [epoch_row(1, 2, gnc3=first), epoch_row(2, 2, gnc3=last)]
+        ax = Figure().add_subplot()
+        show_metric(ax, history, "gnc3", "", **more)
+        return str(ax.get_yscale())
+
+    assert [scale(1.0, 0.05), scale(1.0, 0.5), scale(0.0, 0.5)] == ["log", "linear", "linear"]
+    assert scale(1.0, 0.5, always_log=True) == "log"
+
+
+def test_features_stand_at_their_angles_outside_the_circle() -> None:
+    ax = Figure().add_subplot()
+    W = np.eye(2)
+    H = np.array([[5.0, 0.0], [0.0, 0.1], [np.nan, 1.0], [0.0, 0.0], [3.0, 3.0]])
+    show_places(ax, H, np.array([0, 1, 0, 1, 0]), W)
+    at = np.asarray(ax.collections[0].get_offsets())
+    radius = np.linalg.norm(at, axis=1)
+    assert (radius > 1.03).all() and (radius < 1.3).all()
+    turned = np.degrees(np.arctan2(at[:, 1], at[:, 0]))
+    assert sorted(turned.round(6).tolist()) == [0.0, 45.0, 90.0]
+
+
+@pytest.mark.parametrize("angles", [np.linspace(0.0, 0.3, 12), np.pi / 2 + np.linspace(0, 0.1, 5)])
+def test_names_of_near_classes_do_not_overlap(angles: np.ndarray) -> None:
+    figure = Figure(figsize=(6.5, 8.0))
+    ax = figure.add_subplot()
+    W = np.column_stack([np.cos(angles), np.sin(angles)])
+    show_places(ax, None, None, W, [f"class {k}" for k in range(len(W))])
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    assert len(boxes) == len(W)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_placements_are_ranked_and_named_by_neighbours() -> None:
+    rows = ranked(square().rows[::-1])
+    assert [row.test_accuracy for row in rows] == [0.95, 0.93, 0.91]
+    assert placement_text(rows[0]) == "automobile - cat - dog - truck"
+    mirrored = rows[0].extras["weights"] * [1.0, -1.0]
+    mirror = replace(rows[0], extras=rows[0].extras | {"weights": mirrored})
+    assert placement_text(mirror) == placement_text(rows[0])
+    assert placement_text(replace(rows[1], extras={})) == "0 → 0  1 → 2  2 → 1  3 → 3"
+    many = replace(rows[0], extras={"class_names": [str(k) for k in range(13)]})
+    assert placement_text(many) == "assignment-0"
