@@ -46,7 +46,7 @@ class Measured:
     result: MeasureResult | None
     """Of the training features; None where they could not be measured."""
     trouble: str | None
-    """Why not."""
+    """What could not be measured, these or another set, and why."""
     test_accuracy: float | None
     test_ncc_accuracy: float | None
     ood_accuracy: float | None
@@ -122,8 +122,10 @@ class Measuring:
         judged: dict[str, Decisions | None] = {"test": None, "ood": None}
         for split, images in (("test", self.test), ("ood", self.ood)):
             if images is not None and result is not None:
-                judged[split], own = self._judged(images, metrics, weights)
-                if keep and split == "test":
+                judged[split], own, lost = self._judged(images, metrics, weights)
+                if lost is not None:
+                    trouble = f"{split} images: {lost}"
+                elif keep and split == "test":
                     features["test"] = self._together(own, images)
         return Measured(
             result, trouble, _right(judged["test"]), _ncc(judged["test"]), _right(judged["ood"]),
@@ -156,24 +158,29 @@ class Measuring:
 
     def _judged(
         self, images: Labelled, metrics: GNCMetrics, weights: np.ndarray
-    ) -> tuple[Decisions | None, list[np.ndarray]]:
-        """What classifier and training means say of another set; and its features."""
+    ) -> tuple[Decisions | None, list[np.ndarray], str | None]:
+        """What classifier and training means say of another set; its features; or what is wrong."""
         means, present = metrics.class_means()
         found: Decisions | None = None
         kept = []
-        for features, labels in self._features(images):
-            rows = to_numpy(features)
-            kept.append(rows)
-            with limit_threads(1):
-                one = stream_decisions(
-                    ArrayRows(rows), labels, weights=weights, means=means, present=present
-                )
-            found = one if found is None else merge(found, one)
+        lost: str | None = None
+        try:
+            for features, labels in self._features(images):
+                rows = to_numpy(features)
+                kept.append(rows)
+                with limit_threads(1):
+                    one = stream_decisions(
+                        ArrayRows(rows), labels, weights=weights, means=means, present=present
+                    )
+                found = one if found is None else merge(found, one)
+        except DataError as error:
+            lost = str(error)
+        lost = next((why for why in self.processes.all_gather(lost) if why is not None), None)
         whole: Decisions | None = None
         for part in self.processes.each(found):
             if part is not None:
                 whole = part if whole is None else merge(whole, part)
-        return whole, kept
+        return (whole if lost is None else None), kept, lost
 
     def _together(
         self, kept: list[np.ndarray], images: Labelled
