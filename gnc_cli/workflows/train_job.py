@@ -164,7 +164,8 @@ class Job:
                 "data": facts, "class_names": list(place.data.class_names),
                 "plan": plan_facts(plan),
             },
-            force=self.machine.force, goes_on=goes_on,
+            # One of a series that was killed before its first checkpoint begins again.
+            force=self.machine.force or self.machine.resume, goes_on=goes_on,
         )  # fmt: skip
         with folder if folder is not None else contextlib.nullcontext():
             run = Run(
