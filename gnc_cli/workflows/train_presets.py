@@ -46,13 +46,15 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _OF_THE_DATA = ("subset", "classes", "image_size")
 """Settings that mean nothing on other data than the preset's."""
+_OF_THE_OPTIMIZER = ("lr", "momentum", "weight_decay", "warmup")
+"""Settings that another optimiser than the preset's does not learn with."""
 
 
 def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a preset says, where other data or another number of epochs was asked for.
 
-    The classes of the paper's data set are left out on other data, the milestones of a step
-    schedule move with the number of epochs.
+    The classes of the paper's data set are left out on other data, the learning rate and decay
+    with another optimiser; the milestones of a step schedule move with the number of epochs.
 
     Example:
         >>> preset_settings("fig4", {"epochs": 80})["milestones"]
@@ -66,6 +68,9 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
             chosen["classes"] = {"fig4": 4, "b1": 30, "b6": 6}[preset]
     if "classes" in given or "subset" in given:
         for name in ("subset", "classes"):
+            chosen.pop(name, None)
+    if given.get("optimizer", chosen["optimizer"]) != chosen["optimizer"]:
+        for name in _OF_THE_OPTIMIZER:
             chosen.pop(name, None)
     if "milestones" in chosen and "epochs" in given:
         share = given["epochs"] / chosen["epochs"]

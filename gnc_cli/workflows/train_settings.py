@@ -233,7 +233,9 @@ def _check_together(settings: Settings, asked: Mapping[str, Any]) -> None:
         raise UsageError(f"--fonts is for --data glyphs, not for {settings.data!r}; leave it out")
     if settings.backbone_weights is not None and settings.init_from is not None:
         raise UsageError("--backbone-weights and --init-from exclude each other; keep one of them")
-    for name, wanted in (("momentum", "optimizer"), ("milestones", "schedule")):
-        needs = {"momentum": "sgd", "milestones": "step"}[name]
+    for name, wanted, needs in (
+        ("momentum", "optimizer", "sgd"), ("milestones", "schedule", "step"),
+        ("gamma", "schedule", "step"),
+    ):  # fmt: skip
         if name in asked and getattr(settings, wanted) != needs:
             raise UsageError(f"--{name} belongs to --{wanted} {needs}; leave it out, or add that")
