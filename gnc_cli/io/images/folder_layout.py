@@ -83,6 +83,7 @@ def _layout(root: Path, choose: Callable[[Sequence[str]], Sequence[int]] | None)
     names = _words(root, folders)
     order = list(range(len(folders)) if choose is None else choose(names))
     kept = [folders[k] for k in order]
+    chosen = tuple(names[k] for k in order)
     files = [_image_files(base / folder) for folder in kept]
     warnings = []
     if count := sum(map(_is_image, os.listdir(base))):
@@ -90,19 +91,12 @@ def _layout(root: Path, choose: Callable[[Sequence[str]], Sequence[int]] | None)
     if base != root:
         test, part = _test_files(root, folders, kept)
         if test is not None:
-            return FolderLayout(
-                tuple(names[k] for k in order), _listed(files), test, part, warnings
-            )
+            return FolderLayout(chosen, _listed(files), test, part, warnings)
     held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
     rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
-    any_held = any(held)
-    return FolderLayout(
-        tuple(names[k] for k in order),
-        _listed(rest),
-        _listed(held) if any_held else None,
-        "fifth" if any_held else "none",
-        warnings,
-    )
+    if not any(held):
+        return FolderLayout(chosen, _listed(files), None, "none", warnings)
+    return FolderLayout(chosen, _listed(rest), _listed(held), "fifth", warnings)
 
 
 def _test_files(

@@ -54,13 +54,13 @@ class StoredImages:
 
     def __init__(self, catalogue: Catalogue, name: str, file: object = None) -> None:
         entry = checked(catalogue, name, whole=False)
-        self._where = catalogue.where(name)
+        where = catalogue.where(name)
         if entry.dtype != "uint8":
             raise DataError(
-                f"{self._where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
+                f"{where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
                 f"{'numpy.round(255 * images)' if 'float' in entry.dtype else 'them'} as uint8"
             )
-        self._axes = _layout(self._where, entry.shape)
+        self._axes = _layout(where, entry.shape)
         self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
         assert entry.read is not None, "a dataset with rows"
         self._read, self._stored, self.step = entry.read, entry.shape, entry.step

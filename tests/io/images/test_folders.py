@@ -122,6 +122,17 @@ def test_other_layouts_are_refused(files: list[str], message: str, tmp_path: Pat
         read_folder(str(tmp_path))
 
 
+def test_links(tmp_path: Path) -> None:
+    fill(tmp_path / "elsewhere" / "apples", {"deep": RED}, 2)
+    root = fill(tmp_path / "set", {"b": GREEN}, 2)
+    (root / "a").symlink_to(tmp_path / "elsewhere" / "apples")
+    (root / "b" / "round").symlink_to(root)  # without end, were it followed
+    (root / "b" / "2.png").symlink_to(tmp_path / "elsewhere" / "apples" / "deep" / "0.png")
+    data = read_folder(str(root))
+    assert data.class_names == ("a", "b")
+    assert colours(data.train.images) == [RED] * 2 + [GREEN] * 2 + [RED]
+
+
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read_folder(str(tmp_path / "nowhere"))
