@@ -47,9 +47,13 @@ class GlyphDrawer:
         self._absent = {size: self._ink(ABSENT, size) for size in (EM, WIDE_EM)}
 
     def draw(self, characters: Iterable[str]) -> np.ndarray:
-        """Pictures of the characters, uint8 (n, S, S); blank where the face has no glyph."""
+        """Pictures of the characters, uint8 (n, S, S); blank where the face has no glyph.
+
+        An empty string stands for a character that is not to be drawn.
+        """
         side = self._image_size
-        pictures = b"".join(self._picture(character) or bytes(side**2) for character in characters)
+        blank = bytes(side**2)
+        pictures = b"".join(self._picture(c) or blank if c else blank for c in characters)
         return np.frombuffer(pictures, np.uint8).reshape(-1, side, side)
 
     def _picture(self, character: str) -> bytes | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["RULE", "GlyphClasses"]
+__all__ = ["RULE", "GlyphClasses", "has_ink"]
 
 RULE = (
     "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
@@ -60,9 +60,7 @@ class GlyphClasses:
 
     def _cell_sums(self, pictures: np.ndarray) -> np.ndarray:
         """Ink of the 8 x 8 cells as parts of full ink, float32 (F, m, 64)."""
-        m, faces, side, _ = pictures.shape
-        blocks = pictures.reshape(m, faces, CELLS, side // CELLS, CELLS, side // CELLS)
-        sums = blocks.sum(axis=(3, 5), dtype=np.int32).reshape(m, faces, -1)
+        sums = _block_sums(pictures)
         return (sums.transpose(1, 0, 2) / np.float32(self._full)).astype(np.float32)
 
     @staticmethod
@@ -87,19 +85,31 @@ class GlyphClasses:
         for start in range(0, len(rows), PAIRS):
             a = np.stack([known[place] for place in rows[start : start + PAIRS]]).astype(np.int16)
             b = np.stack([known[place] for place in others[start : start + PAIRS]])
-            both = a.any(axis=(2, 3)) & b.any(axis=(2, 3))
+            both = has_ink(a) & has_ink(b)
             a -= b
             columns = a[..., 1:] + a[..., :-1]
             windows = np.abs(columns[:, :, 1:] + columns[:, :, :-1]).max(axis=(2, 3))
-            pairs, faces, side, _ = a.shape
-            blocks = a.reshape(pairs, faces, CELLS, side // CELLS, CELLS, side // CELLS)
-            squares = (blocks.sum(axis=(3, 5), dtype=np.int64) ** 2).sum(axis=(2, 3))
+            squares = (_block_sums(a).astype(np.int64) ** 2).sum(axis=2)
             # 64 cells: 64 * (full / 32)**2 is full**2 / 16.
             alike = (windows <= WINDOW) & (16 * squares <= self._full**2) & both
             answers.append(2 * alike.sum(axis=1) >= both.sum(axis=1))
         return np.concatenate(answers)
 
 
+def has_ink(pictures: np.ndarray) -> np.ndarray:
+    """Which pictures (..., S, S) are not blank, bool (...)."""
+    return np.asarray(pictures.reshape(*pictures.shape[:-2], -1).max(axis=-1) > 0)
+
+
+def _block_sums(pictures: np.ndarray) -> np.ndarray:
+    """Sums over the 8 x 8 cells of pictures (m, F, S, S), int32 (m, F, 64)."""
+    m, faces, side, _ = pictures.shape
+    # Rows first: these sums run along memory, and a few of them fit into 16 bits (8 * 255).
+    rows = pictures.reshape(m, faces, CELLS, side // CELLS, side).sum(axis=3, dtype=np.int16)
+    cells = rows.reshape(m, faces, CELLS * CELLS, side // CELLS)
+    return np.asarray(cells.sum(axis=3, dtype=np.int32))
+
+
 def _identical(a: np.ndarray, b: np.ndarray) -> bool:
-    both = a.any(axis=(1, 2)) & b.any(axis=(1, 2))
+    both = has_ink(a) & has_ink(b)
     return bool(np.array_equal(a[both], b[both]))

@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.images.cache import read_cached, write_cached
 from gnc_cli.io.images.fonts import Face, find_fonts, read_faces, split_faces
 from gnc_cli.io.images.glyph_drawing import GlyphDrawer
-from gnc_cli.io.images.glyph_likeness import RULE, GlyphClasses
+from gnc_cli.io.images.glyph_likeness import RULE, GlyphClasses, has_ink
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 
 __all__ = ["IMAGE_SIZES", "glyph_images"]
@@ -26,7 +26,7 @@ IMAGE_SIZES = (16, 32, 64)
 CHUNK = 128
 """Characters drawn at a time: few classes need few of them."""
 NAMED = 20
-"""Merged pairs that the facts name."""
+"""Merged pairs that the facts name, those of the first classes."""
 FORMAT = 1
 """Part of the cache's key: to be raised with every change to what is drawn."""
 
@@ -92,7 +92,7 @@ def _draw(
     drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
     found = GlyphClasses(len(faces), image_size)
     names: list[str] = []
-    merged: list[list[str]] = []
+    merged: list[tuple[int, str]] = []
     blank = identical = tried = 0
     for start in range(0, len(characters), CHUNK):
         if len(names) == classes:
@@ -105,7 +105,7 @@ def _draw(
             ],
             axis=1,
         )
-        drawn = np.asarray(pictures.any(axis=(2, 3)))
+        drawn = has_ink(pictures)
         usable = (drawn[:, train].sum(1) >= enough[0]) & (drawn[:, test].sum(1) >= enough[1])
         answers = iter(found.add(pictures[usable]))
         for character, use in zip(chunk, usable, strict=True):
@@ -119,7 +119,7 @@ def _draw(
             if like is None:
                 names.append(character)
             else:
-                merged.append([names[like], character])
+                merged.append((like, character))
                 identical += same
     _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
     pictures = np.stack(found.pictures[: len(names)])
@@ -133,7 +133,7 @@ def _draw(
         "blank": blank,
         "merged": len(merged),
         "identical": identical,
-        "merged_first": merged[:NAMED],
+        "merged_first": [[names[like], character] for like, character in sorted(merged)[:NAMED]],
         "rule": RULE,
         "sha256": _digest(sets),
         **versions,
@@ -160,7 +160,7 @@ def _characters(
 
 def _image_set(pictures: np.ndarray) -> ImageSet:
     """Pictures (K, F, S, S) as images (N, 1, S, S), without those that a face lacks."""
-    there = pictures.any(axis=(2, 3))
+    there = has_ink(pictures)
     return ImageSet(pictures[there][:, None], np.nonzero(there)[0].astype(np.int64))
 
 
@@ -168,7 +168,8 @@ def _check_count(
     found: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
 ) -> None:
     if classes is not None and found < classes:
-        larger = " or a larger --image-size" if image_size < max(IMAGE_SIZES) else ""
+        hope = image_size < max(IMAGE_SIZES) and classes <= characters
+        larger = " or a larger --image-size" if hope else ""
         raise DataError(
             f"--classes {classes}: the fonts in {fonts!r} give {found} classes at {image_size} "
             f"pixels ({merged} of {characters} characters look like others); ask for at most "
