@@ -1,18 +1,42 @@
 """Two real processes that meet over gloo on this machine."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 __all__ = ["needs_gloo", "together"]
 
 ROOT = Path(__file__).parents[2]
+
+_LAUNCH = """
+import os, sys, runpy
+import hypothesis.strategies, pytest, scipy.optimize, torch.distributed  # once: takes seconds
+size, folder = int(os.environ["WORLD_SIZE"]), sys.argv[1]
+working = {}
+for rank in range(size):
+    child = os.fork()
+    if child == 0:
+        os.environ["RANK"] = str(rank)
+        for stream, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{folder}/{rank}.{name}", os.O_WRONLY | os.O_CREAT), stream)
+        runpy.run_path(f"{folder}/script.py", {"rank": rank}, "__main__")
+        sys.exit()
+    working[child] = rank
+failed = 0
+while working and not failed:  # the others would wait for the one that failed
+    child, failed = os.wait()
+    del working[child]
+for child in working:
+    os.kill(child, 9)
+sys.exit(bool(failed))
+"""
 
 
 def _gloo() -> bool:
@@ -33,23 +57,21 @@ def together(script: str, size: int = 2, timeout: float = 300.0) -> list[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    head = "import os\nrank = int(os.environ['RANK'])\n"
     meeting = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", head + textwrap.dedent(script)],
-            env={**os.environ, **meeting, "RANK": str(rank), "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-        )
-        for rank in range(size)
-    ]  # fmt: skip
-    end = time.monotonic() + timeout
-    while any(p.poll() is None for p in running) and time.monotonic() < end:
-        if any(p.poll() for p in running):
-            break  # the others would wait for the one that failed
-        time.sleep(0.02)
-    for process in running:
-        process.kill()
-    told = [process.communicate() for process in running]
-    assert not any(process.returncode for process in running), "\n".join(e for _, e in told)
-    return [out for out, _ in told]
+    with TemporaryDirectory() as folder:
+        Path(folder, "script.py").write_text(textwrap.dedent(script), encoding="utf-8")
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        running = subprocess.Popen(
+            [sys.executable, "-c", _LAUNCH, folder], cwd=ROOT, start_new_session=True,
+            env={**os.environ, **meeting, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        try:
+            told, _ = running.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            told, _ = running.communicate()
+        files = [[Path(folder, f"{rank}.{s}") for s in ("out", "err")] for rank in range(size)]
+        texts = [[f.read_text() if f.exists() else "" for f in pair] for pair in files]
+    assert not running.returncode, "\n".join([told, *(err for _, err in texts)])
+    return [out for out, _ in texts]
