@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-gpu docs bench
+.PHONY: help dev format lint test test-slow test-gpu docs bench
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -8,8 +8,10 @@ format:  ## ruff: sort imports, mend what can be mended, format
 	ruff check --fix && ruff format
 lint:  ## ruff and mypy
 	ruff check && mypy
-test:  ## every test
+test:  ## every test but the slow ones
 	python -m pytest
+test-slow:  ## those as well, and laws on more examples
+	python -m pytest --slow
 test-gpu:  ## the same suite on the first CUDA device
 	python -m pytest --device cuda
 docs:  ## write the live help into README, then run README

@@ -1,6 +1,7 @@
 """One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream.
 
-Tests marked slow wait for `pytest --slow`: what a faster test covers in small, in full.
+Tests marked slow wait for `pytest --slow`: what a faster test covers in small, in full. It also
+tries laws on four times as many examples.
 """
 
 import numpy as np
@@ -8,13 +9,19 @@ import pytest
 from hypothesis import settings
 
 # No test reads a clock: the machine may be busy.
-settings.register_profile("gnc", deadline=None)
+settings.register_profile("gnc", deadline=None, max_examples=50)
+settings.register_profile("slow", deadline=None, max_examples=200)
 settings.load_profile("gnc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="torch device of the tests that use one")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--slow"):
+        settings.load_profile("slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
