@@ -1,6 +1,6 @@
 """Names and shapes of torchvision's networks, written down from the architectures' own tables.
 
-He et al. 2015, table 1; Xie et al. 2016, table 1; Huang et al. 2016, table 1. The names are those of
+Table 1 of He et al. 2015, of Xie et al. 2016 and of Huang et al. 2016. The names are those of
 torchvision's published checkpoints.
 """
 

@@ -26,10 +26,10 @@ def _checkpoint(model: str = "resnet18", **settings: object) -> State:
     return state
 
 
-@pytest.mark.parametrize("model", ["resnet18", "densenet121"])
+@pytest.mark.parametrize("model", ["cnn", "resnet18", "densenet121"])
 def test_the_last_layer_and_a_stem_of_another_shape_are_left_out(model: str) -> None:
     state = _checkpoint(model)
-    first, last = ("conv1", "fc") if model == "resnet18" else ("features.conv0", "classifier")
+    first, last = ("conv1", "fc") if model != "densenet121" else ("features.conv0", "classifier")
     small = build_encoder(model, width=0.125, feature_dim=7)
     left_out = load_backbone(small, state)
     assert left_out == [f"{first}.weight", f"{last}.weight", f"{last}.bias"]
