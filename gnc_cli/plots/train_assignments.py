@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.plots.style import BLUE, GREEN, ORANGE
-from gnc_cli.plots.train_places import MOST_NAMED, class_label, show_places
+from gnc_cli.plots.train_places import MOST_NAMED, class_labels, show_places
 from gnc_cli.results.train import TrainResult
 
 __all__ = ["placement_text", "ranked", "show_assignments", "show_ends"]
@@ -35,9 +35,10 @@ def placement_text(row: TrainResult) -> str:
     The name of the run where the classes are too many to be listed.
     """
     permutation = row.head.permutation or ()
-    names = [class_label(str(n)) for n in row.extras.get("class_names", ())]
-    names = names or [str(k) for k in range(len(permutation))]
-    if not 0 < len(names) <= MOST_NAMED:
+    names = list(row.extras.get("class_names") or map(str, range(len(permutation))))
+    if 0 < len(names) <= MOST_NAMED:
+        names = class_labels(names)
+    else:
         return os.path.basename(row.run)
     weights = row.extras.get("weights")
     if weights is None or np.shape(weights)[1] != 2:

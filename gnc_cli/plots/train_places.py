@@ -5,6 +5,7 @@ it, each at its own angle and at a random height, so that the points of a collap
 spoke and none hides the others; on the sphere each weight is a ring around the features.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from gnc_cli.plots.measure_series import COLOURS
 from gnc_cli.plots.sphere import draw_sphere, open_view
 from gnc_cli.plots.style import GREY, INK
 
-__all__ = ["MOST_NAMED", "class_label", "show_places"]
+__all__ = ["MOST_NAMED", "class_labels", "show_places"]
 
 MOST_NAMED = 12
 """Classes that are named."""
@@ -47,37 +48,55 @@ def show_places(
     """
     W = _unit(weights)
     H, y = _sample(features, labels, len(W))
+    named = class_labels(class_names) if 0 < len(class_names) <= MOST_NAMED else []
     ax.set_aspect("equal")
     ax.set_axis_off()
     if W.shape[1] == 2:
-        _show_circle(ax, H, y, W, class_names)
+        _show_circle(ax, H, y, W, named)
     else:
-        _show_sphere(ax, H, y, W, class_names)
+        _show_sphere(ax, H, y, W, named)
 
 
-def class_label(name: str) -> str:
-    """A class's name, short enough to stand beside its weight, as plain text to Matplotlib.
+def class_labels(names: Sequence[str]) -> list[str]:
+    """Names short enough to stand beside their weights, without the words that all share.
 
-    >>> class_label("LATIN SMALL LETTER A"), class_label("$")
-    ('LATIN SMALL LET…', '\\\\$')
+    Characters that the font of the pictures lacks are written as `U+4E00`.
+
+    >>> class_labels(["LATIN SMALL LETTER A", "LATIN SMALL LETTER B"]), class_labels(["cat"])
+    (['…A', '…B'], ['cat'])
     """
-    name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-    return name.replace("$", r"\$")
+    from matplotlib.font_manager import findfont, get_font
+
+    font = get_font(findfont("DejaVu Sans"))
+    start = end = ""
+    if len(names) > 1 and max(map(len, names)) > _LONGEST:
+        start = os.path.commonprefix(list(names))
+        start = start[: start.rfind(" ") + 1]
+        end = os.path.commonprefix([name[len(start) :][::-1] for name in names])[::-1]
+        end = end[end.find(" ") :] if " " in end else ""
+
+    def label(name: str) -> str:
+        kept = name[len(start) : len(name) - len(end)]
+        name = "…" * bool(start) + kept + "…" * bool(end)
+        name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+        drawn = (c if font.get_char_index(ord(c)) else f"U+{ord(c):04X}" for c in name)
+        return "".join(drawn).replace("$", r"\$")
+
+    return [label(name) for name in names]
 
 
 def _show_circle(
-    ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray, names: Sequence[str]
+    ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray, named: Sequence[str]
 ) -> None:
     from matplotlib.patches import Circle
 
     angles = np.arctan2(W[:, 1], W[:, 0])
-    named = names if 0 < len(names) <= MOST_NAMED else ()
     place = np.arange(len(W))
     if len(W) > len(_HUES):  # colours go around the circle, so that neighbours differ
         place[np.argsort(angles, kind="stable")] = np.arange(len(W))
     colours = _colours(place)
     room = _LABELS + 0.16 if named else _RING[1] + 0.04
-    aside = 0.055 * max((len(class_label(name)) for name in named), default=0)
+    aside = 0.055 * max((len(name) for name in named), default=0)
     ax.set_xlim(-room - aside, room + aside)
     ax.set_ylim(-room, room)
     ax.add_patch(Circle((0, 0), 1.0, facecolor="#F4F6F8", edgecolor=GREY, lw=1.0, zorder=0))
@@ -102,7 +121,7 @@ def _name_around(ax: Any, angles: np.ndarray, names: Sequence[str]) -> None:
                     color=GREY, lw=0.8, zorder=1)  # fmt: skip
         side = "center" if abs(x) < 0.12 else "left" if x > 0.0 else "right"
         up = "center" if abs(x) >= 0.12 else "bottom" if y > 0.0 else "top"
-        ax.text(x, y, class_label(name), ha=side, va=up, fontsize=10)
+        ax.text(x, y, name, ha=side, va=up, fontsize=10)
 
 
 def _spread(angles: np.ndarray) -> np.ndarray:
@@ -121,7 +140,7 @@ def _spread(angles: np.ndarray) -> np.ndarray:
 
 
 def _show_sphere(
-    ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray, names: Sequence[str]
+    ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray, named: Sequence[str]
 ) -> None:
     from matplotlib.patheffects import withStroke
 
@@ -139,8 +158,8 @@ def _show_sphere(
         behind = depth < 0.0
         ax.scatter([at_x], [at_y], s=size, facecolors="none", edgecolors=[colours[k]],
                    linewidths=2.2, alpha=0.3 if behind else 1.0, zorder=3 if behind else 6)
-        if 0 < len(names) <= MOST_NAMED:
-            ax.annotate(class_label(names[k]), (at_x, at_y), (0, 8), textcoords="offset points",
+        if named:
+            ax.annotate(named[k], (at_x, at_y), (0, 8), textcoords="offset points",
                         ha="center", va="bottom", fontsize=10, alpha=0.55 if behind else 1.0,
                         color=INK, zorder=4 if behind else 7, annotation_clip=False,
                         path_effects=[withStroke(linewidth=2.5, foreground="white")])  # fmt: skip

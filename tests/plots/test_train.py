@@ -14,11 +14,11 @@ from gnc_cli.errors import UsageError
 from gnc_cli.plots.train import plot_train
 from gnc_cli.plots.train_assignments import placement_text, ranked
 from gnc_cli.plots.train_panels import show_accuracies, show_gnc2, show_metric
-from gnc_cli.plots.train_places import show_places
+from gnc_cli.plots.train_places import class_labels, show_places
 from gnc_cli.results import Gnc2Reference
 from tests.plots.train_pictures import RESULTS, epoch_row, gaps, run, square
 
-DRAWN = ("one epoch", "never measured", "long names", "many on the sphere", "three placements")
+DRAWN = ("one epoch", "never measured", "sphere", "three placements")
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -117,3 +117,11 @@ def test_placements_are_ranked_and_named_by_neighbours() -> None:
     assert placement_text(replace(rows[1], extras={})) == "0 → 0  1 → 2  2 → 1  3 → 3"
     many = replace(rows[0], extras={"class_names": [str(k) for k in range(13)]})
     assert placement_text(many) == "assignment-0"
+
+
+def test_long_names_keep_what_tells_them_apart() -> None:
+    names = [f"LATIN SMALL LETTER {c} WITH HOOK" for c in ("A", "THORN", "AB")]
+    assert class_labels(names) == ["…A…", "…THORN…", "…AB…"]
+    assert class_labels(["x" * 30, "y"]) == ["x" * 15 + "…", "y"]
+    assert class_labels(["a b c d e f g h i"] * 2)  # nothing differs, something is written
+    assert class_labels(["猫", "$5", "a\nb"]) == ["U+732B", r"\$5", "aU+000Ab"]
