@@ -23,7 +23,11 @@ __all__ = ["build_network", "head_facts", "load_start"]
 
 
 def build_network(
-    settings: Settings, plan: HeadPlan, shape: tuple[int, ...], device: "torch.device"
+    settings: Settings,
+    plan: HeadPlan,
+    shape: tuple[int, ...],
+    device: "torch.device",
+    processes: int = 1,
 ) -> Classifier:
     """A fresh network, its weights from the seed.
 
@@ -32,14 +36,16 @@ def build_network(
         plan: of the head.
         shape: of the training images, (N, C, S, S).
         device: where it shall be trained; the head must fit there.
+        processes: that share each batch.
 
     Raises:
         UnavailableError: it does not.
         DataError, UsageError: a model of the user's own that cannot be used.
     """
     check_head_fits(
-        plan.d, plan.K, settings.batch_size, head=settings.kind, optimizer=settings.optimizer,
-        device=device,
+        plan.d, plan.K, -(-settings.batch_size // processes),
+        head="decay" if settings.constraint == "decay" else settings.kind,
+        optimizer=settings.optimizer, device=device,
     )  # fmt: skip
     encoder = build_encoder(
         settings.model, channels=shape[1], image_size=shape[-1], feature_dim=plan.d,

@@ -62,7 +62,7 @@ def open_session(
         UnavailableError: the device cannot hold the head, or has not the precision.
         DataError, UsageError: a model, checkpoint or recipe that cannot be used.
     """
-    model = build_network(settings, plan, data.train.images.shape, device)
+    model = build_network(settings, plan, data.train.images.shape, device, processes.size)
     said = load_start(model, settings) if fresh else []
     settings, augmentation = augmentation_of(settings, data)
     normalisation = channel_statistics(data.train.images)
