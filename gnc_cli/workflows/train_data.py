@@ -1,6 +1,7 @@
 """The images of a run: read, counted, described."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,21 @@ def read_data(settings: Settings) -> ImageData:
     return data
 
 
-def read_ood(settings: Settings, data: ImageData) -> ImageSet | None:
-    """The out-of-distribution set, where there is one, with the labels of the training set."""
+def read_ood(
+    settings: Settings, data: ImageData, note: Callable[[str], None]
+) -> ImageSet | None:
+    """The out-of-distribution set, where there is one, with the labels of the training set.
+
+    Args:
+        settings: of the run.
+        data: its training data.
+        note: told what was left out, a line each.
+    """
     if settings.ood is None:
         return None
     shape = data.train.images.shape
     return load_matched(
-        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1]
+        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1], note=note
     )
 
 

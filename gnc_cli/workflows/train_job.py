@@ -106,9 +106,10 @@ class Job:
             if out is not None and processes.first:
                 RunFolder.check_free(out, force=self.machine.force)
         data = read_data(settings)
-        place = _Place(data, read_ood(settings, data), processes, device)
-        for warning in data.warnings if processes.first else ():
-            _log.warning("%s", warning)
+        note: Callable[[str], None] = _log.warning if processes.first else _log.debug
+        for warning in data.warnings:
+            note(warning)
+        place = _Place(data, read_ood(settings, data, note), processes, device)
         if settings.kind == "fixed" and settings.assignment == "all":
             return self._series(settings, place)
         if stored is None:
