@@ -71,7 +71,7 @@ def data_facts(data: ImageData, ood: ImageSet | None) -> dict[str, Any]:
     """What the result says of the data; plain JSON."""
     shape = data.train.images.shape
     counts = np.bincount(data.train.labels, minlength=len(data.class_names))
-    return {
+    ours = {
         "name": data.name,
         "classes": len(data.class_names),
         "train_images": len(data.train.labels),
@@ -81,5 +81,5 @@ def data_facts(data: ImageData, ood: ImageSet | None) -> dict[str, Any]:
         "largest_class": int(counts.max()),
         "channels": shape[1],
         "image_size": shape[-1],
-        **data.facts,
     }
+    return ours | data.facts | ours  # in this order, and with these counts
