@@ -145,7 +145,7 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     ("name", "suffixes"),
     [("icosahedron", ("svg", "pdf")), ("plane", ("svg",)), ("sweep", ("pdf",))],
-    ids=lambda v: v if isinstance(v, str) else "",
+    ids=["icosahedron", "plane", "sweep"],
 )
 def test_svg_and_pdf_are_valid_and_reproducible(
     tmp_path: Path, name: str, suffixes: tuple[str, ...]
