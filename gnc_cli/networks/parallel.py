@@ -3,7 +3,7 @@
 import atexit
 import inspect
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -82,7 +82,7 @@ def distribute(model: "Classifier", processes: Processes, device: torch.device) 
     on_gpu = device.type == "cuda"
     wrap = nn.parallel.DistributedDataParallel
     newer = "forward_sync_buffers" in inspect.signature(wrap).parameters
-    apart = {"forward_sync_buffers" if newer else "broadcast_buffers": False}
+    apart: dict[str, Any] = {"forward_sync_buffers" if newer else "broadcast_buffers": False}
     return wrap(
         model,
         device_ids=[device] if on_gpu else None,

@@ -107,7 +107,8 @@ class Training:
         self._trained = [p for p in model.parameters() if p.requires_grad]
         self._scaler = make_scaler(recipe.precision)
         if recipe.compile:
-            model.encoder.compile()
+            # The module itself stays, and with it the names in its state.
+            model.encoder.forward = torch.compile(model.encoder.forward)
         self._shared: nn.Module = distribute(model, processes, device)
         self._sums = torch.zeros(3, dtype=torch.float64)
         """Of the epoch that has begun and all processes: losses, right answers, samples."""

@@ -116,6 +116,23 @@ def test_who_watches_hears_of_each_step_and_a_stop_at_the_end_is_none() -> None:
     assert (training.epoch, training.step) == (1, 0)
 
 
+def test_what_is_compiled_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[torch.Size] = []
+
+    def compile(forward: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def compiled(images: torch.Tensor) -> torch.Tensor:
+            calls.append(images.shape)
+            return forward(images)
+
+        return compiled
+
+    monkeypatch.setattr(torch, "compile", compile)
+    training, plain = _training(dataclasses.replace(PLAIN, compile=True)), _training()
+    assert _timeless(training.run_epoch()) == _timeless(plain.run_epoch())
+    assert calls == [(14, 1, 8, 8)] * 5
+    assert training.state()["model"].keys() == plain.state()["model"].keys()
+
+
 def test_the_generator_of_torch_is_left_alone() -> None:
     torch.manual_seed(5)
     want = torch.rand(3)
