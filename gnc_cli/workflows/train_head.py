@@ -16,6 +16,7 @@ from gnc_cli.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, Sp
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.numerics.sphere import normalise
+from gnc_cli.workflows.known import read_table, reference
 from gnc_cli.workflows.measure_reference import gnc2_reference
 from gnc_cli.workflows.train_settings import Settings
 
@@ -172,7 +173,8 @@ def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> floa
     """The margin asked for, else the largest that is known to be within reach.
 
     CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the smallest
-    angle; without a code that of the best known one, whose cosine is 1 - rho at most.
+    angle; without a code, up to those of the best known codes. A Softmax Code's own cosine is
+    1 - rho or more, so its distance says nothing of angles.
     """
     if settings.loss not in ("cosface", "arcface") or settings.margin is not None:
         return settings.margin
@@ -180,10 +182,24 @@ def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> floa
         if settings.loss == "cosface":
             return minimum_one_vs_rest(code)[0].lower
         return math.acos(min(1.0, max(-1.0, max_cosine(code))))
-    known = gnc2_reference(d, K)
+    known = _known_distance(d, K) if settings.loss == "cosface" else _known_angle(d, K)
     if known is None:
         raise UsageError(
             f"no code is known for d = {d}, K = {K} to take the margin from; give --margin"
         )
-    return known.value if settings.loss == "cosface" else math.acos(max(-1.0, 1.0 - known.value))
+    return known
+
+
+def _known_distance(d: int, K: int) -> float | None:
+    known = gnc2_reference(d, K)
+    return None if known is None else known.value
+
+
+def _known_angle(d: int, K: int) -> float | None:
+    """Smallest angle of the best known code of at least K points in d dimensions, radians."""
+    table = read_table()
+    known = [c for c in (reference(d, K, table), table.covering(d, K)) if c is not None]
+    if not known:
+        return None
+    return math.acos(min(1.0, max(-1.0, min(c.max_cosine for c in known))))
 
