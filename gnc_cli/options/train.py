@@ -242,7 +242,7 @@ Epochs = Annotated[
 BatchSize = Annotated[
     int | None,
     option("--batch-size", panel=_TRAINING, metavar="INT", parser=integer(2),
-           help="Images a step, of all processes together. Default 128."),
+           help="Images a step, of all processes together. Default 64 for glyphs, else 128."),
 ]  # fmt: skip
 OptimizerChoice = Annotated[
     Optimizer | None,

@@ -20,7 +20,7 @@ from gnc_cli.io.runs import RunFolder
 from gnc_cli.networks.parallel import start_processes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
-from gnc_cli.numerics.threads import available_cores, limit_threads
+from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import EpochRow, TrainResult, TrainSeries
 from gnc_cli.workflows.outputs import check_outputs
 from gnc_cli.workflows.train_data import data_facts, read_data, read_ood
@@ -80,8 +80,7 @@ class Job:
             GncError: see `train`.
         """
         processes, device = start_processes(self.machine.device)
-        cores = self.machine.threads or available_cores()
-        with processes, limit_threads(cores):
+        with processes, limit_threads(1):
             try:
                 result = self._runs(processes, device)
             except torch.OutOfMemoryError as error:
@@ -178,7 +177,8 @@ class Job:
                     folder.log(line)
             if goes_on:
                 run.resume()
-            ending = run.to_the_end()
+            with limit_threads(session.threads(self.machine.threads)):
+                ending = run.to_the_end()
         return result_of(
             session, ending, place.data, facts, run=path, processes=place.processes,
             device=place.device, seconds=time.monotonic() - began,
@@ -188,7 +188,8 @@ class Job:
         if settings.similarity is not None:
             return read_similarity(settings.similarity, place.K)
         return learned_similarity(
-            settings, place.data, place.processes, place.device, self.deadline
+            settings, place.data, place.processes, place.device, self.deadline,
+            self.machine.threads,
         )
 
     def _step(self, done: int, total: int, loss: float) -> None:

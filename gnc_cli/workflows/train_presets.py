@@ -92,7 +92,7 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "data": "glyphs", "model": "cnn" if glyphs else "resnet18", "stem": "auto", "width": 1.0,
         "norm": "batch", "head": "learned", "constraint": "sphere", "beta": 0.9,
-        "loss": "ce", "epochs": 60 if glyphs else 200, "batch_size": 128,
+        "loss": "ce", "epochs": 60 if glyphs else 200, "batch_size": 64 if glyphs else 128,
         "schedule": "cosine", "gamma": 0.1, "momentum": 0.9, "precision": "auto",
         "channels_last": True,
     }  # fmt: skip

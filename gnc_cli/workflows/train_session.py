@@ -12,6 +12,8 @@ from gnc_cli.networks.device_images import DeviceImages
 from gnc_cli.networks.normalisation import Normalisation, channel_statistics
 from gnc_cli.networks.recipe import Recipe
 from gnc_cli.networks.training import Training
+from gnc_cli.networks.work import flops_per_call
+from gnc_cli.numerics.threads import available_cores, threads_for
 from gnc_cli.workflows.train_data import augmentation_of
 from gnc_cli.workflows.train_head import HeadPlan
 from gnc_cli.workflows.train_measure import Labelled, Measuring
@@ -31,12 +33,25 @@ class Session:
     settings: Settings
     """With the augmentation that was chosen."""
     plan: HeadPlan
+    device: torch.device
     model: Classifier
     training: Training
     measuring: Measuring
     normalisation: Normalisation
+    flops: float
+    """Floating-point operations of a typical call of its layers, for a batch of one process."""
     said: tuple[str, ...]
     """Lines for the log: what the network started from."""
+
+    def threads(self, requested: int | None) -> int:
+        """Processor threads that it deserves: few where layers are small, for they would wait.
+
+        Args:
+            requested: the user's `--threads`, which wins.
+        """
+        if self.device.type != "cpu":
+            return requested or available_cores()
+        return threads_for(self.flops, requested)
 
 
 def open_session(
@@ -64,6 +79,8 @@ def open_session(
     """
     model = build_network(settings, plan, data.train.images.shape, device, processes.size)
     said = load_start(model, settings) if fresh else []
+    batch_size = -(-settings.batch_size // processes.size)
+    flops = flops_per_call(model.encoder, data.train.images.shape[1:], batch_size)
     settings, augmentation = augmentation_of(settings, data)
     normalisation = channel_statistics(data.train.images)
     recipe = recipe_of(settings, device)
@@ -84,7 +101,9 @@ def open_session(
             "batch_size": max(256, settings.batch_size), "channels_last": recipe.channels_last,
         },
     )  # fmt: skip
-    return Session(settings, plan, model, training, measuring, normalisation, tuple(said))
+    return Session(
+        settings, plan, device, model, training, measuring, normalisation, flops, tuple(said)
+    )
 
 
 def recipe_of(settings: Settings, device: torch.device) -> Recipe:

@@ -8,6 +8,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.readers import read_points
 from gnc_cli.networks.assignment import class_similarity
+from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.workflows.train_head import HeadPlan, feature_dim_of
 from gnc_cli.workflows.train_run import Run
 from gnc_cli.workflows.train_session import open_session
@@ -47,6 +48,7 @@ def learned_similarity(
     processes: "Processes",
     device: "torch.device",
     deadline: "Deadline",
+    threads: int | None,
 ) -> np.ndarray:
     """Cosines of the class means, (K, K), of a short run with a learned classifier.
 
@@ -65,7 +67,8 @@ def learned_similarity(
     )  # fmt: skip
     plan = HeadPlan(feature_dim_of(settings, K), K, None, None, None, None)
     session = open_session(short, plan, data, None, processes, device)
-    ending = Run(session, None, "", processes, deadline).to_the_end()
+    with limit_threads(session.threads(threads)):
+        ending = Run(session, None, "", processes, deadline).to_the_end()
     if ending.outcome != "completed":
         raise DataError(
             f"--assignment {settings.assignment}: the short run that finds similar classes was "
