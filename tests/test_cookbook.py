@@ -174,6 +174,21 @@ def test_dashboards(
         assert all(re.fullmatch(r"[\w\-. :/]+", name) for name in found)  # MLflow takes no others
 
 
+@pytest.mark.parametrize("kind", ["learned", "cmf", "fixed"])
+def test_classifiers_on_the_sphere(recipes: dict[str, Any], kind: str) -> None:
+    torch.manual_seed(5)
+    labels = torch.arange(5).repeat(20)
+    images = 3 * torch.randn(5, 4)[labels] + 0.1 * torch.randn(100, 4)
+    encoder, head = nn.Linear(4, 3), recipes["make_head"](kind, 3, 5)
+    rows = head.weights.detach().clone()
+    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=0.05)
+    for _ in range(40):
+        recipes["epoch_on_the_sphere"](encoder, head, optimizer, [(images, labels)], "cosface", 0.2)
+    assert (head(encoder(images)).argmax(1) == labels).float().mean() > 0.95
+    assert torch.equal(head.weights, rows) is (kind == "fixed")
+    assert (len(list(head.parameters())) == 1) is (kind == "learned")
+
+
 def test_lightning(
     recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
 ) -> None:

@@ -97,7 +97,7 @@ def _gathered(images: Tensor, drawn: Tensor) -> Tensor:
     """Whole pixels out of the padded images: no arithmetic on their values."""
     n, C, S, _ = images.shape
     pad = int(drawn[:, :2].abs().max()) if n else 0
-    down, right, flip = drawn[:, :3].long().to(images.device)[:, :, None].unbind(1)
+    down, right, flip = drawn[:, :3].long().to(images.device, non_blocking=True)[:, :, None].unbind(1)
     pixel = torch.arange(S, device=images.device)
     row = pixel + down + pad
     column = torch.where(flip == 1, S - 1 - pixel, pixel) + right + pad
@@ -115,7 +115,7 @@ def _sampled(images: Tensor, drawn: Tensor) -> Tensor:
     rows = torch.stack(
         [mirror * cos, -mirror * sin, 2.0 * right / S, sin, cos, 2.0 * down / S], dim=1
     )
-    a, b, x, c, e, y = rows.float().to(images.device)[:, :, None, None].unbind(1)
+    a, b, x, c, e, y = rows.float().to(images.device, non_blocking=True)[:, :, None, None].unbind(1)
     centre = (2.0 * torch.arange(S, device=images.device) + 1.0 - S) / S
     # Elementwise products and sums only: a batched product may round by the size of its batch.
     grid = torch.stack([a * centre + b * centre[:, None] + x, c * centre + e * centre[:, None] + y])

@@ -1,4 +1,4 @@
-"""What a network makes of images: features and logits in eval mode, in order, batch by batch."""
+"""What a network makes of images: features in eval mode, in order, batch by batch."""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -27,8 +27,8 @@ def evaluate(
     precision: str = "float32",
     channels_last: bool = False,
     rows: range | None = None,
-) -> Generator[tuple[Tensor, Tensor, slice], None, None]:
-    """Features and logits of every image, or of some rows, no sample left out.
+) -> Generator[tuple[Tensor, slice], None, None]:
+    """Features of every image, or of some rows, no sample left out.
 
     The network is in eval mode until the last batch was taken or the iterator is closed; then each
     of its modules is as it was before. Memory is that of one batch.
@@ -39,7 +39,7 @@ def evaluate(
         rows: consecutive rows, such as one process's share; None for all.
 
     Yields:
-        Raw features, float32 (n, d), and logits, float32 (n, K), on the device, and their rows.
+        Raw features, float32 (n, d), on the device, and their rows.
     """
     rows = range(len(images)) if rows is None else rows
     if not isinstance(images, DeviceImages):
@@ -58,8 +58,7 @@ def evaluate(
                 with torch.inference_mode(), autocast(precision, device):
                     inputs = normalisation.apply(pixels).contiguous(memory_format=layout)
                     features = model.features(inputs)
-                    logits = model.head(features)
-                yield features, logits, batch
+                yield features, batch
     finally:
         for module, training in modes:
             module.training = training

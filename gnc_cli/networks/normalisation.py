@@ -62,7 +62,8 @@ class Normalisation:
             )
         mean, std = (torch.tensor(x, dtype=torch.float64) for x in (self.mean, self.std))
         scale, shift = (
-            x.to(images.device, torch.float32)[:, None, None] for x in (1 / (255 * std), mean / std)
+            x.float().to(images.device, non_blocking=True)[:, None, None]
+            for x in (1 / (255 * std), mean / std)
         )
         return (images * scale).sub_(shift)
 

@@ -146,7 +146,7 @@ class Measuring:
     def _features(self, images: Labelled) -> Iterator[tuple["torch.Tensor", np.ndarray]]:
         """Raw features of this process's share, batch by batch, and their labels."""
         span = self._span(images)
-        for features, _, rows in evaluate(self.model, images.images, rows=span, **self.passing):
+        for features, rows in evaluate(self.model, images.images, rows=span, **self.passing):
             yield features, images.labels[rows]
 
     def _again(self, kept: list[np.ndarray] | None) -> Iterator[tuple[Any, np.ndarray]]:
