@@ -179,7 +179,8 @@ def test_classifiers_on_the_sphere(recipes: dict[str, Any], kind: str) -> None:
     torch.manual_seed(5)
     labels = torch.arange(5).repeat(20)
     images = 3 * torch.randn(5, 4)[labels] + 0.1 * torch.randn(100, 4)
-    encoder, head = nn.Linear(4, 3), recipes["make_head"](kind, 3, 5)
+    encoder = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    head = recipes["make_head"](kind, 3, 5)
     rows = head.weights.detach().clone()
     optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=0.05)
     for _ in range(40):
