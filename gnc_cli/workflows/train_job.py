@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from gnc_cli import __version__
-from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 from gnc_cli.io.runs import RunFolder
 from gnc_cli.networks.parallel import start_processes
@@ -104,11 +104,20 @@ class Job:
             settings = settings_of(self.given)
             if out is not None and processes.first:
                 RunFolder.check_free(out, force=self.machine.force)
-        data = read_data(settings)
         note: Callable[[str], None] = _log.warning if processes.first else _log.debug
+        try:
+            data = read_data(settings)
+            ood = read_ood(settings, data, note)
+        except DataError as error:
+            if stored is None or self.given["data"] is not None:
+                raise
+            raise DataError(
+                f"{error}; a run keeps no folders, so give --data, and --ood and --fonts if it "
+                "has them, as when it began"
+            ) from error
         for warning in data.warnings:
             note(warning)
-        place = _Place(data, read_ood(settings, data, note), processes, device)
+        place = _Place(data, ood, processes, device)
         if settings.kind == "fixed" and settings.assignment == "all":
             return self._series(settings, place)
         if stored is None:

@@ -205,6 +205,17 @@ def test_what_a_resumed_run_refuses(place: Path, data: str, whole: TrainResult) 
         assert path.read_bytes() == kept[path.name], path.name
 
 
+def test_a_run_keeps_no_folders(
+    place: Path, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it says what to give again; where the name alone leads to the data, nothing."""
+    with pytest.raises(DataError, match="no such file: 'toy.h5'.*give --data"):
+        train(out=place / "whole", resume=True, epochs=7, **QUICK)
+    monkeypatch.chdir(place)
+    result = train(out="whole", resume=True, **QUICK)
+    assert isinstance(result, TrainResult) and result.history == whole.history
+
+
 def test_other_pictures_of_the_same_classes(place: Path, data: str) -> None:
     """Another number of them does not fit the position; the message says what to do."""
     out = place / "counted"
