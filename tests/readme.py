@@ -27,7 +27,7 @@ class Block:
     language: str
     text: str
     note: str
-    """Of the HTML comment above: `not run: WHY`, or `tested with: OPTIONS` for every solve."""
+    """Of the HTML comment above: `not run: WHY`, or `tested with: OPTIONS` for solve and train."""
 
     @property
     def commands(self) -> list[tuple[str, list[str]]]:

@@ -57,27 +57,35 @@ def _run_shell(block: Block, folder: Path) -> None:
     more = block.note.removeprefix("tested with: ") if block.note else ""
     status = 0
     for number, (command, shown) in enumerate(block.commands):
-        line = re.sub(r"\bgnc solve (?!--help)", f"gnc solve {more} ", command) if more else command
+        added = rf"gnc \1 {more} "
+        line = re.sub(r"\bgnc (solve|train) (?!--help)", added, command) if more else command
         asks = line == "echo $?"
-        run = _in_bash if asks or {"|", "head"} & {*line.split()} else _in_process
-        status, told = run(line.replace("$?", str(status)), folder)
+        status, told = _piped(line.replace("$?", str(status)), folder)
         following = [c for c, _ in block.commands[number + 1 : number + 2]]
         assert asks or status == 0 or following == ["echo $?"], f"{line}\n{told}"
         if shown and "--help" not in command:
             _agree(shown, told.splitlines())
 
 
-def _in_bash(line: str, folder: Path) -> tuple[int, str]:
-    """Exit code and output, both streams: of pipes, and of what is not `gnc`."""
+def _piped(line: str, folder: Path) -> tuple[int, str]:
+    """Exit code and output, both streams, of commands that read what the one before wrote."""
+    worst, told, passed = 0, "", b""
+    for stage in re.split(r" \| (?=gnc |python |head |grep )", line):
+        run = _in_process if stage.startswith("gnc ") else _in_bash
+        status, passed, said = run(stage, folder, passed)
+        worst, told = status or worst, told + said
+    return worst, told + passed.decode()
+
+
+def _in_bash(line: str, folder: Path, given: bytes) -> tuple[int, bytes, str]:
+    """Exit code, stdout and stderr of what is not `gnc`."""
     run = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", line],
-        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
-    )  # fmt: skip
-    return run.returncode, run.stdout
+        ["bash", "-c", line], cwd=folder, env=environment(), input=given, capture_output=True
+    )
+    return run.returncode, run.stdout, run.stderr.decode()
 
 
-def _in_process(line: str, folder: Path) -> tuple[int, str]:
+def _in_process(line: str, folder: Path, given: bytes) -> tuple[int, bytes, str]:
     """The same of a single `gnc ...` or `gnc ... > file`, without its seconds of imports."""
     name, *words = shlex.split(line)
     file = ""
@@ -86,10 +94,10 @@ def _in_process(line: str, folder: Path) -> tuple[int, str]:
         assert arrow == ">", line
     assert name == "gnc" and not {*words} & {"|", ">", "&&", ";"}, line
     plain = {key: environment().get(key) for key in {*os.environ, *environment()}}
-    run = CliRunner(env=plain).invoke(app, words, prog_name="gnc")
+    run = CliRunner(env=plain).invoke(app, words, input=given, prog_name="gnc")
     if file:
-        (folder / file).write_text(run.stdout, encoding="utf-8")
-    return run.exit_code, run.stderr if file else run.output
+        (folder / file).write_bytes(run.stdout_bytes)
+    return run.exit_code, b"" if file else run.stdout_bytes, run.stderr
 
 
 def _agree(shown: list[str], live: list[str]) -> None:
@@ -153,7 +161,7 @@ def _docstrings_of(file: str, name: str) -> list[str]:
     return [str(s.value) for s in strings[1:] if isinstance(s, ast.Constant)]
 
 
-@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "compare"])
+@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
 def test_every_json_key_is_explained(command: str) -> None:
     file = ROOT / f"gnc_cli/schemas/{command}.schema.json"
     schema = json.loads(file.read_text(encoding="utf-8"))
