@@ -8,13 +8,12 @@ Python's signal handlers for long.
 import os
 import sys
 import time
+import types
 from typing import Any
-
-import pytest
 
 from gnc_cli.cli import main
 from gnc_cli.results import Outcome
-from tests.cli.fakes import FakeSolve, code, install
+from tests.cli.fakes import FakeSolve, code
 
 
 def _slow(d: int, K: int, **options: Any) -> Any:
@@ -40,7 +39,7 @@ def _stubborn(d: int, K: int, **options: Any) -> Any:
 
 if __name__ == "__main__":
     mode = sys.argv.pop(1)
-    fake: FakeSolve = install(pytest.MonkeyPatch())
-    work = {"prompt": fake, "slow": _slow, "stubborn": _stubborn}[mode]
-    sys.modules["gnc_cli.workflows.solve"].solve = work  # type: ignore[attr-defined]
+    module: Any = types.ModuleType("gnc_cli.workflows.solve")
+    module.solve = {"prompt": FakeSolve(), "slow": _slow, "stubborn": _stubborn}[mode]
+    sys.modules[module.__name__] = module
     main()

@@ -1,11 +1,12 @@
 """A stand-in for the solver, so that the command line is tested by itself and in milliseconds."""
 
+from __future__ import annotations
+
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from gnc_cli.results import (
     Bracket,
@@ -16,6 +17,9 @@ from gnc_cli.results import (
     SolveSweep,
     UfmMeasures,
 )
+
+if TYPE_CHECKING:
+    import pytest  # not for `fake_gnc.py`, which starts many times
 
 
 def code(**changes: Any) -> SolveResult:
