@@ -5,7 +5,20 @@ from typing import Any, get_args
 import pytest
 
 from gnc_cli import options
+from gnc_cli.errors import UsageError
 from gnc_cli.options import Method, Missing, Normalize, Problem, Quantity, Rows, Variants
+from gnc_cli.options.train import (
+    Constraint,
+    Loss,
+    NormLayers,
+    Optimizer,
+    Precision,
+    Preset,
+    Schedule,
+    Stem,
+)
+from gnc_cli.workflows.train_presets import PRESETS
+from gnc_cli.workflows.train_settings import settings_of
 
 ALIASES = [n for n in options.__all__ if get_args(getattr(options, n))]
 
@@ -32,17 +45,21 @@ def test_help_is_a_short_sentence_in_a_panel(name: str) -> None:
 def test_no_name_is_declared_twice() -> None:
     # Solve takes one d and K and writes a code, compare takes several and writes rows; measure
     # expects a K, writes rows of its own and has more to say about time. Bounds take a K of any
-    # size, limit the time of the linear programme alone, and have no probability by default.
+    # size, limit the time of the linear programme alone, and have no probability by default. Train
+    # has d and K of a network, writes a folder, and takes one temperature, decay and margin, each
+    # with a default of its own.
     twins = {
         "BoundDims", "BoundProbability", "BoundSizes", "BoundTable", "BoundsTimeLimit", "Dims",
-        "MeasureOut",
-        "MeasureTimeLimit", "NumClasses", "RowsOut", "Sizes",
+        "FeatureDim", "ImageClasses", "LossMargin", "MeasureOut", "MeasureTimeLimit", "NumClasses",
+        "RowsOut", "RunOut", "RunResume", "Sizes", "TrainDecay", "TrainTau", "TrainTimeLimit",
     }  # fmt: skip
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
-    again = {flag for name in twins for flag in _flags(name)}
+    own = {"--feature-dim"}  # the long name of train's --d
+    again = {flag for name in twins for flag in _flags(name)} - own
     assert again == {
-        "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability", "--table"
+        "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability", "--table", "--classes",
+        "--margin", "--resume", "--tau", "--weight-decay",
     } <= set(names)  # fmt: skip
 
 
@@ -61,3 +78,27 @@ def test_choices() -> None:
     assert [m.value for m in Missing] == ["skip", "error"]
     assert [v.value for v in Variants] == ["none", "authors", "classic", "all"]
     assert [q.value for q in Quantity] == ["one-vs-rest", "one-vs-one"]
+    assert [c.value for c in Constraint] == ["sphere", "decay"]
+    assert [x.value for x in Loss] == ["ce", "hardmax", "cosface", "arcface"]
+    assert [p.value for p in Preset] == [*PRESETS]
+    assert [s.value for s in Stem] == ["auto", "small", "imagenet"]
+    assert [n.value for n in NormLayers] == ["batch", "group", "none"]
+    assert [x.value for x in Optimizer] == ["sgd", "adamw", "adam"]
+    assert [s.value for s in Schedule] == ["cosine", "step", "constant"]
+    assert [p.value for p in Precision] == ["auto", "float32", "bf16", "fp16"]
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("stem", Stem), ("norm", NormLayers), ("constraint", Constraint), ("loss", Loss),
+        ("optimizer", Optimizer), ("schedule", Schedule), ("precision", Precision),
+        ("preset", Preset),
+    ],
+)  # fmt: skip
+def test_train_offers_what_its_function_takes(name: str, choices: Any) -> None:
+    for choice in choices:
+        assert getattr(settings_of({name: choice.value}), name) == choice.value
+    with pytest.raises(UsageError) as refused:
+        settings_of({name: "other"})
+    assert str(refused.value).endswith("choose " + ", ".join(c.value for c in choices))
