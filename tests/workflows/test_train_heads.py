@@ -225,7 +225,8 @@ def test_free_lengths(place: Path, data: str) -> None:
     assert norms.max() > 1.05 or norms.min() < 0.95
     assert result.test_ncc_accuracy is not None and result.test_ncc_accuracy >= 0.9
     preset = run(data, place / "b1", preset="b1", constraint="decay", epochs=1, model=TINY)
-    assert preset.head.tau == 1.0  # whatever the preset has for the sphere
+    assert preset.head.tau == 1.0  # whatever the preset has for the sphere, also in the loss
+    assert preset.history[0].loss < 2.0 * math.log(4)
 
 
 def test_the_margins_that_a_code_allows(place: Path, data: str, square: str) -> None:
