@@ -19,7 +19,7 @@ __all__ = ["HIGHER_IS_BETTER", "IDENTITY", "LOWER_IS_BETTER", "Allowance", "Base
 
 IDENTITY = (
     "command", "problem", "d", "K", "tau", "weight_decay", "n", "variant", "split", "layer",
-    "policy",
+    "data.name", "data.image_size", "data.train_images", "data.test_images", "policy",
 )  # fmt: skip
 """What two results must share to be comparable; a key that both lack counts as shared."""
 
@@ -30,18 +30,20 @@ _INDIFFERENT = ("chunk_rows",)
 """Parts of a policy that change no number beyond rounding."""
 
 HIGHER_IS_BETTER = frozenset(
-    {"accuracy", "gnc2", "gnc2_quantiles", "gnc2_ratio", "margins", "min_angle_deg", "nc4",
-     "ncc_accuracy", "ncc_agreement", "ncc_leave_one_out", "rho_one_vs_one", "rho_one_vs_rest",
-     "sample_margins", "test_accuracy", "train_accuracy"}
+    {"accuracy", "gnc2", "gnc2_quantiles", "gnc2_ratio", "images_per_second", "margins",
+     "min_angle_deg", "nc4", "ncc_accuracy", "ncc_agreement", "ncc_leave_one_out", "ood_accuracy",
+     "rho_one_vs_one", "rho_one_vs_rest", "sample_margins", "saved_share", "test_accuracy",
+     "test_ncc_accuracy", "train_accuracy"}
 )  # fmt: skip
 """Parts of dotted keys that are better when larger; of several parts the last counts."""
 
 LOWER_IS_BETTER = frozenset(
     {"cdnv", "duplicates", "first_order_gain", "gap", "gnc1", "gnc3", "hardmax_gap", "log_energy",
-     "log_energy_weights", "max_cosine", "missing", "nc1", "nc1_trace_quotient",
-     "nc2_equiangularity", "nc2_equinorm_means", "nc2_equinorm_weights", "nc2_etf_error",
-     "nc2_etf_error_weights", "nc2_max_angle", "nc3", "nc3_dual_etf_error", "rattlers", "restarts",
-     "riesz_energy", "riesz_energy_weights", "scale", "seconds", "stationarity", "steps"}
+     "log_energy_weights", "loss", "max_cosine", "measure_share", "missing", "nc1",
+     "nc1_trace_quotient", "nc2_equiangularity", "nc2_equinorm_means", "nc2_equinorm_weights",
+     "nc2_etf_error", "nc2_etf_error_weights", "nc2_max_angle", "nc3", "nc3_dual_etf_error",
+     "rattlers", "restarts", "riesz_energy", "riesz_energy_weights", "scale", "seconds",
+     "stationarity", "steps"}
 )  # fmt: skip
 """Parts of dotted keys that are better when smaller."""
 
@@ -65,9 +67,8 @@ class Allowance:
         Raises:
             DataError: the baseline has no row of the same identity.
         """
-        earlier: Any = self.baseline.row_for({k: row.get(k) for k in IDENTITY}, row)
-        for part in self.key.split("."):
-            earlier = earlier.get(part) if isinstance(earlier, dict) else None
+        same = self.baseline.row_for({k: _part(row, k) for k in IDENTITY}, row)
+        earlier = _part(same, self.key)
         rises, falls = _direction(self.key)
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if falls else "lower")
@@ -117,7 +118,8 @@ class Baseline:
         differing: list[tuple[int, str]] = []
         equal: list[dict[str, Any]] = []
         for row in self.rows:
-            unequal = [k for k in IDENTITY if k in identity and not _same(row.get(k), identity[k])]
+            asked = [k for k in IDENTITY if k in identity]
+            unequal = [k for k in asked if not _same(_part(row, k), identity[k])]
             if not unequal:
                 equal.append(row)
             else:
@@ -127,7 +129,7 @@ class Baseline:
             return max(reversed(equal), key=lambda row: _likeness(row, wanted))
         key = max(differing)[1]
         ours = identity[key]
-        parts = [row.get(key) for row in self.rows]
+        parts = [_part(row, key) for row in self.rows]
         if isinstance(ours, dict):
             key, ours, parts = _first_difference(key, ours, parts)
         theirs = ", ".join(dict.fromkeys(_said(part) for part in parts))
@@ -159,6 +161,14 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
         return [result]
     shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
     return [shared | row for row in result["rows"] if isinstance(row, dict)]
+
+
+def _part(row: dict[str, Any], key: str) -> Any:
+    """What stands under a dotted key; None where nothing does."""
+    found: Any = row
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
 
 
 def _direction(key: str) -> tuple[bool, bool]:
