@@ -19,7 +19,7 @@ _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _LABELS = (
     "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
-    "split",
+    "split", "run",
 )  # fmt: skip
 _HEAD = ("schema", "command", "version")
 _WHOLE = ("counts", "table")
@@ -27,6 +27,8 @@ _WHOLE = ("counts", "table")
 _ASIDE = ("attrs", "group", "groups", "policy", "skipped")
 """Keys that are no figures of a row."""
 _ENDINGS = ("outcome", "status", "verdict")
+_TABLED = ("measure", "train")
+"""Commands whose rows hold tables of their own."""
 
 
 def report_text(path: str, result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
@@ -67,6 +69,10 @@ def _markdown(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
         from gnc_cli.commands.bounds_report import bounds_markdown
 
         lines += bounds_markdown(result, _cell)
+    elif result["command"] == "train":
+        from gnc_cli.commands.train_report import train_markdown
+
+        lines += train_markdown(result, _cell)
     else:
         lines += _markdown_rows(result)
     lines += ["", f"<sub>gnc {result['version']}, {result['seconds']:.3g} s</sub>", ""]
@@ -136,15 +142,15 @@ def _junit(result: dict[str, Any], verdicts: Sequence[Verdict]) -> str:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """One level; of a measurement without its tables of classes."""
-    return flat_row(row) if row["command"] == "measure" else flatten(row)
+    """One level; without the tables inside a row: classes, epochs."""
+    return flat_row(row) if row["command"] in _TABLED else flatten(row)
 
 
 def _figures(result: dict[str, Any]) -> dict[str, Any]:
     """All of a result at one level; of bounds what was asked and what was found."""
     if result["command"] == "bounds":
         return _asked(result) | flatten(_sampled(result))
-    if result["command"] != "measure":
+    if result["command"] not in _TABLED:
         return flatten(result)
     rows = enumerate(result.get("rows", ()))
     whole = flat_row({k: v for k, v in result.items() if k not in ("rows", "groups")})
