@@ -89,8 +89,8 @@ def train(
     """
     gates = Gates.read(minimum, maximum, check, rows, baseline, allow)
     gates.expect([{"command": "train"}])
-    if out == "-":
-        raise UsageError("--out names a folder for the run; for rows on stdout write --csv")
+    if out in ("", "-"):
+        raise UsageError(f"--out {out!r} names no folder for the run; for rows on stdout use --csv")
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, report=report, plot=plot, force=force or resume,
         quiet=quiet, verbose=verbose,
