@@ -147,15 +147,12 @@ def test_gates_hold_real_results_to_their_word() -> None:
 
 def test_codes_through_pipes() -> None:
     """`--out -` into `--init -`: HDF5 from one to the other, the table on stderr."""
-    command = (
-        f"{sys.executable} -m gnc_cli solve -d 5 -K 6 --out - |"
-        f" {sys.executable} -m gnc_cli solve -d 5 -K 6 --init - --method descent"
-        " --restarts 1 --steps 20 --json"
-    )
-    run = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["max_cosine"] == pytest.approx(-0.2, abs=1e-12)
-    assert "closed form" in run.stderr  # the first program's table
+    first = gnc("-d", 5, "-K", 6, "--out", "-")
+    assert first.exit_code == 0 and "closed form" in first.stderr
+    given = ("--init", "-", "--method", "descent", "--restarts", 1, "--steps", 20, "--json")
+    second = gnc("-d", 5, "-K", 6, *given, input=first.stdout_bytes)
+    assert second.exit_code == 0, second.stderr
+    assert json.loads(second.stdout)["max_cosine"] == pytest.approx(-0.2, abs=1e-12)
 
 
 def test_given_classes_stay(tmp_path: Path) -> None:
@@ -214,7 +211,9 @@ def test_a_missed_target_under_a_time_limit_is_4() -> None:
     assert json.loads(run.stdout)["outcome"] == "target_missed"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_interrupted_runs_write_their_best_and_go_on(
     number: signal.Signals, tmp_path: Path
 ) -> None:
