@@ -20,7 +20,7 @@ __all__ = ["needs_gloo", "together"]
 ROOT = Path(__file__).parents[2]
 
 _LAUNCH = """
-import json, os, sys, runpy
+import atexit, json, os, sys, runpy
 import hypothesis.strategies, pytest, scipy.optimize, torch.distributed  # once: takes seconds
 for line in sys.stdin:
     size, folder, surroundings = json.loads(line)
@@ -34,7 +34,9 @@ for line in sys.stdin:
             for stream, name in ((1, "out"), (2, "err")):
                 os.dup2(os.open(f"{folder}/{rank}.{name}", os.O_WRONLY | os.O_CREAT), stream)
             runpy.run_path(f"{folder}/script.py", {"rank": rank}, "__main__")
-            sys.exit()
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            os._exit(0)  # to take down all modules would take a second
         working[child] = rank
     failed = 0
     while working and not failed:  # the others would wait for the one that failed
