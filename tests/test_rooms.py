@@ -94,14 +94,14 @@ def test_only_workflows_open_files_and_draw() -> None:
 
 
 def test_every_module_says_what_it_is_and_gives() -> None:
-    trees = {_name(module): _tree(module) for module in MODULES}
-    silent = {name for name, tree in trees.items() if not ast.get_docstring(tree)}
+    silent, without = set(), set()
+    for module in MODULES:
+        tree = _tree(module)
+        if not ast.get_docstring(tree):
+            silent.add(_name(module))
+        if len(tree.body) > 1 and "__all__" not in {t for n in tree.body for t in _targets(n)}:
+            without.add(_name(module))
     assert not silent, "no docstring"
-    without = {
-        name
-        for name, tree in trees.items()
-        if len(tree.body) > 1 and "__all__" not in {t for node in tree.body for t in _targets(node)}
-    }
     assert not without, "no __all__"
 
 
