@@ -97,7 +97,8 @@ def _gathered(images: Tensor, drawn: Tensor) -> Tensor:
     """Whole pixels out of the padded images: no arithmetic on their values."""
     n, C, S, _ = images.shape
     pad = int(drawn[:, :2].abs().max()) if n else 0
-    down, right, flip = drawn[:, :3].long().to(images.device, non_blocking=True)[:, :, None].unbind(1)
+    whole = drawn[:, :3].long().to(images.device, non_blocking=True)
+    down, right, flip = whole[:, :, None].unbind(1)
     pixel = torch.arange(S, device=images.device)
     row = pixel + down + pad
     column = torch.where(flip == 1, S - 1 - pixel, pixel) + right + pad

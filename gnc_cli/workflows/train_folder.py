@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gnc_cli.io.images.image_set import ImageData
     from gnc_cli.numerics.distributed import Processes
 
-__all__ = ["Stored", "claim_folder", "plan_facts", "stored_run"]
+__all__ = ["Stored", "claim_folder", "plan_facts", "stored_run", "write_config"]
 
 
 class Stored:
@@ -33,7 +33,7 @@ class Stored:
         config = read_config(path)
         try:
             self.settings = Settings.from_json(config["settings"])
-            self._plan: dict[str, Any] | None = config.get("plan")
+            self._plan: dict[str, Any] = config.get("plan", {})
             self._names: list[str] = config.get("class_names", [])
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(
@@ -51,16 +51,18 @@ class Stored:
                 f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
                 f"{len(data.class_names)} others now; name the same data"
             )
-        assert self._plan is not None
-        code = None
-        if self._plan["permutation"] is not None:
-            model = read_checkpoint(os.path.join(self.path, "last.pt"))["training"]["model"]
-            code = model["head.weight"].double().numpy()
-        placed = self._plan["permutation"]
-        return HeadPlan(
-            self._plan["d"], self._plan["K"], code, self._plan["code_name"],
-            None if placed is None else tuple(placed), self._plan["margin"],
-        )  # fmt: skip
+        plan, code = self._plan, None
+        try:
+            placed = plan["permutation"]
+            if placed is not None:
+                state = read_checkpoint(os.path.join(self.path, "last.pt"))
+                code = state["training"]["model"]["head.weight"].double().numpy()
+                placed = tuple(placed)
+            return HeadPlan(plan["d"], plan["K"], code, plan["code_name"], placed, plan["margin"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{self.path!r} does not say what its classifier was ({error!r}); start anew"
+            ) from error
 
 
 def stored_run(path: str) -> Stored | None:
@@ -69,21 +71,14 @@ def stored_run(path: str) -> Stored | None:
 
 
 def claim_folder(
-    path: str | None,
-    settings: Settings,
-    processes: "Processes",
-    more: dict[str, Any],
-    *,
-    force: bool,
-    goes_on: bool,
+    path: str | None, settings: Settings, processes: "Processes", *, force: bool, goes_on: bool
 ) -> tuple[RunFolder | None, str]:
-    """The run folder, held by the first process, with its config.json; its path in all of them.
+    """The run folder, held by the first process; its path in all of them.
 
     Args:
         path: as the user named it; None for a dated one.
         settings: of the run.
         processes: they all call this.
-        more: for config.json, beside version and settings.
         force: replace a run that is there.
         goes_on: it is there, and shall go on.
 
@@ -98,9 +93,15 @@ def claim_folder(
             folder = RunFolder.open(path)
         else:
             folder = RunFolder.create(path, label=label, force=force)
-        folder.write_config({"gnc_version": __version__, "settings": settings.to_json(), **more})
         path = str(folder.path)
     return folder, str(processes.all_gather(path)[0])
+
+
+def write_config(folder: RunFolder | None, settings: Settings, **more: Any) -> None:
+    """config.json of the run, with `more` beside version and settings; in the first process."""
+    if folder is not None:
+        config = {"gnc_version": __version__, "settings": settings.to_json(), **more}
+        folder.write_config(config)
 
 
 def plan_facts(plan: HeadPlan) -> dict[str, Any]:

@@ -24,7 +24,13 @@ from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import EpochRow, TrainResult, TrainSeries
 from gnc_cli.workflows.outputs import check_outputs
 from gnc_cli.workflows.train_data import data_facts, read_data, read_ood
-from gnc_cli.workflows.train_folder import Stored, claim_folder, plan_facts, stored_run
+from gnc_cli.workflows.train_folder import (
+    Stored,
+    claim_folder,
+    plan_facts,
+    stored_run,
+    write_config,
+)
 from gnc_cli.workflows.train_head import HeadPlan, every_assignment, plan_head
 from gnc_cli.workflows.train_result import result_of
 from gnc_cli.workflows.train_run import Run
@@ -126,18 +132,19 @@ class Job:
             )
         else:
             plan = stored.plan(data)
-        return self._run(settings, plan, place, out, goes_on=stored is not None)
+        result = self._run(settings, plan, place, out, goes_on=stored is not None)
+        return dataclasses.replace(result, seconds=time.monotonic() - self.started)
 
     def _series(self, settings: Settings, place: "_Place") -> TrainSeries:
         """One run for each placement of the classes that no symmetry of the code makes equal."""
         placements = every_assignment(settings, place.K, place.processes)
         machine = self.machine
         folder, parent = claim_folder(
-            machine.out, settings, place.processes, {"runs": len(placements)},
-            force=machine.force or machine.resume, goes_on=False,
+            machine.out, settings, place.processes, force=machine.force or machine.resume,
+            goes_on=False,
         )  # fmt: skip
-        if folder is not None:
-            folder.close()
+        with folder if folder is not None else contextlib.nullcontext():
+            write_config(folder, settings, runs=len(placements))
         rows: list[TrainResult] = []
         digits = len(str(len(placements)))
         for at, placement in enumerate(placements, 1):
@@ -169,10 +176,6 @@ class Job:
         facts = data_facts(place.data, place.ood)
         folder, path = claim_folder(
             out, session.settings, place.processes,
-            {
-                "data": facts, "class_names": list(place.data.class_names),
-                "plan": plan_facts(plan),
-            },
             # One of a series that was killed before its first checkpoint begins again.
             force=self.machine.force or self.machine.resume, goes_on=goes_on,
         )  # fmt: skip
@@ -181,11 +184,15 @@ class Job:
                 session, folder, path, place.processes, self.deadline,
                 on_step=self._step, on_epoch=self.machine.on_epoch,
             )  # fmt: skip
+            if goes_on:
+                run.resume()
+            write_config(
+                folder, session.settings, data=facts, plan=plan_facts(plan),
+                class_names=list(place.data.class_names),
+            )  # fmt: skip
             if folder is not None:
                 for line in session.said:
                     folder.log(line)
-            if goes_on:
-                run.resume()
             with limit_threads(session.threads(self.machine.threads)):
                 ending = run.to_the_end()
         return result_of(

@@ -44,6 +44,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Figures 2, 4, 5, B.1 (both sides: `constraint`), B.3, B.6, and the fine-tuning of section 5."""
 
+_PAPERS_NETWORKS = ("resnet18", "resnet50", "densenet121", "resnext50")
+
 _OF_THE_DATA = ("subset", "classes", "image_size")
 """Settings that mean nothing on other data than the preset's."""
 _OF_THE_OPTIMIZER = ("lr", "momentum", "weight_decay", "warmup")
@@ -54,7 +56,8 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a preset says, where other data or another number of epochs was asked for.
 
     The classes of the paper's data set are left out on other data, the learning rate and decay
-    with another optimiser; the milestones of a step schedule move with the number of epochs.
+    with another optimiser, the optimiser with a network that is not of the paper's kind (SGD at 0.1
+    teaches a small one nothing); the milestones of a step schedule move with the number of epochs.
 
     Example:
         >>> preset_settings("fig4", {"epochs": 80})["milestones"]
@@ -69,9 +72,13 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if "classes" in given or "subset" in given:
         for name in ("subset", "classes"):
             chosen.pop(name, None)
-    if given.get("optimizer", chosen["optimizer"]) != chosen["optimizer"]:
-        for name in _OF_THE_OPTIMIZER:
+    small = given.get("model", chosen["model"]) not in _PAPERS_NETWORKS
+    wanted = "adamw" if small and chosen["optimizer"] == "sgd" else chosen["optimizer"]
+    if given.get("optimizer", wanted) != chosen["optimizer"]:
+        for name in ("optimizer", *_OF_THE_OPTIMIZER):
             chosen.pop(name, None)
+    if small:
+        chosen.pop("stem", None)
     if "milestones" in chosen and "epochs" in given:
         share = given["epochs"] / chosen["epochs"]
         moved = (max(1, round(m * share)) for m in chosen["milestones"])
@@ -97,8 +104,7 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
         "channels_last": True,
     }  # fmt: skip
     model = chosen.get("model", found["model"])
-    paper = model in ("resnet18", "resnet50", "densenet121", "resnext50")
-    found["optimizer"] = "sgd" if paper else "adamw"
+    found["optimizer"] = "sgd" if model in _PAPERS_NETWORKS else "adamw"
     optimizer = chosen.get("optimizer", found["optimizer"])
     found["lr"] = 0.1 if optimizer == "sgd" else 3e-3
     found["weight_decay"] = {"sgd": 5e-4, "adamw": 1e-2, "adam": 0.0}[optimizer]

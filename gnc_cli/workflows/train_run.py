@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.io.run_checkpoints import read_checkpoint
 from gnc_cli.io.runs import RunFolder
 from gnc_cli.networks.training import EpochTotals, NonFiniteLoss
@@ -82,11 +82,15 @@ class Run:
             training, run = state["training"], state["run"]
             self._best, self._every = run["best"], run["every"]
             self._train_seconds, self._measure_seconds = run["seconds"]
+            done, asked = int(training["epoch"]), self.session.settings.epochs
+            if done > asked:
+                raise UsageError(f"--epochs {asked}: the run has done {done}; ask for more")
+            self.session.training.load_state(training)
         except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, GncError):
+                raise
             raise DataError(f"{self.where}/last.pt is no checkpoint of gnc train") from error
         self._every = self.session.settings.measure_every or self._every
-        self.session.training.load_state(training)
-        done = self.session.training.epoch
         rows = None
         if self.folder is not None:
             self.folder.truncate_epochs(done)

@@ -205,9 +205,15 @@ def _check_numbers(settings: Settings) -> None:
         value = getattr(settings, name)
         if value is not None and not 0.0 < value < float("inf"):
             raise UsageError(f"{_flag(name)} {value:g}: give a number above 0")
+    if not _rising(settings.milestones):
+        raise UsageError(f"--milestones {_shown(settings.milestones)}: give rising epochs from 1")
     for name in ("momentum", "beta"):
         if not getattr(settings, name) < 1.0:
             raise UsageError(f"{_flag(name)} {getattr(settings, name):g}: give a number below 1")
+
+
+def _rising(milestones: tuple[int, ...]) -> bool:
+    return all(a < b for a, b in zip((0, *milestones), milestones, strict=False))
 
 
 def _check_together(settings: Settings, asked: Mapping[str, Any]) -> None:
