@@ -262,8 +262,8 @@ def report(kept: dict[str, Any]) -> str:
             f"{quick['load']:.1f}), test accuracy on unseen styles {quick['test_accuracy']:.4f}; a "
             f"measurement of 900 + 300 images {quick['measure_seconds']:.2f} s, "
             f"{100 * quick['measure_share']:.1f} % of the time. The training loop, augmentation "
-            f"and sums included, makes {quick['ratio']:.2f} of the images a second of a bare loop over "
-            "batches prepared beforehand (median of seven turns)."
+            f"and sums included, makes {quick['ratio']:.2f} of the images a second of a bare "
+            "loop over batches prepared beforehand (median of seven turns)."
         )
     if "temperature" in kept:
         said += [
@@ -280,10 +280,10 @@ def report(kept: dict[str, Any]) -> str:
     if "placements" in kept:
         said += [
             "### Placements on the circle (figures 4 and B.6): look-alikes near and far, ten seeds",
-            "d = 2, tau 0.05 (four classes, square) and 0.2 (six, hexagon), images of 16 x 16, `cnn` "
-            "of half the width, 200 epochs; best and worst for a given similarity of 0.8 within "
-            "the pairs. Means over seeds, with the standard error at the end; twelve or eighteen "
-            "test images a run.",
+            "d = 2, tau 0.05 (four classes, square) and 0.2 (six, hexagon), images of 16 x 16, "
+            "`cnn` of half the width, 200 epochs; best and worst for a given similarity of 0.8 "
+            "within the pairs. Means over seeds, with the standard error at the end; twelve or "
+            "eighteen test images a run.",
             placements_table(kept["placements"]),
         ]
     if "processes" in kept:
