@@ -23,8 +23,8 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 LOSSES = ("ce", "hardmax", "cosface", "arcface")
 
 _MARGINS = {
-    "cosface": (2.0, "a difference of cosines in [0, 2), such as 0.35"),
-    "arcface": (math.pi, "an angle in radians in [0, pi), such as 0.5"),
+    "cosface": (2.0, "a difference of cosines in [0, 2], such as 0.35"),
+    "arcface": (math.pi, "an angle in radians in [0, pi], such as 0.5"),
 }
 
 
@@ -72,7 +72,8 @@ def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLos
     Args:
         name: `ce`, `hardmax`, `cosface` or `arcface`.
         tau: temperature, positive: the head's own.
-        margin: of `cosface` in [0, 2), of `arcface` in [0, pi) radians; None for the others.
+        margin: of `cosface` in [0, 2], of `arcface` in [0, pi] radians; None for the others. Two
+            opposite classes allow the ends.
 
     Raises:
         UsageError: an unknown name, tau not positive, or a margin missing, out of range, or given
@@ -93,7 +94,7 @@ def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLos
             raise UsageError(f"loss {name} takes no margin; leave out {margin}, or take cosface")
         return ScoreLoss(name, float(tau), None)
     end, range_ = _MARGINS[name]
-    if margin is None or not 0.0 <= margin < end:
+    if margin is None or not 0.0 <= margin <= end:
         raise UsageError(f"margin {margin} of loss {name}: it needs {range_}")
     return ScoreLoss(name, float(tau), float(margin))
 
@@ -113,6 +114,7 @@ def _added_angle(cosine: Tensor, margin: float) -> tuple[Tensor, Tensor]:
     turned = c * math.cos(margin) - sine * math.sin(margin)
     least = math.sqrt(torch.finfo(c.dtype).eps)
     slope = math.cos(margin) + math.sin(margin) * c / sine.clamp_min(least)
-    beyond = c < -math.cos(margin)  # angle > pi - margin
+    slope = slope.clamp_min(0.0)  # the bounded sine would turn it around, for margins next to pi
+    beyond = c <= -math.cos(margin)  # angle >= pi - margin
     past = c - max(margin * math.sin(margin), 1.0 - math.cos(margin))
     return torch.where(beyond, past, turned), torch.where(beyond, 1.0, slope)

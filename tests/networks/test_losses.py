@@ -38,9 +38,12 @@ def _plain(name: str, scores: np.ndarray, labels: np.ndarray, tau: float, m: flo
     return np.array(losses)
 
 
-def _grad(name: str, scores: torch.Tensor, labels: torch.Tensor, tau: float) -> torch.Tensor:
+def _grad(
+    name: str, scores: torch.Tensor, labels: torch.Tensor, tau: float, margin: float | None = None
+) -> torch.Tensor:
     scores = scores.clone().requires_grad_()
-    losses = make_loss(name, tau=tau, margin=MARGINS.get(name))(scores, labels)
+    margin = MARGINS.get(name) if margin is None else margin
+    losses = make_loss(name, tau=tau, margin=margin)(scores, labels)
     assert losses.isfinite().all()
     losses.sum().backward()
     assert scores.grad is not None and scores.grad.isfinite().all()
@@ -93,7 +96,7 @@ def test_cold_cross_entropy_is_the_positive_part_of_hardmax(rng: np.random.Gener
         assert excess.min() >= -1e-12 and excess.max() <= tau * math.log(7)
 
 
-@given(st.floats(0.0, 3.1415), st.floats(0.0, math.pi), st.floats(0.0, math.pi))
+@given(st.floats(0.0, math.pi), st.floats(0.0, math.pi), st.floats(0.0, math.pi))
 def test_a_wider_angle_never_lowers_arcface(margin: float, a: float, b: float) -> None:
     near, far = sorted((a, b))
     scores = torch.tensor([[math.cos(near), 0.3], [math.cos(far), 0.3]], dtype=torch.float64)
@@ -111,6 +114,25 @@ def test_finite_at_the_extremes(name: str, dtype: torch.dtype) -> None:
     for tau in (1.0, 0.01 if dtype != torch.float16 else 0.1):  # 0.01: beyond float16 itself
         grad = _grad(name, scores, torch.zeros(7, dtype=torch.int64), tau)
         assert (grad[:, 0] <= 0).all() and (grad[:, 1:] >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize(
+    ("name", "margin"), [("cosface", 2.0), ("arcface", math.pi), ("arcface", math.pi - 3e-4)]
+)
+def test_two_classes_may_have_the_largest_margin(
+    name: str, margin: float, dtype: torch.dtype
+) -> None:
+    """Opposite classes: `cos(angle + pi)`, continued, is `cos(angle) - 2`, as for a cosine of 2."""
+    own = torch.tensor([1.0, 1.0 - 1e-7, 0.5, 0.0, -0.5, -1.0], dtype=dtype)
+    scores, labels = torch.stack([own, -own], dim=1), torch.zeros(6, dtype=torch.int64)
+    want = torch.log1p(torch.exp((2.0 - 2.0 * own.double()) / 0.3))
+    losses = make_loss(name, tau=0.3, margin=margin)(scores, labels)
+    torch.testing.assert_close(losses.double(), want, rtol=1e-5, atol=1e-5)
+    grad = _grad(name, scores, labels, 0.3, margin)
+    assert (grad[:, 0] <= 0).all() and (grad[:, 1] >= 0).all()
+    at = 0 if margin in (2.0, math.pi) else 2
+    assert (grad[at:, 0] == -grad[at:, 1]).all() and (grad[at:, 0] < 0).all()
 
 
 def test_tiny_losses_keep_their_digits() -> None:
@@ -140,10 +162,10 @@ def test_autocast_changes_nothing(rng: np.random.Generator) -> None:
     [
         ("ce", 0.1, 0.2, "ce takes no margin"),
         ("hardmax", 0.1, 0.2, "hardmax takes no margin"),
-        ("cosface", 0.1, None, r"\[0, 2\)"),
-        ("cosface", 0.1, 2.0, "margin 2.0"),
+        ("cosface", 0.1, None, r"\[0, 2\]"),
+        ("cosface", 0.1, 2.01, "margin 2.01"),
         ("arcface", 0.1, -0.1, "margin -0.1"),
-        ("arcface", 0.1, math.pi, r"\[0, pi\)"),
+        ("arcface", 0.1, 3.15, r"\[0, pi\]"),
         ("arcface", 0.1, math.nan, "margin nan"),
         ("ce", 0.0, None, "tau=0.0"),
         ("ce", math.inf, None, "tau=inf"),
