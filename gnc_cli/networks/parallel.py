@@ -30,7 +30,7 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
     """The processes that torchrun started, and this one's device; alone without torchrun.
 
     On GPUs each process takes the GPU of its number on the machine (`LOCAL_RANK`), tensors there
-    travel over nccl, and all others over gloo.
+    travel over nccl, and all others over gloo. A GPU so chosen becomes torch's current one.
 
     Args:
         device: `auto`, `cpu`, `cuda` or `cuda:N`.
@@ -40,7 +40,10 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
         UnavailableError: a device that is not there, or processes that cannot meet.
     """
     chosen = resolve_device(device)
-    if chosen.type == "cpu" or not _several():
+    if chosen.type == "cpu":
+        return Processes.current(), chosen
+    if not _several():
+        torch.cuda.set_device(chosen)
         return Processes.current(), chosen
     if ":" in device:
         raise UsageError(

@@ -234,7 +234,8 @@ class Training:
         """What draws from torch's own generator, such as dropout, depends on the position too."""
         seed = seed_at(self.batches.seed, self.epoch, self.step, self._processes.rank)
         if self._device.type == "cuda":
-            torch.cuda.manual_seed(seed)
+            with torch.cuda.device(self._device):  # else torch's current GPU would be seeded
+                torch.cuda.manual_seed(seed)
         else:
             torch.default_generator.manual_seed(seed)
 

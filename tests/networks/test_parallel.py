@@ -106,8 +106,10 @@ def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "resolve_device", lambda name: torch.device("cuda", 0))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.delenv("MASTER_ADDR", raising=False)
+    current: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
     processes, device = parallel.start_processes("cuda")  # a batch system's, no torchrun
-    assert processes.size == 1 and device == torch.device("cuda", 0)
+    assert processes.size == 1 and [device] == current == [torch.device("cuda", 0)]
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     with pytest.raises(UnavailableError, match="process 3 .*--nproc-per-node 2"):
         parallel.start_processes("cuda")
