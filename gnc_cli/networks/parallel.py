@@ -20,6 +20,7 @@ __all__ = [
     "any_of",
     "average_running_statistics",
     "distribute",
+    "running_statistics",
     "start_processes",
     "sum_of",
     "synchronise_batch_norm",
@@ -78,7 +79,8 @@ def distribute(model: "Classifier", processes: Processes, device: torch.device) 
     """`model` with gradients averaged over the processes; itself where there is one process.
 
     Buffers stay each process's own: class means come out the same everywhere, and what batch norms
-    count apart is averaged where it is used (`average_running_statistics`).
+    count apart is averaged where it is used (`average_running_statistics`). An encoder from
+    elsewhere may have layers that it does not use: their gradients are not waited for.
     """
     if processes.size == 1:
         return model
@@ -86,13 +88,22 @@ def distribute(model: "Classifier", processes: Processes, device: torch.device) 
     wrap = nn.parallel.DistributedDataParallel
     newer = "forward_sync_buffers" in inspect.signature(wrap).parameters
     apart: dict[str, Any] = {"forward_sync_buffers" if newer else "broadcast_buffers": False}
+    ours = type(model.encoder).__module__.startswith("gnc_cli.")
     return wrap(
         model,
         device_ids=[device] if on_gpu else None,
         process_group=None if on_gpu else processes.group,
         gradient_as_bucket_view=True,
+        find_unused_parameters=not ours,
         **apart,
     )
+
+
+def running_statistics(module: nn.Module) -> list[Tensor]:
+    """Mean and variance that a batch norm keeps, (channels,) each; nothing of other modules."""
+    if not isinstance(module, nn.modules.batchnorm._BatchNorm):
+        return []
+    return [b for b in (module.running_mean, module.running_var) if b is not None]
 
 
 def average_running_statistics(model: nn.Module, processes: Processes) -> None:
@@ -104,10 +115,9 @@ def average_running_statistics(model: nn.Module, processes: Processes) -> None:
     if processes.size == 1:
         return
     for module in model.modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
-            for buffer in (module.running_mean, module.running_var):
-                if buffer is not None and not isinstance(module, nn.SyncBatchNorm):
-                    buffer.copy_(sum_of(buffer, processes) / processes.size)
+        if not isinstance(module, nn.SyncBatchNorm):
+            for buffer in running_statistics(module):
+                buffer.copy_(sum_of(buffer, processes) / processes.size)
 
 
 def sum_of(tensor: Tensor, processes: Processes) -> Tensor:

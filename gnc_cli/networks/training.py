@@ -18,6 +18,7 @@ from gnc_cli.networks.parallel import (
     any_of,
     average_running_statistics,
     distribute,
+    running_statistics,
     sum_of,
     synchronise_batch_norm,
 )
@@ -163,9 +164,9 @@ class Training:
                 stopped = wanted and not ends
                 if stopped:
                     break
-        if not all(torch.stack([p.isfinite().all() for p in self._trained]).tolist()):
-            raise self._failure(looked - 1)
         average_running_statistics(self.model, self._processes)
+        if not self._sound():
+            raise self._failure(looked - 1)
         self._sums = sum_of(sums, self._processes)
         self._seconds += time.perf_counter() - began
         return None if stopped else self._finish()
@@ -229,6 +230,14 @@ class Training:
         sums[0] += losses.detach().sum(dtype=torch.float64)
         sums[1] += right.sum()
         sums[2] += len(losses)
+
+    def _sound(self) -> bool:
+        """Whether what training moves is finite, running statistics too; the same everywhere.
+
+        Other buffers may be infinite on purpose, such as the mask of an attention.
+        """
+        statistics = [s for module in self.model.modules() for s in running_statistics(module)]
+        return all(torch.stack([t.isfinite().all() for t in (*self._trained, *statistics)]).tolist())
 
     def _seed_dropout(self) -> None:
         """What draws from torch's own generator, such as dropout, depends on the position too."""

@@ -24,13 +24,15 @@ SCRIPT = """
     alone = Processes()
     images, labels = fake_images(71)
 
-    def training(processes, head, norm="group"):
+    def training(processes, head, norm="group", idle=False):
         recipe = Recipe(epochs=3, batch_size=16, lr=0.05, clip=1.0, warmup=1)
         batches = Batches(
             images, labels, batch_size=16, seed=7, normalisation=GREY, augmentation=MOVES,
             device=device, rank=processes.rank, size=processes.size,
         )
         model = Classifier(FakeEncoder(norm=norm), head, make_loss("ce", tau=head.tau))
+        if idle:
+            model.encoder.idle = torch.nn.GroupNorm(2, 8)
         return Training(model, batches, recipe, processes=processes, device=device)
 
     def close(a, b):
@@ -89,6 +91,12 @@ def test_two_processes_train_as_one_does() -> None:
         broken.run_epoch()
     except NonFiniteLoss as error:
         print(error.epoch, error.step)
+
+    # Nobody waits for the gradient of a layer that no image goes through.
+    first, second = (training(each, head(), idle=True) for each in (together, alone))
+    for _ in range(2):
+        assert first.run_epoch().accuracy == second.run_epoch().accuracy
+    assert close(first, second)
 
     # Batch norms that count apart end with the same averages.
     apart = training(together, head(), norm="batch")

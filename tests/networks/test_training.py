@@ -169,6 +169,19 @@ def test_a_weight_lost_in_the_last_step_is_not_saved() -> None:
         training.run_epoch(lose)
 
 
+def test_running_statistics_that_overflow_are_not_saved() -> None:
+    """A batch norm divides by them in eval mode alone: losses and weights stay finite."""
+    training = _training(norm="batch")
+
+    def overflow() -> bool:
+        training.model.encoder.layers[1].running_var[0] = torch.inf
+        return False
+
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
+        training.run_epoch(overflow)
+    assert all(p.isfinite().all() for p in training.model.parameters())
+
+
 def test_what_cannot_go_on_is_refused() -> None:
     with pytest.raises(UnavailableError, match="fp16 needs a GPU.*bf16"):
         _training(dataclasses.replace(PLAIN, precision="fp16"))
