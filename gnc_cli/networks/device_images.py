@@ -55,11 +55,6 @@ class DeviceImages:
     def __len__(self) -> int:
         return self.shape[0]
 
-    @property
-    def resident(self) -> bool:
-        """Whether they live on the device."""
-        return self._resident is not None
-
     def stream(self, rows: Iterable[Tensor]) -> Generator[Tensor, None, None]:
         """For each tensor of `rows` (int64, on the CPU) those pictures, on the device."""
         if self._resident is None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gnc_cli.networks.device_images import DeviceImages, Pictures
+from gnc_cli.networks.modes import in_eval_mode
 from gnc_cli.networks.precision import autocast
 
 if TYPE_CHECKING:
@@ -49,16 +50,11 @@ def evaluate(
         slice(first, min(first + batch_size, rows.stop))
         for first in range(rows.start, rows.stop, batch_size)
     ]
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with closing(images.stream(torch.arange(b.start, b.stop) for b in batches)) as stream:
-            for batch, pixels in zip(batches, stream, strict=True):
-                # Not around the yield: whoever takes the batch is in no mode of ours.
-                with torch.inference_mode(), autocast(precision, device):
-                    inputs = normalisation.apply(pixels).contiguous(memory_format=layout)
-                    features = model.features(inputs)
-                yield features, batch
-    finally:
-        for module, training in modes:
-            module.training = training
+    places = (torch.arange(batch.start, batch.stop) for batch in batches)
+    with in_eval_mode(model), closing(images.stream(places)) as stream:
+        for batch, pixels in zip(batches, stream, strict=True):
+            # Not around the yield: whoever takes the batch is in no mode of ours.
+            with torch.inference_mode(), autocast(precision, device):
+                inputs = normalisation.apply(pixels).contiguous(memory_format=layout)
+                features = model.features(inputs)
+            yield features, batch

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gnc_cli.errors import UsageError
+from gnc_cli.networks.modes import in_eval_mode
 
 __all__ = ["build_own"]
 
@@ -37,7 +38,8 @@ def build_own(model: str, *, channels: int, image_size: int, feature_dim: int | 
                 "return the network itself"
             )
         try:
-            features = _try(encoder, torch.zeros(2, channels, image_size, image_size))
+            with in_eval_mode(encoder), torch.no_grad():
+                features = encoder(torch.zeros(2, channels, image_size, image_size))
         except Exception as error:
             raise UsageError(
                 f"--model {model}: the network stops with {_line(error)} on images "
@@ -67,18 +69,6 @@ def _find(model: str) -> Callable[..., Any]:
     if not callable(factory):
         raise UsageError(f"--model {model}: {module_name} has no function {name or '(no name)'}")
     return factory
-
-
-@torch.no_grad()
-def _try(encoder: nn.Module, images: Tensor) -> Any:
-    """One pass that leaves running statistics and every module's mode alone."""
-    modes = {module: module.training for module in encoder.modules()}
-    encoder.eval()
-    try:
-        return encoder(images)
-    finally:
-        for module, training in modes.items():
-            module.training = training
 
 
 @contextmanager

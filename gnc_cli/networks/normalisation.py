@@ -5,27 +5,18 @@ images, with no difference of large numbers.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gnc_cli.errors import DataError
+from gnc_cli.networks.device_images import Pictures
 
 __all__ = ["Normalisation", "channel_statistics"]
 
 _BLOCK = 1 << 22
 """Pixels looked at in one go."""
-
-
-class _Pictures(Protocol):
-    """uint8 images, shape (N, C, S, S): an array, or a file that answers as one."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ class Normalisation:
         return (images * scale).sub_(shift)
 
 
-def channel_statistics(images: _Pictures) -> Normalisation:
+def channel_statistics(images: Pictures) -> Normalisation:
     """Mean and standard deviation of every channel over all pixels of all images.
 
     Args:

@@ -9,7 +9,7 @@ __all__ = ["count_parameters", "initialise", "scaled"]
 
 
 def count_parameters(module: nn.Module) -> int:
-    """Numbers that training adjusts; running statistics are buffers and do not count.
+    """Numbers in its parameters, frozen ones too; running statistics are buffers and no part.
 
     Example:
         >>> count_parameters(nn.Linear(512, 100))

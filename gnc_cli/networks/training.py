@@ -237,7 +237,8 @@ class Training:
         Other buffers may be infinite on purpose, such as the mask of an attention.
         """
         statistics = [s for module in self.model.modules() for s in running_statistics(module)]
-        return all(torch.stack([t.isfinite().all() for t in (*self._trained, *statistics)]).tolist())
+        finite = [tensor.isfinite().all() for tensor in (*self._trained, *statistics)]
+        return all(torch.stack(finite).tolist())
 
     def _seed_dropout(self) -> None:
         """What draws from torch's own generator, such as dropout, depends on the position too."""

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from gnc_cli.networks.modes import in_eval_mode
+
 __all__ = ["flops_per_call"]
 
 
@@ -24,10 +26,6 @@ def flops_per_call(encoder: nn.Module, shape: tuple[int, ...], batch_size: int) 
     """
     layers = sum(1 for module in encoder.modules() if not any(module.children()))
     counter = FlopCounterMode(display=False)
-    modes = [(module, module.training) for module in encoder.modules()]
-    encoder.eval()
-    with torch.no_grad(), counter:
+    with in_eval_mode(encoder), torch.no_grad(), counter:
         encoder(torch.zeros(1, *shape))
-    for module, training in modes:
-        module.training = training
     return counter.get_total_flops() * batch_size / max(1, layers)
