@@ -14,14 +14,12 @@ from gnc_cli.workflows.train_settings import Settings
 
 __all__ = ["augmentation_of", "data_facts", "read_data", "read_ood"]
 
-_DEGREES = 15.0
-"""Of random rotations, either way, as in the paper's code."""
-_PADDING = 4
-"""Of random crops, pixels."""
-
-
-def read_data(settings: Settings) -> ImageData:
+def read_data(settings: Settings, threads: int | None = None) -> ImageData:
     """The images that the settings name.
+
+    Args:
+        settings: of the run.
+        threads: that decode image files; by default the cores that this process has.
 
     Raises:
         DataError, UsageError: they cannot be read, or have no such classes.
@@ -31,6 +29,7 @@ def read_data(settings: Settings) -> ImageData:
     data = load_images(
         name, classes=settings.classes, subset=settings.subset, image_size=settings.image_size,
         fonts=settings.fonts, path=path if name == kind and path else None,
+        threads=threads,
     )  # fmt: skip
     if len(data.class_names) < 2:
         raise DataError(f"{settings.data!r} has a single class; at least two are needed")
@@ -38,7 +37,7 @@ def read_data(settings: Settings) -> ImageData:
 
 
 def read_ood(
-    settings: Settings, data: ImageData, note: Callable[[str], None]
+    settings: Settings, data: ImageData, note: Callable[[str], None], threads: int | None = None
 ) -> ImageSet | None:
     """The out-of-distribution set, where there is one, with the labels of the training set.
 
@@ -46,13 +45,15 @@ def read_ood(
         settings: of the run.
         data: its training data.
         note: told what was left out, a line each.
+        threads: as for `read_data`.
     """
     if settings.ood is None:
         return None
     shape = data.train.images.shape
     return load_matched(
-        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1], note=note
-    )
+        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1], note=note,
+        threads=threads,
+    )  # fmt: skip
 
 
 def augmentation_of(settings: Settings, data: ImageData) -> tuple[Settings, Augmentation]:
@@ -60,9 +61,10 @@ def augmentation_of(settings: Settings, data: ImageData) -> tuple[Settings, Augm
     names = settings.augment
     if names is None:
         names = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
+    papers = Augmentation()
     chosen = Augmentation(
-        padding=_PADDING if "crop" in names else 0, flip="flip" in names,
-        degrees=_DEGREES if "rotate" in names else 0.0,
+        padding=papers.padding if "crop" in names else 0, flip="flip" in names,
+        degrees=papers.degrees if "rotate" in names else 0.0,
     )  # fmt: skip
     return dataclasses.replace(settings, augment=names), chosen
 

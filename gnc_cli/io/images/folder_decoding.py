@@ -6,11 +6,10 @@ is respected, transparency dropped, 16 bits are cut to 8.
 
 import io
 import os
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +18,18 @@ from gnc_cli.errors import DataError
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["FolderImages", "Header", "decode", "decode_all", "read_header", "read_headers"]
+__all__ = [
+    "FolderImages", "Header", "decode", "decode_all", "decoding_pool", "find_broken", "read_header",
+    "read_headers",
+]  # fmt: skip
 
 _MOST_PIXELS = 89_478_485
 """Beyond these Pillow warns of a decompression bomb."""
 _AT_ONCE = 32
 """Files that a thread takes at a time."""
 _MOST_THREADS = 16
+_BLOCK_BYTES = 1 << 26
+"""Of pictures that are decoded to be looked at once."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,15 @@ class FolderImages:
         paths: of the files.
         channels: 1 or 3.
         size: of the pictures, in pixels.
+        pool: of threads.
     """
 
-    def __init__(self, paths: Sequence[str], channels: int, size: int) -> None:
+    def __init__(
+        self, paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+    ) -> None:
         self._paths = paths
         self.shape = (len(paths), channels, size, size)
-        self._pool = _pool()
+        self._pool = pool
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -70,7 +77,20 @@ class FolderImages:
         return pictures
 
 
-def read_headers(paths: Sequence[str]) -> list[Header | str]:
+def decoding_pool(threads: int | None = None) -> ThreadPoolExecutor:
+    """So many threads; by default the cores that this process may use and shares with no other.
+
+    Of torchrun's processes on one machine (`LOCAL_WORLD_SIZE`) each takes its part of the cores.
+    """
+    if threads is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+        beside = os.environ.get("LOCAL_WORLD_SIZE", "")
+        threads = min(_MOST_THREADS, cores // (int(beside) if beside.isdigit() else 1))
+    return ThreadPoolExecutor(max(1, threads))
+
+
+def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header | str]:
     """The header of each file in order, or why it has none."""
 
     def read(path: str) -> Header | str:
@@ -79,8 +99,7 @@ def read_headers(paths: Sequence[str]) -> list[Header | str]:
         except Exception as error:
             return _reason(error)
 
-    with _quiet(), _pool() as pool:
-        return list(pool.map(read, paths))
+    return list(pool.map(read, paths))
 
 
 def read_header(path: str) -> Header:
@@ -95,8 +114,23 @@ def read_header(path: str) -> Header:
         return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
 
 
+def find_broken(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+) -> dict[int, str]:
+    """By row why some files cannot be decoded: each is, a block at a time, and not kept.
+
+    A header is no witness: a file that was cut off has a good one.
+    """
+    block = max(_AT_ONCE, _BLOCK_BYTES // (channels * size * size))
+    broken: dict[int, str] = {}
+    for start in range(0, len(paths), block):
+        _, bad = decode_all(paths[start : start + block], channels, size, pool)
+        broken |= {start + row: reason for row, reason in bad.items()}
+    return broken
+
+
 def decode_all(
-    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor | None = None
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
 ) -> tuple[np.ndarray, dict[int, str]]:
     """All pictures, uint8 (N, C, S, S), and by row why some could not be decoded.
 
@@ -104,7 +138,7 @@ def decode_all(
         paths: of the files.
         channels: 1 or 3.
         size: of the pictures, in pixels.
-        pool: of threads; one of its own by default.
+        pool: of threads.
     """
     pictures = np.zeros((len(paths), channels, size, size), np.uint8)
     broken: dict[int, str] = {}
@@ -116,11 +150,7 @@ def decode_all(
             except Exception as error:
                 broken[row] = _reason(error)
 
-    if pool is not None:
-        list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
-        return pictures, broken
-    with _quiet(), _pool() as own:
-        list(own.map(fill, range(0, len(paths), _AT_ONCE)))
+    list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
     return pictures, broken
 
 
@@ -169,15 +199,6 @@ def _converted(picture: "Image.Image", channels: int) -> "Image.Image":
     elif "transparency" in picture.info and picture.mode != "RGBA":
         picture = picture.convert("RGBA")
     return picture.convert("L" if channels == 1 else "RGB")
-
-
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
-
-
-def _quiet() -> Any:
-    """Warnings of Pillow about single files are counted, not printed."""
-    return warnings.catch_warnings(action="ignore")
 
 
 def _reason(error: Exception) -> str:

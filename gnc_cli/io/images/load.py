@@ -33,6 +33,7 @@ def load_images(
     fonts: str | None = None,
     path: str | None = None,
     cache: bool = True,
+    threads: int | None = None,
 ) -> ImageData:
     """A training set and, where there is one, a test set.
 
@@ -46,6 +47,7 @@ def load_images(
         fonts: a folder of fonts for glyphs, in place of the 12 that come along.
         path: may stand here in place of `:PATH`.
         cache: glyphs are kept in the user's cache directory.
+        threads: that decode image files; by default the cores that this process has.
 
     Raises:
         UsageError: no such data; options that contradict each other.
@@ -67,7 +69,7 @@ def load_images(
                 order = choose(found.class_names)
             found = restricted(found, order)
     elif kind == "folder":
-        found = read_folder(path, image_size=image_size, choose=choose)
+        found = read_folder(path, image_size=image_size, choose=choose, threads=threads)
     else:
         whole = read_cifar(_CIFAR[kind], path or None) if kind in _CIFAR else read_stored(path)
         found = _resized(restricted(whole, choose(whole.class_names)), image_size)
@@ -86,6 +88,7 @@ def load_matched(
     image_size: int | None = None,
     channels: int,
     note: Callable[[str], None] | None = None,
+    threads: int | None = None,
 ) -> ImageSet:
     """Out-of-distribution test images of classes that are known by their names.
 
@@ -99,6 +102,7 @@ def load_matched(
         image_size: of the network; by default as `load_images` has it.
         channels: of the network, 1 or 3; colours become greys, and greys become colours.
         note: is told of images that cannot be read.
+        threads: that decode image files; by default the cores that this process has.
 
     Returns:
         Labels are those of `class_names`.
@@ -123,7 +127,7 @@ def load_matched(
 
     if kind == "folder":
         found, warnings = read_folder_test(
-            path, image_size=image_size, channels=channels, choose=choose
+            path, image_size=image_size, channels=channels, choose=choose, threads=threads
         )
     else:
         whole = load_images(data, image_size=image_size)

@@ -1,5 +1,6 @@
 """Folders of images: layouts, what cannot be read, sizes, channels, in memory or when asked for."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from PIL import Image
 from gnc_cli.errors import DataError
 from gnc_cli.io.images import folders
 from gnc_cli.io.images.choice import chooser
+from gnc_cli.io.images.folder_decoding import decoding_pool
 from gnc_cli.io.images.folders import read_folder, read_folder_test
 
 RED, GREEN, BLUE = (200, 0, 0), (0, 200, 0), (0, 0, 200)
@@ -165,19 +167,38 @@ def test_broken_images_are_counted_and_named(
     assert data.facts["unreadable_images"] == 6
 
 
-def test_pixels_that_break_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = fill(tmp_path, {"a": RED, "b": GREEN}, 1)
+def test_pixels_that_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header is right; both ways find them at the start, in both parts."""
+    root = tmp_path / "set"
     rng = np.random.default_rng(0)
     noise = Image.fromarray(rng.integers(0, 256, (8, 8, 3)).astype(np.uint8))
-    noise.save(root / "b" / "1.bmp")
-    whole = (root / "b" / "1.bmp").read_bytes()
-    (root / "b" / "1.bmp").write_bytes(whole[:-20])  # the header is right
-    assert "1.bmp (image file is truncated" in read_folder(str(root)).warnings[0]
-    monkeypatch.setattr(folders, "MEMORY_BYTES", 0)
-    data = read_folder(str(root))
-    assert colours(data.train.images[np.array([1, 0])]) == [GREEN, RED]
-    with pytest.raises(DataError, match="1.bmp' cannot be decoded: image file is truncated"):
-        data.train.images[np.array([0, 2])]
+    for part in ("train", "test"):
+        fill(root / part, {"a": RED, "b": GREEN}, 1)
+        noise.save(root / part / "b" / "1.bmp")
+        whole = (root / part / "b" / "1.bmp").read_bytes()
+        (root / part / "b" / "1.bmp").write_bytes(whole[:-20])
+    for memory in (1 << 30, 0):
+        monkeypatch.setattr(folders, "MEMORY_BYTES", memory)
+        data = read_folder(str(root))
+        assert data.facts["unreadable_images"] == 2 and data.test is not None
+        assert "train/b/1.bmp (image file is truncated" in data.warnings[0]
+        for images in (data.train, data.test):
+            assert colours(images.images) == [RED, GREEN] and images.labels.tolist() == [0, 1]
+    assert data.facts["decoded"] == "once to find broken ones, then when asked for"
+    (root / "train" / "b" / "0.png").write_bytes(b"")  # broken since
+    with pytest.raises(DataError, match="0.png' cannot be decoded: it is no image"):
+        data.train.images[np.array([0, 1])]
+
+
+def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    for beside, threads, wanted in (
+        (None, None, 8), ("2", None, 4), ("16", None, 1), ("2", 3, 3), ("", None, 8)
+    ):  # fmt: skip
+        monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+        if beside is not None:
+            monkeypatch.setenv("LOCAL_WORLD_SIZE", beside)
+        assert decoding_pool(threads)._max_workers == wanted
 
 
 def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
