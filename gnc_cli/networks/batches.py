@@ -36,7 +36,8 @@ class Batch:
 class Batches:
     """Training images in batches, shared by the processes that train together.
 
-    An epoch is cut into `steps` nearly equal batches, so that none is tiny. The order of the
+    An epoch is cut into `steps` nearly equal batches, so that none is tiny: where they are of two,
+    an odd number of samples has one of three, for batch norm wants two. The order of the
     samples, of all processes together, depends on (seed, epoch) alone, and how a batch is augmented
     on (seed, epoch, step): any batch can be had without those before it, and all processes together
     see what one would see alone.
@@ -44,7 +45,7 @@ class Batches:
     Args:
         images: uint8 (N, C, S, S), or already on the device.
         labels: int64 (N,).
-        batch_size: of all processes together; the largest batch.
+        batch_size: of all processes together; the largest batch, but for that one of three.
         rank, size: of this process, and how many there are.
         resident_bytes: of images that may live on the device; None for the usual limit.
 
@@ -69,6 +70,8 @@ class Batches:
     ) -> None:
         self.N = len(labels)
         self.steps = -(-self.N // batch_size)
+        if batch_size > 1:
+            self.steps = max(1, min(self.steps, self.N // 2))
         self.seed = seed
         if self.N < max(1, size) or self.N // self.steps < size:
             raise UsageError(
@@ -78,6 +81,8 @@ class Batches:
         if not isinstance(images, DeviceImages):
             limit = {} if resident_bytes is None else {"resident_bytes": resident_bytes}
             images = DeviceImages(images, device, **limit)
+        self.smallest = self.N // self.steps // size
+        """Images of the smallest share that a process has of a batch."""
         self.images = images
         """All images, as they are; `evaluate` takes them from here."""
         self._labels = torch.from_numpy(np.array(labels, dtype=np.int64))

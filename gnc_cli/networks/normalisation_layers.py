@@ -5,9 +5,12 @@ from one with all of it; group normalisation (Wu and He, "Group Normalization", 
 https://arxiv.org/abs/1803.08494) treats every image alone and does not.
 """
 
+import copy
+
+import torch
 from torch import nn
 
-__all__ = ["NORMS", "convolution", "normalisation"]
+__all__ = ["NORMS", "convolution", "normalisation", "trains_on_one"]
 
 NORMS: tuple[str, ...] = ("batch", "group", "none")
 
@@ -51,3 +54,23 @@ def convolution(
         groups=groups,
         bias=norm == "none",
     )
+
+
+def trains_on_one(encoder: nn.Module, shape: tuple[int, ...]) -> bool:
+    """Whether a single image, (C, S, S), can be trained on, tried on a copy on the CPU.
+
+    It cannot where a batch norm has maps of one pixel: it would see one value of each channel.
+
+    Example:
+        >>> layers = [nn.Conv2d(1, 4, 3, stride=2), nn.BatchNorm2d(4)]
+        >>> [trains_on_one(nn.Sequential(*layers), (1, S, S)) for S in (3, 5)]
+        [False, True]
+    """
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            copy.deepcopy(encoder).cpu().train()(torch.zeros(1, *shape))
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):
+            raise
+        return False
+    return True

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.networks.batches import Batch, Batches, seed_at
+from gnc_cli.networks.normalisation_layers import trains_on_one
 from gnc_cli.networks.optimisers import make_optimizer
 from gnc_cli.networks.parallel import (
     any_of,
@@ -81,7 +82,7 @@ class Training:
 
     Raises:
         UnavailableError: a precision that the device has not.
-        UsageError: nothing to train.
+        UsageError: nothing to train, or single images in a network that cannot train on them.
     """
 
     def __init__(
@@ -94,6 +95,13 @@ class Training:
         device: torch.device,
     ) -> None:
         check_precision(recipe.precision, device)
+        joined = processes.size > 1 and device.type == "cuda"  # batch norms, over all processes
+        shape = batches.images.shape[1:]
+        if batches.smallest == 1 and not joined and not trains_on_one(model.encoder, shape):
+            raise UsageError(
+                f"--batch-size {recipe.batch_size} gives a process a single image of some batch, "
+                "and batch norm needs two; take larger batches, fewer processes or --norm group"
+            )
         synchronise_batch_norm(model, processes, device)
         model.to(device)
         if recipe.channels_last:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.networks.batches import Batches
+from gnc_cli.networks.encoders import build_encoder
 from gnc_cli.networks.optimisers import make_optimizer
 from gnc_cli.networks.recipe import Recipe
 from gnc_cli.networks.training import EpochTotals, NonFiniteLoss, Training
@@ -180,6 +181,28 @@ def test_running_statistics_that_overflow_are_not_saved() -> None:
     with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
         training.run_epoch(overflow)
     assert all(p.isfinite().all() for p in training.model.parameters())
+
+
+def _in_batches_of(batch_size: int, N: int, norm: str = "batch") -> Training:
+    """ResNet-18 whose last maps have one pixel."""
+    images, labels = fake_images(N)
+    batches = Batches(
+        images, labels, batch_size=batch_size, seed=7, normalisation=GREY, augmentation=MOVES,
+        device=CPU,
+    )  # fmt: skip
+    encoder = build_encoder(
+        "resnet18", channels=1, image_size=8, feature_dim=4, width=0.1, norm=norm
+    )
+    recipe = dataclasses.replace(PLAIN, batch_size=batch_size)
+    model = FakeClassifier(encoder, FakeHead(4, 5))
+    return Training(model, batches, recipe, processes=Processes(), device=CPU)
+
+
+def test_batch_norm_never_sees_a_single_image() -> None:
+    assert _in_batches_of(2, 7).run_epoch() is not None
+    assert _in_batches_of(1, 2, norm="group").run_epoch() is not None
+    with pytest.raises(UsageError, match="--batch-size 1: .* --norm group"):
+        _in_batches_of(1, 2)
 
 
 def test_what_cannot_go_on_is_refused() -> None:
