@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from gnc_cli.networks import class_mean_head
 from gnc_cli.networks.heads import ClassMeanHead
 from tests.numerics.together import needs_gloo, together
 
@@ -28,6 +29,17 @@ def _batches(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     ]
 
 
+@pytest.fixture(params=["all rows", "rows present"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small heads move all rows at once, large ones those present: both do the same."""
+    if request.param == "rows present":
+        monkeypatch.setattr(class_mean_head, "DENSE", {})
+
+
+both_ways = pytest.mark.usefixtures("way")
+
+
+@both_ways
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9])
 def test_against_a_slow_loop(beta: float, rng: np.random.Generator) -> None:
     head, batches = ClassMeanHead(4, 8, beta=beta, seed=1), _batches(rng)
@@ -47,6 +59,7 @@ def test_order_of_samples_and_their_lengths_do_not_matter(rng: np.random.Generat
     torch.testing.assert_close(a.weight, b.weight)
 
 
+@both_ways
 def test_eval_mode_and_empty_batches_change_nothing() -> None:
     head = ClassMeanHead(2, 3)
     before = head.weight.clone()
@@ -55,6 +68,7 @@ def test_eval_mode_and_empty_batches_change_nothing() -> None:
     assert torch.equal(head.weight, before)
 
 
+@both_ways
 def test_nothing_to_go_by_leaves_the_row() -> None:
     """Means of norm zero, rows that cancel, broken features: old rows, no NaN."""
     head = ClassMeanHead(2, 5, beta=0.5)
@@ -92,6 +106,7 @@ def test_two_processes_are_one_with_the_joined_batch() -> None:
     together(
         """
         import torch, torch.distributed as dist
+        from gnc_cli.networks import class_mean_head
         from gnc_cli.networks.heads import ClassMeanHead
 
         g = torch.Generator().manual_seed(0)
@@ -102,6 +117,8 @@ def test_two_processes_are_one_with_the_joined_batch() -> None:
             one.absorb(features, labels)
         dist.init_process_group("gloo")
         for (features, labels), cut in zip(batches, (4, 8, 11)):
+            if cut == 8:  # the others have all rows moved
+                class_mean_head.DENSE = {}
             share = slice(0, cut) if rank == 0 else slice(cut, None)
             mine.absorb(features[share], labels[share])
         both = [torch.empty(6, 3) for _ in range(2)]
