@@ -10,7 +10,9 @@ from gnc_cli.errors import UnavailableError, UsageError
 
 __all__ = ["check_head_fits", "free_bytes", "head_bytes"]
 
-_FLOAT32 = 4
+_FLOAT32, _FLOAT64 = 4, 8
+_MEASURED = 3
+"""Float64 arrays of the rows' size that measuring makes."""
 _STATE = {"sgd": 1, "adam": 2, "adamw": 2}
 """Arrays of the parameters' size that each optimiser keeps (sgd: with momentum)."""
 
@@ -82,24 +84,45 @@ def free_bytes(device: torch.device | str) -> int | None:
 def check_head_fits(
     d: int, K: int, batch: int, *, head: str, optimizer: str, device: torch.device | str
 ) -> None:
-    """Refuse a head that cannot fit beside what is already on the device.
+    """Refuse a head that cannot fit beside what is already on the device, or be measured.
 
-    Arguments as for `head_bytes`; nothing is checked where the free memory is unknown.
+    Measuring wants weights, unit weights and class means in float64 in the host's memory, wherever
+    the head is trained. That memory is shared by the processes of the machine, which all look at
+    it before any of them takes some. Arguments as for `head_bytes`; nothing is checked where the
+    free memory is unknown.
 
     Raises:
         UnavailableError: more bytes are needed than free, with what to change.
         UsageError: an unknown head or optimiser.
     """
-    needed = head_bytes(d, K, batch, head=head, optimizer=optimizer)
-    free = free_bytes(device)
-    if free is None or needed <= free:
-        return
+    device = torch.device(device)
+    trained = head_bytes(d, K, batch, head=head, optimizer=optimizer)
+    measured = _MEASURED * _FLOAT64 * K * d
     cheaper = {"cmf": ", or --head fixed", "fixed": ""}.get(head, ", or --head cmf|fixed")
-    raise UnavailableError(
-        f"a {head} head of K={K} classes in d={d} needs {_gigabytes(needed)} at batch size {batch} "
-        f"with {optimizer}, but {_gigabytes(free)} are free on {device}; take a smaller "
-        f"--batch-size or --feature-dim{cheaper}"
-    )
+    said = f"at batch size {batch} with {optimizer}", f"--batch-size or --feature-dim{cheaper}"
+    if device.type != "cpu":
+        _hold(d, K, head, trained, free_bytes(device), str(device), *said)
+        trained, said = 0, ("to be measured", "--feature-dim")
+    free = free_bytes("cpu")
+    if free is not None:
+        free //= _processes_here()
+    _hold(d, K, head, trained + measured, free, "cpu", *said)
+
+
+def _hold(
+    d: int, K: int, head: str, needed: int, free: int | None, where: str, when: str, smaller: str
+) -> None:
+    if free is not None and needed > free:
+        raise UnavailableError(
+            f"a {head} head of K={K} classes in d={d} needs {_gigabytes(needed)} {when}, but "
+            f"{_gigabytes(free)} are free for it on {where}; take a smaller {smaller}"
+        )
+
+
+def _processes_here() -> int:
+    """How many processes torchrun started on this machine."""
+    count = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, int(count)) if count.isdigit() else 1
 
 
 def _gigabytes(count: int) -> str:

@@ -69,7 +69,7 @@ def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
         check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
 
     monkeypatch.setattr(head_memory, "free_bytes", lambda device: 3 * 10**9)
-    with pytest.raises(UnavailableError, match=r"K=1000000 .* 13\.\d GB .* 3 GB .*cmf\|fixed$"):
+    with pytest.raises(UnavailableError, match=r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed$"):
         check("learned")
     with pytest.raises(UnavailableError, match=r"--batch-size or --feature-dim, or --head fixed$"):
         check("cmf")
@@ -80,6 +80,32 @@ def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ({"head": "linear", "optimizer": "sgd"}, {"head": "cmf", "optimizer": "lbfgs"}):
         with pytest.raises(UsageError, match="unknown; choose"):
             head_bytes(512, 1000, 256, **wrong)
+
+
+def test_the_host_is_shared_and_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the step on the CPU, and alone where a GPU trains; a share for each process."""
+    K, d = 10**6, 512
+    step, measured = head_bytes(d, K, 256, head="fixed", optimizer="sgd"), 3 * K * d * 8
+    free = {"cpu": step + measured, "cuda": step}
+    monkeypatch.setattr(head_memory, "free_bytes", lambda device: free[torch.device(device).type])
+
+    def check(device: str) -> None:
+        check_head_fits(d, K, 256, head="fixed", optimizer="sgd", device=device)
+
+    check("cpu")
+    free["cpu"] -= 1
+    with pytest.raises(UnavailableError, match="at batch size 256 .* on cpu"):
+        check("cpu")
+    free["cpu"] = measured
+    check("cuda:1")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    with pytest.raises(UnavailableError, match=r"12\.3 GB to be measured.* 6\.14 GB .* on cpu"):
+        check("cuda:1")
+    free["cpu"] *= 2
+    check("cuda:1")
+    free["cuda"] -= 1
+    with pytest.raises(UnavailableError, match="at batch size 256 .* on cuda:1"):
+        check("cuda:1")
 
 
 def test_a_container_is_heeded(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
