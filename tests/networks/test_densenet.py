@@ -1,11 +1,12 @@
 """DenseNet-121 against the published table and a plain functional network."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from gnc_cli.networks.encoders import build_encoder, count_parameters
 from tests.networks import published
+from tests.networks.plain_layers import norm, starts_spread_by, with_random_norms
 
 
 def test_names_shapes_and_parameter_count_are_the_published_ones() -> None:
@@ -19,8 +20,7 @@ def _plain(state: dict[str, Tensor], x: Tensor) -> Tensor:
     """The network as the paper has it: all earlier maps into each layer, pooling after 1 x 1."""
 
     def active(name: str, x: Tensor) -> Tensor:
-        keys = ("running_mean", "running_var", "weight", "bias")
-        return F.relu(F.batch_norm(x, *(state[f"features.{name}.{key}"] for key in keys)))
+        return F.relu(norm(state, f"features.{name}", x))
 
     def conv(name: str, x: Tensor) -> Tensor:
         weight = state[f"features.{name}.weight"]
@@ -44,13 +44,8 @@ def _plain(state: dict[str, Tensor], x: Tensor) -> Tensor:
 def test_features_are_those_of_the_plain_network() -> None:
     encoder = build_encoder("densenet121", width=0.25, feature_dim=5)
     generator = torch.Generator().manual_seed(1)
-    for layer in encoder.modules():
-        if isinstance(layer, nn.BatchNorm2d):
-            for tensor in (layer.weight, layer.bias, layer.running_mean, layer.running_var):
-                assert tensor is not None
-                tensor.data = torch.rand(tensor.shape, generator=generator) + 0.5
+    encoder = with_random_norms(encoder, generator)
     images = torch.randn(2, 3, 19, 19, generator=generator, dtype=torch.float64)
-    encoder = encoder.double().eval()
     with torch.no_grad():
         expected = _plain(encoder.state_dict(), images)
         torch.testing.assert_close(encoder(images), expected)
@@ -58,9 +53,5 @@ def test_features_are_those_of_the_plain_network() -> None:
 
 def test_first_values_keep_the_variance_of_activations() -> None:
     encoder = build_encoder("densenet121", width=0.5, feature_dim=7)
-    for name, layer in encoder.named_modules():
-        if isinstance(layer, nn.Conv2d):
-            fan_in = layer.in_channels * layer.kernel_size[0] ** 2
-            spread = layer.weight.std().item() * (fan_in / 2) ** 0.5
-            assert abs(spread - 1) < 5 * layer.weight.numel() ** -0.5, name
+    starts_spread_by(encoder, "fan_in")
     assert (encoder.get_parameter("classifier.bias") == 0).all()

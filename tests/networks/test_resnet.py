@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from gnc_cli.networks.encoders import build_encoder, count_parameters
 from tests.networks import published
+from tests.networks.plain_layers import norm, starts_spread_by, with_random_norms
 
 
 @pytest.mark.parametrize(
@@ -22,15 +23,10 @@ def test_names_shapes_and_parameter_counts_are_the_published_ones(model: str, co
     assert count_parameters(encoder) == count
 
 
-def _norm(state: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
-    keys = ("running_mean", "running_var", "weight", "bias")
-    return F.batch_norm(x, *(state[f"{name}.{key}"] for key in keys))
-
-
 def _plain(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: int) -> Tensor:
     """The network as a walk over its names, eval mode."""
     x = F.conv2d(x, state["conv1.weight"], stride=1 if small else 2, padding=1 if small else 3)
-    x = F.relu(_norm(state, "bn1", x))
+    x = F.relu(norm(state, "bn1", x))
     x = x if small else F.max_pool2d(x, 3, 2, 1)
     blocks = sorted({tuple(name.split(".")[:2]) for name in state if name.startswith("layer")})
     for layer, block in blocks:
@@ -40,7 +36,7 @@ def _plain(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: int) -> 
         shortcut = x
         if f"{name}.downsample.0.weight" in state:
             shortcut = F.conv2d(x, state[f"{name}.downsample.0.weight"], stride=stride)
-            shortcut = _norm(state, f"{name}.downsample.1", shortcut)
+            shortcut = norm(state, f"{name}.downsample.1", shortcut)
         for number in range(1, convs + 1):
             weight = state[f"{name}.conv{number}.weight"]
             at = convs - 1 if convs == 3 else 1  # where torchvision has the stride
@@ -51,7 +47,7 @@ def _plain(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: int) -> 
                 padding=weight.shape[-1] // 2,
                 groups=groups if weight.shape[-1] == 3 else 1,
             )
-            x = _norm(state, f"{name}.bn{number}", x)
+            x = norm(state, f"{name}.bn{number}", x)
             x = F.relu(x if number < convs else x + shortcut)
     return x.mean((2, 3)) @ state["fc.weight"].T + state["fc.bias"]
 
@@ -63,28 +59,16 @@ def _plain(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: int) -> 
 def test_features_are_those_of_the_plain_network(model: str, stem: str, groups: int) -> None:
     encoder = build_encoder(model, stem=stem, width=0.25, feature_dim=5)
     generator = torch.Generator().manual_seed(1)
-    for layer in encoder.modules():
-        if isinstance(layer, nn.BatchNorm2d):
-            for tensor in (layer.weight, layer.bias, layer.running_mean, layer.running_var):
-                assert tensor is not None
-                tensor.data = torch.rand(tensor.shape, generator=generator) + 0.5
-    images = torch.randn(2, 3, 19, 19, generator=generator)
-    state = {name: tensor.double() for name, tensor in encoder.state_dict().items()}
+    encoder = with_random_norms(encoder, generator)
+    images = torch.randn(2, 3, 19, 19, generator=generator, dtype=torch.float64)
     with torch.no_grad():
-        found = encoder.double().eval()(images.double())
-        expected = _plain(state, images.double(), small=stem == "small", groups=groups)
-    torch.testing.assert_close(found, expected)
+        expected = _plain(encoder.state_dict(), images, small=stem == "small", groups=groups)
+        torch.testing.assert_close(encoder(images), expected)
 
 
 def test_first_values_keep_the_variance_of_gradients() -> None:
     encoder = build_encoder("resnet18", width=0.5, feature_dim=7)
-    for name, layer in encoder.named_modules():
-        if isinstance(layer, nn.Conv2d):
-            fan_out = layer.out_channels * layer.kernel_size[0] ** 2
-            spread = layer.weight.std().item() * (fan_out / 2) ** 0.5
-            assert abs(spread - 1) < 5 * layer.weight.numel() ** -0.5, name
-        elif isinstance(layer, nn.BatchNorm2d):
-            assert (layer.weight == 1).all() and (layer.bias == 0).all(), name
+    starts_spread_by(encoder, "fan_out")
 
 
 @pytest.mark.parametrize("width", [0.125, 0.3, 0.6])
