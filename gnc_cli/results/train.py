@@ -115,6 +115,12 @@ class TrainResult(Result):
 
     command = "train"
 
+    def __getattr__(self, name: str) -> Any:
+        """Measure's figures (`gnc1`, `gnc2`, `ncc_accuracy`, ...) stand here as in the JSON."""
+        if name.startswith("_") or name in _NOT_OURS or name not in MeasureResult.__annotations__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return None if self.measured is None else getattr(self.measured, name)
+
     def _body(self) -> dict[str, Any]:
         body = super()._body()
         measured = {} if self.measured is None else self.measured._body()
