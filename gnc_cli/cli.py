@@ -34,7 +34,8 @@ class _OneLineErrors(TyperGroup):
         try:
             return super().invoke(ctx)
         except GncError as error:
-            note(str(error))
+            if not error.told:
+                note(str(error))
             raise typer.Exit(error.exit_code) from error
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")

@@ -41,6 +41,8 @@ class GncError(Exception):
     """Base of every error that gnc raises on purpose."""
 
     exit_code = ExitCode.BUG
+    told = False
+    """Whether another process prints it, having met the same error."""
 
 
 class UsageError(GncError, ValueError):

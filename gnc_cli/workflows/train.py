@@ -56,7 +56,7 @@ def train(
     compile: bool = False,
     measure_every: int | None = None,
     snapshot_every: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     device: str = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
@@ -66,6 +66,7 @@ def train(
     plot: _Path | None = None,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
+    on_run: Callable[[str], None] | None = None,
     on_epoch: Callable[[EpochRow], None] | None = None,
 ) -> TrainResult | TrainSeries:
     """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
@@ -108,7 +109,7 @@ def train(
         compile: compile the network first.
         measure_every: epochs between measurements; by default as takes a tenth of the time.
         snapshot_every: epochs between snapshots of features; by default the last epoch alone.
-        seed: decides everything random; a resumed run keeps its own.
+        seed: decides everything random, by default 0; a resumed run keeps its own.
         device: `auto`, `cpu`, `cuda` or `cuda:N`.
         threads: by default all cores.
         time_limit: seconds; a normal end, to be resumed.
@@ -119,6 +120,7 @@ def train(
         plot: PNG, SVG or PDF.
         interrupt: set it to stop early with a checkpoint.
         progress: told `(stage, steps done, steps in all, loss)`.
+        on_run: told the folder of each run before its epochs.
         on_epoch: told each epoch's row.
 
     Returns:
@@ -140,13 +142,14 @@ def train(
         "milestones": _tuple(milestones), "gamma": gamma, "warmup": warmup, "clip": clip,
         "precision": precision, "channels_last": channels_last, "compile": compile or None,
         "measure_every": measure_every, "snapshot_every": snapshot_every,
-        "seed": seed or None,
+        "seed": seed,
     }  # fmt: skip
     if not resume:
         settings_of(given)  # what is wrong by itself is said before anything is loaded
     machine = Machine(
         device=device, threads=threads, time_limit=time_limit, out=_path(out), resume=resume,
-        force=force, plot=_path(plot), interrupt=interrupt, progress=progress, on_epoch=on_epoch,
+        force=force, plot=_path(plot), interrupt=interrupt, progress=progress, on_run=on_run,
+        on_epoch=on_epoch,
     )  # fmt: skip
     return Job(given, machine).run()
 

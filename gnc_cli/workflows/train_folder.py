@@ -1,6 +1,7 @@
 """What a run's config.json holds, and the way back from it."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
@@ -10,12 +11,15 @@ from gnc_cli.io.run_places import portable
 from gnc_cli.io.runs import RunFolder, read_config
 from gnc_cli.workflows.train_head import HeadPlan
 from gnc_cli.workflows.train_settings import Settings
+from gnc_cli.workflows.train_together import of_first
 
 if TYPE_CHECKING:
     from gnc_cli.io.images.image_set import ImageData
     from gnc_cli.numerics.distributed import Processes
 
-__all__ = ["Stored", "claim_folder", "plan_facts", "stored_run", "write_config"]
+__all__ = [
+    "Stored", "claim_folder", "lacking_data", "plan_facts", "stored_run", "write_config",
+]  # fmt: skip
 
 
 class Stored:
@@ -71,7 +75,8 @@ def stored_run(path: str) -> Stored | None:
 
 
 def claim_folder(
-    path: str | None, settings: Settings, processes: "Processes", *, force: bool, goes_on: bool
+    path: str | None, settings: Settings, processes: "Processes", *, force: bool, goes_on: bool,
+    runs: bool = False,
 ) -> tuple[RunFolder | None, str]:
     """The run folder, held by the first process; its path in all of them.
 
@@ -81,27 +86,49 @@ def claim_folder(
         processes: they all call this.
         force: replace a run that is there.
         goes_on: it is there, and shall go on.
+        runs: it is of a series, which has no checkpoint of its own.
 
     Raises:
         DataError, OutputError: as `RunFolder.create` and `RunFolder.open`.
     """
-    folder = None
-    if processes.first:
-        label = f"{settings.data.partition(':')[0]}-{settings.model.rpartition(':')[2]}"
-        if goes_on:
-            assert path is not None
-            folder = RunFolder.open(path)
+    found: list[RunFolder] = []
+    label = f"{settings.data.partition(':')[0]}-{settings.model.rpartition(':')[2]}"
+
+    def claim() -> str:
+        if not goes_on:
+            found.append(RunFolder.create(path, label=label, force=force))
         else:
-            folder = RunFolder.create(path, label=label, force=force)
-        path = str(folder.path)
-    return folder, str(processes.all_gather(path)[0])
+            assert path is not None
+            found.append(RunFolder(Path(path)) if runs else RunFolder.open(path))
+        return str(found[0].path)
+
+    where = of_first(processes, claim)
+    return (found[0] if found else None), where
 
 
-def write_config(folder: RunFolder | None, settings: Settings, **more: Any) -> None:
-    """config.json of the run, with `more` beside version and settings; in the first process."""
-    if folder is not None:
-        config = {"gnc_version": __version__, "settings": settings.to_json(), **more}
+def write_config(
+    folder: RunFolder | None, settings: Settings, processes: "Processes", **more: Any
+) -> None:
+    """config.json of the run, with `more` beside version and settings; all processes call it.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    config = {"gnc_version": __version__, "settings": settings.to_json(), **more}
+
+    def write() -> None:
+        assert folder is not None, "the first process holds it"
         folder.write_config(config)
+
+    of_first(processes, write)
+
+
+def lacking_data(error: DataError) -> DataError:
+    """The same of a run to go on with, whose data were not named again."""
+    return DataError(
+        f"{error}; a run keeps no folders, so give --data, and --ood and --fonts if it has them, "
+        "as when it began"
+    )
 
 
 def plan_facts(plan: HeadPlan) -> dict[str, Any]:

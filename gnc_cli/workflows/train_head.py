@@ -1,7 +1,6 @@
 """The classifier of a run: learned, moving class means, or a fixed code with its classes placed."""
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +14,16 @@ from gnc_cli.networks.assignment import assign, distinct_assignments
 from gnc_cli.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
-from gnc_cli.numerics.sphere import normalise
 from gnc_cli.workflows.known import read_table, reference
 from gnc_cli.workflows.measure_reference import gnc2_reference
+from gnc_cli.workflows.train_code import Effort, fixed_code
 from gnc_cli.workflows.train_settings import Settings
+from gnc_cli.workflows.train_together import of_first
 
 if TYPE_CHECKING:
     from gnc_cli.numerics.distributed import Processes
 
 __all__ = ["HeadPlan", "build_head", "every_assignment", "feature_dim_of", "plan_head"]
-
-_RESTARTS = 8
-"""Descents of `fixed:solve` where no theorem and no construction answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,39 +58,51 @@ def plan_head(
     processes: "Processes",
     similarity: Callable[[], np.ndarray],
     placement: np.ndarray | None = None,
+    effort: Effort | None = None,
 ) -> HeadPlan:
     """Read or solve the code, place the classes on it, settle the margin.
 
     Args:
         settings: of the run.
         K: number of classes.
-        processes: the first solves for all.
-        similarity: of the classes, (K, K); called for `--assignment best` and `worst` alone.
+        processes: the first reads, solves and places for all.
+        similarity: of the classes, (K, K); all processes call it, for `--assignment best` and
+            `worst` alone.
         placement: rows of the code by class, in place of `--assignment`.
+        effort: of the search for a code.
 
     Raises:
         DataError: the code does not fit the classes, or a file cannot be used.
         UsageError: no margin is known for this d and K.
     """
-    d = feature_dim_of(settings, K)
-    code = name = permutation = None
-    if settings.kind == "fixed":
-        code, name = _code(settings, d, K, processes)
-        if placement is None:
-            placement = _placement(settings, code, similarity)
-        permutation = tuple(int(p) for p in placement)
-        code = code[placement]
-    return HeadPlan(d, K, code, name, permutation, _margin(settings, code, d, K))
+    d, code, name = _code(settings, K, processes, effort)
+    if code is None:
+        margin = of_first(processes, lambda: _margin(settings, None, d, K))
+        return HeadPlan(d, K, None, None, None, margin)
+    near = None
+    if placement is None and settings.assignment in ("best", "worst"):
+        near = similarity()
+
+    def placed() -> HeadPlan:
+        rows = _placement(settings, code, near) if placement is None else placement
+        margin = _margin(settings, code[rows], d, K)
+        return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), margin)
+
+    return of_first(processes, placed)
 
 
-def every_assignment(settings: Settings, K: int, processes: "Processes") -> np.ndarray:
+def every_assignment(
+    settings: Settings, K: int, processes: "Processes", effort: Effort | None = None
+) -> np.ndarray:
     """The placements of `--assignment all`, (m, K): each differs from the others by no symmetry.
 
     Raises:
+        DataError: the code does not fit the classes, or cannot be read.
         UsageError: there are more than a thousand.
     """
-    code, _ = _code(settings, feature_dim_of(settings, K), K, processes)
-    return distinct_assignments(code)
+    _, code, _ = _code(settings, K, processes, effort)
+    assert code is not None, "a fixed head"
+    return of_first(processes, lambda: distinct_assignments(code))
 
 
 def build_head(settings: Settings, plan: HeadPlan) -> Head:
@@ -110,39 +119,24 @@ def build_head(settings: Settings, plan: HeadPlan) -> Head:
 
 
 def _code(
-    settings: Settings, d: int, K: int, processes: "Processes"
-) -> tuple[np.ndarray, str]:
-    """The rows of the fixed code and what to call it."""
-    assert settings.code is not None
-    if settings.code == "solve":
-        found = _solved(d, K, settings.seed) if processes.first else None
-        return next(code for code in processes.all_gather(found) if code is not None)
-    code = read_points(settings.code).weights
-    if code.shape != (K, d):
-        raise DataError(
-            f"{settings.code!r} holds {code.shape[0]} points in {code.shape[1]} dimensions, and "
-            f"there are {K} classes and features of {d}; solve one: gnc solve --d {d} --K {K} "
-            "--out code.h5"
-        )
-    return normalise(code), os.path.basename(settings.code)
+    settings: Settings, K: int, processes: "Processes", effort: Effort | None
+) -> tuple[int, np.ndarray | None, str | None]:
+    """The dimension; of a fixed code also its rows and what to call it."""
 
+    def found() -> tuple[int, np.ndarray | None, str | None]:
+        d = feature_dim_of(settings, K)
+        if settings.kind != "fixed":
+            return d, None, None
+        return d, *fixed_code(settings, d, K, effort or Effort(), alone=processes.size == 1)
 
-def _solved(d: int, K: int, seed: int) -> tuple[np.ndarray, str]:
-    from gnc_cli.results import SolveResult
-    from gnc_cli.workflows.solve import solve
-
-    result = solve(d, K, seed=seed, restarts=_RESTARTS)
-    assert isinstance(result, SolveResult)
-    rho = result.rho_one_vs_rest.lower
-    return np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}"
+    return of_first(processes, found)
 
 
 def _placement(
-    settings: Settings, code: np.ndarray, similarity: Callable[[], np.ndarray]
+    settings: Settings, code: np.ndarray, near: np.ndarray | None
 ) -> np.ndarray:
     how = settings.assignment or "identity"
     if how in ("identity", "random", "best", "worst"):
-        near = similarity() if how in ("best", "worst") else None
         return assign(how, code, near, seed=settings.seed)
     return _read_placement(how, len(code))
 

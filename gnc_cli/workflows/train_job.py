@@ -1,9 +1,8 @@
-"""From settings to runs: processes, data, head, folder; then one run, or one for each placement."""
+"""From settings to runs: processes, data, head, folder; then one run, or a series."""
 
 import contextlib
 import dataclasses
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gnc_cli import __version__
-from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.errors import DataError, GncError, UnavailableError, UsageError
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 from gnc_cli.io.runs import RunFolder
 from gnc_cli.networks.parallel import start_processes
@@ -23,20 +21,23 @@ from gnc_cli.numerics.distributed import Processes
 from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import EpochRow, TrainResult, TrainSeries
 from gnc_cli.workflows.outputs import check_outputs
+from gnc_cli.workflows.train_code import Effort
 from gnc_cli.workflows.train_data import data_facts, read_data, read_ood
 from gnc_cli.workflows.train_folder import (
     Stored,
     claim_folder,
+    lacking_data,
     plan_facts,
-    stored_run,
     write_config,
 )
 from gnc_cli.workflows.train_head import HeadPlan, every_assignment, plan_head
 from gnc_cli.workflows.train_result import result_of
 from gnc_cli.workflows.train_run import Run
+from gnc_cli.workflows.train_series import run_series
 from gnc_cli.workflows.train_session import open_session
 from gnc_cli.workflows.train_settings import Settings, resumed, settings_of
 from gnc_cli.workflows.train_similarity import learned_similarity, read_similarity
+from gnc_cli.workflows.train_together import in_all, in_turn, of_first
 
 __all__ = ["Job", "Machine"]
 
@@ -56,6 +57,7 @@ class Machine:
     plot: str | None
     interrupt: threading.Event | None
     progress: Callable[[str, int, int, float], None] | None
+    on_run: Callable[[str], None] | None
     on_epoch: Callable[[EpochRow], None] | None
 
 
@@ -89,10 +91,13 @@ class Job:
         with processes, limit_threads(1):
             try:
                 result = self._runs(processes, device)
-            except torch.OutOfMemoryError as error:
+            except (RuntimeError, MemoryError) as error:
+                where = _lacks_memory(error)
+                if where is None:
+                    raise
                 raise UnavailableError(
-                    "the GPU's memory is not enough; try a smaller --batch-size, --width or "
-                    "--image-size, or --precision bf16"
+                    f"the memory of the {where} is not enough; try a smaller --batch-size, --width "
+                    "or --image-size, or --precision bf16"
                 ) from error
         if processes.first and self.machine.plot is not None:
             from gnc_cli.plots.train import plot_train
@@ -104,90 +109,89 @@ class Job:
         out, stored = self.machine.out, None
         if self.machine.resume:
             assert out is not None
-            stored = Stored(out)
+            stored = of_first(processes, lambda: Stored(out))
             settings = resumed(stored.settings, self.given)
         else:
             settings = settings_of(self.given)
-            if out is not None and processes.first:
-                RunFolder.check_free(out, force=self.machine.force)
-        note: Callable[[str], None] = _log.warning if processes.first else _log.debug
-        try:
-            data = read_data(settings)
-            ood = read_ood(settings, data, note)
-        except DataError as error:
-            if stored is None or self.given["data"] is not None:
-                raise
-            raise DataError(
-                f"{error}; a run keeps no folders, so give --data, and --ood and --fonts if it "
-                "has them, as when it began"
-            ) from error
-        for warning in data.warnings:
-            note(warning)
-        place = _Place(data, ood, processes, device)
+            if out is not None:
+                of_first(processes, lambda: RunFolder.check_free(out, force=self.machine.force))
+        place = self._place(settings, stored, processes, device)
+        effort = Effort(self.deadline, self.machine.interrupt, self.machine.threads)
+        result: TrainResult | TrainSeries
         if settings.kind == "fixed" and settings.assignment == "all":
-            return self._series(settings, place)
-        if stored is None:
-            plan = plan_head(
-                settings, place.K, processes, lambda: self._similarity(settings, place)
-            )
+            placements = every_assignment(settings, place.K, processes, effort)
+
+            def one(
+                named: Settings, placement: np.ndarray, where: str, kept: Stored | None
+            ) -> TrainResult:
+                plan = None if kept is not None else plan_head(
+                    named, place.K, processes, _no_similarity, placement, effort
+                )  # fmt: skip
+                return self._run(named, plan, place, where, kept)
+
+            result = run_series(
+                settings, placements, out, processes, one, resume=self.machine.resume,
+                force=self.machine.force,
+            )  # fmt: skip
         else:
-            plan = stored.plan(data)
-        result = self._run(settings, plan, place, out, goes_on=stored is not None)
+            plan = None if stored is not None else plan_head(
+                settings, place.K, processes, lambda: self._similarity(settings, place),
+                effort=effort,
+            )  # fmt: skip
+            result = self._run(settings, plan, place, out, stored)
         return dataclasses.replace(result, seconds=time.monotonic() - self.started)
 
-    def _series(self, settings: Settings, place: "_Place") -> TrainSeries:
-        """One run for each placement of the classes that no symmetry of the code makes equal."""
-        placements = every_assignment(settings, place.K, place.processes)
-        machine = self.machine
-        folder, parent = claim_folder(
-            machine.out, settings, place.processes, force=machine.force or machine.resume,
-            goes_on=False,
-        )  # fmt: skip
-        with folder if folder is not None else contextlib.nullcontext():
-            write_config(folder, settings, runs=len(placements))
-        rows: list[TrainResult] = []
-        digits = len(str(len(placements)))
-        for at, placement in enumerate(placements, 1):
-            out = os.path.join(parent, f"assignment-{at:0{digits}d}")
-            stored = stored_run(out) if machine.resume else None
-            one = dataclasses.replace(settings, assignment=f"{at} of {len(placements)}")
-            if stored is None:
-                plan = plan_head(one, place.K, place.processes, _no_similarity, placement)
-            else:
-                plan = stored.plan(place.data)
-            rows.append(self._run(one, plan, place, out, goes_on=stored is not None))
-            if rows[-1].outcome != "completed":
-                break
-        return TrainSeries(
-            seconds=time.monotonic() - self.started, version=__version__, run=parent,
-            outcome=rows[-1].outcome, rows=tuple(rows),
-        )  # fmt: skip
+    def _place(
+        self, settings: Settings, stored: Stored | None, processes: Processes, device: torch.device
+    ) -> "_Place":
+        """The images, read by every process; glyphs by one that draws them for the others."""
+        note: Callable[[str], None] = _log.warning if processes.first else _log.debug
+
+        def read() -> tuple[ImageData, ImageSet | None]:
+            try:
+                data = read_data(settings, self.machine.threads)
+                return data, read_ood(settings, data, note, self.machine.threads)
+            except DataError as error:
+                if stored is None or self.given["data"] is not None:
+                    raise
+                raise lacking_data(error) from error
+
+        drawn = settings.data == "glyphs" or settings.ood == "glyphs"
+        data, ood = (in_turn if drawn else in_all)(processes, read)
+        for warning in data.warnings:
+            note(warning)
+        return _Place(data, ood, processes, device)
 
     def _run(
-        self, settings: Settings, plan: HeadPlan, place: "_Place", out: str | None, *,
-        goes_on: bool,
+        self, settings: Settings, plan: HeadPlan | None, place: "_Place", out: str | None,
+        stored: Stored | None,
     ) -> TrainResult:  # fmt: skip
         """One network, from its first epoch or its last checkpoint to its end."""
         began = time.monotonic()
+        if plan is None:
+            assert stored is not None, "a run that begins has a plan"
+            plan = in_all(place.processes, lambda: stored.plan(place.data))
         session = open_session(
             settings, plan, place.data, place.ood, place.processes, place.device,
-            fresh=not goes_on,
+            fresh=stored is None,
         )  # fmt: skip
         facts = data_facts(place.data, place.ood)
         folder, path = claim_folder(
             out, session.settings, place.processes,
             # One of a series that was killed before its first checkpoint begins again.
-            force=self.machine.force or self.machine.resume, goes_on=goes_on,
+            force=self.machine.force or self.machine.resume, goes_on=stored is not None,
         )  # fmt: skip
+        if self.machine.on_run is not None and place.processes.first:
+            self.machine.on_run(path)
         with folder if folder is not None else contextlib.nullcontext():
             run = Run(
                 session, folder, path, place.processes, self.deadline,
                 on_step=self._step, on_epoch=self.machine.on_epoch,
             )  # fmt: skip
-            if goes_on:
+            if stored is not None:
                 run.resume()
             write_config(
-                folder, session.settings, data=facts, plan=plan_facts(plan),
+                folder, session.settings, place.processes, data=facts, plan=plan_facts(plan),
                 class_names=list(place.data.class_names),
             )  # fmt: skip
             if folder is not None:
@@ -201,8 +205,9 @@ class Job:
         )  # fmt: skip
 
     def _similarity(self, settings: Settings, place: "_Place") -> np.ndarray:
-        if settings.similarity is not None:
-            return read_similarity(settings.similarity, place.K)
+        path = settings.similarity
+        if path is not None:
+            return of_first(place.processes, lambda: read_similarity(path, place.K))
         return learned_similarity(
             settings, place.data, place.processes, place.device, self.deadline,
             self.machine.threads,
@@ -225,6 +230,21 @@ class _Place:
     @property
     def K(self) -> int:
         return len(self.data.class_names)
+
+
+def _lacks_memory(error: Exception) -> str | None:
+    """Whose memory an allocation failed in; None for any other error.
+
+    Older versions of torch have no class for it but that of CUDA, and none have one for the CPU.
+    """
+    said = str(error)
+    if isinstance(error, GncError):
+        return None
+    if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA error: out of memory" in said:
+        return "GPU"
+    if isinstance(error, MemoryError) or "DefaultCPUAllocator" in said or "not enough mem" in said:
+        return "machine"
+    return None
 
 
 def _no_similarity() -> np.ndarray:

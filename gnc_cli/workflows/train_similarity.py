@@ -13,6 +13,7 @@ from gnc_cli.workflows.train_head import HeadPlan, feature_dim_of
 from gnc_cli.workflows.train_run import Run
 from gnc_cli.workflows.train_session import open_session
 from gnc_cli.workflows.train_settings import Settings
+from gnc_cli.workflows.train_together import of_first
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +66,8 @@ def learned_similarity(
         warmup=settings.warmup / _SHARE,
         milestones=tuple(dict.fromkeys(max(1, m // _SHARE) for m in settings.milestones)),
     )  # fmt: skip
-    plan = HeadPlan(feature_dim_of(settings, K), K, None, None, None, None)
+    d = of_first(processes, lambda: feature_dim_of(settings, K))
+    plan = HeadPlan(d, K, None, None, None, None)
     session = open_session(short, plan, data, None, processes, device)
     with limit_threads(session.threads(threads)):
         ending = Run(session, None, "", processes, deadline).to_the_end()
