@@ -23,7 +23,8 @@ _CHOICES = {
 _AUGMENTATIONS = ("crop", "flip", "rotate")
 _FLAGS = {"subset": "--classes-subset"}
 _FREE = ("epochs", "measure_every", "snapshot_every")
-"""What a resumed run may change; the learning rate then follows the new number of epochs."""
+"""What a resumed run may change; the learning rate then follows the new number of epochs, a step
+schedule too unless its milestones were asked for."""
 _PATHS = (
     "data", "fonts", "ood", "head", "backbone_weights", "init_from", "assignment", "similarity",
 )  # fmt: skip
@@ -148,8 +149,21 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
             )
     again = (*_FREE, *_PATHS)
     settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})
+    steps = stored.schedule == "step"
+    if steps and stored.milestones == _usual_milestones(stored.preset, stored.epochs):
+        moved = _usual_milestones(settings.preset, settings.epochs)
+        settings = dataclasses.replace(settings, milestones=moved)
     _check_numbers(settings)
     return settings
+
+
+def _usual_milestones(preset: str | None, epochs: int) -> tuple[int, ...]:
+    """Those of a run of so many epochs where nobody says."""
+    chosen: dict[str, Any] = {"epochs": epochs}
+    if preset is not None:
+        chosen = preset_settings(preset, chosen)
+    found: tuple[int, ...] = (defaults(chosen) | chosen)["milestones"]
+    return found
 
 
 def _last_part(value: str | None) -> str | None:

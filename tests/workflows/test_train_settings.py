@@ -183,6 +183,37 @@ def test_a_resumed_run_may_go_further_and_be_measured_otherwise() -> None:
             resumed(stored, {name: 0})
 
 
+@pytest.mark.parametrize(
+    ("asked", "moved"),
+    [({"schedule": "step"}, (50, 75)), ({"preset": "fig4"}, (25, 50, 75)), ({}, (20, 30)),
+     ({"schedule": "step", "milestones": (30,)}, (30,)),
+     ({"preset": "fig4", "milestones": (10, 30)}, (10, 30))],
+)  # fmt: skip
+def test_the_steps_of_a_longer_run_move_unless_they_were_asked_for(
+    asked: dict[str, Any], moved: tuple[int, ...]
+) -> None:
+    stored = _stored(epochs=40, **asked)
+    assert resumed(stored, {"epochs": 100}).milestones == moved
+    assert resumed(stored, {}) == stored == resumed(stored, {"epochs": 40})
+
+
+def test_a_seed_of_zero_is_another_seed() -> None:
+    assert settings_of({"seed": None}).seed == 0
+    assert resumed(_stored(), {"seed": 0}).seed == 0
+    with pytest.raises(UsageError, match="--seed 0: the run to resume has 5"):
+        resumed(_stored(seed=5), {"seed": 0})
+
+
+@pytest.mark.parametrize("model", ["my.networks:made", "cnn"])
+def test_a_network_of_ones_own_with_every_preset(model: str) -> None:
+    """It has its own stem, width and norm, and `build_encoder` refuses any others."""
+    for preset in PRESETS:
+        chosen = settings_of({"preset": preset, "model": model})
+        assert (chosen.stem, chosen.width, chosen.norm) == ("auto", 1.0, "batch")
+        assert chosen.optimizer == ("adam" if preset == "finetune" else "adamw")
+        assert chosen.lr == (1e-5 if preset == "finetune" else 3e-3)
+
+
 def test_a_resumed_run_takes_nothing_else() -> None:
     stored = _stored(preset="fig4", seed=3)
     others: dict[str, Any] = {
