@@ -56,7 +56,7 @@ def train(
     gamma: o.LrFactor = None,
     warmup: o.Warmup = None,
     clip: o.ClipNorm = None,
-    seed: o.Seed = 0,
+    seed: o.TrainSeed = None,
     time_limit: o.TrainTimeLimit = None,
     device: o.Device = "auto",
     threads: o.Threads = None,
@@ -108,10 +108,12 @@ def train(
         from gnc_cli.workflows.outputs import speaks
         from gnc_cli.workflows.train import train as run_train
 
+        runs: list[str] = []
+
         def on_epoch(row: "EpochRow") -> None:
             watch.on_epoch(row)
             if printed and speaks():
-                _print_row(row)
+                _print_row(runs[-1], row)
 
         result = run_train(
             data=data, classes=classes, classes_subset=_names(classes_subset),
@@ -127,7 +129,7 @@ def train(
             channels_last=channels_last, compile=compile, out=out, resume=resume, force=force,
             measure_every=measure_every, snapshot_every=snapshot_every, plot=plot,
             interrupt=interrupt, progress=watch.progress if speaks() else None,
-            on_epoch=on_epoch,
+            on_run=runs.append, on_epoch=on_epoch,
         )  # fmt: skip
     if not speaks():
         raise typer.Exit
@@ -158,10 +160,11 @@ def _augmentations(text: str | None) -> list[str] | None:
     return [] if text == "none" else None if text is None else [n.strip() for n in text.split(",")]
 
 
-def _print_row(row: "EpochRow") -> None:
+def _print_row(run: str, row: "EpochRow") -> None:
+    """An epoch, and which run it is of: a series has several."""
     from gnc_cli.results import plain
 
-    emit(json_text.dumps(plain(row), allow_nan=False) + "\n")
+    emit(json_text.dumps({"run": run} | plain(row), allow_nan=False) + "\n")
 
 
 def _lines(body: dict[str, Any], shape: Shape) -> list[dict[str, Any]] | None:

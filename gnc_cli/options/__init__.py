@@ -152,6 +152,7 @@ from gnc_cli.options.train import (
     SnapshotEvery,
     StemChoice,
     TrainDecay,
+    TrainSeed,
     TrainTau,
     TrainTimeLimit,
     Warmup,
@@ -177,6 +178,6 @@ __all__ = [
     "Resume", "Rows", "RowsChoice", "RowsOut", "RunOut", "RunResume", "Samples", "ScheduleChoice",
     "Seed", "Select", "Shards", "Similarity", "Sizes", "SnapshotEvery", "SolveMode", "StemChoice",
     "Steps", "Symmetry", "Table", "Target", "Tau", "Threads", "TimeLimit", "Tolerance",
-    "TrainDecay", "TrainTau", "TrainTimeLimit", "TransposeWeights", "Variants", "VariantsChoice",
-    "Verbose", "Warmup", "WeightDecay", "WeightFiles", "Width", "Workers",
+    "TrainDecay", "TrainSeed", "TrainTau", "TrainTimeLimit", "TransposeWeights", "Variants",
+    "VariantsChoice", "Verbose", "Warmup", "WeightDecay", "WeightFiles", "Width", "Workers",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ __all__ = [
     "NamedClasses", "NormChoice", "NormLayers", "Ood", "Optimizer", "OptimizerChoice", "Precision",
     "PrecisionChoice", "Preset", "PresetChoice", "RunOut", "RunResume", "Schedule",
     "ScheduleChoice", "Similarity", "SnapshotEvery", "Stem", "StemChoice", "TrainDecay",
-    "TrainTau", "TrainTimeLimit", "Warmup", "Width",
+    "TrainSeed", "TrainTau", "TrainTimeLimit", "Warmup", "Width",
 ]  # fmt: skip
 
 
@@ -306,6 +306,11 @@ Compile = Annotated[
     bool,
     typer.Option("--compile", rich_help_panel=RUN, show_default=False,
                  help="Compile the network first: pays off in long runs on a GPU."),
+]  # fmt: skip
+TrainSeed = Annotated[
+    int | None,  # None is not asked for: a resumed run keeps its own
+    option("--seed", panel=RUN, metavar="INT", parser=integer(0),
+           help="Same seed, same machine: same result. Default 0."),
 ]  # fmt: skip
 TrainTimeLimit = Annotated[
     float | None,

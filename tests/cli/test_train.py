@@ -73,8 +73,12 @@ def test_defaults_are_those_of_the_work_function(gnc: Run, fake: FakeTrain) -> N
     sys.modules.pop("gnc_cli.workflows.train")  # the stand-in
     work = importlib.import_module("gnc_cli.workflows.train").train
     defaults = {k: p.default for k, p in inspect.signature(work).parameters.items()}
-    assert call.pop("interrupt").is_set() is False and callable(call.pop("on_epoch"))
-    assert call == {k: v for k, v in defaults.items() if k not in ("interrupt", "on_epoch")}
+    told = ("interrupt", "on_run", "on_epoch")
+    assert call["interrupt"].is_set() is False
+    assert callable(call["on_run"]) and callable(call["on_epoch"])
+    assert {k: v for k, v in call.items() if k not in told} == {
+        k: v for k, v in defaults.items() if k not in told
+    }
 
 
 def test_options_reach_the_work_function(gnc: Run, fake: FakeTrain, tmp_path: Path) -> None:
@@ -95,8 +99,8 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeTrain, tmp_path: Pa
     )  # fmt: skip
     assert run.exit_code == 0, run.stderr
     (call,) = fake.calls
-    call.pop("interrupt")
-    call.pop("on_epoch")
+    for told in ("interrupt", "on_run", "on_epoch"):
+        call.pop(told)
     assert call == {
         "data": "cifar10:here", "classes": 10, "classes_subset": ["cat", "dog"], "image_size": 16,
         "fonts": "fonts", "augment": ["crop", "flip"], "ood": "h5:o.h5", "model": "resnet18",
@@ -161,14 +165,23 @@ def test_jsonl_has_each_epoch_when_it_is_done(gnc: Run, fake: FakeTrain) -> None
     rows = [plain(e) for e in result().history]
     run = gnc("--jsonl", "--min", "gnc1=0.01")
     lines = [json.loads(line, parse_constant=pytest.fail) for line in run.stdout.splitlines()]
-    assert lines == rows and "gate passed" in run.stderr
+    assert lines == [{"run": "runs/one"} | row for row in rows] and "gate passed" in run.stderr
     for line in lines:
-        EPOCH.validate(line)
+        EPOCH.validate({k: v for k, v in line.items() if k != "run"})
     # What was printed before an error stays printed.
     fake.error = DataError("epoch 5: the loss is no longer finite")
     run = gnc("--jsonl")
     assert run.exit_code == 3 and run.stdout.count("\n") == len(rows)
     assert gnc().stdout == ""
+
+
+def test_jsonl_says_which_placement_an_epoch_is_of(gnc: Run, fake: FakeTrain) -> None:
+    fake.result = placements(0.9375, 0.75)
+    lines = [json.loads(line) for line in gnc("--jsonl").stdout.splitlines()]
+    assert [(r["run"], r["epoch"]) for r in lines] == [
+        (run.run, row.epoch) for run in fake.result.rows for row in run.history
+    ]
+    assert len({r["run"] for r in lines}) == 2
 
 
 def test_csv_has_a_line_an_epoch(gnc: Run, fake: FakeTrain) -> None:

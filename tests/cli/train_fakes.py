@@ -126,6 +126,7 @@ class FakeTrain:
         self.calls.append(options)
         runs = self.result.rows if isinstance(self.result, TrainSeries) else (self.result,)
         for made in runs:
+            options["on_run"](made.run)
             for done in made.history:
                 options["on_epoch"](done)
         if self.error is not None:
