@@ -1,4 +1,4 @@
-"""What networks are compared with: norms with numbers of their own, and the spread of He's start."""
+"""What networks are compared with: norms with numbers of their own, the spread of He's start."""
 
 import torch
 from torch import Tensor, nn
