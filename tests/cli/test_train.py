@@ -208,6 +208,14 @@ def test_of_several_processes_the_first_alone_speaks(
     assert run.exit_code == 5 and run.stdout and report.exists()
 
 
+def test_an_error_of_all_processes_is_printed_once(gnc: Run, fake: FakeTrain) -> None:
+    for told, lines in ((False, 1), (True, 0)):  # by another process
+        fake.error = DataError("no such folder: 'a'; check the name")
+        fake.error.told = told
+        run = gnc()
+        assert run.exit_code == 3 and run.stderr.count("\n") == lines
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
