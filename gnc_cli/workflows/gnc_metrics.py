@@ -143,7 +143,14 @@ class GNCMetrics:
             self._touch()
 
     def judge(
-        self, features: Any, labels: Any, weights: Any = None, bias: Any = None, *, own: bool = True
+        self,
+        features: Any,
+        labels: Any,
+        weights: Any = None,
+        bias: Any = None,
+        *,
+        own: bool = True,
+        workers: int = 1,
     ) -> None:
         """Take in a batch of the second pass, which decides by the class means of the first.
 
@@ -158,6 +165,7 @@ class GNCMetrics:
             bias: shape (K,).
             own: the batches are those of the first pass again; False for other data, say test
                 data against the means of the training set: then nothing is left out of a mean.
+            workers: threads; with several, hold BLAS to one (`limit_threads(1)`).
 
         Raises:
             DataError: as `update`; or there was no first pass.
@@ -180,6 +188,7 @@ class GNCMetrics:
                 own_counts=moments.counts if own else None,
                 unit=space == "unit",
                 where="the batch",
+                workers=workers,
             )
             for space, moments in state.moments.items()
         }
@@ -268,7 +277,12 @@ class GNCMetrics:
         return moments.means, moments.present
 
     def compute(
-        self, weights: Any = None, *, detail: bool = False, time_limit: float | None = None
+        self,
+        weights: Any = None,
+        *,
+        detail: bool = False,
+        time_limit: float | None = None,
+        deadline: Deadline | None = None,
     ) -> MeasureResult:
         """The metrics of all batches so far; batches may be added afterwards.
 
@@ -277,6 +291,7 @@ class GNCMetrics:
                 and there is no GNC3.
             detail: also quantiles and rattlers, as `measure` gives them.
             time_limit: seconds for GNC2; its bracket is valid whenever time runs out.
+            deadline: another end for it, whichever comes first; it may be interrupted.
 
         Returns:
             A frozen record; `.flat()` for dashboards, `.to_json()`. Accuracy is None without
@@ -288,6 +303,8 @@ class GNCMetrics:
                 or some twice; or a process took in more samples after it.
         """
         started = time.monotonic()
+        if time_limit is not None:
+            deadline = (Deadline() if deadline is None else deadline).within(time_limit)
         state = self._state()
         moments = state.moments[self._own]
         if not moments.N:
@@ -301,7 +318,7 @@ class GNCMetrics:
             minimum_only=not detail,
             variants=self.variants,
             device=str(weights.device) if on_cuda(weights) else "cpu",
-            deadline=None if time_limit is None else Deadline(time_limit),
+            deadline=deadline,
         )
         return result_of(
             state, rows, effort, unit=self.normalize, started=started,
