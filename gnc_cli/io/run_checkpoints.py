@@ -3,8 +3,12 @@
 And the tensors of other people's checkpoints, for networks that start from them.
 """
 
+import contextlib
 import os
+import secrets
+import shutil
 from collections import OrderedDict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +24,7 @@ from gnc_cli.io.torch_file import load_plain
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_plain", "read_checkpoint", "read_tensors", "write_checkpoint"]
+__all__ = ["check_plain", "linked_file", "read_checkpoint", "read_tensors", "write_checkpoint"]
 
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".index.json")
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
@@ -39,6 +43,27 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
     check_plain(state)
     with atomic_file(path, force=True) as file, deferring_errors(file) as sink:
         torch.save(state, sink)
+
+
+def linked_file(source: Path, target: Path) -> None:
+    """Let `target` be a second name of what `source` holds, or a copy; replaced in one step.
+
+    Raises:
+        OutputError: the disk is full, say; `target` is as it was.
+    """
+    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
+    try:
+        os.link(source, temporary)
+    except OSError:  # a file system without links
+        with open(source, "rb") as whole, atomic_file(target, force=True) as file:
+            shutil.copyfileobj(whole, file, 1 << 20)
+        return
+    try:
+        os.replace(temporary, target)
+    finally:
+        # Where both are one file already, renaming does nothing and leaves the new name.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def check_plain(state: Any, name: str = "state") -> None:

@@ -24,7 +24,12 @@ import numpy as np
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.codefile import creation_time
-from gnc_cli.io.run_checkpoints import read_checkpoint, read_tensors, write_checkpoint
+from gnc_cli.io.run_checkpoints import (
+    linked_file,
+    read_checkpoint,
+    read_tensors,
+    write_checkpoint,
+)
 from gnc_cli.io.run_metrics import EpochLines
 from gnc_cli.io.run_places import dated_folder, held, made, portable
 from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots, snapshot_files
@@ -137,16 +142,24 @@ class RunFolder:
         """Drop the lines of epochs above `after`, where a checkpoint of that epoch goes on."""
         self._epochs.truncate(after)
 
-    def write_checkpoint(self, state: dict[str, Any], *, best: bool) -> None:
-        """Write last.pt, before it best.pt where this is the best so far.
+    def write_checkpoint(self, state: dict[str, Any]) -> None:
+        """Write last.pt.
 
         Raises:
             TypeError: `state` holds something else than tensors and plain data.
             OutputError: the disk is full, say; the earlier checkpoint is kept.
         """
-        # In this order a kill between the two repeats the epoch, and with it the same best.pt.
-        for name in ("best", "last") if best else ("last",):
-            write_checkpoint(self.path / f"{name}.pt", state)
+        write_checkpoint(self.path / "last.pt", state)
+
+    def mark_best(self) -> None:
+        """Make best.pt what last.pt is now, without a second copy where the disk has links.
+
+        Writing last.pt anew replaces it and leaves best.pt as it is.
+
+        Raises:
+            OutputError: the disk is full, say; the earlier best.pt is kept.
+        """
+        linked_file(self.path / "last.pt", self.path / "best.pt")
 
     def read_checkpoint(self, name: str = "last") -> dict[str, Any]:
         """The state of last.pt or best.pt, tensors on the CPU.
@@ -164,7 +177,6 @@ class RunFolder:
         features: np.ndarray,
         labels: np.ndarray,
         weights: np.ndarray,
-        logits: np.ndarray | None = None,
         split: str = "train",
     ) -> None:
         """Write a snapshot that `gnc measure` reads; one of the same epoch and split is replaced.
@@ -174,12 +186,9 @@ class RunFolder:
             features: (N, d), as they are; stored in their dtype, like the others.
             labels: (N,), integers.
             weights: (K, d).
-            logits: (N, K).
             split: `train` or `test`.
         """
         arrays = {"features": features, "labels": labels, "weights": weights}
-        if logits is not None:
-            arrays["logits"] = logits
         add_snapshot(self.path, arrays, epoch=epoch, step=step, split=split,
                      provenance=self._provenance())  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Collapse and accuracy of a network in training: the whole sets in fixed order, in eval mode."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,34 +9,19 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
-from gnc_cli.networks.evaluation import evaluate
-from gnc_cli.numerics.distributed import Processes, share
+from gnc_cli.numerics.deadline import Deadline
+from gnc_cli.numerics.distributed import Processes
 from gnc_cli.numerics.rows import ArrayRows
 from gnc_cli.numerics.tensors import to_numpy
 from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import MeasureResult
 from gnc_cli.workflows.gnc_metrics import GNCMetrics
+from gnc_cli.workflows.train_features import FeaturePasses, Labelled, MeasuringInterrupted
 
 if TYPE_CHECKING:
-    import torch
-
     from gnc_cli.networks.classifier import Classifier
-    from gnc_cli.networks.device_images import DeviceImages
 
-__all__ = ["Labelled", "Measured", "Measuring"]
-
-_KEPT_BYTES = 2 << 30
-"""Features of this size are kept for the second pass; larger sets go through the network twice."""
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """A set to measure."""
-
-    images: "DeviceImages"
-    """On the device, where they fit there."""
-    labels: np.ndarray
-    """int64, shape (N,)."""
+__all__ = ["Measured", "Measuring"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +36,12 @@ class Measured:
     test_ncc_accuracy: float | None
     ood_accuracy: float | None
     seconds: float
+    weights: np.ndarray | None = None
+    """The classifier that was measured, as it is, shape (K, d); where features were asked for."""
     features: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
+    too_large: tuple[str, ...] = ()
+    """Splits whose features were asked for and are too many to be kept."""
 
     def after(self, epoch: float, step: int) -> "Measured":
         """The same with its place in the run: epochs and steps done."""
@@ -62,7 +51,6 @@ class Measured:
         return replace(self, result=placed)
 
 
-@dataclass(frozen=True, eq=False)
 class Measuring:
     """Measures one network on its sets, whenever it is asked.
 
@@ -77,118 +65,142 @@ class Measuring:
         passing: what `evaluate` wants beside the images: device, normalisation, batch size, ...
     """
 
-    model: "Classifier"
-    train: Labelled
-    test: Labelled | None
-    ood: Labelled | None
-    processes: Processes
-    passing: dict[str, Any]
+    def __init__(
+        self,
+        model: "Classifier",
+        train: Labelled,
+        test: Labelled | None,
+        ood: Labelled | None,
+        processes: Processes,
+        passing: dict[str, Any],
+    ) -> None:
+        self.model, self.train, self.test, self.ood = model, train, test, ood
+        self.processes = processes
+        self._passes = FeaturePasses(model, processes, passing)
+        self._metrics = GNCMetrics(model.head.d, model.head.K)
 
-    def __post_init__(self) -> None:
-        d, K = self.model.head.d, self.model.head.K
-        object.__setattr__(self, "_metrics", GNCMetrics(d, K))
-
-    def measure(self, *, keep: bool = False, time_limit: float | None = None) -> Measured:
+    def measure(self, *, keep: bool = False, deadline: Deadline | None = None) -> Measured:
         """GNC1 to GNC3, NCC and accuracies of the network as it is now.
 
+        Decisions take as many threads as torch has now.
+
         Args:
-            keep: also bring the features together in the first process.
-            time_limit: seconds for GNC2, whose bracket is valid whenever they end.
+            keep: also bring the features together in the first process, where they are not too
+                large.
+            deadline: for GNC2, whose bracket is valid whenever it strikes. Interruption alone ends
+                the passes over the samples.
+
+        Raises:
+            MeasuringInterrupted: before all samples were looked at.
         """
         started = time.monotonic()
-        metrics: GNCMetrics = self._metrics  # type: ignore[attr-defined]
-        weights = to_numpy(self.model.head.weights).astype(np.float64)
-        kept: list[np.ndarray] | None = [] if keep or self._fits() else None
-        result = trouble = None
+        self._passes.deadline = deadline = Deadline() if deadline is None else deadline
+        metrics, own = self._metrics, self._passes.room(self.train)
+        stored = to_numpy(self.model.head.weights)
+        weights = stored.astype(np.float64)
+        judged: dict[str, Decisions | None] = {"test": None, "ood": None}
         features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        result = None
         metrics.reset()
-        try:
-            for rows, labels in self._features(self.train):
-                metrics.update(rows, labels)
-                if kept is not None:
-                    kept.append(to_numpy(rows))
-        except DataError as error:  # features that overflow: the network, not the user, is to blame
-            trouble = str(error)
-        trouble = next((t for t in self.processes.all_gather(trouble) if t is not None), None)
+        trouble = self._in_all(lambda: self._first_pass(own))
         if trouble is None:
             metrics.sync()
-            with limit_threads(1):
-                for rows, labels in self._again(kept):
-                    metrics.judge(rows, labels, weights)
+            trouble = self._in_all(lambda: self._second_pass(own, weights))
+        if trouble is None:
             metrics.sync()
-            result = metrics.compute(weights, time_limit=time_limit)
-        if keep and kept is not None and trouble is None:
-            features["train"] = self._together(kept, self.train)
-        judged: dict[str, Decisions | None] = {"test": None, "ood": None}
-        for split, images in (("test", self.test), ("ood", self.ood)):
-            if images is not None and result is not None:
-                judged[split], own, lost = self._judged(images, metrics, weights)
+            if keep and own is not None:
+                features["train"] = self._passes.together(own, self.train), self.train.labels
+            own = None
+            for split, images in (("test", self.test), ("ood", self.ood)):
+                if images is None:
+                    continue
+                room = self._passes.room(images) if keep and split == "test" else None
+                judged[split], lost = self._judged(images, weights, room)
                 if lost is not None:
                     trouble = f"{split} images: {lost}"
-                elif keep and split == "test":
-                    features["test"] = self._together(own, images)
+                elif room is not None:
+                    features[split] = self._passes.together(room, images), images.labels
+            # Each process has a clock of its own, so the first one's bracket is everybody's.
+            result = self.processes.all_gather(metrics.compute(weights, deadline=deadline))[0]
+        asked = {"train": self.train, "test": self.test} if keep else {}
+        too_large = [s for s, images in asked.items() if images and not self._passes.fits(images)]
         return Measured(
             result, trouble, _right(judged["test"]), _ncc(judged["test"]), _right(judged["ood"]),
-            time.monotonic() - started, features if self.processes.first else {},
+            time.monotonic() - started, stored.copy() if keep else None,
+            features if self.processes.first else {},
+            tuple(too_large),
         )  # fmt: skip
 
     def class_means(self) -> tuple[np.ndarray, np.ndarray]:
         """Means (K, d) of the unit training features at the last measurement; which are there."""
-        metrics: GNCMetrics = self._metrics  # type: ignore[attr-defined]
-        return metrics.class_means()
+        return self._metrics.class_means()
 
-    def _fits(self) -> bool:
-        return len(self.train.labels) * self.model.head.d * 4 <= _KEPT_BYTES
+    def _first_pass(self, own: np.ndarray | None) -> None:
+        """Sums of the training features, which go to `own` if there is room."""
+        at = 0
+        for features, labels in self._passes.batches(self.train):
+            self._metrics.update(features, labels)
+            if own is not None:
+                own[at : at + len(labels)] = to_numpy(features)
+            at += len(labels)
 
-    def _span(self, images: Labelled) -> range:
-        return range(*share(len(images.labels), self.processes.rank, self.processes.size))
-
-    def _features(self, images: Labelled) -> Iterator[tuple["torch.Tensor", np.ndarray]]:
-        """Raw features of this process's share, batch by batch, and their labels."""
-        span = self._span(images)
-        for features, rows in evaluate(self.model, images.images, rows=span, **self.passing):
-            yield features, images.labels[rows]
-
-    def _again(self, kept: list[np.ndarray] | None) -> Iterator[tuple[Any, np.ndarray]]:
-        if kept is None:
-            yield from self._features(self.train)
-        elif kept:
-            span = self._span(self.train)
-            yield np.concatenate(kept), self.train.labels[span.start : span.stop]
+    def _second_pass(self, own: np.ndarray | None, weights: np.ndarray) -> None:
+        """Decisions on the training features."""
+        passes = self._passes
+        for rows, labels in (
+            passes.gathered(self.train) if own is None else passes.cut(self.train, own)
+        ):
+            workers = _threads()
+            with limit_threads(1):
+                self._metrics.judge(rows, labels, weights, workers=workers)
 
     def _judged(
-        self, images: Labelled, metrics: GNCMetrics, weights: np.ndarray
-    ) -> tuple[Decisions | None, list[np.ndarray], str | None]:
-        """What classifier and training means say of another set; its features; or what is wrong."""
-        means, present = metrics.class_means()
+        self, images: Labelled, weights: np.ndarray, room: np.ndarray | None
+    ) -> tuple[Decisions | None, str | None]:
+        """What classifier and training means say of another set; or what is wrong with it."""
+        means, present = self._metrics.class_means()
         found: Decisions | None = None
-        kept = []
-        lost: str | None = None
-        try:
-            for features, labels in self._features(images):
-                rows = to_numpy(features)
-                kept.append(rows)
+
+        def judge() -> None:
+            nonlocal found
+            for rows, labels in self._passes.gathered(images, room):
+                workers = _threads()
                 with limit_threads(1):
                     one = stream_decisions(
-                        ArrayRows(rows), labels, weights=weights, means=means, present=present
-                    )
+                        ArrayRows(rows), labels, weights=weights, means=means, present=present,
+                        workers=workers,
+                    )  # fmt: skip
                 found = one if found is None else merge(found, one)
-        except DataError as error:
-            lost = str(error)
-        lost = next((why for why in self.processes.all_gather(lost) if why is not None), None)
+
+        lost = self._in_all(judge)
         whole: Decisions | None = None
         for part in self.processes.each(found):
             if part is not None:
                 whole = part if whole is None else merge(whole, part)
-        return (whole if lost is None else None), kept, lost
+        return (whole if lost is None else None), lost
 
-    def _together(
-        self, kept: list[np.ndarray], images: Labelled
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The features of all processes, in the set's own order, in the first."""
-        mine = np.concatenate(kept) if kept else np.empty((0, self.model.head.d), np.float32)
-        parts = self.processes.gather(mine)
-        return (mine if parts is None else np.concatenate(parts)), images.labels
+    def _in_all(self, work: Callable[[], None]) -> str | None:
+        """Do this process's part; what went wrong in some process, the same in all.
+
+        Features that overflow are no error of the user's: the network is to blame.
+        """
+        trouble, stopped = None, False
+        try:
+            work()
+        except DataError as error:
+            trouble = str(error)
+        except MeasuringInterrupted:
+            stopped = True
+        told = self.processes.all_gather((trouble, stopped))
+        if any(stop for _, stop in told):
+            raise MeasuringInterrupted
+        return next((why for why, _ in told if why is not None), None)
+
+
+def _threads() -> int:
+    import torch
+
+    return torch.get_num_threads()
 
 
 def _right(found: Decisions | None) -> float | None:

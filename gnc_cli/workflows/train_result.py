@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.numerics.tensors import to_numpy
 from gnc_cli.results import EpochRow, TrainResult
 from gnc_cli.workflows.train_network import head_facts
 
@@ -128,6 +127,6 @@ def _drawn(session: "Session", ending: "Ending", data: "ImageData") -> dict[str,
     return {
         "features": features,
         "labels": labels,
-        "weights": to_numpy(session.model.head.weights),
+        "weights": ending.measured.weights,
         "class_names": data.class_names,
     }

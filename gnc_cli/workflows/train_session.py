@@ -15,8 +15,9 @@ from gnc_cli.networks.training import Training
 from gnc_cli.networks.work import flops_per_call
 from gnc_cli.numerics.threads import available_cores, threads_for
 from gnc_cli.workflows.train_data import augmentation_of
+from gnc_cli.workflows.train_features import Labelled
 from gnc_cli.workflows.train_head import HeadPlan
-from gnc_cli.workflows.train_measure import Labelled, Measuring
+from gnc_cli.workflows.train_measure import Measuring
 from gnc_cli.workflows.train_network import build_network, load_start
 from gnc_cli.workflows.train_settings import Settings
 
@@ -118,10 +119,13 @@ def recipe_of(settings: Settings, device: torch.device) -> Recipe:
 
 
 def precision_on(device: torch.device, precision: str) -> str:
-    """`auto` is bf16 on GPUs that have it, else float32."""
+    """`auto` is bf16 on GPUs that have it, not merely emulate it, else float32."""
     if precision != "auto":
         return precision
-    return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    if device.type != "cuda":
+        return "float32"
+    with torch.cuda.device(device):  # the question is about the current one
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
 def _on(device: torch.device, images: ImageSet | None) -> Labelled | None:

@@ -43,7 +43,7 @@ def add_snapshot(run: RunFolder, epoch: int, split: str = "train", scale: float 
     weights = np.eye(4, 3, dtype=np.float32) + 0.1
     features = (scale * (weights[labels] + 0.01 * np.arange(12)[:, None])).astype(np.float32)
     run.add_snapshot(epoch, 10 * epoch, features=features, labels=labels, weights=weights,
-                     logits=features @ weights.T, split=split)  # fmt: skip
+                     split=split)  # fmt: skip
 
 
 def listed(run: RunFolder) -> list[str | None]:
@@ -56,8 +56,9 @@ def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
     for row in rows(3):
         run.add_epoch(row | {"gnc1": float("nan")})
     assert run.read_epochs() == [row | {"gnc1": None} for row in rows(3)]
-    run.write_checkpoint(STATE, best=True)
-    run.write_checkpoint(STATE | {"epoch": 4}, best=False)
+    run.write_checkpoint(STATE)
+    run.mark_best()
+    run.write_checkpoint(STATE | {"epoch": 4})
     assert (run.read_checkpoint()["epoch"], run.read_checkpoint("best")["epoch"]) == (4, 3)
     read = torch.load(run.path / "best.pt", weights_only=True)
     assert torch.equal(read["model"]["w"], STATE["model"]["w"])
@@ -111,7 +112,7 @@ def test_full_files_are_left_alone(run: RunFolder, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_kill_leaves_the_old_files(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    run.write_checkpoint(STATE, best=False)
+    run.write_checkpoint(STATE)
     add_snapshot(run, 1)
     before = {p.name: p.read_bytes() for p in run.path.iterdir()}
 
@@ -120,7 +121,9 @@ def test_a_kill_leaves_the_old_files(run: RunFolder, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("gnc_cli.io.atomic.os.replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        run.write_checkpoint(STATE | {"epoch": 9}, best=True)
+        run.write_checkpoint(STATE | {"epoch": 9})
+    with pytest.raises(KeyboardInterrupt):
+        run.mark_best()
     with pytest.raises(KeyboardInterrupt):
         add_snapshot(run, 2)
     assert {p.name: p.read_bytes() for p in run.path.iterdir()} == before
@@ -151,7 +154,7 @@ def test_an_epoch_takes_the_place_of_itself_and_later_ones(run: RunFolder) -> No
 
 
 def test_foreign_lines_are_named(run: RunFolder) -> None:
-    run.write_checkpoint(STATE, best=False)
+    run.write_checkpoint(STATE)
     run.close()
     (run.path / "metrics.jsonl").write_text('{"epoch": 1}\nhello\n{"epoch": 3}\n')
     with pytest.raises(DataError, match=r"metrics\.jsonl', line 2, is no epoch"):
@@ -188,7 +191,7 @@ def test_what_is_missing_is_named(run: RunFolder) -> None:
         RunFolder.open(run.path / "nowhere")
     with pytest.raises(DataError, match=r"no last\.pt: .* before its first checkpoint"):
         RunFolder.open(run.path)
-    run.write_checkpoint(STATE, best=False)
+    run.write_checkpoint(STATE)
     with RunFolder.open(run.path) as again:
         assert again.read_checkpoint()["epoch"] == 3
     (run.path / "config.json").unlink()

@@ -8,7 +8,12 @@ import pytest
 import torch
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.run_checkpoints import read_checkpoint, read_tensors, write_checkpoint
+from gnc_cli.io.run_checkpoints import (
+    linked_file,
+    read_checkpoint,
+    read_tensors,
+    write_checkpoint,
+)
 
 NET = {"fc.weight": torch.arange(6.0).reshape(2, 3), "bn.num_batches_tracked": torch.tensor(7)}
 
@@ -96,3 +101,23 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     torch.save(torch.nn.Linear(2, 2), tmp_path / "b.pt")
     with pytest.raises(DataError, match="Python objects"):
         read_tensors(tmp_path / "b.pt")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_best_is_what_last_was(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    if not links:
+        monkeypatch.setattr("gnc_cli.io.run_checkpoints.os.link", refused)
+    last, best = tmp_path / "last.pt", tmp_path / "best.pt"
+    for epoch in (1, 2):
+        write_checkpoint(last, {"epoch": epoch})
+        linked_file(last, best)
+        linked_file(last, best)
+        assert last.samefile(best) == links
+    write_checkpoint(last, {"epoch": 3})
+    assert (read_checkpoint(last), read_checkpoint(best)) == ({"epoch": 3}, {"epoch": 2})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["best.pt", "last.pt"]

@@ -201,17 +201,6 @@ def test_without_test_images(place: Path) -> None:
     jsonschema.validate(result.to_json(), SCHEMA)
 
 
-def test_how_often_is_settled_by_what_it_takes(place: Path, data: str) -> None:
-    result = run(data, place / "settled", epochs=23)
-    every = read_checkpoint(Path(result.run) / "last.pt")["run"]["every"]
-    assert every in (1, 2, 5, 10, 20, 50, 100, 200, 500)
-    measured = [row.epoch for row in result.history if row.gnc1 is not None]
-    assert measured == [e for e in range(1, 24) if e in (1, 2, 23) or e % every == 0]
-    second = result.history[1]
-    share = second.measure_seconds / (second.measure_seconds + every * second.seconds)
-    assert share <= 0.1 + 1e-12 or every == 500
-
-
 def test_a_picture_without_features_does_not_end_the_run(place: Path) -> None:
     data = toy(place / "blind.h5")
     with h5py.File(place / "blind.h5", "r+") as h5:
