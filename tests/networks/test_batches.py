@@ -78,7 +78,7 @@ class _Elsewhere:
         return self._images[rows]
 
 
-def test_any_batch_comes_out_the_same_however_it_is_had() -> None:
+def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> None:
     images, labels = fake_images(46)
     read_only = images.copy()
     read_only.flags.writeable = False
@@ -86,7 +86,7 @@ def test_any_batch_comes_out_the_same_however_it_is_had() -> None:
     def batches(pictures: object, **more: int) -> Batches:
         return Batches(
             pictures, labels, batch_size=16, seed=1, normalisation=GREY, augmentation=MOVES,
-            device=CPU, **more,
+            device=place, **more,
         )  # fmt: skip
 
     want = list(batches(images).epoch(4))
@@ -99,17 +99,21 @@ def test_any_batch_comes_out_the_same_however_it_is_had() -> None:
             assert pictures.asked == (1 if limit else len(found))
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
+            assert a.images.device.type == a.labels.device.type == place.type
     parts = [batches(images, rank=rank, size=3).epoch(4) for rank in range(3)]
     for shares, one in zip(zip(*parts, strict=True), want, strict=True):
-        assert torch.equal(torch.cat([share.images for share in shares]), one.images)
+        parted = torch.cat([share.images for share in shares])
+        torch.testing.assert_close(
+            parted, one.images, rtol=0, atol=0 if place.type == "cpu" else 1e-5
+        )
 
 
-def test_one_batch_of_everything_is_in_order_too() -> None:
+def test_one_batch_of_everything_is_in_order_too(place: torch.device) -> None:
     """All rows of an array at once are still those asked for, in their order."""
     images = np.arange(6, dtype=np.uint8).reshape(6, 1, 1, 1)
     rows = torch.tensor([5, 0, 3, 1, 2, 4])
     for limit in (0, 1 << 20):
-        source = DeviceImages(_Elsewhere(images), CPU, resident_bytes=limit)
+        source = DeviceImages(_Elsewhere(images), place, resident_bytes=limit)
         (pixels,) = source.stream([rows])
         assert pixels.flatten().tolist() == rows.tolist()
 

@@ -41,13 +41,16 @@ both_ways = pytest.mark.usefixtures("way")
 
 @both_ways
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9])
-def test_against_a_slow_loop(beta: float, rng: np.random.Generator) -> None:
-    head, batches = ClassMeanHead(4, 8, beta=beta, seed=1), _batches(rng)
-    first = head.weight.numpy().copy()
+def test_against_a_slow_loop(beta: float, rng: np.random.Generator, place: torch.device) -> None:
+    head, batches = ClassMeanHead(4, 8, beta=beta, seed=1).to(place), _batches(rng)
+    first = head.weight.cpu().numpy().copy()
     for features, labels in batches:
-        head.absorb(torch.from_numpy(features).float(), torch.from_numpy(labels))
-    np.testing.assert_allclose(head.weight.numpy(), _slow(first, batches, beta), atol=2e-6)
-    assert np.array_equal(head.weight[6].numpy(), first[6])
+        head.absorb(
+            torch.from_numpy(features).float().to(place), torch.from_numpy(labels).to(place)
+        )
+    moved = head.weight.cpu().numpy()
+    np.testing.assert_allclose(moved, _slow(first, batches, beta), atol=2e-6)
+    assert np.array_equal(moved[6], first[6])
 
 
 def test_order_of_samples_and_their_lengths_do_not_matter(rng: np.random.Generator) -> None:
@@ -69,18 +72,18 @@ def test_eval_mode_and_empty_batches_change_nothing() -> None:
 
 
 @both_ways
-def test_nothing_to_go_by_leaves_the_row() -> None:
+def test_nothing_to_go_by_leaves_the_row(place: torch.device) -> None:
     """Means of norm zero, rows that cancel, broken features: old rows, no NaN."""
-    head = ClassMeanHead(2, 5, beta=0.5)
+    head = ClassMeanHead(2, 5, beta=0.5).to(place)
     with torch.no_grad():
         head.weight.copy_(torch.tensor([[1.0, 0.0]]).expand(5, 2))
     before = head.weight.clone()
     features = torch.tensor(
         [[0.0, 2.0], [0.0, -2.0], [0.0, 0.0], [-3.0, 1e-6], [torch.nan, 1.0], [0.0, 9.0]]
     )
-    head.absorb(features, torch.tensor([0, 0, 1, 2, 3, 4]))
+    head.absorb(features.to(place), torch.tensor([0, 0, 1, 2, 3, 4], device=place))
     assert torch.equal(head.weight[:4], before[:4])
-    torch.testing.assert_close(head.weight[4], torch.tensor([0.5, 0.5]).sqrt())
+    torch.testing.assert_close(head.weight[4].cpu(), torch.tensor([0.5, 0.5]).sqrt())
 
 
 def test_two_passes_before_one_backward(rng: np.random.Generator) -> None:

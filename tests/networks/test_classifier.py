@@ -25,8 +25,9 @@ def _batch(n: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(n, 8, generator=generator), torch.arange(n) % K
 
 
-def test_losses_and_right_answers() -> None:
-    model, (images, labels) = _model(SphereHead(D, K)), _batch()
+def test_losses_and_right_answers(place: torch.device) -> None:
+    model = _model(SphereHead(D, K)).to(place)
+    images, labels = (tensor.to(place) for tensor in _batch())
     losses, right = model(images, labels)
     logits = model.head(model.features(images))
     torch.testing.assert_close(
@@ -62,11 +63,12 @@ def test_class_means_are_absorbed_in_training_before_the_scores() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype) -> None:
-    model, (images, labels) = _model(SphereHead(D, K), "arcface", 0.5), _batch()
+def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype, place: torch.device) -> None:
+    model = _model(SphereHead(D, K), "arcface", 0.5).to(place)
+    images, labels = (tensor.to(place) for tensor in _batch())
     seen = []
     model.encoder.register_forward_hook(lambda *got: seen.append(got[-1].dtype))
-    with torch.autocast("cpu", dtype):
+    with torch.autocast(place.type, dtype):
         features = model.features(images)
         losses, _ = model(images, labels)
     assert set(seen) == {dtype} and features.dtype == losses.dtype == torch.float32
@@ -86,9 +88,11 @@ def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype) -> None:
         (FixedHead(np.vstack([np.eye(D), -np.eye(D)])[:K]), "ce", None),
     ],
 )
-def test_a_few_steps_learn(head: Head, name: str, margin: float | None) -> None:
-    model = _model(head, name, margin)
-    images, labels = _batch(K)
+def test_a_few_steps_learn(
+    head: Head, name: str, margin: float | None, place: torch.device
+) -> None:
+    model = _model(head, name, margin).to(place)
+    images, labels = (tensor.to(place) for tensor in _batch(K))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     first = model(images, labels)[0].mean()
     for _ in range(60):

@@ -23,27 +23,30 @@ every_head = pytest.mark.parametrize("kind", MADE)
 
 
 @every_head
-def test_scores_are_plain_products_of_what_each_says(kind: str, rng: np.random.Generator) -> None:
-    head, features = MADE[kind](3), rng.standard_normal((20, D))
-    W = head.weights.detach().numpy().astype(np.float64)
+def test_scores_are_plain_products_of_what_each_says(
+    kind: str, rng: np.random.Generator, place: torch.device
+) -> None:
+    head, features = MADE[kind](3).to(place), rng.standard_normal((20, D))
+    W = head.weights.detach().cpu().numpy().astype(np.float64)
     H = features.astype(np.float32).astype(np.float64)
     if head.sphere:
         np.testing.assert_allclose(np.linalg.norm(W, axis=1), 1.0, atol=1e-6)
         H = H / np.linalg.norm(H, axis=1, keepdims=True)
-    given = torch.from_numpy(features).float()
-    np.testing.assert_allclose(head.scores(given).detach().numpy(), H @ W.T, atol=2e-6)
-    np.testing.assert_allclose(head(given).detach().numpy(), H @ W.T / head.tau, atol=2e-5)
+    given = torch.from_numpy(features).float().to(place)
+    scores, logits = head.scores(given).detach().cpu(), head(given).detach().cpu()
+    np.testing.assert_allclose(scores.numpy(), H @ W.T, atol=2e-6)
+    np.testing.assert_allclose(logits.numpy(), H @ W.T / head.tau, atol=2e-5)
 
 
 @every_head
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_full_precision_under_autocast(kind: str, dtype: torch.dtype) -> None:
-    head = MADE[kind](0)
-    features = torch.randn(6, D, generator=torch.Generator().manual_seed(1)).to(dtype)
+def test_full_precision_under_autocast(kind: str, dtype: torch.dtype, place: torch.device) -> None:
+    head = MADE[kind](0).to(place)
+    features = torch.randn(6, D, generator=torch.Generator().manual_seed(1)).to(place, dtype)
     plain = head(features.float())
-    with torch.autocast("cpu", dtype):
+    with torch.autocast(place.type, dtype):
         cast = head(features)
-        head.absorb(features, torch.arange(6))
+        head.absorb(features, torch.arange(6, device=place))
     assert cast.dtype == head.weights.dtype == torch.float32
     assert torch.equal(cast, plain)
 
@@ -96,13 +99,13 @@ def test_unit_rows_differentiate() -> None:
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-42, 1e-30, 1e-7, 1e-5, 1e5, 1e19, 1e30, 3e38])
-def test_features_of_any_length(size: float) -> None:
+def test_features_of_any_length(size: float, place: torch.device) -> None:
     """Directions down to the floor, then shorter; gradients finite throughout."""
-    head = SphereHead(2, 4, tau=0.01)
-    features = torch.tensor([[0.6, -0.8], [0.0, 1.0]]).mul(size).requires_grad_()
+    head = SphereHead(2, 4, tau=0.01).to(place)
+    features = torch.tensor([[0.6, -0.8], [0.0, 1.0]]).mul(size).to(place).requires_grad_()
     scores = head.scores(features)
     length = min(1.0, size / 1e-6)
-    want = length * torch.tensor([[0.6, -0.8], [0.0, 1.0]]) @ head.weights.T
+    want = length * torch.tensor([[0.6, -0.8], [0.0, 1.0]], device=place) @ head.weights.T
     torch.testing.assert_close(scores, want, rtol=1e-5, atol=1e-6)
     (scores / head.tau).logsumexp(dim=1).sum().backward()
     assert features.grad is not None and features.grad.isfinite().all()

@@ -52,24 +52,23 @@ def _grad(
 
 @pytest.mark.parametrize("tau", [1.0, 0.1])
 @pytest.mark.parametrize("name", LOSSES)
-def test_definitions(name: str, tau: float, rng: np.random.Generator) -> None:
+def test_definitions(name: str, tau: float, rng: np.random.Generator, place: torch.device) -> None:
     scores, labels = _cosines(rng)
     margin = MARGINS.get(name)
     want = _plain(name, scores, labels, tau, margin or 0.0)
     loss = make_loss(name, tau=tau, margin=margin)
-    got = loss(torch.from_numpy(scores), torch.from_numpy(labels))
-    assert got.dtype == torch.float64
-    np.testing.assert_allclose(got.numpy(), want, rtol=1e-12, atol=1e-12)
-    single = loss(torch.from_numpy(scores).float(), torch.from_numpy(labels))
-    assert single.dtype == torch.float32
-    np.testing.assert_allclose(single.numpy(), want, rtol=1e-5, atol=1e-5)
+    given, y = torch.from_numpy(scores).to(place), torch.from_numpy(labels).to(place)
+    got, single = loss(given, y), loss(given.float(), y)
+    assert (got.dtype, single.dtype) == (torch.float64, torch.float32)
+    np.testing.assert_allclose(got.cpu().numpy(), want, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(single.cpu().numpy(), want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_gradients(name: str, rng: np.random.Generator) -> None:
-    scores, labels = _cosines(rng, N=9, K=5)
-    loss, y = make_loss(name, tau=0.3, margin=MARGINS.get(name)), torch.from_numpy(labels)
-    assert torch.autograd.gradcheck(lambda s: loss(s, y), torch.from_numpy(scores).requires_grad_())
+def test_gradients(name: str, rng: np.random.Generator, place: torch.device) -> None:
+    scores, y = (torch.from_numpy(a).to(place) for a in _cosines(rng, N=9, K=5))
+    loss = make_loss(name, tau=0.3, margin=MARGINS.get(name))
+    assert torch.autograd.gradcheck(lambda s: loss(s, y), scores.requires_grad_())
 
 
 def test_large_added_angles_differentiate_too(rng: np.random.Generator) -> None:
@@ -106,13 +105,14 @@ def test_a_wider_angle_never_lowers_arcface(margin: float, a: float, b: float) -
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("name", LOSSES)
-def test_finite_at_the_extremes(name: str, dtype: torch.dtype) -> None:
+def test_finite_at_the_extremes(name: str, dtype: torch.dtype, place: torch.device) -> None:
     over = 1.0 + torch.finfo(dtype).eps  # a cosine, rounded up
     own = torch.tensor([over, 1.0, 0.0, -1.0, -over, 1.0, -1.0], dtype=dtype)
     other = torch.tensor([-1.0, 1.0, 0.0, 1.0, over, 1.0, -1.0], dtype=dtype)
-    scores = torch.stack([own, other, -other], dim=1)
+    scores = torch.stack([own, other, -other], dim=1).to(place)
+    labels = torch.zeros(7, dtype=torch.int64, device=place)
     for tau in (1.0, 0.01 if dtype != torch.float16 else 0.1):  # 0.01: beyond float16 itself
-        grad = _grad(name, scores, torch.zeros(7, dtype=torch.int64), tau)
+        grad = _grad(name, scores, labels, tau)
         assert (grad[:, 0] <= 0).all() and (grad[:, 1:] >= 0).all()
 
 
@@ -147,12 +147,12 @@ def test_tiny_losses_keep_their_digits() -> None:
     assert grad.sum().abs() <= 1e-6 * want / tau
 
 
-def test_autocast_changes_nothing(rng: np.random.Generator) -> None:
-    scores, labels = map(torch.from_numpy, _cosines(rng))
+def test_autocast_changes_nothing(rng: np.random.Generator, place: torch.device) -> None:
+    scores, labels = (torch.from_numpy(a).to(place) for a in _cosines(rng))
     scores = scores.float()
     for name in LOSSES:
         loss = make_loss(name, tau=0.05, margin=MARGINS.get(name))
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(place.type, torch.bfloat16):
             cast = loss(scores, labels)
         assert cast.dtype == torch.float32 and torch.equal(cast, loss(scores, labels))
 

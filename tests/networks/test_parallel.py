@@ -2,9 +2,15 @@
 
 import pytest
 import torch
+from torch import nn
 
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.networks import parallel
+from gnc_cli.networks.classifier import Classifier
+from gnc_cli.networks.heads import SphereHead
+from gnc_cli.networks.losses import make_loss
+from gnc_cli.numerics.distributed import Processes
+from tests.networks.fakes import FakeEncoder
 from tests.numerics.together import needs_gloo, together
 
 SCRIPT = """
@@ -106,6 +112,17 @@ def test_two_processes_train_as_one_does() -> None:
     )
     assert told[0] == told[1] and len(told[0].splitlines()) == 6
     assert told[0].splitlines()[4] == "1 3"
+
+
+def test_batch_norms_of_several_gpus_are_joined() -> None:
+    model = Classifier(FakeEncoder(norm="batch"), SphereHead(4, 5), make_loss("ce", tau=0.1))
+    names = list(model.state_dict())
+    gpu, several = torch.device("cuda", 0), Processes(rank=0, size=2)
+    for processes, device in ((several, torch.device("cpu")), (Processes(), gpu)):
+        parallel.synchronise_batch_norm(model, processes, device)
+        assert type(model.encoder.layers[1]) is nn.BatchNorm2d
+    parallel.synchronise_batch_norm(model, several, gpu)
+    assert type(model.encoder.layers[1]) is nn.SyncBatchNorm and list(model.state_dict()) == names
 
 
 def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

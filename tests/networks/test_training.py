@@ -1,4 +1,5 @@
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,19 +28,37 @@ CPU = torch.device("cpu")
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05)
 
 
-def _training(recipe: Recipe = PLAIN, *, seed: int = 7, **encoder: Any) -> Training:
+def _training(
+    recipe: Recipe = PLAIN, *, seed: int = 7, place: torch.device = CPU, **encoder: Any
+) -> Training:
     images, labels = fake_images(70)
     batches = Batches(
         images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
-        augmentation=MOVES, device=CPU, channels_last=recipe.channels_last,
+        augmentation=MOVES, device=place, channels_last=recipe.channels_last,
     )  # fmt: skip
     model = FakeClassifier(FakeEncoder(**encoder), FakeHead(4, 5))
-    return Training(model, batches, recipe, processes=Processes(), device=CPU)
+    return Training(model, batches, recipe, processes=Processes(), device=place)
 
 
 def _timeless(totals: EpochTotals | None) -> EpochTotals:
     assert totals is not None and totals.seconds > 0 and totals.images_per_second > 0
     return dataclasses.replace(totals, seconds=0.0, images_per_second=0.0)
+
+
+def _same(ours: EpochTotals, theirs: EpochTotals, place: torch.device) -> bool:
+    """Bit for bit on a CPU; a GPU sums the gradients of pooling in no fixed order."""
+    if place.type == "cpu":
+        return ours == theirs
+    near = pytest.approx(theirs.loss, rel=1e-2), pytest.approx(theirs.accuracy, abs=0.05)
+    return ours == dataclasses.replace(theirs, loss=ours.loss, accuracy=ours.accuracy) and (
+        (ours.loss, ours.accuracy) == near
+    )
+
+
+def _assert_same(ours: Training, theirs: Training, place: torch.device) -> None:
+    a, b = ours.model.state_dict(), theirs.model.state_dict()
+    near = {"rtol": 0.0, "atol": 0.0} if place.type == "cpu" else {"rtol": 1e-2, "atol": 1e-2}
+    torch.testing.assert_close(dict(a), dict(b), **near)
 
 
 def _after(steps: int) -> Callable[[], bool]:
@@ -48,9 +67,9 @@ def _after(steps: int) -> Callable[[], bool]:
     return lambda: next(asked) >= steps
 
 
-def test_an_epoch_is_the_plain_loop() -> None:
+def test_an_epoch_is_the_plain_loop(place: torch.device) -> None:
     recipe = dataclasses.replace(PLAIN, clip=0.5, warmup=0.5)
-    ours, plain = _training(recipe), _training(recipe)
+    ours, plain = _training(recipe, place=place), _training(recipe, place=place)
     model, optimizer = plain.model, make_optimizer(plain.model, recipe)
     for epoch in range(2):
         losses, rights, norms = [], [], []
@@ -67,11 +86,12 @@ def test_an_epoch_is_the_plain_loop() -> None:
         assert max(norms) > 0.5
         totals = _timeless(ours.run_epoch())
         assert (totals.epoch, totals.step) == (epoch + 1, 5 * epoch + 5)
-        assert totals.loss == pytest.approx(float(torch.cat(losses).double().mean()), rel=1e-6)
-        assert totals.accuracy == float(torch.cat(rights).double().mean())
+        near = 1e-6 if place.type == "cpu" else 1e-3
+        assert totals.loss == pytest.approx(float(torch.cat(losses).double().mean()), rel=near)
+        right = float(torch.cat(rights).double().mean())
+        assert totals.accuracy == pytest.approx(right, abs=0 if place.type == "cpu" else 0.05)
         assert totals.lr == recipe.lr * recipe.factor(5 * epoch + 4, 5)
-        for mine, theirs in zip(ours.model.parameters(), model.parameters(), strict=True):
-            assert torch.equal(mine, theirs)
+        _assert_same(ours, plain, place)
 
 
 @pytest.mark.parametrize(
@@ -81,38 +101,43 @@ def test_an_epoch_is_the_plain_loop() -> None:
         {"optimizer": "adamw", "lr": 3e-3, "precision": "bf16", "channels_last": True},
     ],
 )
-def test_a_run_that_was_stopped_goes_on_exactly(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_goes_on_exactly(
+    changes: dict[str, Any], tmp_path: Path, place: torch.device
+) -> None:
     recipe = dataclasses.replace(PLAIN, **changes)
-    layers = {"norm": "batch", "dropout": 0.3}
+    layers: dict[str, Any] = {"norm": "batch", "dropout": 0.3, "place": place}
     straight = _training(recipe, **layers)
     want = [_timeless(straight.run_epoch()) for _ in range(3)]
 
     first = _training(recipe, **layers)
-    assert _timeless(first.run_epoch()) == want[0]
+    assert _same(_timeless(first.run_epoch()), want[0], place)
     assert first.run_epoch(_after(3)) is None and (first.epoch, first.step) == (1, 3)
     torch.save(first.state(), tmp_path / "last.pt")
     torch.rand(5)  # torch's own generator is not part of the state
 
     second = _training(recipe, seed=7, **layers)
     second.load_state(torch.load(tmp_path / "last.pt", weights_only=True))
-    assert [_timeless(second.run_epoch()) for _ in range(2)] == want[1:]
-    ours, theirs = second.model.state_dict(), straight.model.state_dict()
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    for theirs in want[1:]:
+        assert _same(_timeless(second.run_epoch()), theirs, place)
+    _assert_same(second, straight, place)
     assert all(p.dtype == torch.float32 for p in second.model.parameters())
 
 
-def test_it_learns() -> None:
-    training = _training(dataclasses.replace(PLAIN, epochs=12, optimizer="adamw", lr=0.03))
+def test_it_learns(place: torch.device) -> None:
+    recipe = dataclasses.replace(PLAIN, epochs=12, optimizer="adamw", lr=0.03)
+    training = _training(recipe, place=place)
     first, *_, last = [_timeless(training.run_epoch()) for _ in range(12)]
     assert last.loss < 0.7 * first.loss and last.accuracy > first.accuracy
 
 
-def test_who_watches_hears_of_each_step_and_a_stop_at_the_end_is_none() -> None:
-    training = _training()
+def test_who_watches_hears_of_each_step_and_a_stop_at_the_end_is_none(
+    place: torch.device,
+) -> None:
+    training = _training(place=place)
     heard: list[tuple[int, int, float]] = []
     totals = training.run_epoch(_after(5), lambda *said: heard.append(said))
-    assert [said[:2] for said in heard] == [(step, 5) for step in range(1, 6)]
+    steps = range(1, 6) if place.type == "cpu" else (1, 5)  # a GPU is not waited for each time
+    assert [said[:2] for said in heard] == [(step, 5) for step in steps]
     assert totals is not None and heard[-1][2] == pytest.approx(totals.loss)
     assert (training.epoch, training.step) == (1, 0)
 
@@ -142,24 +167,26 @@ def test_the_generator_of_torch_is_left_alone() -> None:
     assert torch.equal(torch.rand(3), want)
 
 
-def test_a_lost_network_is_said_so() -> None:
-    training = _training(dataclasses.replace(PLAIN, lr=1e30))
+def test_a_lost_network_is_said_so(place: torch.device) -> None:
+    training = _training(dataclasses.replace(PLAIN, lr=1e30), place=place)
     with pytest.raises(NonFiniteLoss) as seen:
         for _ in range(3):
             training.run_epoch()
     error = seen.value
     assert isinstance(error, DataError) and "\n" not in str(error)
-    assert str(error).startswith(f"epoch {error.epoch}, step {error.step} of 5: the loss")
-    assert "9.89e+29" in error.cause and "tau 0.2" in error.cause and "--clip" in error.cause
+    steps = f"step {error.step}" if place.type == "cpu" else f"steps? (2-)?{error.step}"
+    assert re.match(f"epoch {error.epoch}, {steps} of 5: the loss", str(error))
+    lr = 1e30 * PLAIN.factor(5 * error.epoch + error.step - 6, 5)
+    assert f"{lr:.3g}" in error.cause and "tau 0.2" in error.cause and "--clip" in error.cause
 
-    training = _training()
+    training = _training(place=place)
     training.model.head.raw.data[0, 0] = np.inf
     with pytest.raises(NonFiniteLoss, match="epoch 1, step 1 of 5: .* the weights it began with"):
         training.run_epoch()
 
 
-def test_a_weight_lost_in_the_last_step_is_not_saved() -> None:
-    training = _training()
+def test_a_weight_lost_in_the_last_step_is_not_saved(place: torch.device) -> None:
+    training = _training(place=place)
 
     def lose() -> bool:
         if training.step == 5:
@@ -170,9 +197,9 @@ def test_a_weight_lost_in_the_last_step_is_not_saved() -> None:
         training.run_epoch(lose)
 
 
-def test_running_statistics_that_overflow_are_not_saved() -> None:
+def test_running_statistics_that_overflow_are_not_saved(place: torch.device) -> None:
     """A batch norm divides by them in eval mode alone: losses and weights stay finite."""
-    training = _training(norm="batch")
+    training = _training(norm="batch", place=place)
 
     def overflow() -> bool:
         training.model.encoder.layers[1].running_var[0] = torch.inf
@@ -201,7 +228,7 @@ def _in_batches_of(batch_size: int, N: int, norm: str = "batch") -> Training:
 def test_batch_norm_never_sees_a_single_image() -> None:
     assert _in_batches_of(2, 7).run_epoch() is not None
     assert _in_batches_of(1, 2, norm="group").run_epoch() is not None
-    with pytest.raises(UsageError, match="--batch-size 1: .* --norm group"):
+    with pytest.raises(UsageError, match="--batch-size 1 gives .* --norm group"):
         _in_batches_of(1, 2)
 
 
