@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from gnc_cli.commands.compare_words import small
@@ -21,12 +20,12 @@ from gnc_cli.commands.measure_words import (
     size_text,
     space_text,
 )
+from gnc_cli.commands.sheet_lines import Line, sheet_lines
 from gnc_cli.commands.solve_table import bracket_value, certified
 from gnc_cli.results.figures import count
 
 __all__ = ["measure_sheet"]
 
-_Line = Callable[..., None]
 _PAIRS = 10
 """Pairs of duplicates that are shown; --json has more."""
 _QUANTILES = {
@@ -36,14 +35,7 @@ _QUANTILES = {
 
 def measure_sheet(r: dict[str, Any], verbose: bool) -> list[RenderableType]:
     """Title, lines, tables of classes and policy of one result's JSON."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-
-    def line(name: str, value: str, remark: str = "", key: str = "") -> None:
-        said = [(key, "cyan"), ("; " if remark else "", "dim")] if verbose and key else []
-        grid.add_row(name, value, Text.assemble(*said, (remark, "dim")))
+    grid, line = sheet_lines(verbose)
 
     _collapse(r, line, verbose)
     _shares(r, line)
@@ -64,7 +56,7 @@ def measure_sheet(r: dict[str, Any], verbose: bool) -> list[RenderableType]:
     return [*parts, *written]
 
 
-def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
+def _collapse(r: dict[str, Any], line: Line, verbose: bool) -> None:
     policy, boot = r["policy"], r["bootstrap"] or {}
     space = space_text(policy)
     if r["gnc1"] is not None:
@@ -99,7 +91,7 @@ def _inside(rho: dict[str, Any]) -> bool:
     return rho["lower"] == 0.0 and rho["upper"] is not None and rho["upper"] <= 1e-9
 
 
-def _shares(r: dict[str, Any], line: _Line) -> None:
+def _shares(r: dict[str, Any], line: Line) -> None:
     boot, space = r["bootstrap"] or {}, space_text(r["policy"])
     remarks = {
         "ncc_accuracy": ("NCC accuracy", f"nearest class mean, {space} features"),
@@ -120,7 +112,7 @@ def _shares(r: dict[str, Any], line: _Line) -> None:
         line("  mean", figure(margins["mean"]), "", "sample_margins.mean")
 
 
-def _margins(r: dict[str, Any], line: _Line) -> None:
+def _margins(r: dict[str, Any], line: Line) -> None:
     margins, free = r["margins"], r["rattlers"]
     cosface = margins["cosface"]
     line("CosFace margin", at_least(r["gnc2"], cosface, figure(cosface)),
@@ -141,7 +133,7 @@ def _margins(r: dict[str, Any], line: _Line) -> None:
              f"free by more than {free['tolerance']:.1g}", "rattlers")  # fmt: skip
 
 
-def _classes(r: dict[str, Any], line: _Line) -> None:
+def _classes(r: dict[str, Any], line: Line) -> None:
     classes = r["classes"]
     if r["N"] is None:
         return
@@ -155,7 +147,7 @@ def _classes(r: dict[str, Any], line: _Line) -> None:
          "classes.min_count")  # fmt: skip
 
 
-def _variants(r: dict[str, Any], line: _Line) -> None:
+def _variants(r: dict[str, Any], line: Line) -> None:
     authors = f"{r['policy']['spaces']['authors']}, Sigma_B centred"
     spaces = {"authors": authors, "classic": "raw rows; energies and ranks of unit rows"}
     for family, values in r["variants"].items():

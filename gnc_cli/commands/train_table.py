@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gnc_cli.commands.fitted_table import Column, FittedTable
 from gnc_cli.commands.measure_words import at_least, figure, proved, reference_text, share
+from gnc_cli.commands.sheet_lines import Line, sheet_lines
 from gnc_cli.commands.train_words import (
     data_text,
     head_text,
@@ -21,7 +22,6 @@ from gnc_cli.commands.train_words import (
 
 __all__ = ["train_table"]
 
-_Line = Callable[..., None]
 _COLOURS = {"completed": "green", "time_limit": "yellow", "interrupted": "red"}
 
 
@@ -36,14 +36,7 @@ def train_table(body: dict[str, Any], verbose: bool = False) -> RenderableType:
 
 
 def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-
-    def line(name: str, value: str, remark: str = "", key: str = "") -> None:
-        said = [(key, "cyan"), ("; " if remark else "", "dim")] if verbose and key else []
-        grid.add_row(name, value, Text.assemble(*said, (remark, "dim")))
+    grid, line = sheet_lines(verbose)
 
     _shares(r, line)
     _collapse(r, line, verbose)
@@ -62,7 +55,7 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
     return Group(title, "", grid, "", ran, "", _ending(r))
 
 
-def _shares(r: dict[str, Any], line: _Line) -> None:
+def _shares(r: dict[str, Any], line: Line) -> None:
     best = r["best"]
     said = f"best {_four(best['accuracy'])} after epoch {best['epoch']}" if best else ""
     tested = r["test_accuracy"] is not None
@@ -76,7 +69,7 @@ def _shares(r: dict[str, Any], line: _Line) -> None:
             line(name, _four(r[key]), remark, key)
 
 
-def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
+def _collapse(r: dict[str, Any], line: Line, verbose: bool) -> None:
     for name, key in (("GNC1", "gnc1"), ("GNC3", "gnc3")):
         if r.get(key) is not None:
             line(name, figure(r[key], 4), _course(r["history"], key, r[key]), key)
@@ -88,7 +81,7 @@ def _collapse(r: dict[str, Any], line: _Line, verbose: bool) -> None:
             line("NCC accuracy", _four(r[key]), f"{of}, by the means of the training set", key)
 
 
-def _distance(r: dict[str, Any], line: _Line, verbose: bool) -> None:
+def _distance(r: dict[str, Any], line: Line, verbose: bool) -> None:
     rho, reference = r["gnc2"], r["gnc2_reference"]
     upper = "" if rho["upper"] is None else f"at most {rho['upper']:.6f}"
     wide = rho["upper"] is not None and rho["upper"] - rho["lower"] > 1e-6
