@@ -5,7 +5,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from gnc_cli.errors import UsageError
 from gnc_cli.results import EpochRow, TrainResult, TrainSeries
+from gnc_cli.workflows.outputs import speaks
 from gnc_cli.workflows.train_job import Job, Machine
 from gnc_cli.workflows.train_settings import settings_of
 
@@ -144,14 +146,19 @@ def train(
         "measure_every": measure_every, "snapshot_every": snapshot_every,
         "seed": seed,
     }  # fmt: skip
-    if not resume:
-        settings_of(given)  # what is wrong by itself is said before anything is loaded
     machine = Machine(
         device=device, threads=threads, time_limit=time_limit, out=_path(out), resume=resume,
         force=force, plot=_path(plot), interrupt=interrupt, progress=progress, on_run=on_run,
         on_epoch=on_epoch,
     )  # fmt: skip
-    return Job(given, machine).run()
+    try:
+        if not resume:
+            settings_of(given)  # what is wrong by itself is said before anything is loaded
+        job = Job(given, machine)
+    except UsageError as error:
+        error.told = not speaks()  # it is wrong in every process
+        raise
+    return job.run()
 
 
 def _path(path: _Path | None) -> str | None:

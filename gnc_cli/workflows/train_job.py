@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gnc_cli.errors import DataError, GncError, UnavailableError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 from gnc_cli.io.runs import RunFolder
 from gnc_cli.networks.parallel import start_processes
@@ -31,6 +31,7 @@ from gnc_cli.workflows.train_folder import (
     write_config,
 )
 from gnc_cli.workflows.train_head import HeadPlan, every_assignment, plan_head
+from gnc_cli.workflows.train_memory import lacking_memory
 from gnc_cli.workflows.train_result import result_of
 from gnc_cli.workflows.train_run import Run
 from gnc_cli.workflows.train_series import run_series
@@ -78,7 +79,6 @@ class Job:
             raise UsageError(f"--threads {machine.threads}: at least one thread is needed")
         if machine.resume and machine.out is None:
             raise UsageError("--resume goes on in a run folder; add --out DIR")
-        check_outputs([], plot=machine.plot, force=machine.force or machine.resume)
         self.deadline = Deadline(machine.time_limit, machine.interrupt)
 
     def run(self) -> TrainResult | TrainSeries:
@@ -92,13 +92,10 @@ class Job:
             try:
                 result = self._runs(processes, device)
             except (RuntimeError, MemoryError) as error:
-                where = _lacks_memory(error)
-                if where is None:
+                refusal = lacking_memory(error)
+                if refusal is None:
                     raise
-                raise UnavailableError(
-                    f"the memory of the {where} is not enough; try a smaller --batch-size, --width "
-                    "or --image-size, or --precision bf16"
-                ) from error
+                raise refusal from error
         if processes.first and self.machine.plot is not None:
             from gnc_cli.plots.train import plot_train
 
@@ -107,6 +104,8 @@ class Job:
 
     def _runs(self, processes: Processes, device: torch.device) -> TrainResult | TrainSeries:
         out, stored = self.machine.out, None
+        again = self.machine.force or self.machine.resume
+        of_first(processes, lambda: check_outputs([], plot=self.machine.plot, force=again))
         if self.machine.resume:
             assert out is not None
             stored = of_first(processes, lambda: Stored(out))
@@ -230,21 +229,6 @@ class _Place:
     @property
     def K(self) -> int:
         return len(self.data.class_names)
-
-
-def _lacks_memory(error: Exception) -> str | None:
-    """Whose memory an allocation failed in; None for any other error.
-
-    Older versions of torch have no class for it but that of CUDA, and none have one for the CPU.
-    """
-    said = str(error)
-    if isinstance(error, GncError):
-        return None
-    if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA error: out of memory" in said:
-        return "GPU"
-    if isinstance(error, MemoryError) or "DefaultCPUAllocator" in said or "not enough mem" in said:
-        return "machine"
-    return None
 
 
 def _no_similarity() -> np.ndarray:

@@ -14,6 +14,7 @@ from gnc_cli.numerics.distributed import Processes
 from gnc_cli.results import TrainSeries
 from gnc_cli.workflows import train_job
 from gnc_cli.workflows.train import train
+from gnc_cli.workflows.train_memory import lacking_memory
 from gnc_cli.workflows.train_together import in_all, in_turn, of_first
 from tests.numerics.together import needs_gloo, together
 from tests.workflows.train_problems import TINY, run, toy
@@ -71,6 +72,18 @@ def test_one_process_needs_nobody() -> None:
         with pytest.raises(UsageError, match="no") as caught:
             share(Processes(), fail)
         assert caught.value.told is False and GncError.told is False
+
+
+@pytest.mark.parametrize("asked", [{"tau": -1.0}, {"threads": 0}, {"resume": True}])
+def test_what_is_wrong_in_every_process_is_told_by_the_first(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in (0, 1):
+        monkeypatch.setenv("RANK", str(rank))
+        with pytest.raises(UsageError) as caught:
+            train(**asked)
+        assert caught.value.told is (rank == 1)
 
 
 TWO = """
@@ -193,4 +206,4 @@ def test_the_cpu_says_so_itself() -> None:
     """The words by which the allocator is known are this torch's."""
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 60, dtype=torch.uint8, device="cpu")
-    assert train_job._lacks_memory(caught.value) == "machine"
+    assert "of the machine" in str(lacking_memory(caught.value))
