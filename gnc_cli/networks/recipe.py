@@ -58,12 +58,12 @@ class Recipe:
         _one_of("--precision", self.precision, PRECISIONS)
         _hold("--epochs", self.epochs, self.epochs >= 1, "at least 1")
         _hold("--batch-size", self.batch_size, self.batch_size >= 1, "at least 1")
-        _hold("--lr", self.lr, self.lr > 0, "above 0")
-        _hold("--momentum", self.momentum, 0 <= self.momentum < 1, "from 0 to below 1")
+        _hold("--lr", self.lr, self.lr > 0, "a number above 0")
+        _hold("--momentum", self.momentum, 0 <= self.momentum < 1, "a number from 0 to below 1")
         _hold("--weight-decay", self.weight_decay, self.weight_decay >= 0, "at least 0")
-        _hold("--gamma", self.gamma, 0 < self.gamma <= 1, "above 0 and at most 1")
+        _hold("--gamma", self.gamma, 0 < self.gamma <= 1, "a number above 0, at most 1")
         _hold("--warmup", self.warmup, self.warmup >= 0, "at least 0 epochs")
-        _hold("--clip", self.clip, self.clip is None or self.clip > 0, "above 0")
+        _hold("--clip", self.clip, self.clip is None or self.clip > 0, "a number above 0")
         rising = all(a < b for a, b in zip((0, *self.milestones), self.milestones, strict=False))
         _hold("--milestones", list(self.milestones), rising, "rising epochs from 1")
         if self.schedule == "step" and not self.milestones:
@@ -100,4 +100,4 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
 
 def _hold(option: str, value: object, holds: bool, wanted: str) -> None:
     if not holds or (isinstance(value, float) and not math.isfinite(value)):
-        raise UsageError(f"{option} {value} cannot be used; it must be {wanted}")
+        raise UsageError(f"{option} {value}: give {wanted}")

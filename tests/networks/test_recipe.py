@@ -43,7 +43,7 @@ def test_steps_fall_at_their_milestones_and_a_constant_stays() -> None:
     [
         ({"optimizer": "lion"}, "--optimizer 'lion' .*sgd, adamw, adam"),
         ({"epochs": 0}, "--epochs 0"),
-        ({"lr": math.nan}, "--lr nan"),
+        ({"lr": math.nan}, "--lr nan: give a number above 0$"),
         ({"clip": math.inf}, "--clip inf"),
         ({"momentum": 1.0}, "--momentum 1.0"),
         ({"schedule": "step"}, "--milestones, such as"),
