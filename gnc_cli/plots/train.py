@@ -20,8 +20,8 @@ def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) 
 
     One run: GNC1, GNC2 with what is within reach, and GNC3 over the epochs, as figure 2 of the
     paper has them, above accuracies and loss; for d = 2 also features and weights on the circle
-    (figure 4), for d = 3 on the sphere. Several placements: their accuracies, and for d = 2 the
-    best and the worst.
+    (figure 4), raw where weight decay holds them (figure B.1); for d = 3 on
+    the sphere. Several placements: their accuracies, and for d = 2 the best and the worst.
 
     Args:
         result: what `train` returned; `extras` are used where present.
@@ -58,10 +58,12 @@ def _run_figure(result: Any) -> Any:
         figure = Figure(figsize=(15.5, 8.6), layout="constrained")
         grid = figure.add_gridspec(3, 3, width_ratios=(1.9, 1.0, 1.0))
         seen = figure.add_subplot(grid[:, 0])
+        raw = result.head.constraint == "decay" and _flat(result)
         show_places(seen, extras.get("features"), extras.get("labels"), weights,
-                    extras.get("class_names", ()))  # fmt: skip
-        shape = "arrows" if weights.shape[1] == 2 else "rings"
-        seen.set_title(f"Unit features (dots) and weights ({shape})", loc="center")
+                    extras.get("class_names", ()), raw=raw)  # fmt: skip
+        kind = "Raw" if raw else "Unit"
+        shape = "arrows" if _flat(result) else "outlines"
+        seen.set_title(f"{kind} features (dots) and weights ({shape})", loc="center")
         cells = [grid[0, 1], grid[0, 2], grid[1, 1]]
         places, loss, accuracy = cells[: len(metrics)], grid[1, 2], grid[2, 1:]
     for draw, place in zip(metrics, places, strict=True):

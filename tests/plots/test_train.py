@@ -13,6 +13,7 @@ from PIL import Image
 from gnc_cli.errors import UsageError
 from gnc_cli.plots.train import plot_train
 from gnc_cli.plots.train_assignments import placement_text, ranked
+from gnc_cli.plots.train_marks import class_marks
 from gnc_cli.plots.train_panels import show_accuracies, show_gnc2, show_metric
 from gnc_cli.plots.train_places import class_labels, show_places
 from gnc_cli.results import Gnc2Reference
@@ -93,6 +94,29 @@ def test_features_stand_at_their_angles_outside_the_circle() -> None:
     assert (radius > 1.03).all() and (radius < 1.3).all()
     turned = np.degrees(np.arctan2(at[:, 1], at[:, 0]))
     assert sorted(turned.round(6).tolist()) == [0.0, 45.0, 90.0]
+
+
+def test_raw_features_and_weights_keep_their_lengths() -> None:
+    ax = Figure().add_subplot()
+    H = np.array([[5.0, 0.0], [0.0, 0.1], [np.nan, 1.0], [0.0, 0.0], [3.0, 3.0]])
+    show_places(ax, H, np.array([0, 1, 0, 1, 0]), np.array([[0.4, 0.0], [0.0, 0.1]]), raw=True)
+    at = np.asarray(ax.collections[0].get_offsets())
+    assert sorted(np.linalg.norm(5.0 * at, axis=1).round(6)) == [0.0, 0.1, 4.242641, 5.0]
+    tips = [text.xy for text in ax.texts if getattr(text, "arrow_patch", None)]
+    assert tips == [(1.0, 0.0), (0.0, 0.25)]
+    assert "weight, 0.4," in ax.texts[-1].get_text() and "feature, 5," in ax.texts[-1].get_text()
+
+
+def test_weight_decay_is_drawn_raw(tmp_path: Path) -> None:
+    plot_train(RESULTS["uneven lengths"], tmp_path / "a.svg")
+    assert "<!-- Raw features (dots) and weights (arrows) -->" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize("K", [2, 7, 10, 12, 13, 25, 30])
+def test_each_class_has_a_mark_of_its_own_unlike_its_neighbours(K: int) -> None:
+    marks = class_marks(np.arange(K))
+    assert len(set(marks)) == K
+    assert all(marks[k][0] != marks[k - 1][0] for k in range(K))
 
 
 @pytest.mark.parametrize("angles", [np.linspace(0.0, 0.3, 12), np.pi / 2 + np.linspace(0, 0.1, 5)])

@@ -111,14 +111,33 @@ def square() -> TrainSeries:
 
 
 def hexagon() -> TrainSeries:
-    """Sixty placements, without pictures of their features."""
+    """Sixty placements, of which many tie."""
     head = replace(HEAD, kind="fixed", code="solve", assignment="all")
-    rows = [
-        replace(run(2, head=replace(head, permutation=(0, *p)), test_accuracy=0.9 + 0.001 * at),
-                run=f"runs/hexagon/assignment-{at}")
-        for at, p in enumerate(list(permutations(range(1, 6)))[:60])
-    ]  # fmt: skip
+    angles = np.pi * np.arange(6) / 3.0
+    code = np.column_stack([np.cos(angles), np.sin(angles)])
+    made = placed(2, 6, 0.3, epochs=2)
+    rows = []
+    for at, p in enumerate(list(permutations(range(1, 6)))[:60]):
+        W = code[[0, *p]]
+        noise = 0.5 * np.random.default_rng(at).standard_normal((720, 2))
+        seen = {"weights": W, "features": W[made.extras["labels"]] + noise}
+        rows.append(replace(
+            made, head=replace(head, permutation=(0, *p)), test_accuracy=(at // 3 + 4) / 60.0,
+            train_accuracy=(at // 5 + 9) / 60.0, run=f"runs/hexagon/assignment-{at}",
+            extras=made.extras | seen,
+        ))  # fmt: skip
     return TrainSeries(5000.0, "0.1.0", "runs/hexagon", "completed", tuple(rows))
+
+
+def uneven() -> TrainResult:
+    """Under weight decay: features and weights of the plane with uneven lengths."""
+    made: TrainResult = placed(2, 6, 0.1)
+    length = np.array([1.0, 0.3, 0.8, 0.5, 0.9, 0.6])
+    extras = made.extras | {
+        "features": made.extras["features"] * length[made.extras["labels"], None],
+        "weights": 0.7 * length[:, None] * made.extras["weights"],
+    }
+    return replace(made, head=replace(HEAD, constraint="decay", tau=1.0), extras=extras)
 
 
 def gaps() -> TrainResult:
@@ -145,6 +164,7 @@ RESULTS: dict[str, Any] = {
     "square": placed(2, 4, 0.12, ANIMALS),
     "collapsed": placed(2, 4, 1e-4, ANIMALS),
     "uncollapsed": placed(2, 12, 0.6, epochs=1),
+    "uneven lengths": uneven(),
     "many in the plane": placed(2, 30, 0.03),
     "sphere": placed(3, 8, 0.12),
     "many on the sphere": placed(3, 40, 0.05),
