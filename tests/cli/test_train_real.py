@@ -161,6 +161,7 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     (folder,) = Path("runs").iterdir()
     assert folder.name.endswith("-h5-tiny")
+    assert {line.pop("run") for line in lines} == {f"runs/{folder.name}"}
     assert lines == [json.loads(s) for s in (folder / "metrics.jsonl").read_text().splitlines()]
     clock = dict.fromkeys(("seconds", "measure_seconds", "images_per_second"))
     assert [line | clock for line in lines] == [line | clock for line in body["history"]]
