@@ -74,7 +74,7 @@ def test_gnc2_can_be_interrupted() -> None:
 def test_decisions_take_the_threads_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the network's own passes too: one thread for BLAS is for the decisions alone."""
+    """Each worker with one thread for BLAS."""
     taken: list[int] = []
     real = GNCMetrics.judge
 
