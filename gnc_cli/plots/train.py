@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from gnc_cli.plots.style import check_plot_suffix, save, show_heading, styled
-from gnc_cli.plots.train_assignments import ranked, show_assignments, show_ends
+from gnc_cli.plots.train_assignments import MANY_ROWS, ranked, show_assignments, show_ends
 from gnc_cli.plots.train_panels import metric_panels, show_accuracies, show_loss
 from gnc_cli.plots.train_places import show_places
 from gnc_cli.results.train import TrainResult, TrainSeries
@@ -77,16 +77,24 @@ def _run_figure(result: Any) -> Any:
 def _series_figure(series: Any) -> Any:
     from matplotlib.figure import Figure
 
-    rows = ranked(series.rows)[:_MOST_ROWS]
-    ends = len(rows) > 1 and all(_flat(row) for row in (rows[0], rows[-1]))
-    tall = max(4.4, 0.3 * len(rows) + 1.8)
-    figure = Figure(figsize=(15.0 if ends else 9.5, tall), layout="constrained")
+    placements = ranked(series.rows)
+    rows = placements[:_MOST_ROWS]
+    ends = len(rows) > 1 and all(_flat(row) for row in (placements[0], placements[-1]))
+    many = len(rows) > MANY_ROWS
+    tall = max(4.8, (0.135 if many else 0.3) * len(rows) + 1.6)
     if ends:
-        grid = figure.add_gridspec(1, 3, width_ratios=(1.15, 1.0, 1.0))
-        show_assignments(figure.add_subplot(grid[0]), rows)
-        show_ends([figure.add_subplot(grid[i]) for i in (1, 2)], rows)
-    elif rows:
-        show_assignments(figure.add_subplot(), rows)
+        # The circles stand above each other beside a tall strip, else side by side.
+        stacked = tall > 7.5
+        figure = Figure(figsize=(10.5 if stacked else 15.0, tall), layout="constrained")
+        widths = (1.0, 1.1) if stacked else (1.15, 1.0, 1.0)
+        grid = figure.add_gridspec(2 if stacked else 1, len(widths), width_ratios=widths)
+        show_assignments(figure.add_subplot(grid[:, 0]), rows)
+        cells = [grid[0, 1], grid[1, 1] if stacked else grid[0, 2]]
+        show_ends([figure.add_subplot(cell) for cell in cells], placements)
+    else:
+        figure = Figure(figsize=(9.5, tall), layout="constrained")
+        if rows:
+            show_assignments(figure.add_subplot(), rows)
     said = f"the best {_MOST_ROWS} of " if len(series.rows) > _MOST_ROWS else ""
     facts = f"{said}{len(series.rows)} placements of the classes"
     if rows:

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.plots.style import BLUE, GREEN, ORANGE
+from gnc_cli.plots.style import BLUE, GREEN, GREY, ORANGE
 from gnc_cli.plots.train_places import MOST_NAMED, class_labels, show_places
 from gnc_cli.results.train import TrainResult
 
-__all__ = ["placement_text", "ranked", "show_assignments", "show_ends"]
+__all__ = ["MANY_ROWS", "placement_text", "ranked", "show_assignments", "show_ends"]
 
+MANY_ROWS = 16
+"""More lines than these are set close together, in small letters."""
+_HIGH = 0.5
+"""Where all shares are above it, the axis does not start at 0."""
 _SHARES = (
     ("train_accuracy", "training set", BLUE, "o", "white"),
     ("test_accuracy", "test set", ORANGE, "o", ORANGE),
@@ -22,11 +26,11 @@ _SHARES = (
 def ranked(rows: Sequence[TrainResult]) -> list[TrainResult]:
     """The best first, by test accuracy, by training accuracy where there is no test set."""
 
-    def share(row: TrainResult) -> float:
-        found = row.train_accuracy if row.test_accuracy is None else row.test_accuracy
+    def value(row: TrainResult) -> float:
+        found = _judged(row)[1]
         return -1.0 if found is None else found
 
-    return sorted(rows, key=share, reverse=True)
+    return sorted(rows, key=value, reverse=True)
 
 
 def placement_text(row: TrainResult) -> str:
@@ -53,37 +57,65 @@ def placement_text(row: TrainResult) -> str:
 
 
 def show_assignments(ax: Any, rows: Sequence[TrainResult]) -> None:
-    """A line a placement, the best on top: its accuracies as dots.
+    """A line a placement, the best on top: its accuracies as dots, one a little below another.
+
+    The axis starts at 0, with a line at the share that chance gets right, unless all shares are so
+    high that nothing could be told apart; it then says where it starts.
 
     Args:
         ax: Matplotlib axes.
-        rows: in the order of `ranked`.
+        rows: in the order of `ranked`, at least one.
     """
     height = np.arange(len(rows))[::-1]
-    for key, name, colour, marker, face in _SHARES:
-        found = [(getattr(row, key), y) for row, y in zip(rows, height, strict=True)
+    many = len(rows) > MANY_ROWS
+    seen = [looks for looks in _SHARES if any(getattr(row, looks[0]) is not None for row in rows)]
+    aside = np.linspace(0.2, -0.2, len(seen)) if len(seen) > 1 else np.zeros(len(seen))
+    for y in height[::2]:
+        ax.axhspan(y - 0.5, y + 0.5, color="#F1F3F5", lw=0, zorder=0)
+    lowest = 1.0
+    for (key, name, colour, marker, face), up in zip(seen, aside, strict=True):
+        found = [(getattr(row, key), y + up) for row, y in zip(rows, height, strict=True)
                  if getattr(row, key) is not None]  # fmt: skip
-        if found:
-            ax.plot(*zip(*found, strict=True), ls="none", marker=marker, ms=7, mfc=face,
-                    mec=colour, mew=1.5, label=name)  # fmt: skip
-    ax.set_yticks(height, [placement_text(row) for row in rows])
-    ax.set_ylim(-0.6, len(rows) - 0.4)
+        lowest = min(lowest, *(value for value, _ in found))
+        ax.plot(*zip(*found, strict=True), ls="none", marker=marker, ms=4 if many else 7, mfc=face,
+                mec=colour, mew=1.0 if many else 1.5, label=name, clip_on=False)  # fmt: skip
+    K = len(rows[0].head.permutation or ())
+    label = "share of samples"
     ax.margins(x=0.08)
-    ax.grid()
-    ax.set_xlabel("share of samples")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    if lowest < _HIGH:
+        ax.set_xlim(left=0.0)
+        if K:
+            ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", zorder=1, label=f"chance, 1/{K}")
+    else:
+        label += f"; the axis starts at {ax.get_xlim()[0]:.3f}"
+    ax.set_yticks(height, [placement_text(row) for row in rows])
+    ax.tick_params(axis="y", labelsize=7.0 if many else 10.0, length=0.0)
+    ax.set_ylim(-0.6, len(rows) - 0.4)
+    ax.grid(axis="x")
+    ax.set_xlabel(label)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if len(seen) > 2 else 3)
 
 
 def show_ends(axes: Sequence[Any], rows: Sequence[TrainResult]) -> None:
-    """The best and the worst placement on the circle, one an axes.
+    """The best and the worst placement in the plane, one an axes, and how many tie with it.
 
     Args:
         axes: two.
-        rows: in the order of `ranked`, with `weights` among their extras.
+        rows: all of them, in the order of `ranked`, with `weights` among their extras.
     """
     for ax, row, word in zip(axes, (rows[0], rows[-1]), ("Best", "Worst"), strict=True):
         extras = row.extras
         show_places(ax, extras.get("features"), extras.get("labels"), extras["weights"],
                     extras.get("class_names", ()))  # fmt: skip
-        share = row.train_accuracy if row.test_accuracy is None else row.test_accuracy
-        ax.set_title(word if share is None else f"{word}: {share:.4f}", loc="center", pad=16.0)
+        name, share = _judged(row)
+        ties = sum(_judged(other)[1] == share for other in rows)
+        shared = f"\none of {ties} that tie" if ties > 1 else ""
+        said = word if share is None else f"{word}: {name} {share:.4f}{shared}"
+        ax.set_title(said, loc="center", pad=12.0)
+
+
+def _judged(row: TrainResult) -> tuple[str, float | None]:
+    """What placements are ranked by."""
+    if row.test_accuracy is None:
+        return "training accuracy", row.train_accuracy
+    return "test accuracy", row.test_accuracy

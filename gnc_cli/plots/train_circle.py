@@ -61,7 +61,7 @@ def show_circle(
         reach = _RING[1] + 0.07
         note = "dots are spread outward so that they can be seen" if len(H) else ""
     keyed = len(W) <= DISTINCT
-    room = reach + (0.16 if named else 0.04)
+    room = reach + (0.24 if named else 0.06)
     aside = 0.055 * max((len(name) for name in named), default=0)
     ax.set_xlim(-room - aside, room + aside)
     ax.set_ylim(-room, room)

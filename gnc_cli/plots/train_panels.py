@@ -23,7 +23,11 @@ _SPAN = 10.0
 """A metric is drawn on a logarithmic axis where it spans more than this factor."""
 _FEW_TICKS = 300.0
 """Within this factor a logarithmic axis has ticks between the powers of ten."""
-_KINDS = {"theorem": "optimal", "file": "of a file", "pinned": "given"}
+_LEAST_SPAN = 4.0
+"""A logarithmic axis spans at least this factor, so that noise does not look like a change."""
+_KINDS = {"theorem": "optimal", "file": "reached by", "pinned": "given"}
+_LONGEST = 34
+"""Letters of the name of a reference."""
 
 
 def metric_panels(
@@ -57,8 +61,12 @@ def show_metric(
     ax.set_yscale(scale)
     if scale == "linear" and line.x.size:
         ax.set_ylim(bottom=0.0, top=1.12 * max(float(line.y[key].max()), 1e-12))
-    elif scale == "log" and span < _FEW_TICKS:
-        _plain_ticks(ax, span)
+    elif scale == "log":
+        low, high = ax.get_ylim()
+        more = max(1.0, _LEAST_SPAN / (high / low)) ** 0.5
+        ax.set_ylim(low / more, high * more)
+        if span < _FEW_TICKS:
+            _plain_ticks(ax)
     _epochs(ax, history, title)
 
 
@@ -76,12 +84,12 @@ def show_gnc2(ax: Any, history: Sequence[EpochRow], reference: Gnc2Reference | N
         said = _KINDS.get(reference.kind, "best known lower bound")
         ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", zorder=1)
         ax.annotate(
-            f"{said} {reference.value:.4f}", (0.98, reference.value), (0, 3),
+            f"{said} {reference.value:.4f}\n{_name(reference)}", (0.98, reference.value), (0, 3),
             xycoords=("axes fraction", "data"), textcoords="offset points", color=INK, fontsize=9,
             ha="right", va="bottom",
         )  # fmt: skip
         top = max(top, reference.value)
-    ax.set_ylim(0.0, 1.16 * max(top, 1e-6))
+    ax.set_ylim(0.0, (1.16 if reference is None else 1.32) * max(top, 1e-6))
     _epochs(ax, history, "GNC2: one-vs-rest distance")
 
 
@@ -121,12 +129,18 @@ def _line(
     return Line("", pairs[:, 0], {key: pairs[:, 1]})
 
 
-def _plain_ticks(ax: Any, span: float) -> None:
-    """Plain numbers where powers of ten are few: at 1, 2 and 5 times them, or anywhere."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+def _name(reference: Gnc2Reference) -> str:
+    """Where the value is from: the theorem, the entry of the table, the file."""
+    name = reference.source if reference.kind == "pinned" else reference.id
+    name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return name.replace("$", r"\$")
 
-    wide = span > 4.0
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(5))
+
+def _plain_ticks(ax: Any) -> None:
+    """Plain numbers where powers of ten are few: at 1, 2 and 5 times them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     ax.yaxis.set_minor_locator(NullLocator())
 

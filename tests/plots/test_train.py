@@ -12,12 +12,17 @@ from PIL import Image
 
 from gnc_cli.errors import UsageError
 from gnc_cli.plots.train import plot_train
-from gnc_cli.plots.train_assignments import placement_text, ranked
+from gnc_cli.plots.train_assignments import (
+    placement_text,
+    ranked,
+    show_assignments,
+    show_ends,
+)
 from gnc_cli.plots.train_marks import class_marks
 from gnc_cli.plots.train_panels import show_accuracies, show_gnc2, show_metric
 from gnc_cli.plots.train_places import class_labels, show_places
 from gnc_cli.results import Gnc2Reference
-from tests.plots.train_pictures import RESULTS, epoch_row, gaps, run, square
+from tests.plots.train_pictures import RESULTS, epoch_row, gaps, hexagon, run, square
 
 DRAWN = ("one epoch", "never measured", "sphere", "three placements")
 
@@ -45,15 +50,18 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
-    [("theorem", "optimal"), ("solved", "best known lower bound"), ("pinned", "given"),
-     ("table", "best known lower bound"), ("construction", "best known lower bound")],
+    ("kind", "said", "name"),
+    [("theorem", "optimal", "x"), ("solved", "best known lower bound", "x"),
+     ("pinned", "given", "proven optimal Tammes code"), ("file", "reached by", "x"),
+     ("table", "best known lower bound", "x"), ("construction", "best known lower bound", "x")],
 )  # fmt: skip
-def test_only_theorems_are_called_optimal(kind: str, said: str) -> None:
+def test_references_are_named_and_only_theorems_called_optimal(
+    kind: str, said: str, name: str
+) -> None:
     ax = Figure().add_subplot()
     reference = Gnc2Reference(0.75, kind, "x", "proven optimal Tammes code", None)
     show_gnc2(ax, run(3).history, reference)
-    assert [text.get_text() for text in ax.texts] == [f"{said} 0.7500"]
+    assert [text.get_text() for text in ax.texts] == [f"{said} 0.7500\n{name}"]
     assert ax.get_ylim()[0] == 0.0 and ax.get_ylim()[1] > 0.75
 
 
@@ -84,6 +92,16 @@ def test_metrics_are_logarithmic_where_they_span_decades() -> None:
     assert scale(1.0, 0.5, always_log=True) == "log"
 
 
+def test_noise_on_a_logarithmic_axis_looks_small() -> None:
+    history = [epoch_row(e, 3, gnc1=x) for e, x in ((1, 0.0855), (2, 0.0825), (3, 0.0850))]
+    ax = Figure().add_subplot()
+    show_metric(ax, history, "gnc1", "", always_log=True)
+    low, high = ax.get_ylim()
+    assert high / low == pytest.approx(4.0)
+    assert low < 0.0825 / 1.5 and high > 0.0855 * 1.5
+    assert any(low < tick < high for tick in ax.get_yticks())
+
+
 def test_features_stand_at_their_angles_outside_the_circle() -> None:
     ax = Figure().add_subplot()
     W = np.eye(2)
@@ -108,7 +126,8 @@ def test_raw_features_and_weights_keep_their_lengths() -> None:
 
 
 def test_weight_decay_is_drawn_raw(tmp_path: Path) -> None:
-    plot_train(RESULTS["uneven lengths"], tmp_path / "a.svg")
+    unmeasured = replace(RESULTS["uneven lengths"], history=RESULTS["never measured"].history)
+    plot_train(unmeasured, tmp_path / "a.svg")
     assert "<!-- Raw features (dots) and weights (arrows) -->" in (tmp_path / "a.svg").read_text()
 
 
@@ -141,6 +160,28 @@ def test_placements_are_ranked_and_named_by_neighbours() -> None:
     assert placement_text(replace(rows[1], extras={})) == "0 → 0  1 → 2  2 → 1  3 → 3"
     many = replace(rows[0], extras={"class_names": [str(k) for k in range(13)]})
     assert placement_text(many) == "assignment-0"
+
+
+def test_dots_of_a_placement_lie_apart_and_chance_is_marked() -> None:
+    rows = ranked(hexagon().rows)
+    ax = Figure().add_subplot()
+    show_assignments(ax, rows)
+    train, test = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
+    assert train - test == pytest.approx(0.4)
+    assert ax.get_xlim()[0] == 0.0 and ax.lines[2].get_xdata() == [1 / 6, 1 / 6]
+    high = Figure().add_subplot()
+    show_assignments(high, ranked(square().rows))
+    assert "the axis starts at 0.9" in high.get_xlabel()
+
+
+def test_the_best_says_of_what_and_with_how_many_it_ties() -> None:
+    rows = ranked(hexagon().rows)
+    axes = Figure().subplots(2)
+    show_ends(axes, rows)
+    assert [ax.get_title() for ax in axes] == [
+        "Best: test accuracy 0.3833\none of 3 that tie",
+        "Worst: test accuracy 0.0667\none of 3 that tie",
+    ]
 
 
 def test_long_names_keep_what_tells_them_apart() -> None:
