@@ -66,7 +66,8 @@ def test_two_processes_train_as_one_does() -> None:
     def head():
         return SphereHead(4, 5, tau=0.2)
 
-    shared, one = training(together, head()), training(alone, head())
+    # Nobody waits for the gradient of a layer that no image goes through.
+    shared, one = (training(each, head(), idle=True) for each in (together, alone))
     for _ in range(2):
         a, b = shared.run_epoch(), one.run_epoch()
         assert abs(a.loss - b.loss) <= 1e-5 * b.loss, (a, b)
@@ -97,12 +98,6 @@ def test_two_processes_train_as_one_does() -> None:
         broken.run_epoch()
     except NonFiniteLoss as error:
         print(error.epoch, error.step)
-
-    # Nobody waits for the gradient of a layer that no image goes through.
-    first, second = (training(each, head(), idle=True) for each in (together, alone))
-    for _ in range(2):
-        assert first.run_epoch().accuracy == second.run_epoch().accuracy
-    assert close(first, second)
 
     # Batch norms that count apart end with the same averages.
     apart = training(together, head(), norm="batch")

@@ -226,7 +226,7 @@ def _in_batches_of(batch_size: int, N: int, norm: str = "batch") -> Training:
 
 
 def test_batch_norm_never_sees_a_single_image() -> None:
-    assert _in_batches_of(2, 7).run_epoch() is not None
+    assert _in_batches_of(2, 5).run_epoch() is not None
     assert _in_batches_of(1, 2, norm="group").run_epoch() is not None
     with pytest.raises(UsageError, match="--batch-size 1 gives .* --norm group"):
         _in_batches_of(1, 2)
