@@ -118,9 +118,7 @@ def show_loss(ax: Any, history: Sequence[EpochRow]) -> None:
     show_metric(ax, history, "loss", "Loss while training")
 
 
-def _line(
-    history: Sequence[EpochRow], key: str, value: Callable[[Any], float] = float
-) -> Line:
+def _line(history: Sequence[EpochRow], key: str, value: Callable[[Any], float] = float) -> Line:
     """The finite values of a key, with their epochs."""
     found = [(row.epoch, value(getattr(row, key))) for row in history
              if getattr(row, key) is not None]  # fmt: skip

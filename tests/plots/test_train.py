@@ -179,8 +179,8 @@ def test_the_best_says_of_what_and_with_how_many_it_ties() -> None:
     axes = Figure().subplots(2)
     show_ends(axes, rows)
     assert [ax.get_title() for ax in axes] == [
-        "Best: test accuracy 0.3833\none of 3 that tie",
-        "Worst: test accuracy 0.0667\none of 3 that tie",
+        "Best: test accuracy 0.9000\none of 3 that tie",
+        "Worst: test accuracy 0.2667\none of 3 that tie",
     ]
 
 
