@@ -48,16 +48,30 @@ _PAPERS_NETWORKS = ("resnet18", "resnet50", "densenet121", "resnext50")
 
 _OF_THE_DATA = ("subset", "classes", "image_size")
 """Settings that mean nothing on other data than the preset's."""
+_CLASSES_OF_GLYPHS = {"fig4": {"classes": 4}, "b1": {"classes": 30}, "b6": {"classes": 6}}
+_OF_LARGE_SETS = (
+    "model", "optimizer", "lr", "momentum", "weight_decay", "schedule", "milestones", "warmup",
+    "batch_size", "epochs", "augment", "stem",
+)  # fmt: skip
+"""Settings that teach a few hundred images nothing: too few steps, too long ones."""
 _OF_THE_OPTIMIZER = ("lr", "momentum", "weight_decay", "warmup")
 """Settings that another optimiser than the preset's does not learn with."""
+
+_STYLES = 9
+"""Training images of a class of glyphs."""
+_STEPS = 900
+"""With so many, 100 classes are learned in a minute."""
 
 
 def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a preset says, where other data or another number of epochs was asked for.
 
-    The classes of the paper's data set are left out on other data, the learning rate and decay
-    with another optimiser, the optimiser with a network that is not of the paper's kind (SGD at 0.1
-    teaches a small one nothing); the milestones of a step schedule move with the number of epochs.
+    The classes of the paper's data set are left out on other data. On glyphs, of which there are
+    few, what the figure is about stays (dimension, temperature, classifier, number of classes), and
+    network, optimiser, batches and epochs are those that learn there. The learning rate and decay
+    are left out with another optimiser, the optimiser with a network that is not of the paper's
+    kind (SGD at 0.1 teaches a small one nothing); the milestones of a step schedule move with the
+    number of epochs.
 
     Example:
         >>> preset_settings("fig4", {"epochs": 80})["milestones"]
@@ -67,14 +81,17 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("data", chosen["data"]).partition(":")[0] != chosen["data"]:
         for name in _OF_THE_DATA:
             chosen.pop(name, None)
-        if preset in ("fig4", "b1", "b6") and given.get("data", "").partition(":")[0] == "glyphs":
-            chosen["classes"] = {"fig4": 4, "b1": 30, "b6": 6}[preset]
+        if given["data"] == "glyphs":
+            chosen |= _CLASSES_OF_GLYPHS.get(preset, {})
+            for name in _OF_LARGE_SETS:
+                chosen.pop(name, None)
     if "classes" in given or "subset" in given:
         for name in ("subset", "classes"):
             chosen.pop(name, None)
-    small = given.get("model", chosen["model"]) not in _PAPERS_NETWORKS
-    wanted = "adamw" if small and chosen["optimizer"] == "sgd" else chosen["optimizer"]
-    if given.get("optimizer", wanted) != chosen["optimizer"]:
+    small = given.get("model", chosen.get("model")) not in _PAPERS_NETWORKS
+    usual = chosen.get("optimizer", "adamw")
+    wanted = "adamw" if small and usual == "sgd" else usual
+    if given.get("optimizer", wanted) != usual:
         for name in ("optimizer", *_OF_THE_OPTIMIZER):
             chosen.pop(name, None)
     if small:
@@ -89,8 +106,9 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What a run takes where neither the user nor a preset says; depends on what they do say.
 
-    AdamW with warm-up learns at every temperature in minutes; SGD at 0.1 wants the length and the
-    norm layers of the paper's networks.
+    AdamW with warm-up learns at every temperature in minutes; SGD at 0.1 wants the many steps and
+    the norm layers of the paper's experiments. Glyphs come nine a class: few classes take smaller
+    batches and more epochs, so that some 900 steps are made.
 
     Args:
         chosen: the settings so far.
@@ -99,12 +117,17 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "data": "glyphs", "model": "cnn" if glyphs else "resnet18", "stem": "auto", "width": 1.0,
         "norm": "batch", "head": "learned", "constraint": "sphere", "beta": 0.9,
-        "loss": "ce", "epochs": 60 if glyphs else 200, "batch_size": 64 if glyphs else 128,
+        "loss": "ce", "epochs": 200, "batch_size": 128,
         "schedule": "cosine", "gamma": 0.1, "momentum": 0.9, "precision": "auto",
         "channels_last": True,
     }  # fmt: skip
-    model = chosen.get("model", found["model"])
-    found["optimizer"] = "sgd" if model in _PAPERS_NETWORKS else "adamw"
+    if glyphs:
+        images = _STYLES * (chosen.get("classes") or len(chosen.get("subset") or ()) or 100)
+        found["batch_size"] = min(64, max(16, images // 4))
+        steps = -(-images // chosen.get("batch_size", found["batch_size"]))
+        found["epochs"] = min(300, max(30, round(_STEPS / steps)))
+    paper = chosen.get("model", found["model"]) in _PAPERS_NETWORKS and not glyphs
+    found["optimizer"] = "sgd" if paper else "adamw"
     optimizer = chosen.get("optimizer", found["optimizer"])
     found["lr"] = 0.1 if optimizer == "sgd" else 3e-3
     found["weight_decay"] = {"sgd": 5e-4, "adamw": 1e-2, "adam": 0.0}[optimizer]

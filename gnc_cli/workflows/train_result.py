@@ -1,13 +1,17 @@
 """From the end of a run to the record that `train` returns."""
 
+import dataclasses
+import os
 import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.results import EpochRow, TrainResult
+from gnc_cli.results import EpochRow, MeasureResult, TrainResult
 from gnc_cli.workflows.train_network import head_facts
+from gnc_cli.workflows.train_settings import Settings
 
 if TYPE_CHECKING:
     import torch
@@ -19,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["recipe_facts", "result_of"]
 
-_ADVICE = {
-    "time_limit": "stopped by --time-limit; go on with --resume --out {run}",
-    "interrupted": "interrupted, the last checkpoint is written; go on with --resume --out {run}",
-}
+_CHANCE = 0.1
+"""Of the way from chance to 1; a training accuracy below it has learned next to nothing."""
 _DRAWN = 20_000
 """Features that a picture of the circle or the sphere shows at most."""
 
@@ -59,7 +61,7 @@ def result_of(
         version=__version__,
         run=run,
         outcome=ending.outcome,
-        advice=_ADVICE.get(ending.outcome, "").format(run=run) or None,
+        advice=_advice(ending, settings, run, session.plan.K),
         data=facts,
         model=settings.model,
         head=head_facts(settings, session.plan, session.model),
@@ -78,7 +80,7 @@ def result_of(
         measure_share=ending.measure_seconds / spent if spent else 0.0,
         images_per_second=statistics.median(speeds) if speeds else None,
         history=history,
-        measured=result,
+        measured=None if result is None else _named(result, data.class_names),
         extras=_drawn(session, ending, data),
     )
 
@@ -86,6 +88,7 @@ def result_of(
 def recipe_facts(session: "Session") -> dict[str, Any]:
     """Settings that say how it was trained; plain JSON."""
     recipe, settings = session.training.recipe, session.settings
+    start = settings.init_from or settings.backbone_weights
     normalisation = session.normalisation
     return {
         "optimizer": recipe.optimizer, "lr": recipe.lr,
@@ -98,7 +101,36 @@ def recipe_facts(session: "Session") -> dict[str, Any]:
         "mean": list(normalisation.mean), "std": list(normalisation.std),
         "channels_last": recipe.channels_last, "compile": recipe.compile, "stem": settings.stem,
         "width": settings.width, "norm": settings.norm, "preset": settings.preset,
+        "start": os.path.basename(start.rstrip("/")) if start else None,
     }  # fmt: skip
+
+
+def _advice(ending: "Ending", settings: Settings, run: str, K: int) -> str | None:
+    """What to do next: go on where it stopped, or change what did not learn."""
+    if ending.outcome != "completed":
+        word = "stopped by --time-limit" if ending.outcome == "time_limit" else "interrupted"
+        path = settings.data.partition(":")[2]
+        data = f" --data {settings.data}" if os.path.isabs(path) else ""  # config.json has no such
+        return f"{word}, the last checkpoint is written; go on with --resume --out {run}{data}"
+    accuracy = _last(ending.history, "train_accuracy")
+    if accuracy is None or accuracy > 1.0 / K + _CHANCE * (1.0 - 1.0 / K):
+        return None
+    return (
+        f"the training accuracy, {accuracy:.3g}, is near chance after {ending.history[-1].step} "
+        "steps: try more --epochs, a smaller --batch-size, another --lr or a longer --warmup"
+    )
+
+
+def _named(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
+    """The same with the names of the classes beside their numbers."""
+    worst = tuple(
+        dataclasses.replace(
+            row, name=names[row.label],
+            nearest_name=None if row.nearest is None else names[row.nearest],
+        )
+        for row in result.worst_classes
+    )  # fmt: skip
+    return dataclasses.replace(result, worst_classes=worst)
 
 
 def _of(ending: "Ending", name: str) -> float | None:

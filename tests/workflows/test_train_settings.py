@@ -73,8 +73,12 @@ def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> No
 
 def test_defaults_follow_what_was_chosen() -> None:
     assert settings_of({"data": "cifar10"}).optimizer == "sgd"  # with a network of the paper
-    assert settings_of({"model": "resnet18"}).lr == 0.1
-    assert settings_of({"model": "resnet18", "optimizer": "adamw"}).lr == 3e-3
+    assert settings_of({"data": "cifar10", "model": "resnet18"}).lr == 0.1
+    assert settings_of({"model": "resnet18"}).optimizer == "adamw"  # on glyphs, of which few are
+    assert settings_of({"data": "cifar10", "optimizer": "adamw"}).lr == 3e-3
+    few, many = settings_of({"classes": 4}), settings_of({"classes": 1000})
+    assert (few.batch_size, few.epochs) == (16, 300) and (many.batch_size, many.epochs) == (64, 30)
+    assert (settings_of({}).batch_size, settings_of({}).epochs) == (64, 60)
     assert settings_of({"constraint": "decay"}).tau == 1.0
     assert settings_of({"epochs": 4}).warmup == 0.2
     assert settings_of({"epochs": 1, "schedule": "step"}).milestones == (1,)
@@ -105,6 +109,8 @@ def test_a_preset_on_other_data_or_epochs() -> None:
     assert own.milestones == (70,)
     small = settings_of({"preset": "fig4", "data": "glyphs"})
     assert (small.classes, small.subset, small.tau) == (4, None, fig4.tau)
+    learns = settings_of({"classes": 4, "feature_dim": 2, "tau": 0.05})
+    assert small == dataclasses.replace(learns, preset="fig4")  # and never a flipped character
     other = settings_of({"preset": "b6", "data": "h5:mine.h5"})
     assert (other.classes, other.subset) == (None, None)
     assert settings_of({"preset": "fig4", "data": "cifar10:here"}).subset == fig4.subset
