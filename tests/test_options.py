@@ -47,11 +47,12 @@ def test_no_name_is_declared_twice() -> None:
     # expects a K, writes rows of its own and has more to say about time. Bounds take a K of any
     # size, limit the time of the linear programme alone, and have no probability by default. Train
     # has d and K of a network, writes a folder, and takes one temperature, decay and margin, each
-    # with a default of its own.
+    # with a default of its own; a run that goes on keeps its seed.
     twins = {
         "BoundDims", "BoundProbability", "BoundSizes", "BoundTable", "BoundsTimeLimit", "Dims",
         "FeatureDim", "ImageClasses", "LossMargin", "MeasureOut", "MeasureTimeLimit", "NumClasses",
-        "RowsOut", "RunOut", "RunResume", "Sizes", "TrainDecay", "TrainTau", "TrainTimeLimit",
+        "RowsOut", "RunOut", "RunResume", "Sizes", "TrainDecay", "TrainSeed", "TrainTau",
+        "TrainTimeLimit",
     }  # fmt: skip
     names = [flag for name in ALIASES for flag in _flags(name) if name not in twins]
     assert len(names) == len(set(names))
@@ -59,7 +60,7 @@ def test_no_name_is_declared_twice() -> None:
     again = {flag for name in twins for flag in _flags(name)} - own
     assert again == {
         "--d", "-d", "--K", "-K", "--out", "--time-limit", "--probability", "--table", "--classes",
-        "--margin", "--resume", "--tau", "--weight-decay",
+        "--margin", "--resume", "--seed", "--tau", "--weight-decay",
     } <= set(names)  # fmt: skip
 
 

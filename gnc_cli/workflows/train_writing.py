@@ -77,9 +77,10 @@ class Writing:
         self._in_first(write)
 
     def say(self, line: str) -> None:
-        """A line of log.txt."""
+        """A line of log.txt, and of the log on stderr where that is wanted."""
         if self._folder is not None:
             self._folder.log(line)
+            _log.info("%s", line)
 
     def warn(self, line: str) -> None:
         """The same, and a warning, but each line once."""
