@@ -43,7 +43,10 @@ def chooser(
         if subset is not None:
             return _by_name(subset, names)
         if classes is not None and classes > len(names):
-            raise DataError(f"{classes} classes were asked for, and there are {len(names)}")
+            raise DataError(
+                f"{classes} classes were asked for, and there are {len(names)}; ask for "
+                f"{len(names)} or fewer"
+            )
         return list(range(len(names) if classes is None else classes))
 
     return choose

@@ -216,7 +216,10 @@ def _md5(data: bytes = b"") -> Any:
 def _check(where: str, data: bytes, expected: str) -> None:
     found = _md5(data).hexdigest()
     if found != expected:
-        raise DataError(f"{where!r} has md5 {found}, expected {expected}; {_AGAIN}")
+        raise DataError(
+            f"{where!r} has md5 {found}, expected {expected}; {_AGAIN}, or write other content to "
+            "h5:FILE with images, labels, test_images and test_labels"
+        )
 
 
 def _class_names(layout: CifarLayout, meta: Any, where: str) -> tuple[str, ...]:

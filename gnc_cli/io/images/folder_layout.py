@@ -1,14 +1,14 @@
 """Which images of a folder belong to which class, and which are for testing.
 
 Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/...`; Tiny-ImageNet's
-(`val/images` with `val_annotations.txt`, names in `words.txt`); and `CLASS/...` alone. Hidden files
-and files that are no images by their suffix are passed over; links to folders are followed for the
-folder of a class and no deeper.
+(`val/images` with `val_annotations.txt`, names in `words.txt`), of which `val` may be named alone;
+and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
+links to folders are followed for the folder of a class and no deeper.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,8 @@ def find_layout(
 
 def _layout(root: Path, choose: Callable[[Sequence[str]], Sequence[int]] | None) -> FolderLayout:
     base = root / "train" if (root / "train").is_dir() else root
+    if base == root and (root / _ANNOTATIONS).is_file():
+        return _annotated_alone(root, choose)
     folders = _class_folders(base)
     if not folders or {folder.lower() for folder in folders} <= {"images", *_TEST_PARTS}:
         raise DataError(_flat(base, folders))
@@ -92,6 +94,30 @@ def _layout(root: Path, choose: Callable[[Sequence[str]], Sequence[int]] | None)
         test, part = _test_files(root, folders, kept)
         if test is not None:
             return FolderLayout(chosen, _listed(files), test, part, warnings)
+    return _split(chosen, files, warnings)
+
+
+def _annotated_alone(
+    root: Path, choose: Callable[[Sequence[str]], Sequence[int]] | None
+) -> FolderLayout:
+    """Tiny-ImageNet's val folder by itself; its words.txt lies beside it."""
+    lines = _annotations(root)
+    folders = sorted({folder for _, folder in lines})
+    if len(folders) < 2:
+        raise DataError(
+            f"{str(root / _ANNOTATIONS)!r} names {len(folders)} class(es); expected two or more"
+        )
+    named = root if (root / "words.txt").is_file() else root.resolve().parent
+    names = _words(named, folders)
+    order = range(len(folders)) if choose is None else choose(names)
+    files = [sorted(p for p, folder in lines if folder == folders[k]) for k in order]
+    return _split(tuple(names[k] for k in order), files, [])
+
+
+def _split(
+    chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]
+) -> FolderLayout:
+    """Each fifth image of a class is held back for testing."""
     held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
     rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
     if not any(held):
@@ -127,22 +153,28 @@ def _test_files(
 
 
 def _annotated(base: Path, folders: Sequence[str], kept: Sequence[str]) -> ImageFiles:
-    """Tiny-ImageNet's validation images: file, class and a box a line, between tabs."""
-    where = base / _ANNOTATIONS
+    """Tiny-ImageNet's validation images."""
     numbers = {folder: k for k, folder in enumerate(kept)}
-    known = set(folders)
-    paths, labels = [], []
+    found = [(p, numbers[name]) for p, name in _annotations(base, set(folders)) if name in numbers]
+    labels = np.array([label for _, label in found], dtype=np.int64)
+    return ImageFiles([path for path, _ in found], labels)
+
+
+def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[str, str]]:
+    """Path and class of each image; a line has file, class and a box, between tabs."""
+    where = base / _ANNOTATIONS
+    found = []
     for count, line in enumerate(read_lines(str(where)), start=1):
-        fields = line.split("\t")
-        if len(fields) < 2 or fields[1] not in known or os.sep in fields[0]:
+        file, _, name = line.partition("\t")
+        name = name.partition("\t")[0]
+        if not name or os.sep in file or (known is not None and name not in known):
+            of = " of train/" if known is not None else ""
             raise DataError(
-                f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class of train/; "
+                f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class{of}; "
                 "expected FILE, a tab and the name of a class folder"
             )
-        if fields[1] in numbers:
-            paths.append(str(base / "images" / fields[0]))
-            labels.append(numbers[fields[1]])
-    return ImageFiles(paths, np.array(labels, dtype=np.int64))
+        found.append((str(base / "images" / file), name))
+    return found
 
 
 def _class_folders(base: Path) -> list[str]:

@@ -26,7 +26,7 @@ from gnc_cli.io.images.folder_decoding import (
 from gnc_cli.io.images.folder_layout import ImageFiles, find_layout
 from gnc_cli.io.images.image_set import ImageData, ImageSet, Pictures
 
-__all__ = ["MEMORY_BYTES", "read_folder", "read_folder_test"]
+__all__ = ["MEMORY_BYTES", "folder_name", "read_folder", "read_folder_test"]
 
 MEMORY_BYTES = 2 << 30
 """Pictures up to here, training and test together, are decoded into memory."""
@@ -73,7 +73,7 @@ def read_folder(
         sets[0],
         test,
         layout.class_names,
-        f"folder:{Path(path).expanduser().resolve().name}",
+        folder_name(path),
         {"split": _SPLITS.get(layout.split, f"folder {layout.split}/")} | facts,
         (*layout.warnings, *complaints),
         flip=facts["channels"] == 3,
@@ -105,6 +105,11 @@ def read_folder_test(
         part = ImageFiles(layout.train.paths + part.paths, both)
     (found,), _, complaints = _read(path, [part], image_size, channels, threads)
     return found, [*layout.warnings, *complaints]
+
+
+def folder_name(path: str) -> str:
+    """What a folder is called in reports: `folder:tiny`."""
+    return f"folder:{Path(path).expanduser().resolve().name}"
 
 
 def _read(

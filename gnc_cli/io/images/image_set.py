@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["ImageData", "ImageSet", "Pictures"]
+__all__ = ["ImageData", "ImageSet", "MatchedSet", "Pictures"]
 
 
 class Pictures(Protocol):
@@ -29,6 +29,16 @@ class ImageSet:
     """uint8 (N, C, S, S), C is 1 or 3."""
     labels: np.ndarray
     """int64 (N,), 0..K-1; a training set has every class."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedSet(ImageSet):
+    """Out-of-distribution pictures, with the labels of the classes that have the same names."""
+
+    name: str
+    """As in `ImageData`."""
+    classes_matched: int
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.images.choice import chooser, matches, restricted
 from gnc_cli.io.images.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.io.images.fitting import fitted
-from gnc_cli.io.images.folders import read_folder, read_folder_test
+from gnc_cli.io.images.folders import folder_name, read_folder, read_folder_test
 from gnc_cli.io.images.glyphs import glyph_images
-from gnc_cli.io.images.image_set import ImageData, ImageSet
+from gnc_cli.io.images.image_set import ImageData, ImageSet, MatchedSet
 from gnc_cli.io.images.stored import read_stored
 
 __all__ = ["load_images", "load_matched"]
@@ -89,7 +89,7 @@ def load_matched(
     channels: int,
     note: Callable[[str], None] | None = None,
     threads: int | None = None,
-) -> ImageSet:
+) -> MatchedSet:
     """Out-of-distribution test images of classes that are known by their names.
 
     Names match whatever their case; `car` is `automobile` and `plane` is `airplane`, so that STL-10
@@ -129,15 +129,19 @@ def load_matched(
         found, warnings = read_folder_test(
             path, image_size=image_size, channels=channels, choose=choose, threads=threads
         )
+        name = folder_name(path)
     else:
         whole = load_images(data, image_size=image_size)
         some = restricted(whole, choose(whole.class_names))
-        found, warnings = some.test or some.train, list(some.warnings)
+        found, warnings, name = some.test or some.train, list(some.warnings), some.name
     if note is not None:
         for line in warnings:
             note(f"{data}: {line}")
     size = image_size or found.images.shape[2]
-    return ImageSet(fitted(found.images, channels, size), np.array(ours)[found.labels])
+    labels = np.array(ours)[found.labels]
+    return MatchedSet(
+        fitted(found.images, channels, size), labels, name, len(ours), tuple(warnings)
+    )
 
 
 def _named(data: str, path: str | None) -> tuple[str, str]:
@@ -157,7 +161,7 @@ def _named(data: str, path: str | None) -> tuple[str, str]:
     if place and kind == "glyphs":
         raise UsageError(f"glyphs have no path, found {place!r}; fonts take a folder")
     if not place and kind in ("folder", "h5"):
-        raise UsageError(f"data {data!r} lack their path; write {kind}:PATH")
+        raise UsageError(f"{data!r} names no path; write {kind}:PATH")
     return kind, place
 
 

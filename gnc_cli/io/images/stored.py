@@ -26,8 +26,13 @@ MEMORY_BYTES = 2 << 30
 
 _MANY_ROWS = 64
 """Rows of a chunk beyond which a warning is due."""
-_TRAIN = (("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"))
-_TEST = (("test_images", "test_labels"), ("x_test", "y_test"))
+_TRAIN = (
+    ("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"),
+    ("train/images", "train/labels"),
+)  # fmt: skip
+_TEST = (
+    ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels")
+)  # fmt: skip
 _NAMES = "class_names"
 _LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
 
@@ -95,8 +100,8 @@ def read_stored(path: str) -> ImageData:
     """Images and labels of an HDF5 file: `images` and `labels`, or `train_`, or `x_train, y_train`.
 
     The test set is `test_images` and `test_labels`, or `x_test` and `y_test`; None where there is
-    none. `class_names` are their numbers by default. Mirror images are taken for the same class
-    where there are colours.
+    none. Both may lie in groups: `train/images`, `test/images`. `class_names` are their numbers by
+    default. Mirror images are taken for the same class where there are colours.
 
     Raises:
         DataError: no such file or dataset, several that may be meant, an ambiguous shape, no uint8,

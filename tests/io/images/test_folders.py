@@ -1,6 +1,7 @@
 """Folders of images: layouts, what cannot be read, sizes, channels, in memory or when asked for."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,28 @@ def tiny(root: Path) -> Path:
     words = "n01\tgoldfish, Carassius\nn02\tcrane\nn03\tcrane\nn04\tother\n"
     (root / "words.txt").write_text(words)
     return root
+
+
+def test_the_val_folder_of_tiny_imagenet_alone(tmp_path: Path) -> None:
+    root = tiny(tmp_path) / "val"
+    names: list[str] = []
+
+    def choose(found: Sequence[str]) -> list[int]:
+        names[:] = found
+        return [2, 0]
+
+    images, told = read_folder_test(str(root), image_size=8, channels=3, choose=choose)
+    assert names == ["goldfish", "crane (n02)", "crane (n03)"] and told == []
+    seen = dict(zip(images.labels.tolist(), colours(images.images), strict=True))
+    assert np.allclose([seen[0], seen[1]], [BLUE, RED], atol=3)  # JPEG
+    (tmp_path / "words.txt").unlink()
+    assert read_folder(str(root)).class_names == ("n01", "n02", "n03")
+    (root / "val_annotations.txt").write_text("val_0.JPEG\tn03\nval_1.JPEG\n")
+    with pytest.raises(DataError, match=r"line 2: 'val_1.JPEG' names no file and class; "):
+        read_folder(str(root))
+    (root / "val_annotations.txt").write_text("val_0.JPEG\tn03\n")
+    with pytest.raises(DataError, match=r"names 1 class\(es\)"):
+        read_folder(str(root))
 
 
 def test_tiny_imagenet(tmp_path: Path) -> None:

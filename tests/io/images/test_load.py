@@ -69,7 +69,7 @@ def test_cifar_whole_and_in_part(cifar: str) -> None:
 
 def test_what_was_asked_for_is_wrong(cifar: str, tmp_path: Path) -> None:
     wrong: list[tuple[str, dict[str, Any], type[GncError], str]] = [
-        (cifar, {"classes": 5}, DataError, "5 classes were asked for, and there are 4"),
+        (cifar, {"classes": 5}, DataError, "there are 4; ask for 4 or fewer"),
         (cifar, {"classes": 1}, UsageError, "1 class"),
         (cifar, {"subset": ["cat"]}, UsageError, "1 class"),
         (cifar, {"subset": ["cat", "3"]}, UsageError, "'cat' is asked for twice"),
@@ -80,7 +80,7 @@ def test_what_was_asked_for_is_wrong(cifar: str, tmp_path: Path) -> None:
         (cifar, {"path": "a"}, UsageError, "give one of both"),
         (cifar, {"image_size": 0}, UsageError, "image size 0"),
         ("glyphs:a", {}, UsageError, "no path"),
-        ("folder", {}, UsageError, "folder:PATH"),
+        ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("mnist", {}, UsageError, "'mnist' are unknown"),
         (str(tmp_path), {}, UsageError, f"is it folder:{tmp_path}"),
     ]
@@ -115,6 +115,7 @@ def test_matched_by_name(cifar: str, stl: str) -> None:
     assert images.images.shape == (18, 3, 32, 32)
     assert np.array_equal(np.asarray(images.images)[:, 0, 3, 3], 10 * images.labels)
     assert set(images.labels.tolist()) == {0, 1, 3}
+    assert (images.name, images.classes_matched, images.warnings) == ("folder:stl", 3, ())
     back = load_matched(cifar, ["monkey", "Car", "cat"], image_size=8, channels=1)
     assert back.images.shape == (2, 1, 8, 8) and back.labels.tolist() == [2, 1]
     assert np.asarray(back.images)[:, 0, 0, 0].tolist() == [30, 10]
@@ -127,7 +128,7 @@ def test_matched_tells_what_it_leaves_out(stl: str) -> None:
     lines: list[str] = []
     images = load_matched(stl, NAMES, channels=1, note=lines.append)
     assert len(images.labels) == 18 and images.images.shape[1:] == (1, 40, 40)
-    assert len(lines) == 1 and "cat/x.png" in lines[0]
+    assert len(lines) == 1 and "cat/x.png" in lines[0] and images.warnings[0] in lines[0]
 
 
 def test_subset_of_pictures_that_stay_in_their_file(

@@ -67,6 +67,7 @@ def test_layouts(
         ("images", "labels", "test_images", "test_labels"),
         ("train_images", "train_labels", "test_images", "test_labels"),
         ("x_train", "y_train", "x_test", "y_test"),
+        ("train/images", "train/labels", "test/images", "test/labels"),
     ],
 )
 def test_names(names: tuple[str, ...], tmp_path: Path) -> None:
