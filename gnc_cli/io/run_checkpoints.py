@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["check_plain", "linked_file", "read_checkpoint", "read_tensors", "write_checkpoint"]
 
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".index.json")
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
 """Dictionaries that checkpoints keep a network in; the first that is there, then within it."""
 
@@ -105,6 +106,11 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     name = os.fspath(path)
     with open_input(name) as file, translated(name, "a checkpoint of gnc train"):
+        if file.read(len(_HDF5)) == _HDF5:
+            raise DataError(
+                f"{name!r} is HDF5, no checkpoint; name a run folder of gnc train, or its last.pt"
+            )
+        file.seek(0)
         state = load_plain(file, name, mapped=False)
     if not isinstance(state, dict):
         raise DataError(

@@ -78,11 +78,13 @@ class RunFolder:
             return cls(dated_folder(label))
         cls.check_free(path, force=force)
         made(Path(path))
-        return cls(Path(path), force=force)
+        return cls(Path(path), force=True)
 
     @staticmethod
     def check_free(path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Refuse what `create` would refuse, before hours are spent on what comes first.
+
+        What is left of a run that ended before its first checkpoint is no run.
 
         Raises:
             OutputError: no folder but a file, or a run is there without `force`.
@@ -90,7 +92,7 @@ class RunFolder:
         folder = Path(path)
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{str(path)!r} is no folder; name another for the run")
-        if not force and (found := _own_files(folder)):
+        if not force and (found := _worth_keeping(folder)):
             raise OutputError(
                 f"{str(path)!r} holds a run already ({found[0].name}); go on with --resume, name "
                 "another folder, or add --force to replace it"
@@ -243,6 +245,13 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise DataError(f"{str(folder / CONFIG)!r} holds no JSON object; start anew with --force")
     return config
+
+
+def _worth_keeping(folder: Path) -> list[Path]:
+    """Checkpoints and snapshots of a run; those of a series are in its runs."""
+    found = [p for p in _own_files(folder) if p.name not in (CONFIG, METRICS, LOG)]
+    series = sorted(folder.glob("assignment-[0-9]*/last.pt"))
+    return found + (series if (folder / CONFIG).is_file() else [])
 
 
 def _own_files(folder: Path) -> list[Path]:

@@ -178,6 +178,22 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
         RunFolder.create(run.path / "notes.md" / "run", label="")
 
 
+def test_what_ended_before_its_first_checkpoint_is_not_in_the_way(run: RunFolder) -> None:
+    run.write_config({"old": 1})
+    run.add_epoch({"epoch": 1})
+    run.close()
+    (run.path / "assignment-1").mkdir()  # of a series, which has its checkpoints there
+    (run.path / "assignment-1" / "last.pt").write_bytes(b"")
+    with pytest.raises(OutputError, match="holds a run already"):
+        RunFolder.check_free(run.path)
+    (run.path / "assignment-1" / "last.pt").unlink()
+    with RunFolder.create(run.path, label="") as anew:
+        assert anew.read_epochs() == [] and not (run.path / "config.json").exists()
+    (run.path / "best.pt").write_bytes(b"")
+    with pytest.raises(OutputError, match=r"holds a run already \(best.pt\)"):
+        RunFolder.create(run.path, label="")
+
+
 def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795275000")
