@@ -91,6 +91,11 @@ def train(
     gates.expect([{"command": "train"}])
     if out in ("", "-"):
         raise UsageError(f"--out {out!r} names no folder for the run; for rows on stdout use --csv")
+    named = {"--assignment": assignment, "--fonts": fonts, "--ood": ood, "--init-from": init_from,
+             "--backbone-weights": backbone_weights, "--similarity": similarity}  # fmt: skip
+    for flag, value in named.items():
+        if value == "":
+            raise UsageError(f"{flag} '' is empty; name something or leave it out")
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, report=report, plot=plot, force=force or resume,
         quiet=quiet, verbose=verbose,

@@ -14,6 +14,7 @@ from gnc_cli.commands.sheet_lines import Line, sheet_lines
 from gnc_cli.commands.train_words import (
     data_text,
     head_text,
+    matched_text,
     network_text,
     recipe_text,
     saved_text,
@@ -62,7 +63,7 @@ def _shares(r: dict[str, Any], line: Line) -> None:
     names = {
         "test_accuracy": ("test accuracy", said if tested else ""),
         "train_accuracy": ("training accuracy", "" if tested else said),
-        "ood_accuracy": ("OOD accuracy", "classes matched by name"),
+        "ood_accuracy": ("OOD accuracy", matched_text(r["data"])),
     }
     for key, (name, remark) in names.items():
         if r[key] is not None:
@@ -102,15 +103,23 @@ def _course(history: list[dict[str, Any]], key: str, last: float) -> str:
     said = f"from {figure(first[key], 3)} after epoch {first['epoch']}"
     if last <= 0.0 or first[key] <= 0.0:
         return said
-    factor = first[key] / last
-    way = "less" if factor >= 1.0 else "more"
-    return f"{said}: {_times(factor if factor >= 1.0 else 1.0 / factor)} times {way}"
+    return f"{said}: {_change(first[key], last)}"
 
 
-def _times(factor: float) -> str:
-    """Two digits, down, so that what is shown was reached."""
+def _change(first: float, last: float) -> str:
+    """How much less or more, rounded down, so that what is shown was reached.
+
+    >>> _change(0.953, 0.91), _change(0.9, 0.6), _change(0.1, 0.15), _change(0.261, 0.00355)
+    ('unchanged', '33 % less', '50 % more', '73 times less')
+    """
+    factor = max(first / last, last / first)
+    way = "less" if last < first else "more"
+    if factor < 1.1:
+        return "unchanged"
+    if factor < 2.0:
+        return f"{math.floor(100.0 * abs(last / first - 1.0) + 1e-9)} % {way}"
     unit = 10.0 ** (math.floor(math.log10(factor)) - 1)
-    return f"{math.floor(factor / unit + 1e-9) * unit:.6g}"
+    return f"{math.floor(factor / unit + 1e-9) * unit:.6g} times {way}"
 
 
 def _series(body: dict[str, Any]) -> RenderableType:

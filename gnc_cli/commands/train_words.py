@@ -5,23 +5,40 @@ from typing import Any
 from gnc_cli.results.figures import count
 
 __all__ = [
-    "data_text", "head_text", "network_text", "recipe_text", "saved_text", "speed_text",
+    "data_text", "head_text", "matched_text", "network_text", "recipe_text", "saved_text",
+    "speed_text",
 ]  # fmt: skip
 
+_SHOWN = 6
+"""Milestones listed at most."""
 _HEADS = {"learned": "learned", "cmf": "class means of the features", "fixed": "fixed"}
 
 
 def data_text(data: dict[str, Any]) -> str:
     """`100 classes; images: 900 training, 300 test; 32 x 32, 1 channel`."""
     said = [f"{count(data['classes'])} classes"] if data.get("classes") else []
-    kinds = (("training", "train_images"), ("test", "test_images"), ("OOD", "ood_images"))
+    test = "test"
+    if str(data.get("split", "")).startswith("each fifth"):
+        test = "test (each fifth of a class)"
+    kinds = (("training", "train_images"), (test, "test_images"), ("OOD", "ood_images"))
     images = [f"{count(data[key])} {name}" for name, key in kinds if data.get(key)]
     said += [f"images: {', '.join(images)}"] if images else []
+    if images and not data.get("test_images"):
+        said[-1] += ", no test set"
     if data.get("image_size"):
         channels = data.get("channels")
         size = f"{data['image_size']} x {data['image_size']}"
         said.append(size + (f", {channels} channel{'' if channels == 1 else 's'}" * bool(channels)))
     return "; ".join(said)
+
+
+def matched_text(data: dict[str, Any]) -> str:
+    """Of the out-of-distribution set: `folder:stl, 9 of 10 classes matched by name`."""
+    found = data.get("ood")
+    if found is None:
+        return "classes matched by name"
+    of = f"{count(found['classes_matched'])} of {count(data['classes'])}"
+    return f"{found['name']}, {of} classes matched by name"
 
 
 def network_text(r: dict[str, Any]) -> str:
@@ -42,11 +59,14 @@ def head_text(r: dict[str, Any]) -> str:
         said[0] += f": {head['code']}"
     if head["assignment"] not in (None, "identity"):
         said.append(f"classes placed: {head['assignment']}")
-    if head["constraint"] == "sphere":
-        said.append(f"on the sphere, tau {head['tau']:g}")
+    if head["constraint"] == "sphere":  # hardmax is of the cosines: it has no temperature
+        tau = "" if head["loss"] == "hardmax" else f", tau {head['tau']:g}"
+        said.append(f"on the sphere{tau}")
     else:
         said.append("free lengths, weight decay")
     margin = "" if head["margin"] is None else f" with margin {head['margin']:.4g}"
+    if head.get("margin_source") not in (None, "given"):
+        margin += f", the largest of {head['margin_source']}"
     said.append(f"loss {head['loss']}{margin}")
     return "; ".join(said)
 
@@ -60,14 +80,26 @@ def saved_text(head: dict[str, Any]) -> str:
 
 
 def recipe_text(r: dict[str, Any]) -> str:
-    """Optimiser, schedule, batch, precision, preset and seed."""
+    """Optimiser, schedule, batch, precision and seed as they were; last the preset."""
     recipe = r["recipe"]
-    said = [f"preset {recipe['preset']}"] if recipe.get("preset") else []
-    said.append(f"{recipe['optimizer']}, lr {recipe['lr']:g}, {recipe['schedule']}")
+    momentum = f", momentum {recipe['momentum']:g}" if recipe.get("momentum") else ""
+    said = [f"{recipe['optimizer']}{momentum}, lr {recipe['lr']:g}, {recipe['schedule']}"]
+    if recipe.get("milestones"):
+        said[-1] += f" {_listed(recipe['milestones'])} x {recipe['gamma']:g}"
     said[-1] += f", warm-up {recipe['warmup']:g}" if recipe.get("warmup") else ""
     said[-1] += f", weight decay {recipe['weight_decay']:g}"
-    said.append(f"batches of {count(recipe['batch_size'])}, {recipe['precision']}")
-    return "; ".join([*said, f"seed {r['seed']}"])
+    said[-1] += f", clip {recipe['clip']:g}" if recipe.get("clip") else ""
+    said += [f"batches of {count(recipe['batch_size'])}, {recipe['precision']}"]
+    said += [f"seed {r['seed']}"]
+    return "; ".join(said + ([f"preset {recipe['preset']}"] if recipe.get("preset") else []))
+
+
+def _listed(epochs: list[int]) -> str:
+    """`27, 53`; of many the first and the last."""
+    shown = list(map(str, epochs))
+    if len(shown) > _SHOWN:
+        shown = [*shown[: _SHOWN - 2], "...", shown[-1]]
+    return ", ".join(shown)
 
 
 def speed_text(r: dict[str, Any]) -> str:

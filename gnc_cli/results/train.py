@@ -68,6 +68,8 @@ class HeadFacts:
     trained_parameters: int
     saved_share: float
     """Share of all parameters that need no gradient and no optimiser state, against `learned`."""
+    margin_source: str | None = None
+    """`given`, or the code or entry whose largest possible margin it is."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class TrainResult(Result):
     """`completed`, `time_limit` or `interrupted`."""
     advice: str | None
     data: dict[str, Any]
-    """Name, counts, image size, classes, what was dropped or merged."""
+    """Name, counts, image size, classes, what was dropped or merged, warnings."""
     model: str
     head: HeadFacts
     recipe: dict[str, Any]
@@ -126,6 +128,9 @@ class TrainResult(Result):
         measured = {} if self.measured is None else self.measured._body()
         history = body.pop("history")
         body |= {key: value for key, value in measured.items() if key not in body | _NOT_OURS}
+        epoch = body.get("epoch")
+        if isinstance(epoch, float) and epoch.is_integer():
+            body["epoch"] = int(epoch)
         return body | {"history": history}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.inputs import split_key
 from gnc_cli.io.readers import read_points
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.sphere import normalise
@@ -59,7 +60,8 @@ def fixed_code(
         )
     rows = normalise(code)
     scaled = np.abs(rows - code).max() > _UNIT  # lengths, for directions are the same
-    name = os.path.basename(settings.code)
+    file, key = split_key(settings.code)
+    name = os.path.basename(file) + (f":{key}" if key else "")
     return rows, f"{name}, rows scaled to length 1" if scaled else name
 
 

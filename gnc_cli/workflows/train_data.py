@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.images.image_set import ImageData, ImageSet
+from gnc_cli.io.images.image_set import ImageData, ImageSet, MatchedSet
 from gnc_cli.io.images.load import load_images, load_matched
+from gnc_cli.io.run_places import portable
 from gnc_cli.networks.augmentation import Augmentation
 from gnc_cli.workflows.train_settings import Settings
 
 __all__ = ["augmentation_of", "data_facts", "read_data", "read_ood"]
+
 
 def read_data(settings: Settings, threads: int | None = None) -> ImageData:
     """The images that the settings name.
@@ -38,7 +40,7 @@ def read_data(settings: Settings, threads: int | None = None) -> ImageData:
 
 def read_ood(
     settings: Settings, data: ImageData, note: Callable[[str], None], threads: int | None = None
-) -> ImageSet | None:
+) -> MatchedSet | None:
     """The out-of-distribution set, where there is one, with the labels of the training set.
 
     Args:
@@ -84,4 +86,9 @@ def data_facts(data: ImageData, ood: ImageSet | None) -> dict[str, Any]:
         "channels": shape[1],
         "image_size": shape[-1],
     }
-    return ours | data.facts | ours  # in this order, and with these counts
+    matched, warnings = None, list(data.warnings)
+    if isinstance(ood, MatchedSet):
+        matched = {"name": ood.name, "classes_matched": ood.classes_matched}
+        warnings += [f"{ood.name}: {line}" for line in ood.warnings]
+    # In this order, and with these counts.
+    return ours | data.facts | ours | {"ood": matched, "warnings": portable(warnings)}

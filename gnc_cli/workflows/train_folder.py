@@ -62,7 +62,10 @@ class Stored:
                 state = read_checkpoint(os.path.join(self.path, "last.pt"))
                 code = state["training"]["model"]["head.weight"].double().numpy()
                 placed = tuple(placed)
-            return HeadPlan(plan["d"], plan["K"], code, plan["code_name"], placed, plan["margin"])
+            return HeadPlan(
+                plan["d"], plan["K"], code, plan["code_name"], placed, plan["margin"],
+                plan.get("margin_source"),
+            )  # fmt: skip
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"{self.path!r} does not say what its classifier was ({error!r}); start anew"
@@ -135,5 +138,5 @@ def plan_facts(plan: HeadPlan) -> dict[str, Any]:
     """A head's plan for config.json; its code is in the checkpoints."""
     return {
         "d": plan.d, "K": plan.K, "code_name": plan.code_name, "permutation": plan.permutation,
-        "margin": plan.margin,
+        "margin": plan.margin, "margin_source": plan.margin_source,
     }  # fmt: skip

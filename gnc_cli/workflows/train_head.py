@@ -37,6 +37,8 @@ class HeadPlan:
     code_name: str | None
     permutation: tuple[int, ...] | None
     margin: float | None
+    margin_source: str | None = None
+    """`given`, or whose largest possible margin it is."""
 
 
 def feature_dim_of(settings: Settings, K: int) -> int:
@@ -78,7 +80,7 @@ def plan_head(
     d, code, name = _code(settings, K, processes, effort)
     if code is None:
         margin = of_first(processes, lambda: _margin(settings, None, d, K))
-        return HeadPlan(d, K, None, None, None, margin)
+        return HeadPlan(d, K, None, None, None, *margin)
     near = None
     if placement is None and settings.assignment in ("best", "worst"):
         near = similarity()
@@ -86,7 +88,7 @@ def plan_head(
     def placed() -> HeadPlan:
         rows = _placement(settings, code, near) if placement is None else placement
         margin = _margin(settings, code[rows], d, K)
-        return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), margin)
+        return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), *margin)
 
     return of_first(processes, placed)
 
@@ -135,7 +137,7 @@ def _code(
 def _placement(
     settings: Settings, code: np.ndarray, near: np.ndarray | None
 ) -> np.ndarray:
-    how = settings.assignment or "identity"
+    how = "identity" if settings.assignment is None else settings.assignment
     if how in ("identity", "random", "best", "worst"):
         return assign(how, code, near, seed=settings.seed)
     return _read_placement(how, len(code))
@@ -163,19 +165,23 @@ def _read_placement(path: str, K: int) -> np.ndarray:
     return rows
 
 
-def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> float | None:
-    """The margin asked for, else the largest that is known to be within reach.
+def _margin(
+    settings: Settings, code: np.ndarray | None, d: int, K: int
+) -> tuple[float | None, str | None]:
+    """The margin asked for, else the largest that is known to be within reach; and its source.
 
     CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the smallest
     angle; without a code, up to those of the best known codes. A Softmax Code's own cosine is
     1 - rho or more, so its distance says nothing of angles.
     """
-    if settings.loss not in ("cosface", "arcface") or settings.margin is not None:
-        return settings.margin
+    if settings.loss not in ("cosface", "arcface"):
+        return None, None
+    if settings.margin is not None:
+        return settings.margin, "given"
     if code is not None:
         if settings.loss == "cosface":
-            return minimum_one_vs_rest(code)[0].lower
-        return math.acos(min(1.0, max(-1.0, max_cosine(code))))
+            return minimum_one_vs_rest(code)[0].lower, "the fixed code"
+        return _angle(max_cosine(code)), "the fixed code"
     known = _known_distance(d, K) if settings.loss == "cosface" else _known_angle(d, K)
     if known is None:
         raise UsageError(
@@ -184,16 +190,22 @@ def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> floa
     return known
 
 
-def _known_distance(d: int, K: int) -> float | None:
+def _known_distance(d: int, K: int) -> tuple[float, str] | None:
     known = gnc2_reference(d, K)
-    return None if known is None else known.value
+    return None if known is None else (known.value, f"{known.id} ({known.source})")
 
 
-def _known_angle(d: int, K: int) -> float | None:
+def _known_angle(d: int, K: int) -> tuple[float, str] | None:
     """Smallest angle of the best known code of at least K points in d dimensions, radians."""
     table = read_table()
     known = [c for c in (reference(d, K, table), table.covering(d, K)) if c is not None]
     if not known:
         return None
-    return math.acos(min(1.0, max(-1.0, min(c.max_cosine for c in known))))
+    best = min(known, key=lambda c: c.max_cosine)
+    return _angle(best.max_cosine), best.source
+
+
+def _angle(cosine: float) -> float:
+    """In radians."""
+    return math.acos(min(1.0, max(-1.0, cosine)))
 

@@ -66,7 +66,13 @@ def load_start(model: Classifier, settings: Settings) -> list[str]:
         DataError: no checkpoint, or one of another network.
     """
     if settings.backbone_weights is not None:
-        left = load_backbone(model.encoder, read_tensors(settings.backbone_weights))
+        tensors = read_tensors(settings.backbone_weights)
+        if any(name.startswith("training.model.") for name in tensors):
+            raise DataError(
+                f"--backbone-weights {settings.backbone_weights!r} is a checkpoint of gnc train; "
+                "give it to --init-from"
+            )
+        left = load_backbone(model.encoder, tensors)
         return [f"from {os.path.basename(settings.backbone_weights)}; left out: "
                 f"{', '.join(left) or 'nothing'}"]  # fmt: skip
     if settings.init_from is not None:
@@ -112,4 +118,5 @@ def head_facts(settings: Settings, plan: HeadPlan, model: Classifier) -> HeadFac
         head_parameters=plan.K * plan.d,
         trained_parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         saved_share=saved / (encoder + plan.K * plan.d),
+        margin_source=plan.margin_source,
     )

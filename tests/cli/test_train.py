@@ -224,8 +224,9 @@ class _Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("width", "seen"),
     [
-        (60, "test 0.625 GNC1 0.062 "), (80, "test 0.625 GNC1 0.062 GNC2 0.25 GNC3 0.32 "),
-        (120, "GNC3 0.32 train 0.75 OOD 0.5 after epoch 4 "),
+        (60, "@4: test 0.625 "), (70, "@4: test 0.625 GNC2 0.25 "),
+        (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
+        (120, "GNC2 0.25 train 0.75 GNC1 0.062 GNC3 0.32 OOD 0.5 "),
     ],
 )  # fmt: skip
 def test_the_bar_is_one_line_with_nothing_cut(
@@ -236,16 +237,16 @@ def test_the_bar_is_one_line_with_nothing_cut(
     monkeypatch.setenv("TERM", "xterm")
     with epochs_on_terminal() as watch:
         assert watch.progress is not None
-        watch.progress("training", 1, 4000, 1.234e-05)
+        watch.progress("training", 1, 900, 1.234e-05)
         made = epoch(4, train_accuracy=0.75, test_accuracy=0.625, ood_accuracy=0.5, gnc3=0.3164)
         watch.on_epoch(made)
         watch.on_epoch(epoch(5, measured=False))  # what was measured last stays
-        watch.progress("training", 3000, 4000, 1.234e-05)
+        watch.progress("training", 675, 900, 1.234e-05)  # of 15 steps an epoch
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
     frames = re.split(r"[\r\n]+", text)
     assert max(map(len, frames)) <= width and "…" not in text
     last = [frame for frame in frames if frame.strip()][-1]
-    assert " 75% loss 1.23e-05 " in last and seen in last
+    assert " epoch 45/60 loss 1.23e-05 " in last and seen in last
 
 
 def test_nobody_watches_a_pipe(gnc: Run, fake: FakeTrain, capsys: Any) -> None:
@@ -440,7 +441,8 @@ BAD_OPTIONS: list[tuple[str, str]] = [
     ("--seed -1", "at least 0"), ("--time-limit 0", "above 0"), ("--device tpu", "'tpu'"),
     ("--threads 0", "at least 1"), ("--precision fp8", "'bf16'"), ("--measure-every 0", "least 1"),
     ("--snapshot-every 0", "least 1"), ("--classes-subset cat,,dog", "an empty name; write"),
-    ("--out -", "use --csv"), ("--out ''", "no folder"), ("--plot a.gif", ".svg"),
+    ("--out -", "use --csv"), ("--out ''", "no folder"),
+    ("--assignment ''", "is empty"), ("--fonts ''", "is empty"), ("--plot a.gif", ".svg"),
     ("--report a.html", ".prom"), ("--json --csv", "--json and --csv exclude each other"),
     ("--json --jsonl", "exclude each other"), ("--csv --jsonl", "exclude each other"),
     ("-q -v", "-q and -v"), ("--min gnc1", "KEY=VALUE"), ("--check gnc2", "comparison operator"),

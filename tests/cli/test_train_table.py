@@ -9,11 +9,13 @@ from rich.console import Console
 
 from gnc_cli.commands.train_table import train_table
 from gnc_cli.results import Bracket
-from tests.plots.train_pictures import HEAD, RECIPE, gaps, hexagon, run, square
+from tests.plots.train_pictures import DATA, HEAD, RECIPE, gaps, hexagon, run, square
 
 CMF = replace(HEAD, kind="cmf", beta=0.9, saved_share=0.0025)
 COSFACE = replace(HEAD, kind="fixed", code="solve", assignment="best", loss="cosface", margin=0.25,
-                  permutation=(1, 0))  # fmt: skip
+                  permutation=(1, 0), margin_source="the fixed code")  # fmt: skip
+STEP = {"optimizer": "sgd", "momentum": 0.9, "schedule": "step", "milestones": [27, 53],
+        "gamma": 0.1}  # fmt: skip
 DECAY = replace(HEAD, constraint="decay", tau=1.0)
 MEASURED = run().measured
 assert MEASURED is not None
@@ -74,14 +76,26 @@ def test_gates_learn_their_keys() -> None:
     [
         ({"head": CMF}, ["class means of the features, beta 0.9", "1 000 of the head need no",
                          "0.25 % of"]),
-        ({"head": COSFACE}, ["fixed: solve", "placed: best", "loss cosface with margin 0.25"]),
+        ({"head": COSFACE}, ["fixed: solve", "placed: best",
+                             "cosface with margin 0.25, the largest of the fixed code\n"]),
         ({"head": DECAY}, ["free lengths, weight decay"]),
+        ({"head": replace(HEAD, loss="hardmax")}, ["learned; on the sphere; loss hardmax"]),
+        ({"head": replace(HEAD, loss="arcface", margin=0.5, margin_source="given")},
+         ["loss arcface with margin 0.5\n"]),
+        ({"recipe": RECIPE | STEP}, ["sgd, momentum 0.9, lr 0.003, step 27, 53 x 0.1, warm-up"]),
+        ({"recipe": RECIPE | STEP | {"milestones": list(range(1, 9)), "clip": 1.0}},
+         ["step 1, 2, 3, 4, ..., 8 x 0.1", "clip 1"]),
+        ({"data": DATA | {"split": "each fifth image of a class in sorted order is test"}},
+         ["900 training, 300 test (each fifth of a class)"]),
+        ({"data": DATA | {"test_images": None}}, ["900 training, no test set; 32 x 32"]),
+        ({"data": DATA | {"ood": {"name": "folder:stl", "classes_matched": 9}},
+          "ood_accuracy": 0.5}, ["0.5000    folder:stl, 9 of 100 classes matched by name"]),
         ({"outcome": "time_limit", "epochs_asked": 90, "advice": "go on with --resume"},
          ["time limit after 60 of 90 epochs: go on with --resume"]),
         ({"outcome": "interrupted", "advice": "interrupted, a checkpoint is written"},
          ["interrupted: a checkpoint is written"]),
         ({"processes": 2, "recipe": RECIPE | {"preset": "fig2", "width": 0.5, "norm": "group"}},
-         ["2 processes on cpu", "preset fig2; adamw", "width 0.5, group norm"]),
+         ["2 processes on cpu", "seed 0; preset fig2", "width 0.5, group norm"]),
         ({"test_accuracy": None, "train_accuracy": 0.99999},
          ["training accuracy  0.999990  best"]),
         ({"measured": replace(MEASURED, gnc2=Bracket(0.3, 0.4), gnc2_ratio=0.4484)},
@@ -99,7 +113,8 @@ def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> No
 def test_collapse_is_counted_from_the_first_measurement() -> None:
     made = run(2)
     first, last = made.history
-    for before, after, said in ((0.5, 0.05, "10 times less"), (0.1, 0.199, "1.9 times more"),
+    for before, after, said in ((0.5, 0.05, "10 times less"), (0.1, 0.199, "99 % more"),
+                                (0.953, 0.9099, "1: unchanged"), (0.9, 0.6, "33 % less"),
                                 (0.1, 0.0, "from 0.100 after epoch 1\n")):  # fmt: skip
         history = (replace(first, gnc1=before), replace(last, gnc1=after))
         assert made.measured is not None

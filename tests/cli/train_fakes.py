@@ -14,7 +14,8 @@ from tests.cli.measure_fakes import REFERENCE, row
 DATA: dict[str, Any] = {
     "name": "glyphs", "classes": 100, "train_images": 900, "test_images": 300, "ood_images": None,
     "smallest_class": 9, "largest_class": 9, "channels": 1, "image_size": 32,
-    "training_styles": ["DejaVu Sans Book", "DejaVu Serif Bold"], "merged": 3,
+    "training_styles": ["DejaVu Sans Book", "DejaVu Serif Bold"], "merged": 3, "ood": None,
+    "warnings": [],
 }  # fmt: skip
 RECIPE: dict[str, Any] = {
     "optimizer": "adamw", "lr": 0.003, "momentum": None, "weight_decay": 0.01,
@@ -70,14 +71,15 @@ def full() -> TrainResult:
     """The paper's own head, stopped inside an epoch, with everything that can be asked for."""
     head = HeadFacts(
         "fixed", "sphere", 0.05, "cosface", 0.25, 0.9, "code.h5", "best", (2, 0, 1), 394_410, 1000,
-        394_410, 0.0025,
+        394_410, 0.0025, "given",
     )  # fmt: skip
     recipe = RECIPE | {
         "optimizer": "sgd", "momentum": 0.9, "schedule": "step", "milestones": [2, 3],
         "gamma": 0.1, "clip": 1.0, "preset": "fig2",
     }  # fmt: skip
+    ood = {"ood_images": 12, "ood": {"name": "folder:stl", "classes_matched": 9}}
     made = result(
-        head=head, recipe=recipe, data=DATA | {"ood_images": 12}, outcome="interrupted",
+        head=head, recipe=recipe, data=DATA | ood, outcome="interrupted",
         advice=ADVICE, epochs_asked=9, ood_accuracy=0.5, processes=2, device="cuda:0",
     )  # fmt: skip
     history = (replace(made.history[0], loss=math.nan), *made.history[1:])

@@ -75,6 +75,7 @@ def test_what_the_result_says(learned: TrainResult) -> None:
     assert (learned.data["name"], learned.data["classes"]) == ("h5:toy.h5", 4)
     assert (learned.data["train_images"], learned.data["test_images"]) == (96, 32)
     assert learned.data["ood_images"] == 32  # of the four classes known, not the fifth
+    assert learned.data["ood"] == {"name": "h5:ood.h5", "classes_matched": 4}
     assert learned.recipe["augment"] == ["crop", "rotate"]  # grey pictures are not mirrored
     assert learned.recipe["milestones"] is None and learned.recipe["momentum"] is None
     assert (learned.seed, learned.device, learned.processes) == (1, "cpu", 1)
@@ -260,6 +261,10 @@ def test_from_an_earlier_run(place: Path, data: str) -> None:
     assert again.history[0].loss != wide.history[0].loss
     with pytest.raises(DataError, match="no-such"):
         run(data, place / "none", init_from=place / "no-such", **still)
+    with pytest.raises(DataError, match="is HDF5, no checkpoint"):
+        run(data, place / "none", init_from=data.removeprefix("h5:"), **still)
+    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to --init-from"):
+        run(data, place / "none", backbone_weights=place / "first" / "last.pt", **still)
     with pytest.raises(DataError, match="config.json|checkpoint"):
         run(data, place / "none", init_from=place / "first" / "config.json", **still)
 

@@ -89,6 +89,9 @@ def test_a_fixed_code_stays(place: Path, data: str, square: str) -> None:
     assert result.test_accuracy is not None and result.test_accuracy >= 0.9
     assert _config(result)["plan"]["d"] == 2  # the code's
     assert _config(result)["settings"]["head"] == "fixed:square.npy"
+    kept = f"{result.run}/snapshots.h5:snapshots/epoch-0006-train/weights"
+    again = run(data, place / "again", head=f"fixed:{kept}", feature_dim=None, epochs=1)
+    assert again.head.code == "snapshots.h5:snapshots/epoch-0006-train/weights"
     jsonschema.validate(result.to_json(), schemas.load("train"))
 
 
@@ -245,6 +248,9 @@ def test_the_margins_that_a_code_allows(place: Path, data: str, square: str) -> 
         assert free.history[-1].loss < free.history[0].loss
         own = run(data, place / f"{loss}-own", loss=loss, margin=0.2, epochs=1)
         assert own.head.margin == 0.2
+        sources = [made.head.margin_source for made in (fixed, free, own)]
+        assert sources[0] == "the fixed code" and sources[2] == "given"
+        assert "simplex" in str(sources[1])
 
 
 def test_margins_of_known_codes() -> None:
