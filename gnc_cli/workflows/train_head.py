@@ -192,7 +192,10 @@ def _margin(
 
 def _known_distance(d: int, K: int) -> tuple[float, str] | None:
     known = gnc2_reference(d, K)
-    return None if known is None else (known.value, f"{known.id} ({known.source})")
+    if known is None:
+        return None
+    said = known.id if known.source in known.id else f"{known.id} ({known.source})"
+    return known.value, said
 
 
 def _known_angle(d: int, K: int) -> tuple[float, str] | None:
