@@ -91,6 +91,7 @@ def recipe_text(r: dict[str, Any]) -> str:
     said[-1] += f", clip {recipe['clip']:g}" if recipe.get("clip") else ""
     said += [f"batches of {count(recipe['batch_size'])}, {recipe['precision']}"]
     said += [f"seed {r['seed']}"]
+    said += [f"started from {recipe['start']}"] if recipe.get("start") else []
     return "; ".join(said + ([f"preset {recipe['preset']}"] if recipe.get("preset") else []))
 
 
@@ -103,9 +104,10 @@ def _listed(epochs: list[int]) -> str:
 
 
 def speed_text(r: dict[str, Any]) -> str:
-    """Epochs, seconds, speed, the share of measuring, and where it ran."""
+    """Epochs, their seconds in all sessions of the run, speed, measuring, and where it ran."""
     epochs = f"{count(r['epochs'])} epoch{'' if r['epochs'] == 1 else 's'}"
-    said = [f"{epochs} in {_seconds(r['seconds'])}"]
+    spent = sum(row["seconds"] + row["measure_seconds"] for row in r["history"])
+    said = [f"{epochs} in {_seconds(spent)}"]
     if r["images_per_second"]:
         said.append(f"{count(round(r['images_per_second']))} images/s")
     said.append(f"measuring {100.0 * r['measure_share']:.2g} %")

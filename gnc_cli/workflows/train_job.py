@@ -194,7 +194,7 @@ class Job:
                 class_names=list(place.data.class_names),
             )  # fmt: skip
             if folder is not None:
-                for line in session.said:
+                for line in (*place.data.warnings, *session.said):
                     folder.log(line)
             with limit_threads(session.threads(self.machine.threads)):
                 ending = run.to_the_end()
