@@ -13,6 +13,7 @@ PARTS = (
     "conjecture report",
     "measure moments decisions gnc2 recipe large report",
     "bounds times grid report",
+    "train temperature heads placements processes speed report",
 )
 
 if __name__ == "__main__":
