@@ -52,6 +52,8 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
         if said:
             ran.add_row(name, Text(said))
     size = f"   d = {r['d']}, K = {r['K']}" if "d" in r else ""
+    if r.get("epoch", r["epochs"]) != r["epochs"]:
+        size += f"   measured after epoch {r['epoch']:g}"
     title = Text.assemble((f"{r['data'].get('name', 'data')}: {r['model']}", "bold"), size)
     return Group(title, "", grid, "", ran, "", _ending(r))
 

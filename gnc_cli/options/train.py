@@ -286,7 +286,8 @@ LrFactor = Annotated[
 Warmup = Annotated[
     float | None,
     option("--warmup", panel=_TRAINING, metavar="EPOCHS", parser=door(_at_least_zero),
-           help="Epochs of linear warm-up. Default one in twenty, at most 5; none in presets."),
+           help="Epochs of linear warm-up. Default one in twenty, at most 5; none in the paper's "
+           "recipes."),
 ]  # fmt: skip
 ClipNorm = Annotated[
     float | None,
@@ -317,7 +318,8 @@ TrainSeed = Annotated[
 TrainTimeLimit = Annotated[
     float | None,
     option("--time-limit", panel=RUN, metavar="SECONDS", parser=positive,
-           help="Wall time; the run is then measured and can be resumed. Default none."),
+           help="Wall time; the run then ends with what was measured last, and can be resumed. "
+           "Default none."),
 ]  # fmt: skip
 
 RunOut = Annotated[

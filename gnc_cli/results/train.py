@@ -123,14 +123,14 @@ class TrainResult(Result):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return None if self.measured is None else getattr(self.measured, name)
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *MeasureResult.__annotations__} - set(_NOT_OURS))
+
     def _body(self) -> dict[str, Any]:
         body = super()._body()
         measured = {} if self.measured is None else self.measured._body()
         history = body.pop("history")
         body |= {key: value for key, value in measured.items() if key not in body | _NOT_OURS}
-        epoch = body.get("epoch")
-        if isinstance(epoch, float) and epoch.is_integer():
-            body["epoch"] = int(epoch)
         return body | {"history": history}
 
 

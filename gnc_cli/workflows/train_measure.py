@@ -47,7 +47,8 @@ class Measured:
         """The same with its place in the run: epochs and steps done."""
         if self.result is None:
             return self
-        placed = replace(self.result, epoch=epoch, step=step, split="train")
+        whole = int(epoch) if float(epoch).is_integer() else epoch
+        placed = replace(self.result, epoch=whole, step=step, split="train")
         return replace(self, result=placed)
 
 

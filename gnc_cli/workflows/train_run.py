@@ -131,10 +131,9 @@ class Run:
         if not completed and (training.epoch, training.step) == (0, 0):
             self._save(None, time.perf_counter())  # what the advice promises to go on from
         outcome = "completed" if completed else "interrupted" if self._broken else "time_limit"
-        if outcome != "interrupted" and self._last is None:
-            if completed or not self._ever_measured:
-                found = self._measure(training.epoch, keep=self._drawn)
-                self._cadence.measure_seconds += 0.0 if found is None else found.seconds
+        if outcome != "interrupted" and self._last is None:  # not even in this session
+            found = self._measure(training.epoch, keep=self._drawn)
+            self._cadence.measure_seconds += 0.0 if found is None else found.seconds
         self._write.say(f"{outcome} after {training.epoch} of {epochs} epochs")
         rows = [*self._history, *([epoch_row(self._pending, None)] if self._pending else [])]
         return Ending(

@@ -150,18 +150,18 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
     again = (*_FREE, *_PATHS)
     settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})
     steps = stored.schedule == "step"
-    if steps and stored.milestones == _usual_milestones(stored.preset, stored.epochs):
-        moved = _usual_milestones(settings.preset, settings.epochs)
+    if steps and stored.milestones == _usual_milestones(stored, stored.epochs):
+        moved = _usual_milestones(stored, settings.epochs)
         settings = dataclasses.replace(settings, milestones=moved)
     _check_numbers(settings)
     return settings
 
 
-def _usual_milestones(preset: str | None, epochs: int) -> tuple[int, ...]:
-    """Those of a run of so many epochs where nobody says."""
-    chosen: dict[str, Any] = {"epochs": epochs}
-    if preset is not None:
-        chosen = preset_settings(preset, chosen)
+def _usual_milestones(stored: Settings, epochs: int) -> tuple[int, ...]:
+    """Those of such a run of so many epochs where nobody says."""
+    chosen: dict[str, Any] = {"epochs": epochs, "data": stored.data}
+    if stored.preset is not None:
+        chosen = preset_settings(stored.preset, chosen) | {"epochs": epochs}
     found: tuple[int, ...] = (defaults(chosen) | chosen)["milestones"]
     return found
 

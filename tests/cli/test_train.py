@@ -501,3 +501,12 @@ def test_help_and_usage_errors_load_nothing_heavy(words: str, status: int) -> No
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_measures_figures_are_attributes_that_completion_knows() -> None:
+    found = result()
+    assert found.gnc1 == found.measured.gnc1 and found.K == 100
+    assert {"gnc1", "gnc2", "ncc_accuracy", "run"} <= set(dir(found)) and "file" not in dir(found)
+    assert unmeasured().gnc1 is None
+    with pytest.raises(AttributeError, match="gnc4"):
+        _ = found.gnc4

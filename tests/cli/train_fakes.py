@@ -51,7 +51,7 @@ def result(done: int = 4, **changes: Any) -> TrainResult:
     history = tuple(epoch(e, e != 3) for e in range(1, done + 1))
     last = history[-1]
     measured = row(
-        file=None, epoch=float(done), step=15 * done, N=900, gnc1=last.gnc1, gnc2=last.gnc2,
+        file=None, epoch=done, step=15 * done, N=900, gnc1=last.gnc1, gnc2=last.gnc2,
         gnc2_ratio=None if last.gnc2 is None else last.gnc2.lower / REFERENCE.value,
         gnc3=last.gnc3, ncc_accuracy=last.ncc_accuracy, accuracy=last.train_accuracy,
     )  # fmt: skip

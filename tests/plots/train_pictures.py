@@ -58,7 +58,7 @@ def run(epochs: int = 60, every: int = 1, **changes: Any) -> TrainResult:
     assert last.gnc2 is not None
     reference = REFERENCE
     measured = row(
-        file=None, epoch=float(epochs), N=900, gnc1=last.gnc1, gnc2=last.gnc2, gnc3=last.gnc3,
+        file=None, epoch=epochs, N=900, gnc1=last.gnc1, gnc2=last.gnc2, gnc3=last.gnc3,
         gnc2_ratio=last.gnc2.lower / reference.value, gnc2_reference=reference,
         ncc_accuracy=last.ncc_accuracy, accuracy=last.train_accuracy,
     )  # fmt: skip

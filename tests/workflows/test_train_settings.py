@@ -263,3 +263,14 @@ def test_a_path_may_be_given_again(name: str, path: str, kept: str | None) -> No
     assert getattr(resumed(stored, {name: moved}), name) == moved
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')}"):
         resumed(stored, {name: path.rstrip("/") + "2"})
+
+
+def test_a_presets_steps_move_with_more_epochs_on_other_data_too() -> None:
+    asked = {"preset": "fig4", "data": "glyphs", "schedule": "step", "epochs": 40}
+    stored = settings_of(asked)
+    assert stored.milestones == (20, 30)  # the defaults: fig4's quarters are of its own data
+    assert resumed(stored, {"epochs": 80}).milestones == (40, 60)
+    paper = settings_of({"preset": "fig4"})
+    assert resumed(paper, {"epochs": 1600}).milestones == (400, 800, 1200)
+    own = settings_of(asked | {"milestones": (5,)})
+    assert resumed(own, {"epochs": 80}).milestones == (5,)
