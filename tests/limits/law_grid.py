@@ -5,7 +5,7 @@ and K = 10^300; and for each d there are the K at which closed forms, designs an
 The same each time. Two bounds are too slow for all pairs (half a millisecond and more): the
 simplicial bound is asked at every third K of a d, constructions at every second of those.
 
-A sample of some 5000 pairs is asked each time the tests run; all of them by `pytest --slow` and by
+A sample of some 2900 pairs is asked each time the tests run; all of them by `pytest --slow` and by
 `python -m benchmarks.bounds grid`.
 """
 
@@ -25,7 +25,7 @@ CHUNKS = 10
 TOLERANCE = 1e-12
 """Relative, of clearances and distances; absolute of cosines."""
 _SPARE = {"construction": 6, "simplicial": 3}
-_SAMPLED = 31
+_SAMPLED = 67
 """One pair in so many: a prime, so that the sample meets every remainder of `_SPARE`."""
 
 _Findings = dict[tuple[str, bool], Finding | None]

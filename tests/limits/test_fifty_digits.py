@@ -92,7 +92,7 @@ def fejes_toth(K: int) -> mpf:
     return mpmath.sqrt(4 - mpmath.csc(w) ** 2)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(dimensions, sizes)
 def test_rows_against_the_literature(d: int, K: int) -> None:
     check(d, K)

@@ -65,7 +65,7 @@ def test_a_picture_is_written_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-@pytest.mark.parametrize("name", ["pair", "over K"])
+@pytest.mark.parametrize("name", ["pair", pytest.param("over K", marks=pytest.mark.slow)])
 def test_pictures_are_reproducible(tmp_path: Path, name: str) -> None:
     for run in ("one", "two"):
         plot_bounds(RESULTS[name], tmp_path / f"{run}.svg")

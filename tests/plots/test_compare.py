@@ -108,7 +108,10 @@ def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-@pytest.mark.parametrize("name", ["solve", "named", "list", "orthoplex"])
+_REDRAWN = [pytest.param(n, marks=pytest.mark.slow) for n in ("solve", "list", "orthoplex")]
+
+
+@pytest.mark.parametrize("name", ["named", *_REDRAWN])
 def test_pictures_are_reproducible(tmp_path: Path, name: str) -> None:
     for run in ("one", "two"):
         plot_compare(RESULTS[name], tmp_path / f"{run}.svg")

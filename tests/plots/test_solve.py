@@ -143,7 +143,10 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "suffix"), [("icosahedron", "svg"), ("plane", "svg"), ("sweep", "pdf")]
+    ("name", "suffix"), [
+        pytest.param("icosahedron", "svg", marks=pytest.mark.slow), ("plane", "svg"),
+        pytest.param("sweep", "pdf", marks=pytest.mark.slow), ("plane", "pdf"),
+    ],  # fmt: skip
 )
 def test_svg_and_pdf_are_valid_and_reproducible(tmp_path: Path, name: str, suffix: str) -> None:
     one, two = (tmp_path / f"{run}.{suffix}" for run in ("one", "two"))

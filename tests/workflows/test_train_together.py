@@ -25,6 +25,7 @@ SCRIPT = """
 
 
 @needs_gloo
+@pytest.mark.slow  # networks/test_parallel.py trains in two, test_train_agreement.py runs in two
 def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
     data = toy(tmp_path / "toy.h5", each=25)  # 100 rows in 4 batches, 50 rows a process
     asked = {
