@@ -111,7 +111,7 @@ def linear(x: list[Fraction], w: list[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(x, w, strict=True)), Fraction(0))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(case=cases())
 def test_every_decision_is_that_of_exact_arithmetic(case: Case) -> None:
     W, M = [exactly(w) for w in case.W], [exactly(m) for m in case.M]

@@ -130,7 +130,7 @@ def optima() -> list[tuple[int, int, float]]:
     return listed + newer + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(PAIRS)
 def test_against_plain_scans(pair: tuple[int, int]) -> None:
     d, K = pair
@@ -145,7 +145,7 @@ def test_against_plain_scans(pair: tuple[int, int]) -> None:
     assert value(BUILT, d, K) == pytest.approx(code and 1 - code.cosine.value, abs=2e-15)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(PAIRS, st.integers(0, 20), st.integers(0, 500))
 def test_more_room_and_fewer_points_are_never_worse(
     pair: tuple[int, int], wider: int, fewer: int
@@ -161,7 +161,7 @@ def test_more_room_and_fewer_points_are_never_worse(
             assert there is None or (here is not None and there >= here)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(PAIRS)
 def test_what_exists_is_not_excluded(pair: tuple[int, int]) -> None:
     above = value(OPTIMAL, *pair)
@@ -170,7 +170,7 @@ def test_what_exists_is_not_excluded(pair: tuple[int, int]) -> None:
         assert above is None or below is None or below <= above
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(2, 60), st.sampled_from(TARGETS).map(loosened))
 def test_points_are_the_last(d: int, target: Fraction) -> None:
     for limit in LIMITS.values():
