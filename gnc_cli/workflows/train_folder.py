@@ -64,7 +64,7 @@ class Stored:
                 placed = tuple(placed)
             return HeadPlan(
                 plan["d"], plan["K"], code, plan["code_name"], placed, plan["margin"],
-                plan.get("margin_source"),
+                plan["margin_source"],
             )  # fmt: skip
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(

@@ -17,6 +17,7 @@ from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import MeasureResult
 from gnc_cli.workflows.gnc_metrics import GNCMetrics
 from gnc_cli.workflows.train_features import FeaturePasses, Labelled, MeasuringInterrupted
+from gnc_cli.workflows.train_together import of_first
 
 if TYPE_CHECKING:
     from gnc_cli.networks.classifier import Classifier
@@ -121,8 +122,10 @@ class Measuring:
                     trouble = f"{split} images: {lost}"
                 elif room is not None:
                     features[split] = self._passes.together(room, images), images.labels
-            # Each process has a clock of its own, so the first one's bracket is everybody's.
-            result = self.processes.all_gather(metrics.compute(weights, deadline=deadline))[0]
+            # Once for all: each process has a clock of its own, and would find another bracket.
+            result = of_first(
+                self.processes, lambda: metrics.compute(weights, deadline=deadline)
+            )
         asked = {"train": self.train, "test": self.test} if keep else {}
         too_large = [s for s, images in asked.items() if images and not self._passes.fits(images)]
         return Measured(

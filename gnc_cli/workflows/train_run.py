@@ -95,9 +95,9 @@ class Run:
                 raise UsageError(f"--epochs {asked}: the run has done {done}; ask for more")
             training.load_state(state["training"])
             check_same_data(state, self.session, self.where)
+        except GncError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, GncError):
-                raise
             raise DataError(f"{self.where}/last.pt is no checkpoint of gnc train") from error
         self._saved = done, training.step
         self._history = [stored_row(line) for line in self._write.back_to(done)]

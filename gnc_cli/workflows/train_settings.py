@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.networks.losses import LOSSES
+from gnc_cli.networks.normalisation_layers import NORMS
+from gnc_cli.networks.recipe import OPTIMIZERS, PRECISIONS, SCHEDULES
+from gnc_cli.networks.stems import STEMS
 from gnc_cli.workflows.train_presets import PRESETS, defaults, preset_settings
 
 __all__ = ["Settings", "resumed", "settings_of"]
 
 _CHOICES = {
-    "stem": ("auto", "small", "imagenet"),
-    "norm": ("batch", "group", "none"),
-    "constraint": ("sphere", "decay"),
-    "loss": ("ce", "hardmax", "cosface", "arcface"),
-    "optimizer": ("sgd", "adamw", "adam"),
-    "schedule": ("cosine", "step", "constant"),
-    "precision": ("auto", "float32", "bf16", "fp16"),
-}
+    "stem": STEMS, "norm": NORMS, "constraint": ("sphere", "decay"), "loss": LOSSES,
+    "optimizer": OPTIMIZERS, "schedule": SCHEDULES, "precision": ("auto", *PRECISIONS),
+}  # fmt: skip
 _AUGMENTATIONS = ("crop", "flip", "rotate")
 _FLAGS = {"subset": "--classes-subset"}
 _FREE = ("epochs", "measure_every", "snapshot_every")
