@@ -23,7 +23,7 @@ from gnc_cli.workflows.train_together import of_first
 if TYPE_CHECKING:
     from gnc_cli.numerics.distributed import Processes
 
-__all__ = ["HeadPlan", "build_head", "every_assignment", "feature_dim_of", "plan_head"]
+__all__ = ["HeadPlan", "build_head", "every_plan", "feature_dim_of", "plan_head"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,6 @@ def plan_head(
     K: int,
     processes: "Processes",
     similarity: Callable[[], np.ndarray],
-    placement: np.ndarray | None = None,
     effort: Effort | None = None,
 ) -> HeadPlan:
     """Read or solve the code, place the classes on it, settle the margin.
@@ -70,7 +69,6 @@ def plan_head(
         processes: the first reads, solves and places for all.
         similarity: of the classes, (K, K); all processes call it, for `--assignment best` and
             `worst` alone.
-        placement: rows of the code by class, in place of `--assignment`.
         effort: of the search for a code.
 
     Raises:
@@ -82,29 +80,33 @@ def plan_head(
         margin = of_first(processes, lambda: _margin(settings, None, d, K))
         return HeadPlan(d, K, None, None, None, *margin)
     near = None
-    if placement is None and settings.assignment in ("best", "worst"):
+    if settings.assignment in ("best", "worst"):
         near = similarity()
 
     def placed() -> HeadPlan:
-        rows = _placement(settings, code, near) if placement is None else placement
-        margin = _margin(settings, code[rows], d, K)
-        return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), *margin)
+        margin = _margin(settings, code, d, K)
+        return _placed(code, name, _placement(settings, code, near), margin)
 
     return of_first(processes, placed)
 
 
-def every_assignment(
+def every_plan(
     settings: Settings, K: int, processes: "Processes", effort: Effort | None = None
-) -> np.ndarray:
-    """The placements of `--assignment all`, (m, K): each differs from the others by no symmetry.
+) -> list[HeadPlan]:
+    """A plan for each placement of `--assignment all`, of which no symmetry makes two equal.
 
     Raises:
         DataError: the code does not fit the classes, or cannot be read.
         UsageError: there are more than a thousand.
     """
-    _, code, _ = _code(settings, K, processes, effort)
+    d, code, name = _code(settings, K, processes, effort)
     assert code is not None, "a fixed head"
-    return of_first(processes, lambda: distinct_assignments(code))
+
+    def placed() -> list[HeadPlan]:
+        margin = _margin(settings, code, d, K)
+        return [_placed(code, name, rows, margin) for rows in distinct_assignments(code)]
+
+    return of_first(processes, placed)
 
 
 def build_head(settings: Settings, plan: HeadPlan) -> Head:
@@ -132,6 +134,17 @@ def _code(
         return d, *fixed_code(settings, d, K, effort or Effort(), alone=processes.size == 1)
 
     return of_first(processes, found)
+
+
+def _placed(
+    code: np.ndarray,
+    name: str | None,
+    rows: np.ndarray,
+    margin: tuple[float | None, str | None],
+) -> HeadPlan:
+    """The plan of a fixed head whose class k has row `rows[k]`; margins do not hang on that."""
+    K, d = code.shape
+    return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), *margin)
 
 
 def _placement(

@@ -30,7 +30,7 @@ from gnc_cli.workflows.train_folder import (
     plan_facts,
     write_config,
 )
-from gnc_cli.workflows.train_head import HeadPlan, every_assignment, plan_head
+from gnc_cli.workflows.train_head import HeadPlan, every_plan, plan_head
 from gnc_cli.workflows.train_memory import lacking_memory
 from gnc_cli.workflows.train_result import result_of
 from gnc_cli.workflows.train_run import Run
@@ -118,19 +118,12 @@ class Job:
         effort = Effort(self.deadline, self.machine.interrupt, self.machine.threads)
         result: TrainResult | TrainSeries
         if settings.kind == "fixed" and settings.assignment == "all":
-            placements = every_assignment(settings, place.K, processes, effort)
-
-            def one(
-                named: Settings, placement: np.ndarray, where: str, kept: Stored | None
-            ) -> TrainResult:
-                plan = None if kept is not None else plan_head(
-                    named, place.K, processes, _no_similarity, placement, effort
-                )  # fmt: skip
-                return self._run(named, plan, place, where, kept)
-
             result = run_series(
-                settings, placements, out, processes, one, resume=self.machine.resume,
-                force=self.machine.force,
+                settings, every_plan(settings, place.K, processes, effort), out, processes,
+                lambda named, plan, where, kept: self._run(
+                    named, plan if kept is None else None, place, where, kept
+                ),
+                resume=self.machine.resume, force=self.machine.force,
             )  # fmt: skip
         else:
             plan = None if stored is not None else plan_head(
@@ -229,7 +222,3 @@ class _Place:
     @property
     def K(self) -> int:
         return len(self.data.class_names)
-
-
-def _no_similarity() -> np.ndarray:
-    raise AssertionError("a placement was given")

@@ -2,17 +2,16 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.io.runs import CONFIG, LOG, METRICS, RunFolder
 from gnc_cli.results import TrainResult, TrainSeries
 from gnc_cli.workflows.train_folder import Stored, claim_folder, stored_run, write_config
+from gnc_cli.workflows.train_head import HeadPlan
 from gnc_cli.workflows.train_settings import Settings
 from gnc_cli.workflows.train_together import of_first
 
@@ -24,10 +23,10 @@ __all__ = ["run_series"]
 
 def run_series(
     settings: Settings,
-    placements: np.ndarray,
+    plans: Sequence[HeadPlan],
     out: str | None,
     processes: "Processes",
-    one: Callable[[Settings, np.ndarray, str, Stored | None], TrainResult],
+    one: Callable[[Settings, HeadPlan, str, Stored | None], TrainResult],
     *,
     resume: bool,
     force: bool,
@@ -36,10 +35,10 @@ def run_series(
 
     Args:
         settings: of all runs.
-        placements: rows of the code by class, (m, K).
+        plans: of the head, one for each placement.
         out: the folder of the series; None for a dated one.
         processes: they all call this.
-        one: trains one run: told its settings, placement, folder, and what is stored there.
+        one: trains one run: told its settings, plan, folder, and what is stored there.
         resume: go on in `out`.
         force: replace the series in `out`, all its runs.
 
@@ -48,16 +47,16 @@ def run_series(
     """
     folder, parent = claim_folder(out, settings, processes, force=force, goes_on=resume, runs=True)
     rows: list[TrainResult] = []
-    digits = len(str(len(placements)))
+    digits = len(str(len(plans)))
     with folder if folder is not None else contextlib.nullcontext():
         if force and not resume:
             of_first(processes, lambda: _clear(Path(parent)))
-        write_config(folder, settings, processes, runs=len(placements))
-        for at, placement in enumerate(placements, 1):
+        write_config(folder, settings, processes, runs=len(plans))
+        for at, plan in enumerate(plans, 1):
             where = f"{parent}/assignment-{at:0{digits}d}"
             stored = of_first(processes, partial(stored_run, where)) if resume else None
-            named = dataclasses.replace(settings, assignment=f"{at} of {len(placements)}")
-            rows.append(one(named, placement, where, stored))
+            named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
+            rows.append(one(named, plan, where, stored))
             if rows[-1].outcome != "completed":
                 break
     return TrainSeries(
