@@ -30,11 +30,9 @@ def compare(
     files: o.Codes = None,
     list: o.ListMode = False,
     solve: o.SolveMode = False,
-    conjecture: o.ConjectureMode = False,
     d: o.Dims = None,
     K: o.Sizes = None,
     proven: o.Proven = False,
-    named: o.Named = False,
     table: o.Table = None,
     digits: o.Digits = None,
     budget: o.Budget = None,
@@ -64,7 +62,7 @@ def compare(
 ) -> None:
     """Hold codes against the known codes: is yours as good as the best, and which one is it?
 
-    Give files; or --list the table, --solve pairs afresh, test the --conjecture.
+    Give files; or --list the table, or --solve pairs afresh.
     """
     gates = Gates.read(minimum, maximum, check, rows, baseline, allow)
     if out == "-":
@@ -82,8 +80,8 @@ def compare(
         from gnc_cli.workflows.compare import compare as run_compare
 
         result = run_compare(
-            *(files or ()), list=list, solve=solve, conjecture=conjecture, named=named, d=d, K=K,
-            proven=proven, table=table, tolerance=tolerance, require_entry=require_entry,
+            *(files or ()), list=list, solve=solve, d=d, K=K, proven=proven,
+            table=table, tolerance=tolerance, require_entry=require_entry,
             digits=digits, export=export, budget=budget, workers=workers, seed=seed,
             time_limit=time_limit, threads=threads, out=out, resume=resume, force=force, plot=plot,
             interrupt=interrupt, progress=progress, on_row=_streamed(outputs),
@@ -127,7 +125,7 @@ def _line(result: "CompareResult", row: "CompareRow") -> dict[str, Any]:
 def _verdicts(
     rows: "Sequence[CompareRow]", tolerance: float, require_entry: bool, said: bool
 ) -> list[Verdict]:
-    """What the rows themselves say, as gates: --tolerance, --require-entry, --conjecture.
+    """What the rows themselves say, as gates: --tolerance, --require-entry.
 
     A row below a figure that is proved optimal fails too: the entry or the file is wrong.
     A passed --tolerance is worth a line only where `said`.
@@ -136,7 +134,6 @@ def _verdicts(
     from gnc_cli.workflows.compare_standing import lacks_entry
 
     judged = [r for r in rows if "passed" in r.more]
-    false = [r for r in rows if r.more.get("verdict") == "counterexample"]
     verdicts: list[Verdict] = []
     if judged:
         worse = [r for r in judged if r.gap is not None and r.gap > tolerance]
@@ -149,11 +146,7 @@ def _verdicts(
         count = f"; {len(worse)} of {len(judged)} rows worse" if len(judged) > 1 else ""
         if said or status is not Status.PASSED:
             verdicts.append(Verdict(f"--tolerance {tolerance:g}", status, detail + count))
-    broken = [
-        r for r in rows
-        if r.more.get("verdict") == "contradiction"
-        or ("passed" in r.more and r.status is Standing.IMPROVES and r.proven)
-    ]  # fmt: skip
+    broken = [r for r in judged if r.status is Standing.IMPROVES and r.proven]
     if broken:
         detail = f"{_at(broken[0])} is below an entry marked proved optimal"
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
@@ -164,9 +157,6 @@ def _verdicts(
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         status = Status.FAILED if missing else Status.PASSED
         verdicts.append(Verdict("--require-entry", status, detail + more))
-    if false:
-        detail = f"certified above 1 - t, proved optimal, at {_at(false[0])}"
-        verdicts.append(Verdict("--conjecture", Status.FAILED, detail))
     return verdicts
 
 

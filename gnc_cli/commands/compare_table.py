@@ -1,4 +1,4 @@
-"""The tables that `gnc compare` shows to a person: one code, several, the list, the conjecture."""
+"""The tables that `gnc compare` shows to a person: one code, several, the list."""
 
 from pathlib import PurePath
 from typing import Any
@@ -15,7 +15,6 @@ from gnc_cli.commands.compare_words import (
     status_text,
     verdict_text,
 )
-from gnc_cli.commands.solve_table import bracket_value
 from gnc_cli.results.figures import count
 
 __all__ = ["compare_table"]
@@ -32,12 +31,12 @@ def compare_table(
     Args:
         result: `CompareResult.to_json()`.
         verbose: degrees, whole sources, and the JSON keys, which are also the names of gates.
-        mode: `files`, `list`, `solve` or `conjecture`.
+        mode: `files`, `list` or `solve`.
     """
     rows = result["rows"]
     if mode == "files" and len(rows) == 1:
         return Group(*compare_sheet(rows[0], result["table"], verbose))
-    draw = {"list": _list, "conjecture": _conjecture}.get(mode, _several)
+    draw = _list if mode == "list" else _several
     parts: list[RenderableType] = [_title(result, mode), ""]
     if rows:
         parts += [draw(rows, verbose), ""]
@@ -104,32 +103,6 @@ def _list(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
     return Group(head, body)
 
 
-def _conjecture(rows: list[dict[str, Any]], verbose: bool) -> RenderableType:
-    table = _table()
-    named = any(r.get("name") for r in rows)
-    if named:
-        table.add_column("code", no_wrap=True)
-    for name in ("d", "K", "one-vs-rest", "1 - t", "excess"):
-        table.add_column(name, justify="right", no_wrap=True)
-    # A named code's t is its own.
-    for name in ("verdict", "same code", "how" if named else "t from"):
-        table.add_column(name, no_wrap=True)
-    decimals = 10 if named else 12
-    table.add_column("s", justify="right", no_wrap=True)
-    words = {True: "yes", False: "no", None: "-"}
-    for r in rows:
-        rho, verdict = r.get("rho_one_vs_rest") or {}, r.get("verdict")
-        cells: list[str | Text] = [r.get("name") or "-"] if named else []
-        cells += [
-            str(r["d"]), str(r["K"]), bracket_value(rho, decimals) if rho else "-",
-            number(r.get("one_minus_t"), decimals), small(r.get("excess")), status_text(verdict),
-            words[r.get("same_maximiser")],
-            str(r.get("how" if named else "reference") or "-"), small(r["seconds"]),
-        ]  # fmt: skip
-        table.add_row(*cells)
-    return table
-
-
 def _endings(rows: list[dict[str, Any]]) -> list[RenderableType]:
     """A line for each status that calls for one; an improvement has a line of its own."""
     lines: list[RenderableType] = []
@@ -174,15 +147,9 @@ def _title(result: dict[str, Any], mode: str) -> Text:
         "files": "Codes beside the known codes",
         "list": "Known codes",
         "solve": "Fresh solves beside the known codes",
-        "conjecture": "Softmax Codes found without Tammes codes, beside 1 - t",
     }[mode]
     count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
     said = [f"{n} {s.replace('_', ' ')}" for s, n in result["counts"].items() if n]
-    if mode == "conjecture":
-        # A code that was only certified and disturbed agrees in another sense than one found.
-        searched = [r["verdict"] for r in rows if r.get("how") == "independent"]
-        said = [f"{searched.count(v)} {v or 'undecided'}" for v in dict.fromkeys(searched)]
-        said += [f"{len(rows) - len(searched)} not searched"] if len(searched) < len(rows) else []
     return Text.assemble((title, "bold"), f"   {', '.join([count, *said])}")
 
 

@@ -8,15 +8,13 @@ __all__ = ["number", "small", "stamp_text", "status_text", "verdict_text"]
 
 _COLOURS = {
     "matches": "green", "improves": "bold green", "worse": "red", "no_entry": "yellow",
-    "agrees": "green", "candidate": "bold yellow", "counterexample": "bold red", "below": "yellow",
-    "loose": "cyan", "contradiction": "bold red",
 }  # fmt: skip
 
 
 def status_text(status: str | None) -> Text:
-    """A status or verdict in its colour; news in capitals."""
+    """A status in its colour; news in capitals."""
     said = "undecided" if status is None else status.replace("_", " ")
-    return Text(said.upper() if status in ("improves", "counterexample", "contradiction") else said,
+    return Text(said.upper() if status == "improves" else said,
                 style=_COLOURS.get(status or "", "yellow"))  # fmt: skip
 
 

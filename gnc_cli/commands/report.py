@@ -26,7 +26,7 @@ _WHOLE = ("counts", "table")
 """Keys of a whole result that its rows repeat."""
 _ASIDE = ("attrs", "group", "groups", "policy", "skipped")
 """Keys that are no figures of a row."""
-_ENDINGS = ("outcome", "status", "verdict")
+_ENDINGS = ("outcome", "status")
 _TABLED = ("measure", "train")
 """Commands whose rows hold tables of their own."""
 
@@ -215,7 +215,6 @@ def _help(name: str, prefix: str) -> str:
     return {
         "outcome": "How the run ended; 1 at the label of its outcome.",
         "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
-        "verdict": "What the code says of the conjecture; 1 at the label of its verdict.",
         "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
     }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")
 

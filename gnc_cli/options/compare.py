@@ -9,8 +9,8 @@ from gnc_cli import parsing
 from gnc_cli.options.declare import GATES, OUTPUT, Ints, door, integer, ints, option, positive
 
 __all__ = [
-    "Budget", "Codes", "ConjectureMode", "Digits", "Dims", "Export", "ListMode", "Named",
-    "Proven", "RequireEntry", "RowsOut", "Sizes", "SolveMode", "Table", "Tolerance", "Workers",
+    "Budget", "Codes", "Digits", "Dims", "Export", "ListMode", "Proven", "RequireEntry",
+    "RowsOut", "Sizes", "SolveMode", "Table", "Tolerance", "Workers",
 ]  # fmt: skip
 
 _COMPARE = "What to compare"
@@ -29,12 +29,6 @@ SolveMode = Annotated[
     bool,
     option("--solve", panel=_COMPARE, help="Solve every pair of --d and --K and compare that."),
 ]
-ConjectureMode = Annotated[
-    bool,
-    option("--conjecture", panel=_COMPARE,
-           help="Search Softmax Codes without Tammes codes for every pair: does one end above "
-           "1 - t? Exit 5 on a counterexample."),
-]  # fmt: skip
 Dims = Annotated[
     Ints | None,
     option("--d", "-d", panel=_COMPARE, metavar="INTS", parser=door(ints),
@@ -47,10 +41,6 @@ Sizes = Annotated[
 ]  # fmt: skip
 Proven = Annotated[
     bool, option("--proven", panel=_COMPARE, help="List proved optima alone.")
-]
-Named = Annotated[
-    bool,
-    option("--named", panel=_COMPARE, help="Test the conjecture on the named codes, d <= 100."),
 ]
 Table = Annotated[
     str | None,
@@ -93,5 +83,5 @@ Workers = Annotated[
 RowsOut = Annotated[
     str | None,
     option("--out", panel=_FRESH, metavar="FILE",
-           help="Keep the rows of --solve or --conjecture, each as it is ready: .jsonl."),
+           help="Keep the rows of --solve, each as it is ready: .jsonl."),
 ]  # fmt: skip

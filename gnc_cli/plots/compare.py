@@ -1,4 +1,4 @@
-"""The picture of `gnc compare --plot`: one code, gaps of many, the conjecture, or the table."""
+"""The picture of `gnc compare --plot`: one code, gaps of many, or the table."""
 
 import os
 from typing import Any
@@ -19,17 +19,17 @@ __all__ = ["plot_compare"]
 _TITLES = {
     "files": "Codes beside the best known ones",
     "solve": "Fresh solves beside the best known codes",
-    "conjecture": "Softmax Codes found without Tammes codes, beside 1 - t",
     "list": "Best known spherical codes",
 }
+_AXIS = "|largest cosine - best known|"
 
 
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file; `result.extras["mode"]` says which.
 
-    One file: its contact graph beside the distribution of its inner products. Several files or
-    named codes: a line each with the gap. Fresh solves and the conjecture: gaps against K, a panel
-    for each d. The list: packing density against K, a curve for each d.
+    One file: its contact graph beside the distribution of its inner products. Several files: a
+    line each with the gap. Fresh solves: gaps against K, a panel for each d. The list: packing
+    density against K, a curve for each d.
 
     Raises:
         UsageError: unknown suffix.
@@ -85,12 +85,12 @@ def _code_figure(code: Any) -> Any:
 def _gap_figure(result: CompareResult, mode: str) -> Any:
     from matplotlib.figure import Figure
 
-    dots = [_dot(row, mode) for row in result.rows]
-    named = [row.more.get("name") or row.file for row in result.rows]
+    dots = [_dot(row) for row in result.rows]
+    named = [row.file for row in result.rows]
     if dots and all(named):
         figure = Figure(figsize=(9.0, 2.0 + 0.3 * len(dots)), layout="constrained")
         names = [f"{n}  ({r.d}, {r.K:,})" for n, r in zip(named, result.rows, strict=True)]
-        show_dots_by_name(figure.add_subplot(), names, dots, _axis(mode))
+        show_dots_by_name(figure.add_subplot(), names, dots, _AXIS)
     else:
         dims = sorted({row.d for row in result.rows}) or [0]
         columns = 1 if len(dims) <= 6 else 2
@@ -98,7 +98,7 @@ def _gap_figure(result: CompareResult, mode: str) -> Any:
         figure = Figure(figsize=(9.5 * columns, 1.6 + 1.75 * lines), layout="constrained")
         axes = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         some = [[dot for dot in dots if dot.d == d] for d in dims]
-        show_dots_by_size(list(axes.T.ravel()), dims, some, _axis(mode))
+        show_dots_by_size(list(axes.T.ravel()), dims, some, _AXIS)
     counts: dict[str, int] = {}
     for dot in dots:
         counts[dot.kind] = counts.get(dot.kind, 0) + 1
@@ -107,20 +107,10 @@ def _gap_figure(result: CompareResult, mode: str) -> Any:
     return figure
 
 
-def _dot(row: CompareRow, mode: str) -> Dots:
+def _dot(row: CompareRow) -> Dots:
     """How far a row is from its reference; positive is worse."""
-    if mode == "conjecture":
-        excess = row.more.get("excess")
-        kind = row.more.get("verdict") or "no_entry"
-        return Dots(row.d, row.K, None if excess is None else -excess, kind)
     kind = "no_entry" if row.status is None else row.status.value
     return Dots(row.d, row.K, row.gap if kind != "no_entry" else None, kind)
-
-
-def _axis(mode: str) -> str:
-    if mode == "conjecture":
-        return r"$|1 - t - \rho|$"
-    return "|largest cosine - best known|"
 
 
 def _density_figure(result: CompareResult) -> Any:

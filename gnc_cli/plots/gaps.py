@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.plots.style import BLUE, GREEN, GREY, INK, ORANGE
+from gnc_cli.plots.style import BLUE, GREEN, GREY, ORANGE
 
 __all__ = ["Dots", "show_dots_by_name", "show_dots_by_size"]
 
@@ -15,12 +15,11 @@ _FLOOR = 1e-13
 _TICKS, _SAID = [_FLOOR, 1e-9, 1e-5, 1e-1], ["< 1e-13", "1e-9", "1e-5", "0.1"]
 _MOST_LABELS = 14
 _KINDS = {
-    "matches": (BLUE, "o", "ties"), "agrees": (BLUE, "o", "agrees"),
-    "worse": (ORANGE, "o", "missed"), "below": (ORANGE, "o", "not reached"),
-    "improves": (GREEN, "^", "improves"), "loose": (GREY, "^", "beats our own t"),
-    "candidate": (GREEN, "*", "candidate"), "counterexample": (INK, "*", "counterexample"),
+    "matches": (BLUE, "o", "ties"),
+    "worse": (ORANGE, "o", "missed"),
+    "improves": (GREEN, "^", "improves"),
     "no_entry": (GREY, "|", "no entry"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Dots:
     gap: float | None
     """Positive is worse; None where there is nothing to compare with."""
     kind: str
-    """A status of `compare`, or a verdict on the conjecture."""
+    """A status of `compare`."""
 
 
 def show_dots_by_size(

@@ -10,7 +10,7 @@ from typing import Any
 from gnc_cli import __version__
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import CompareResult, CompareRow
-from gnc_cli.workflows.compare_request import Mode, Request, read_request
+from gnc_cli.workflows.compare_request import Mode, read_request
 from gnc_cli.workflows.compare_standing import TOLERANCE, passes
 from gnc_cli.workflows.known import Table, read_table
 
@@ -25,8 +25,6 @@ def compare(
     *sources: Any,
     list: bool = False,
     solve: bool = False,
-    conjecture: bool = False,
-    named: bool = False,
     d: int | Iterable[int] | None = None,
     K: int | Iterable[int] | None = None,
     proven: bool = False,
@@ -55,8 +53,6 @@ def compare(
             results of `solve`.
         list: the table itself, narrowed by `d`, `K` and `proven`.
         solve: a fresh solve of every pair of `d` and `K`.
-        conjecture: a Softmax search that knows nothing of Tammes codes, for every pair or, with
-            `named`, for the named codes: does it end above 1 - t?
         d, K: at least 2, one or several; beside files d says how many coordinates make a point
             where a file has one a line.
         table: a table of known codes or its file, `d,N,cosine` a line; our copy by default.
@@ -91,9 +87,9 @@ def compare(
     started = time.monotonic()
     request = read_request(
         sources,
-        modes={Mode.LIST: list, Mode.SOLVE: solve, Mode.CONJECTURE: conjecture},
+        modes={Mode.LIST: list, Mode.SOLVE: solve},
         given={
-            "--named": named, "--proven": proven, "--digits": digits is not None,
+            "--proven": proven, "--digits": digits is not None,
             "--export": export is not None, "--threads": threads is not None,
             "--tolerance": tolerance != TOLERANCE, "--require-entry": require_entry,
             "--time-limit": time_limit is not None, "--budget": budget is not None,
@@ -137,11 +133,13 @@ def compare(
             progress=progress, on_row=tell,
         )  # fmt: skip
     else:
-        run = dict(
-            budget=request.budget, workers=request.workers, seed=seed, table=known, out=out,
-            resume=resume, force=force, interrupt=_Until(deadline), progress=progress, on_row=tell,
+        from gnc_cli.workflows.compare_solve import compare_solve
+
+        result = compare_solve(
+            [*(request.d or ())], [*(request.K or ())], budget=request.budget,
+            workers=request.workers, seed=seed, table=known, out=out, resume=resume, force=force,
+            interrupt=_Until(deadline), progress=progress, on_row=tell,
         )  # fmt: skip
-        result = _searched(request, named, run)
     unfinished = bool(result.extras.get("interrupted"))
     result = replace(
         result,
@@ -166,17 +164,6 @@ class _Until:
 
     def is_set(self) -> bool:
         return self.deadline.expired
-
-
-def _searched(request: Request, named: bool, run: dict[str, Any]) -> CompareResult:
-    dims, sizes = [*(request.d or ())], [*(request.K or ())]
-    if request.mode is Mode.SOLVE:
-        from gnc_cli.workflows.compare_solve import compare_solve
-
-        return compare_solve(dims, sizes, **run)
-    from gnc_cli.workflows.compare_conjecture import compare_conjecture
-
-    return compare_conjecture(dims, sizes, named=named, **run)
 
 
 def _check_plot(plot: _Path, *, force: bool) -> None:

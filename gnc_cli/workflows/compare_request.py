@@ -1,4 +1,4 @@
-"""The doorway of `compare`: which of its four modes is meant, and which options belong to it."""
+"""The doorway of `compare`: which of its three modes is meant, and which options belong to it."""
 
 import os
 from dataclasses import dataclass
@@ -17,24 +17,22 @@ class Mode(StrEnum):
     FILES = "files"
     LIST = "list"
     SOLVE = "solve"
-    CONJECTURE = "conjecture"
 
 
 _MEANT_FOR = {
-    "--named": {Mode.CONJECTURE},
     "--proven": {Mode.LIST},
     "--digits": {Mode.FILES},
     "--export": {Mode.FILES},
     "--threads": {Mode.FILES},
     "--tolerance": {Mode.FILES, Mode.SOLVE},
     "--require-entry": {Mode.FILES, Mode.SOLVE},
-    "--time-limit": {Mode.FILES, Mode.SOLVE, Mode.CONJECTURE},
-    "--budget": {Mode.SOLVE, Mode.CONJECTURE},
-    "--workers": {Mode.SOLVE, Mode.CONJECTURE},
-    "--seed": {Mode.SOLVE, Mode.CONJECTURE},
-    "--out": {Mode.SOLVE, Mode.CONJECTURE},
-    "--resume": {Mode.SOLVE, Mode.CONJECTURE},
-    "--K": {Mode.LIST, Mode.SOLVE, Mode.CONJECTURE},
+    "--time-limit": {Mode.FILES, Mode.SOLVE},
+    "--budget": {Mode.SOLVE},
+    "--workers": {Mode.SOLVE},
+    "--seed": {Mode.SOLVE},
+    "--out": {Mode.SOLVE},
+    "--resume": {Mode.SOLVE},
+    "--K": {Mode.LIST, Mode.SOLVE},
 }
 """Options that not every mode understands."""
 
@@ -90,10 +88,9 @@ def read_request(
         if used and mode not in _MEANT_FOR[option]:
             raise UsageError(f"{option} belongs to {_said(_MEANT_FOR[option])}; drop it")
     dims, sizes = whole_numbers("--d", d), whole_numbers("--K", K)
-    named = given.get("--named", False)
     if mode is Mode.FILES and dims is not None and len(dims) != 1:
         raise UsageError(f"--d takes one dimension beside files, not {len(dims)}")
-    if mode in (Mode.SOLVE, Mode.CONJECTURE) and not named:
+    if mode is Mode.SOLVE:
         missing = [n for n, v in (("--d 3..5", dims), ("--K 2..40", sizes)) if v is None]
         if missing:
             raise UsageError(f"--{mode.value} needs to know which pairs: add {' '.join(missing)}")
@@ -126,8 +123,7 @@ def _mode(sources: tuple[Any, ...], modes: dict[Mode, bool]) -> Mode:
         names.append("files")
     if not asked:
         raise UsageError(
-            "nothing to compare; give files (gnc compare code.h5), or --list, --solve or "
-            "--conjecture"
+            "nothing to compare; give files (gnc compare code.h5), or --list or --solve"
         )
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(names)} exclude each other; keep one of them")

@@ -26,7 +26,7 @@ class Job(Protocol):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells it from the other rows: (d, K), or (name,)."""
+        """What tells it from the other rows: (d, K)."""
 
 
 J = TypeVar("J", bound=Job)
@@ -54,7 +54,7 @@ def make_rows(
         jobs: all rows asked for, in the order of the result.
         work: see `run_jobs`.
         key: of a row, as its job's.
-        mode: of `compare`: `solve` or `conjecture`.
+        mode: of `compare`.
         options: what the rows of one ledger have in common; mode and the table's sha256 join them.
         on_row: told each row, also those that the ledger held.
 

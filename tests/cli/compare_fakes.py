@@ -133,22 +133,6 @@ def solved(**changes: Any) -> CompareRow:
     return CompareRow(**(fields | changes))
 
 
-def probed(**changes: Any) -> CompareRow:
-    """A pair on which the conjecture holds."""
-    more = {
-        "one_minus_t": 0.2769215316664915, "excess": -1e-16, "tolerance": 2e-13,
-        "verdict": "agrees", "same_maximiser": True, "h_minus_w": 1e-9, "reference": "table",
-        "how": "independent", "rho_one_vs_rest": {"lower": 0.2769215316664914, "upper": 0.27693},
-    }  # fmt: skip
-    fields: dict[str, Any] = dict(
-        d=3, K=24, max_cosine=0.7230784683335086, best_known=0.7230784683335085, gap=1e-16,
-        status=Standing.MATCHES, rattlers=Rattlers(0, 0, 1e-7), contacts=60, congruent_to=None,
-        source="proven optimal", proven=True, seconds=1.5,
-    )  # fmt: skip
-    fields["more"] = more | changes.pop("more", {})
-    return CompareRow(**(fields | changes))
-
-
 def result(*rows: CompareRow, mode: str = "files", **extras: Any) -> CompareResult:
     """Rows as a whole."""
     return CompareResult(

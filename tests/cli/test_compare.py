@@ -24,7 +24,6 @@ from tests.cli.compare_fakes import (
     install_compare,
     listed,
     polished,
-    probed,
     refused,
     result,
     row,
@@ -44,7 +43,6 @@ RESULTS = {
     "compare_several_digits": result(polished(), refused(), polished(polynomial=None)),
     "compare_list": result(listed(), listed(d=4, proven=None, rattlers=None), mode="list"),
     "compare_solve": result(solved(), solved(d=4, K=9), mode="solve"),
-    "compare_conjecture": result(probed(), mode="conjecture"),
 }
 
 
@@ -73,8 +71,8 @@ def test_defaults_reach_the_work_function(gnc: Run, fake: FakeCompare) -> None:
     (call,) = fake.calls
     assert call.pop("interrupt").is_set() is False
     assert call == {
-        "sources": ("a.h5", "b.txt:W", "-"), "list": False, "solve": False, "conjecture": False,
-        "named": False, "d": None, "K": None, "proven": False, "table": None, "tolerance": 1e-9,
+        "sources": ("a.h5", "b.txt:W", "-"), "list": False, "solve": False, "d": None, "K": None,
+        "proven": False, "table": None, "tolerance": 1e-9,
         "require_entry": False, "digits": None, "export": None, "budget": None, "workers": None,
         "seed": 0, "time_limit": None, "threads": None, "out": None, "resume": False,
         "force": False, "plot": None, "progress": None, "on_row": None,
@@ -85,7 +83,7 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeCompare, tmp_path: 
     out, plot, folder = tmp_path / "rows.jsonl", tmp_path / "a.svg", tmp_path / "folder"
     fake.result = RESULTS["compare_solve"]
     run = gnc(
-        "--list", "--solve", "--conjecture", "--named", "--proven", "-d", "3..5,8", "-K", "1e1",
+        "--list", "--solve", "--proven", "-d", "3..5,8", "-K", "1e1",
         "--table", "t.txt", "--tolerance", "1e-6", "--require-entry", "--digits", "50",
         "--export", folder, "--budget", "2.5", "--workers", "2", "--seed", "7",
         "--time-limit", "60", "--threads", "1", "--out", out, "--resume", "--force", "--plot", plot,
@@ -94,8 +92,8 @@ def test_options_reach_the_work_function(gnc: Run, fake: FakeCompare, tmp_path: 
     (call,) = fake.calls
     call.pop("interrupt")
     assert call == {
-        "sources": (), "list": True, "solve": True, "conjecture": True, "named": True,
-        "proven": True, "d": [3, 4, 5, 8], "K": [10], "table": "t.txt", "tolerance": 1e-6,
+        "sources": (), "list": True, "solve": True, "proven": True, "d": [3, 4, 5, 8],
+        "K": [10], "table": "t.txt", "tolerance": 1e-6,
         "require_entry": True, "digits": 50, "export": str(folder), "budget": 2.5, "workers": 2,
         "seed": 7, "time_limit": 60.0, "threads": 1, "out": str(out), "resume": True,
         "force": True, "plot": str(plot), "progress": None, "on_row": None,
@@ -195,17 +193,13 @@ def test_verbose_names_the_keys_and_shows_degrees(gnc: Run, fake: FakeCompare) -
         ((worse(), row(gap=None, status=None, more={"passed": None})), (), 5, "1e-06 gap"),
         ((row(),), ("--max", "gap=1e-20"), 5, "gate failed: --max gap=1e-20"),
         ((row(),), ("--check", "counts.matches == 1 and status == 'matches'"), 0, "gate passed"),
-        ((probed(more={"verdict": "counterexample"}),), (), 5, "--conjecture"),
-        ((probed(more={"verdict": "contradiction"}),), (), 5, "below an entry marked proved"),
-        ((probed(more={"verdict": "candidate"}),), (), 0, None),
         ((), (), 0, None),
     ],
 )
 def test_exit_status(
     gnc: Run, fake: FakeCompare, rows: Any, options: Any, status: int, words: str | None
 ) -> None:
-    mode = "conjecture" if rows and "verdict" in rows[0].more else "files"
-    fake.result = result(*rows, mode=mode)
+    fake.result = result(*rows, mode="files")
     for shape in ((), ("--json",), ("--csv",), ("--jsonl",)):
         run = gnc("a.h5", *options, *shape)
         assert run.exit_code == status, run.stderr
@@ -379,7 +373,7 @@ def test_square_brackets_are_no_markup(gnc: Run, fake: FakeCompare) -> None:
 def test_help_tells_the_modes_and_every_option(gnc: Run) -> None:
     run = gnc("--help", env={"COLUMNS": "120", "TERMINAL_WIDTH": "120"})
     assert run.exit_code == 0
-    modes = ("FILES", "--list", "--solve", "--conjecture", "--named", "--table")
+    modes = ("FILES", "--list", "--solve", "--table")
     for option in (*modes, "--digits", "--export", "--require-entry", "--budget", "--workers"):
         assert option in run.stdout
 

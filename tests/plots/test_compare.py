@@ -57,14 +57,6 @@ SOLVES = [
     ))
     for d in (3, 4, 5) for K in range(4, 21)
 ]  # fmt: skip
-VERDICTS = ("agrees", "below", "improves", "loose", "candidate", "counterexample", None)
-PROBED = [
-    row(3, 7 + i, None, 0.0, verdict=verdict, excess=None if verdict is None else -(10.0 ** -i))
-    for i, verdict in enumerate(VERDICTS)
-]  # fmt: skip
-NAMED = [
-    dataclasses.replace(r, more={**r.more, "name": f"a-named-code-{r.K}"}) for r in PROBED
-]  # fmt: skip
 FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in SOLVES[:6]]
 LISTED = [
     CompareRow(d, K, None, 1 - d / K, None, None, None, None, None, "x", proven=K < 2 * d)
@@ -76,8 +68,6 @@ RESULTS = {
     "many dimensions": result("solve", *(row(d, 9, Standing.WORSE, 1e-3) for d in range(3, 14))),
     "one row": result("solve", row(3, 7, Standing.MATCHES, -1e-16)),
     "no rows": result("solve"),
-    "conjecture": result("conjecture", *PROBED),
-    "named": result("conjecture", *NAMED),
     "files": result("files", *FILES, codes=tuple(code(orthoplex(3)) for _ in FILES)),
     "list": result("list", *LISTED),
     "one of the list": result("list", *LISTED[:1]),
@@ -111,7 +101,7 @@ def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
 _REDRAWN = [pytest.param(n, marks=pytest.mark.slow) for n in ("solve", "list", "orthoplex")]
 
 
-@pytest.mark.parametrize("name", ["named", *_REDRAWN])
+@pytest.mark.parametrize("name", ["files", *_REDRAWN])
 def test_pictures_are_reproducible(tmp_path: Path, name: str) -> None:
     for run in ("one", "two"):
         plot_compare(RESULTS[name], tmp_path / f"{run}.svg")

@@ -335,24 +335,22 @@ def test_list_of_a_table_of_the_users(tmp_path: Path) -> None:
     [
         ({}, "nothing to compare"),
         ({"list": True, "solve": True}, "--list and --solve exclude each other"),
-        ({"solve": True, "conjecture": True}, "--solve and --conjecture exclude"),
         ({"sources": ("a.h5",), "list": True}, "--list and files exclude each other"),
-        ({"list": True, "named": True}, "--named belongs to --conjecture"),
         ({"sources": ("a.h5",), "proven": True}, "--proven belongs to --list"),
         ({"list": True, "digits": 50}, "--digits belongs to files"),
         ({"list": True, "export": "x"}, "--export belongs to files"),
         ({"list": True, "tolerance": 1e-3}, "--tolerance belongs to files and --solve"),
         ({"list": True, "require_entry": True}, "--require-entry belongs to files and --solve"),
-        ({"list": True, "seed": 1}, "--seed belongs to --solve and --conjecture"),
-        ({"sources": ("a.h5",), "budget": 1.0}, "--budget belongs to --solve and --conjecture"),
+        ({"list": True, "seed": 1}, "--seed belongs to --solve; drop it"),
+        ({"sources": ("a.h5",), "budget": 1.0}, "--budget belongs to --solve; drop it"),
         ({"sources": ("a.h5",), "workers": 2}, "--workers belongs"),
         ({"sources": ("a.h5",), "out": "r.jsonl"}, "--out belongs"),
-        ({"sources": ("a.h5",), "K": 3}, "--K belongs to --list, --solve and --conjecture"),
+        ({"sources": ("a.h5",), "K": 3}, "--K belongs to --list and --solve"),
         ({"sources": ("a.h5",), "d": (3, 4)}, "--d takes one dimension"),
         ({"list": True, "time_limit": 1.0}, "--time-limit belongs"),
         ({"solve": True}, "add --d 3..5 --K 2..40"),
         ({"solve": True, "d": 3}, "add --K 2..40"),
-        ({"conjecture": True, "K": 3}, "add --d 3..5"),
+        ({"solve": True, "K": 3}, "add --d 3..5"),
         ({"list": True, "d": 1}, "--d 1 is below 2"),
         ({"list": True, "d": "3..4"}, "--d '3..4' is not a whole number"),
         ({"list": True, "K": 3.5}, "--K 3.5 is not a whole number"),
@@ -390,7 +388,7 @@ def test_a_plot_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """What reaches the searches, and rows in their stead."""
-    from tests.cli.compare_fakes import probed, result, solved, worse
+    from tests.cli.compare_fakes import result, solved, worse
 
     calls: dict[str, Any] = {"rows": (solved(), worse(more={"passed": None}))}
 
@@ -408,7 +406,6 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
         return work
 
     run("solve", None)
-    run("conjecture", (probed(),))
     yield calls
 
 
@@ -430,14 +427,6 @@ def test_solve_is_handed_over(searched: dict[str, Any]) -> None:
     assert [row.more["passed"] for row in result.rows] == [True, False]
     assert told == list(result.rows)
     assert result.extras["mode"] == "solve" and not result.extras["interrupted"]
-
-
-def test_conjecture_is_handed_over(searched: dict[str, Any]) -> None:
-    result = compare(conjecture=True, named=True)
-    dims, sizes, options = searched["conjecture"]
-    assert (dims, sizes, options["named"], options["budget"]) == ([], [], True, 10.0)
-    assert "passed" not in result.rows[0].more
-    VALIDATOR.validate(result.to_json())
 
 
 def test_a_time_limit_is_no_interruption(searched: dict[str, Any]) -> None:
