@@ -108,9 +108,11 @@ def _best_of(pool: list[Candidate]) -> Candidate | None:
 
 
 def distinct(pool: list[Candidate]) -> list[Candidate]:
-    """Sorted, equal values once (polished ones agree to rounding)."""
-    kept: list[Candidate] = []
-    for candidate in sorted(pool, key=lambda c: (c.value, not c.polished)):
-        if not kept or candidate.value - kept[-1].value > 1e-11:
-            kept.append(candidate)
-    return kept
+    """Sorted; of equal values (polished ones agree to rounding) the one that was found first."""
+    kept: list[int] = []
+    for i in sorted(range(len(pool)), key=lambda i: (pool[i].value, not pool[i].polished)):
+        if not kept or pool[i].value - pool[kept[-1]].value > 1e-11:
+            kept.append(i)
+        elif i < kept[-1] and pool[i].polished >= pool[kept[-1]].polished:
+            kept[-1] = i
+    return [pool[i] for i in kept]

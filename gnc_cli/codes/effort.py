@@ -51,7 +51,6 @@ def default_effort(
     coordinates: int,
     restarts: int | None = None,
     steps: int | None = None,
-    share: float = 1.0,
 ) -> Effort:
     """Plan a search.
 
@@ -61,7 +60,6 @@ def default_effort(
         coordinates: tangent coordinates of the polish.
         restarts: descents in all, where the user said so.
         steps: gradient steps of a descent, where the user said so.
-        share: part of the usual time that this search may take.
     """
     terms = term_rows * K
     batch = max(4, min(64, _BATCH_TERMS[d == 3] // terms))
@@ -75,9 +73,8 @@ def default_effort(
         per_step = _PER_STEP + batch * terms * (_PER_TERM + d * _PER_TERM_AND_DIMENSION)
         polish = 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)
         kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
-        seconds = share * _SECONDS[kind]
         per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
-        rounds = max(1, min(60, round(seconds / per_round)))
+        rounds = max(1, min(60, round(_SECONDS[kind] / per_round)))
     # Few unknowns have few basins: one or two turns through all kinds of rounds see them.
     patience = rounds if restarts is not None else 8 if coordinates <= 60 else max(16, rounds // 2)
     return Effort(rounds, batch, steps, polishes, patience, shakes)

@@ -54,11 +54,10 @@ class Layout:
         return unknown
 
     def project(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Vectors (R, P, d) at the unknown rows (P a multiple of M), kept where they may lie."""
+        """Vectors (R, M, d) at the unknown rows, kept where they may lie."""
         if self.projections is None:
             return vectors
         onto = torch.as_tensor(self.projections, dtype=vectors.dtype, device=vectors.device)
-        onto = onto.repeat(vectors.shape[1] // self.unknown, 1, 1)
         return torch.einsum("mab,rmb->rma", onto, vectors)
 
     def code(self, unknown: np.ndarray) -> np.ndarray:

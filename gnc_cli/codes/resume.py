@@ -5,38 +5,21 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.codes.candidates import Candidate, SearchState
-from gnc_cli.codes.layout import free, orbits
-from gnc_cli.codes.problem import Problem
-from gnc_cli.codes.softmax_code import SoftmaxCode
+from gnc_cli.codes.layout import orbits
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.numerics.polish import Polished
 from gnc_cli.numerics.terms import Terms
 
-__all__ = ["from_plain", "to_plain"]
+__all__ = ["FORMAT", "from_plain", "to_plain"]
 
-_PROBLEMS: dict[str, type[Problem]] = {c.__name__: c for c in (Tammes, SoftmaxCode)}
+FORMAT = 2
+"""Of the state; the first kept two searches, one of them with weights and features apart."""
 
 
-def to_plain(states: dict[str, SearchState]) -> dict[str, Any]:
+def to_plain(state: SearchState) -> dict[str, Any]:
     """Nested dictionaries of arrays and integers."""
-    return {name: _state_to_plain(state) for name, state in states.items()}
-
-
-def from_plain(plain: dict[str, Any], d: int, K: int) -> dict[str, SearchState]:
-    """The states that `to_plain` took apart.
-
-    Raises:
-        KeyError, ValueError: the dictionaries are not of this shape.
-    """
     return {
-        name: _state_from_plain(plain[name], kind, d, K)
-        for name, kind in _PROBLEMS.items()
-        if name in plain
-    }
-
-
-def _state_to_plain(state: SearchState) -> dict[str, Any]:
-    return {
+        "format": FORMAT,
         "round": state.round,
         "restarts": state.restarts,
         "steps": state.steps,
@@ -47,6 +30,34 @@ def _state_to_plain(state: SearchState) -> dict[str, Any]:
         "pool": _pool_to_plain(state.pool),
         "finds": _pool_to_plain(state.finds),
     }
+
+
+def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
+    """The state that `to_plain` took apart.
+
+    Args:
+        d, K: of the code.
+        separate: features are unknowns beside the weights.
+
+    Raises:
+        KeyError, ValueError: the dictionary is not of this shape.
+    """
+    shape = (2 * K if separate else K, d)
+    pools = {
+        name: [_candidate_from_plain(plain[name][str(i)], shape) for i in range(len(plain[name]))]
+        for name in ("pool", "finds")
+    }
+    return SearchState(
+        round=int(plain["round"]),
+        restarts=int(plain["restarts"]),
+        steps=int(plain["steps"]),
+        idle=int(plain["idle"]),
+        pool=pools["pool"],
+        history=[(int(step), float(value)) for step, value in plain["history"]],
+        finds=pools["finds"],
+        cut_restarts=int(plain["cut_restarts"]),
+        cut_steps=int(plain["cut_steps"]),
+    )
 
 
 def _pool_to_plain(pool: list[Candidate]) -> dict[str, Any]:
@@ -71,39 +82,16 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     return plain
 
 
-def _state_from_plain(plain: dict[str, Any], kind: type[Problem], d: int, K: int) -> SearchState:
-    base = kind(free(d, K))
-    pools = {
-        name: [
-            _candidate_from_plain(plain[name][str(i)], base) for i in range(len(plain[name]))
-        ]
-        for name in ("pool", "finds")
-    }
-    return SearchState(
-        round=int(plain["round"]),
-        restarts=int(plain["restarts"]),
-        steps=int(plain["steps"]),
-        idle=int(plain["idle"]),
-        pool=pools["pool"],
-        history=[(int(step), float(value)) for step, value in plain["history"]],
-        finds=pools["finds"],
-        cut_restarts=int(plain["cut_restarts"]),
-        cut_steps=int(plain["cut_steps"]),
-    )
-
-
-def _candidate_from_plain(plain: dict[str, Any], base: Problem) -> Candidate:
+def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Candidate:
     whole = np.array(plain["whole"], dtype=np.float64)
-    expected = (len(base.movable()), base.d)
-    if whole.shape != expected:
-        raise ValueError(f"a stored code has shape {whole.shape}, not {expected}")
+    if whole.shape != shape:
+        raise ValueError(f"a stored code has shape {whole.shape}, not {shape}")
     value, gap = float(plain["value"]), float(plain["gap"])
     stationarity = float(plain["stationarity"])
     over, proof = None, None
     if "symmetry" in plain:
         group = plain["symmetry"]
-        layout = orbits(np.asarray(group["generator"]), int(group["order"]), base.K)
-        over = base.with_layout(layout)
+        over = Tammes(orbits(np.asarray(group["generator"]), int(group["order"]), shape[0]))
     if "proof" in plain:
         kept = plain["proof"]
         e = np.asarray(kept["e"]) if "e" in kept else None

@@ -1,8 +1,9 @@
 """The Softmax Code problem in its HardMax form (paper, eq. 3 and 5; theorem 3.2).
 
-Weights W and features H, one row a class, are separate unknowns: maximise the smallest margin
-`<w_k - w_j, h_k>` over both. By lemma C.4 the best H for a given W reaches rho_one_vs_rest(W), so
-the optimal value is the largest one-vs-rest distance and the optimal W a Softmax Code.
+Weights W and features H, one row per class, are separate unknowns: maximise the smallest margin
+`<w_k - w_j, h_k>` over both. By lemma C.4 the best H for a given W reaches rho_one_vs_rest(W).
+Needed where some weights are given and may not move; else every Tammes code is an optimum. So the
+layouts are `extending` (or `free`): codes with a symmetry are searched as Tammes codes.
 """
 
 import numpy as np
@@ -19,31 +20,24 @@ __all__ = ["SoftmaxCode"]
 class SoftmaxCode(Problem):
     """Minimise `max <w_j - w_k, h_k>`: minus the smallest margin."""
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
-        # Given classes keep their weights, but their features are still to be found.
-        self._feature_own = np.arange(self.K) if layout.fixed is not None else layout.own
-
     def with_layout(self, layout: Layout) -> "SoftmaxCode":
         return SoftmaxCode(layout)
 
     @property
     def term_rows(self) -> int:
-        return len(self._feature_own)
+        return self.K
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         weights = self.layout.random(rng, restarts)
-        features = self._code(weights)[:, self._feature_own]
+        features = self.layout.expand(torch.as_tensor(weights)).numpy()
         # Half of the restarts begin with features on their weights, half with features anywhere.
         away = rng.standard_normal(features.shape) * (np.arange(restarts) % 2)[:, None, None]
-        if self.layout.projections is not None:
-            away = np.einsum("mab,rmb->rma", self.layout.projections, away)
         features = features + away
         features /= np.linalg.norm(features, axis=-1, keepdims=True)
         return np.concatenate([weights, features], axis=1)
 
     def from_code(self, weights: np.ndarray) -> np.ndarray:
-        return np.concatenate([weights[self.layout.own], weights[self._feature_own]])
+        return np.concatenate([weights[self.layout.own], weights])
 
     def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
         features, columns, own = self._split(points)
@@ -58,11 +52,10 @@ class SoftmaxCode(Problem):
 
     def whole(self, points: np.ndarray) -> np.ndarray:
         weights, features = points[: self.layout.unknown], points[self.layout.unknown :]
-        expanded = features if self.layout.fixed is not None else self.layout.code(features)
-        return np.concatenate([self.layout.code(weights), expanded])
+        return np.concatenate([self.layout.code(weights), features])
 
     def unknowns(self, whole: np.ndarray) -> np.ndarray:
-        return np.concatenate([whole[self.layout.own], whole[self.K + self._feature_own]])
+        return np.concatenate([whole[self.layout.own], whole[self.K :]])
 
     def movable(self) -> np.ndarray:
         free = np.ones(2 * self.K, dtype=bool)
@@ -78,10 +71,7 @@ class SoftmaxCode(Problem):
         k, j = np.nonzero(terms >= max(threshold, -3.0))
         return Terms(k + self.K, j, k)
 
-    def _code(self, weights: np.ndarray) -> np.ndarray:
-        return self.layout.expand(torch.as_tensor(weights)).numpy()
-
     def _split(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         columns = self.layout.expand(points[:, : self.layout.unknown].contiguous())
-        own = torch.as_tensor(self._feature_own, device=points.device)
+        own = torch.arange(self.K, device=points.device)
         return points[:, self.layout.unknown :].contiguous(), columns, own

@@ -35,7 +35,6 @@ def solve(
     steps: o.Steps = None,
     init: o.Init = None,
     target: o.Target = None,
-    cross_start: o.CrossStart = True,
     resume: o.Resume = False,
     seed: o.Seed = 0,
     time_limit: o.TimeLimit = None,
@@ -93,7 +92,7 @@ def solve(
         result = run_solve(
             d, K, problem=problem.value, method=method.value, construction=construction,
             seed=seed, restarts=restarts, steps=steps, init=init, fixed=fixed, symmetry=symmetry,
-            target=target, time_limit=time_limit, cross_start=cross_start,
+            target=target, time_limit=time_limit,
             tau=tau[0] if tau and len(tau) == 1 else tau, weight_decay=weight_decay, n=n,
             device=device, threads=threads, out=out, force=force, resume=resume, plot=plot,
             interrupt=interrupt, progress=progress, command_line=command_line(context),

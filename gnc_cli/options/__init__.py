@@ -91,7 +91,6 @@ from gnc_cli.options.measure import (
 )
 from gnc_cli.options.solve import (
     Construction,
-    CrossStart,
     Dim,
     Fixed,
     Init,
@@ -162,7 +161,7 @@ __all__ = [
     "BatchSize", "BestRows", "Beta", "BiasFiles", "Bootstrap", "BoundDims", "BoundProbability",
     "BoundSizes", "BoundTable", "BoundsTimeLimit", "Budget", "ChannelsLast", "Check", "ChunkRows",
     "ClassNames", "ClassesFile", "ClipNorm", "Codes", "Compile",
-    "ConstraintChoice", "Construction", "CosfaceM", "CrossStart", "Csv", "DataSet", "Device",
+    "ConstraintChoice", "Construction", "CosfaceM", "Csv", "DataSet", "Device",
     "Digits", "Dim", "Dims", "Duplicates", "Epochs", "Export", "FeatureDim", "FeatureFiles",
     "Fixed", "Floats", "Fonts", "Force", "Group", "HeadChoice", "ImageClasses", "ImageSize",
     "Init", "InitFrom", "Ints", "Json", "Jsonl", "LabelFiles", "LearningRate", "LinearProgram",

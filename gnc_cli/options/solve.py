@@ -7,7 +7,7 @@ from gnc_cli import parsing
 from gnc_cli.options.declare import OUTPUT, Floats, door, floats, integer, option, positive
 
 __all__ = [
-    "Construction", "CrossStart", "Dim", "Fixed", "Init", "ListConstructions", "Method",
+    "Construction", "Dim", "Fixed", "Init", "ListConstructions", "Method",
     "MethodChoice", "NumPoints", "NumSamples", "Out", "Problem", "ProblemChoice", "Restarts",
     "Resume", "Steps", "Symmetry", "Target", "Tau", "WeightDecay",
 ]  # fmt: skip
@@ -110,12 +110,6 @@ Target = Annotated[
     option("--target", panel=_SEARCH, metavar="FLOAT", parser=door(parsing.number),
            help="Stop there: at least this one-vs-rest distance (softmax), at most this cosine "
            "(tammes). Exit 4 if missed."),
-]  # fmt: skip
-CrossStart = Annotated[
-    bool,
-    option("--cross-start/--no-cross-start", panel=_SEARCH,
-           help="softmax and tammes may start from each other's best (default), or stay "
-           "independent."),
 ]  # fmt: skip
 Resume = Annotated[
     bool,

@@ -46,7 +46,6 @@ def solve(
     symmetry: str | None = None,
     target: float | None = None,
     time_limit: float | None = None,
-    cross_start: bool = True,
     tau: float | list[float] | None = None,
     weight_decay: float | None = None,
     n: int = 1,
@@ -66,8 +65,9 @@ def solve(
         d: dimension, at least 2; a named construction brings its own.
         K: number of points, at least 2; likewise.
         problem: `softmax` maximises the smallest distance of a point from the hull of the others,
-            `tammes` minimises the largest cosine, `ufm` minimises the cross-entropy of the
-            unconstrained feature model.
+            `tammes` minimises the largest cosine. Every code that is best for `tammes` is best for
+            `softmax`, so that both run one search and differ in what counts where several codes
+            are at hand. `ufm` minimises the cross-entropy of the unconstrained feature model.
         method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
             before it searches; `descent` does neither; `paper` is the paper's plain recipe.
         construction: build this one, or its first K rows; no search.
@@ -79,7 +79,6 @@ def solve(
         symmetry: `antipodal` or `cyclic:n`.
         target: stop at this rho (softmax) or cosine (tammes).
         time_limit: seconds; a normal end.
-        cross_start: let the Softmax search start from Tammes codes.
         tau, weight_decay, n: of the unconstrained feature model; a list of taus gives a sweep.
         device: `auto`, `cpu`, `cuda`, `cuda:1`.
         threads: by default chosen from the size of the problem.
@@ -115,16 +114,16 @@ def solve(
             {"--init": init is not None, "--fixed": fixed is not None, "--symmetry": symmetry,
              "--method": method != "auto", "--problem ufm": problem == "ufm", "--resume": resume,
              "--restarts": restarts is not None, "--steps": steps is not None,
-             "--no-cross-start": not cross_start, "--time-limit": time_limit is not None},
+             "--time-limit": time_limit is not None},
         )  # fmt: skip
         d, K = named.d, named.K
     request = read_request(
         d, K, problem=problem, method=method, seed=seed, restarts=restarts, steps=steps,
-        init=init, fixed=fixed, symmetry=symmetry, target=target, cross_start=cross_start,
-        tau=tau, weight_decay=weight_decay, n=n,
+        init=init, fixed=fixed, symmetry=symmetry, target=target, tau=tau,
+        weight_decay=weight_decay, n=n,
     )  # fmt: skip
     prepare(out, plot, force=force, resume=resume)
-    states: dict[str, Any] = {}
+    state: Any = None
     may_be_exact = request.may_use_closed_form and named is None
     exact = closed_form(request.d, request.K) if may_be_exact else None
     choice = None
@@ -135,18 +134,18 @@ def solve(
     if choice is not None and choice.streamed:
         check_streamed(choice, out, plot)
     if resume and exact is None and not (choice is not None and choice.alone):
-        states, request = read_state(out, request)
+        state, request = read_state(out, request)
 
-    def finish(result: SolveResult | SolveSweep, plain_states: dict[str, Any]) -> Any:
+    def finish(result: SolveResult | SolveSweep, state: dict[str, Any] | None = None) -> Any:
         options = {"method": method, "seed": seed, "command": command_line}
         return write_solution(
-            result, plain_states, request, options, out, plot, force=force or resume
+            result, state, request, options, out, plot, force=force or resume
         )
 
     if request.problem == "ufm":
         from gnc_cli.workflows.solve_ufm import run_ufm
 
-        return finish(run_ufm(request, deadline, device, threads, progress, started), {})
+        return finish(run_ufm(request, deadline, device, threads, progress, started))
     if exact is not None:
         certified = certify_code(
             exact.weights, tolerance=TOLERANCE, deadline=deadline, every_class=request.K <= 200
@@ -155,27 +154,27 @@ def solve(
             request, exact.weights, certified, started, outcome=Outcome.CLOSED_FORM,
             origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
         )  # fmt: skip
-        return finish(_judged(result, request), {})
+        return finish(_judged(result, request))
     if request.method == "paper":
         result = paper_run(request, deadline, threads, progress, started)
-        return finish(_judged(result, request), {})
+        return finish(_judged(result, request))
     constructed = None
     if choice is not None:
         constructed = constructed_run(request, choice, threads, started)
         judged = _judged(constructed, request)
         if choice.alone or judged.outcome is Outcome.TARGET_REACHED:
-            return finish(judged, {})
+            return finish(judged)
         request = with_start(request, choice, constructed)
-    plain_states: dict[str, Any] = {}
+    new_state = None
     if request.large:
         result = large_run(request, deadline, device, threads, progress, started)
     else:
-        result, plain_states = search_run(
-            request, deadline, device, threads, progress, started, states
+        result, new_state = search_run(
+            request, deadline, device, threads, progress, started, state
         )
     if constructed is not None:
         result = better(constructed, result)
-    return finish(_judged(result, request), plain_states)
+    return finish(_judged(result, request), new_state)
 
 
 def _judged(result: SolveResult, request: Request) -> SolveResult:

@@ -34,20 +34,20 @@ def prepare(out: _Path | None, plot: _Path | None, *, force: bool, resume: bool)
         check_writable(plot, force=force, resume=resume)
 
 
-def read_state(out: _Path | None, request: Request) -> tuple[dict[str, Any], Request]:
-    """What to go on with: the searches' states, or (without a search) the code as the start.
+def read_state(out: _Path | None, request: Request) -> tuple[Any, Request]:
+    """What to go on with: the state of the search, or (without a search) the code as the start.
 
     Returns:
-        The states, and the request, with its start where the file holds a code of a large descent
-        or of a feature model. Both as they were where the file is not there yet.
+        The state (None where there is none yet), and the request, with its start where the file
+        holds a code of a large descent or of a feature model.
 
     Raises:
         DataError: the file cannot be gone on with, or belongs to another problem, (d, K), seed or
             option.
     """
     if out is None or os.fspath(out) == "-" or not os.path.exists(out):
-        return {}, request
-    from gnc_cli.codes.resume import from_plain
+        return None, request
+    from gnc_cli.codes.resume import FORMAT, from_plain
 
     code = read_code(out)
     state = dict(code.state or {})
@@ -64,9 +64,15 @@ def read_state(out: _Path | None, request: Request) -> tuple[dict[str, Any], Req
                 " resume with equal options, or use --force to start anew"
             )
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
-        return {}, replace(request, init=start if request.init is None else request.init)
+        return None, replace(request, init=start if request.init is None else request.init)
     if not state:
         raise DataError(f"{os.fspath(out)!r} holds no solver state to resume; use --force to redo")
+    if state.get("format") != FORMAT:
+        name = os.fspath(out)
+        raise DataError(
+            f"{name!r} holds the state of an earlier version's search, which cannot be resumed;"
+            f" start from its code: --init {name} with another --out"
+        )
     was, now = state.pop("identity", {}), _identity(request)
     for key, value in now.items():
         if was.get(key) != value:
@@ -75,14 +81,16 @@ def read_state(out: _Path | None, request: Request) -> tuple[dict[str, Any], Req
                 " resume with equal options, or use --force to start anew"
             )
     try:
-        return from_plain(state, request.d, request.K), request
+        return from_plain(
+            state, request.d, request.K, separate=request.separate
+        ), request
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{os.fspath(out)!r} holds a damaged solver state: {error}") from error
 
 
 def write_solution(
     result: SolveResult | SolveSweep,
-    states: dict[str, Any],
+    state: dict[str, Any] | None,
     request: Request,
     options: dict[str, Any],
     out: _Path | None,
@@ -98,7 +106,7 @@ def write_solution(
             made = _provenance(result, options)
             write_rows(out, rows.shape, rows.unit, made, force=force)
         else:
-            write_code(out, _code_file(result, states, request, options), force=force)
+            write_code(out, _code_file(result, state, request, options), force=force)
     if plot is not None:
         from gnc_cli.plots.solve import plot_solve
 
@@ -108,7 +116,7 @@ def write_solution(
 
 def _code_file(
     result: SolveResult | SolveSweep,
-    states: dict[str, Any],
+    state: dict[str, Any] | None,
     request: Request,
     options: dict[str, Any],
 ) -> CodeFile:
@@ -122,7 +130,7 @@ def _code_file(
         features=features,
         labels=labels,
         provenance=_provenance(result, options),
-        state={**states, "identity": _identity(request)} if states else None,
+        state={**state, "identity": _identity(request)} if state else None,
     )
 
 
@@ -142,7 +150,6 @@ def _identity(request: Request) -> dict[str, Any]:
         "seed": request.seed,
         "steps": request.steps or 0,
         "symmetry": ":".join(map(str, request.symmetry or ())),
-        "cross_start": int(request.cross_start),
         "fixed": sha256(given).hexdigest() if given else "",
     }
 

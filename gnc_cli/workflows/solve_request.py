@@ -34,10 +34,14 @@ class Request:
     fixed: np.ndarray | None
     symmetry: tuple[str, int] | None
     target: float | None
-    cross_start: bool
     taus: tuple[float, ...]
     weight_decay: float | None
     n: int
+
+    @property
+    def separate(self) -> bool:
+        """Weights and features are searched separately: some weights are given."""
+        return self.problem == "softmax" and self.fixed is not None
 
     @property
     def large(self) -> bool:
@@ -71,7 +75,6 @@ def read_request(
     fixed: Any,
     symmetry: Any,
     target: float | None,
-    cross_start: bool,
     tau: Any,
     weight_decay: float | None,
     n: int,
@@ -130,7 +133,7 @@ def read_request(
         raise DataError(f"--init holds {len(start)} rows, --K is {K}; they must agree")
     return Request(
         d, K, problem, method, seed, restarts, steps, start, given, group, target,
-        cross_start, taus, weight_decay, n,
+        taus, weight_decay, n,
     )  # fmt: skip
 
 

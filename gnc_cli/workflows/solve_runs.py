@@ -34,9 +34,9 @@ def search_run(
     threads: int | None,
     progress: Progress | None,
     started: float,
-    states: dict[str, Any],
+    state: Any,
 ) -> tuple[SolveResult, dict[str, Any]]:
-    """Search over basins, then certify; the states go into the file for `--resume`."""
+    """Search over basins, then certify; the state goes into the file for `--resume`."""
     import torch
 
     from gnc_cli.codes.resume import to_plain
@@ -48,11 +48,10 @@ def search_run(
     plan = Plan(
         request.problem, request.d, request.K, request.seed, request.restarts, request.steps,
         request.reachable_target, request.init, request.fixed, request.symmetry,
-        request.cross_start,
         str(resolve_device(device)),
     )  # fmt: skip
     with limit_threads(threads_for(request.K**2 * request.d, threads)):
-        found = solve_code(plan, deadline, progress, states)
+        found = solve_code(plan, deadline, progress, state)
         order = found.order
         polished = order is not None and (
             order.gain <= 1e-9 or (order.stationarity <= 1e-9 and not order.gain > 1e-7)
@@ -78,7 +77,7 @@ def search_run(
         gain=None if order is None else order.gain,
         restarts=found.restarts, steps=found.steps, history=found.history,
     )  # fmt: skip
-    return result, to_plain(found.states)
+    return result, to_plain(found.state)
 
 
 def paper_run(

@@ -228,5 +228,5 @@ def test_version(gnc: Any) -> None:
 def test_help_lists_every_option_once(gnc: Any) -> None:
     run = gnc("solve", "--help", env={"COLUMNS": "120", "TERMINAL_WIDTH": "120"})
     assert run.exit_code == 0
-    for option in ("--problem", "--no-cross-start", "--weight-decay", "--baseline", "--jsonl"):
+    for option in ("--problem", "--weight-decay", "--baseline", "--jsonl"):
         assert option in run.stdout

@@ -22,7 +22,7 @@ def test_defaults_reach_the_work_function(gnc: Any, fake: FakeSolve) -> None:
     assert call == {
         "d": 10, "K": 100, "problem": "softmax", "method": "auto", "seed": 0, "restarts": None,
         "steps": None, "init": None, "fixed": None, "symmetry": None, "target": None,
-        "time_limit": None, "cross_start": True, "tau": None, "weight_decay": None, "n": 1,
+        "time_limit": None, "tau": None, "weight_decay": None, "n": 1,
         "device": "auto", "threads": None, "out": None, "force": False, "resume": False,
         "plot": None, "progress": None, "command_line": "gnc solve --d 10 --K 100",
             "construction": None,
@@ -35,7 +35,7 @@ def test_options_reach_the_work_function(gnc: Any, fake: FakeSolve, tmp_path: Pa
         "solve", "-d", "1e1", "-K", "1_000", "--problem", "tammes", "--method", "descent",
         "--seed", "7", "--restarts", "1e2", "--steps", "5000", "--init", tmp_path / "a.npz",
         "--fixed", "-", "--symmetry", "cyclic:3", "--target", "-0.25", "--time-limit", "1.5e2",
-        "--no-cross-start", "--device", "cuda:1", "--threads", "2", "--out", out, "--plot", plot,
+        "--device", "cuda:1", "--threads", "2", "--out", out, "--plot", plot,
         "--resume", "--check", "max_cosine<1", "-q",
     )  # fmt: skip
     assert run.exit_code == 0, run.stderr
@@ -44,13 +44,13 @@ def test_options_reach_the_work_function(gnc: Any, fake: FakeSolve, tmp_path: Pa
     assert call == {
         "d": 10, "K": 1000, "problem": "tammes", "method": "descent", "seed": 7, "restarts": 100,
         "steps": 5000, "init": str(tmp_path / "a.npz"), "fixed": "-", "symmetry": "cyclic:3",
-        "target": -0.25, "time_limit": 150.0, "cross_start": False, "tau": None,
+        "target": -0.25, "time_limit": 150.0, "tau": None,
         "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2, "out": str(out),
         "force": False, "resume": True, "plot": str(plot), "progress": None,
         "construction": None,
         "command_line": "gnc solve --d 10 --K 1000 --problem tammes --fixed - --symmetry cyclic:3 "
         "--method descent --restarts 100 --steps 5000 --init a.npz --target -0.25 "
-        "--no-cross-start --resume --seed 7 --time-limit 150.0 --device cuda:1 --threads 2 "
+        "--resume --seed 7 --time-limit 150.0 --device cuda:1 --threads 2 "
         "--out code.h5 --plot code.svg --quiet --check 'max_cosine<1'",
     }  # fmt: skip
 

@@ -91,7 +91,7 @@ class OnTerminal:
         (("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH), "descent", "converged"),
         (("-d", 3, "-K", 8), "construction: square-antiprism", "constructed"),
         (("-d", 3, "-K", 8, *SEARCH), "descent", "converged"),
-        (("-d", 3, "-K", 8, "--no-cross-start", *SEARCH), "descent", "converged"),
+        (("-d", 3, "-K", 8, "--problem", "tammes", *SEARCH), "descent", "converged"),
         (("-d", 3, "-K", 8, "--method", "paper", "--steps", 200), "paper recipe",
          "max_steps_reached"),
         (("-d", 3, "-K", 7, "--problem", "ufm", "--tau", 0.1, *QUICK), "descent", "converged"),
@@ -219,7 +219,7 @@ def test_interrupted_runs_write_their_best_and_go_on(
 ) -> None:
     file = tmp_path / "code.h5"
     running = OnTerminal(*LONG, "--out", file, "--json")
-    running.wait_for("Tammes")  # the first round is over
+    running.wait_for("Softmax Code")  # the first round is over
     running.process.send_signal(number)
     first = json.loads(running.finish())
     assert running.process.returncode == 130, running.seen
@@ -239,7 +239,7 @@ def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
     gnc(*LONG, "--steps", 20, "--restarts", 1, "--out", file)
     before = file.read_bytes()
     running = OnTerminal(*LONG, "--out", file, "--force")
-    running.wait_for("Tammes")
+    running.wait_for("Softmax Code")
     running.process.kill()
     running.finish()
     assert file.read_bytes() == before

