@@ -32,18 +32,21 @@ for name in $files; do
   coqc -q -Q . GNC "$name.v" > "$name.out" || fail "$name.v does not compile"
 done
 
-# First the statements, then a block of axioms for each; an axiom starts its line, its type follows.
-statements="$(grep -c '^Check ' Statements.v)"
-asked="$(grep -c '^Print Assumptions ' Statements.v)"
-answered="$(grep -cE '^(Axioms:|Closed under the global context)$' Statements.out || true)"
-[[ "$asked" -gt 0 && "$asked" == "$answered" && "$asked" == "$statements" ]] ||
-  fail "$statements statements, axioms asked of $asked and answered for $answered"
-axioms="$(sed -n '/^Axioms:$/,$p' Statements.out |
-  grep -vE '^( |Axioms:$|Closed under the global context$)' |
-  sed -E 's/ *:.*//; s/.*\.//' | sort -u)"
+# Statements.v prints the statements, then what all of them together rest on.
+statements="$(sed -nE 's/^Check @(.*)\.$/\1/p' Statements.v)"
+for name in $statements; do
+  grep -qE "^  @$name,?$" Statements.v || fail "$name is stated, but its axioms are not asked for"
+done
+[[ "$(tail -n 1 Statements.v)" == 'Print Assumptions theorems.' ]] ||
+  fail 'Statements.v does not end with the axioms of all theorems'
+grep -qE '^(Axioms:|Closed under the global context)$' Statements.out ||
+  fail 'Coq did not say which axioms the theorems rest on'
+# A block for each question; an axiom starts its line, its type may go on in indented ones.
+axioms="$(sed -nE '/^Axioms:$/,$ { /^( |Axioms:$|Closed under the)/d; s/ *:.*//; s/.*\.//; p }' \
+  Statements.out | sort -u)"
 for axiom in $axioms; do
   [[ " $allowed " == *" $axiom "* ]] || fail "a theorem rests on the axiom $axiom"
 done
 
 sed '/^Axioms:$/,$d' Statements.out
-printf '\nproof checked: %s statements, axioms: %s\n' "$asked" "$(echo $axioms)"
+printf '\nproof checked: %s statements; axioms: %s\n' "$(wc -w <<< "$statements")" "$(echo $axioms)"
