@@ -3,7 +3,8 @@
     Two vectors w, x of norm 1 and two vectors h, g of norm at most 1 with margins
     [<w - x, h> >= r1 > 0] and [<x - w, g> >= r2 > 0] have bisectors u, v (the unit vectors along
     w + h and x + g) with [<u, v> <= 1 - (r1 + r2)/2].  The form need not be definite: "not zero"
-    means of nonzero seminorm, and two vectors count as equal when their difference has seminorm 0. *)
+    means of nonzero seminorm, and two vectors count as equal when their difference has seminorm
+    0.  docs/theorem.md has the same proof for readers. *)
 
 From Coq Require Import Reals Lra.
 Open Scope R_scope.
@@ -142,8 +143,9 @@ Proof.
     rewrite H, form_add_r, Hw in H3. lra.
 Qed.
 
-(** Step (i): with delta = 1 - <w, x>, the bisector u of w and h has
-    [<w - x, u> >= (delta + r)/2], because [<w - x, w + h> = delta + <w - x, h>] and [|w + h| <= 2]. *)
+(** Steps 1 and 2: with delta = 1 - <w, x>, the bisector u of w and h has
+    [<w - x, u> >= (delta + r)/2], because [<w - x, w + h> = delta + <w - x, h>] and
+    [|w + h| <= 2]. *)
 Lemma bisector_step w x h r :
   form w w = 1 -> form x x = 1 -> form h h <= 1 -> 0 < r -> r <= form (sub w x) h ->
   0 < norm (add w h) /\
@@ -197,7 +199,7 @@ Proof.
   pose proof (form_nonneg E (sub w x)) as H. rewrite form_sub_self in H. unfold delta. lra.
 Qed.
 
-(** <w - x, u - v>, whose square is at most |w - x|^2 |u - v|^2 = 2 delta * 2 (1 - <u, v>). *)
+(** Step 3: <w - x, u - v>, whose square is at most |w - x|^2 |u - v|^2 = 2 delta * 2 (1 - <u, v>). *)
 Let product := form (sub w x) (sub u v).
 
 Local Lemma product_sum : product = form (sub w x) u + form (sub x w) v.

@@ -71,7 +71,8 @@ Definition one_vs_one (d K : nat) (W : nat -> vec) (m : R) : Prop :=
   is_minimum (fun s => exists j k,
     (j < K)%nat /\ (k < K)%nat /\ j <> k /\ s = dist d (W j) (W k)) m.
 
-(** The value of eq. 11, the largest possible [rho_one-vs-one]; a Tammes code is a code that has it. *)
+(** The value of eq. 11, the largest possible [rho_one-vs-one]; a Tammes code is a code that has
+    it. *)
 Definition tammes_distance (d K : nat) (m : R) : Prop :=
   is_maximum (fun s => exists W, code d K W /\ one_vs_one d K W s) m.
 Definition tammes_code (d K : nat) (W : nat -> vec) : Prop :=
@@ -79,7 +80,7 @@ Definition tammes_code (d K : nat) (W : nat -> vec) : Prop :=
 
 (** The largest cosine of two different points, and t* (d, K), its smallest possible value.  As
     [|w_j - w_k|^2 = 2 - 2 <w_j, w_k>], this is eq. 11 in other words: [tammes_distance_value] and
-    [tammes_code_cosine] below prove it. *)
+    [tammes_code_cosine] in Optima.v prove it. *)
 Definition max_cosine (d K : nat) (W : nat -> vec) (t : R) : Prop :=
   is_maximum (fun s => exists j k,
     (j < K)%nat /\ (k < K)%nat /\ j <> k /\ s = dot d (W j) (W k)) t.

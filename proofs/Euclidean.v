@@ -302,7 +302,8 @@ Proof.
   - exists c. intros e He.
     destruct (classic (exists a, E a /\ c - e < a)) as [(a & (e1 & He1 & Ha) & Hca) | Hno].
     2: { exfalso. assert (c <= c - e); [apply Hleast | lra]. intros a Ea.
-         destruct (Rle_lt_dec a (c - e)) as [H | H]; [exact H |]. exfalso. apply Hno. now exists a. }
+         destruct (Rle_lt_dec a (c - e)) as [H | H]; [exact H |].
+         exfalso. apply Hno. now exists a. }
     assert (Hmin : 0 < Rmin e e1) by (now apply Rmin_glb_lt).
     destruct (classic (exists x, P (Rmin e e1) x /\ - B <= f x <= B /\ f x < c + e))
       as [(x & Hx & Hb & Hlt) | Hno].

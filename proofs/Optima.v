@@ -6,7 +6,8 @@ Open Scope R_scope.
 
 (** ** Bisecting a code with directions, in coordinates *)
 
-Lemma bisect_bisector d (W H : nat -> vec) k : same d (bisect d W H k) (@bisector (space d) (W k) (H k)).
+Lemma bisect_bisector d (W H : nat -> vec) k :
+  same d (bisect d W H k) (@bisector (space d) (W k) (H k)).
 Proof. intros i _. unfold bisect, bisector, norm. simpl. unfold Rdiv. apply Rmult_comm. Qed.
 
 Lemma sub_margin d (W H : nat -> vec) j k :
@@ -310,7 +311,8 @@ Proof.
   - intros (_ & m & Hm & Hmax). destruct (max_cosine_exists d K W HK) as [q Hq].
     replace t with q; [exact Hq |]. pose proof (max_cosine_range d K W q HW Hq).
     pose proof (t_star_le_one d K t Ht). pose proof (one_vs_one_cosine d K W q HW Hq) as Ho.
-    pose proof (minimum_unique _ _ _ Hm Ho) as H1. pose proof (maximum_unique _ _ _ Hmax Hbest) as H2.
+    pose proof (minimum_unique _ _ _ Hm Ho) as H1.
+    pose proof (maximum_unique _ _ _ Hmax Hbest) as H2.
     rewrite H1 in H2. apply sqrt_inj in H2; lra.
   - intros Hq. split; [exact HW |]. exists (sqrt (2 - 2 * t)).
     split; [now apply one_vs_one_cosine | exact Hbest].
@@ -416,7 +418,8 @@ Qed.
 
 (** ** Where rho* is positive: always but on the line with three points or more *)
 
-Lemma sum_two d f : (2 <= d)%nat -> (forall i, (2 <= i)%nat -> f i = 0) -> sum d f = f 0%nat + f 1%nat.
+Lemma sum_two d f : (2 <= d)%nat -> (forall i, (2 <= i)%nat -> f i = 0) ->
+  sum d f = f 0%nat + f 1%nat.
 Proof.
   intros Hd Hf. induction d as [| d IH]; [lia |]. simpl.
   destruct (Nat.eq_dec d 1) as [-> | Hne]; [simpl; ring |].

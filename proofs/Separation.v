@@ -43,7 +43,8 @@ Proof.
 Qed.
 
 (** The point on the way from v to w_j is again in the hull. *)
-Definition toward (v : nat -> R) (j : nat) (t : R) : nat -> R := fun m => (1 - t) * v m + t * only j m.
+Definition toward (v : nat -> R) (j : nat) (t : R) : nat -> R :=
+  fun m => (1 - t) * v m + t * only j m.
 
 Lemma convex_weights_toward K k v j t : convex_weights K k v -> (j < K)%nat -> j <> k ->
   0 <= t <= 1 -> convex_weights K k (toward v j t).
