@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu docs bench
+.PHONY: help dev format lint test test-slow test-gpu proof docs bench
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,6 +14,8 @@ test-slow:  ## those as well, and laws on more examples
 	python -m pytest --slow
 test-gpu:  ## the same suite on the first CUDA device
 	python -m pytest --device cuda
+proof:  ## check the proof of rho* = 1 - t* (needs Coq)
+	proofs/check.sh
 docs:  ## write the live help into README, then run README
 	python -m tests.readme && python -m pytest tests/test_docs.py
 bench:  ## measure quality and time (long; can be resumed)

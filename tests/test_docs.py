@@ -24,7 +24,7 @@ ROOT = README.parent
 TEXT = README.read_text(encoding="utf-8")
 DOCUMENTS = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "Makefile",
-    "docs/cookbook.md", "docs/equality.md",
+    "docs/cookbook.md", "docs/theorem.md",
     "constraints.txt", "pyproject.toml", "data/known_codes/SOURCES.md", ".ci/run",
 ]  # fmt: skip
 
