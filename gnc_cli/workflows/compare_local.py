@@ -121,7 +121,7 @@ def _bracket(W: np.ndarray, rows: OneVsRest, *, alike: bool, whole: bool) -> Bra
     if not whole:
         return Bracket(0.0, upper)
     lower = minimum_one_vs_rest(W, max_exact=0)[0].lower
-    return Bracket(min(lower, upper), upper)
+    return Bracket(lower, upper)
 
 
 def _largest_cosine(W: np.ndarray, some: np.ndarray, whole: bool) -> float:
