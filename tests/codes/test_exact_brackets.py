@@ -6,15 +6,17 @@ rational arithmetic, at a hull point and a hyperplane that prove each other. Not
 tolerance.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
+from gnc_cli.codes.certify import certify_code, simple_bracket
+from gnc_cli.numerics.gram import row_maxima
+from gnc_cli.numerics.hull_search import HullSearch
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.results import Bracket
 from tests.problems import hemicube, icosahedron, orthoplex, simplex
 
 Point = tuple[Fraction, ...]
@@ -107,8 +109,62 @@ def check_every_bracket(W: np.ndarray) -> None:
     found = one_vs_rest(W)
     for lower, upper, square in zip(found.lower, found.upper, truth, strict=True):
         assert holds(float(lower), square, float(upper))
-    directions = np.roll(W, 1, axis=0)
-    for options in ({}, {"max_exact": 0}, {"directions": directions, "max_exact": 1}):
+    rho = min(truth)
+    for options in ({}, {"max_exact": 0}, {"directions": np.roll(W, 1, axis=0), "max_exact": 1}):
         bracket, _, lowest = minimum_one_vs_rest(W, **options)
-        assert holds(bracket.lower, min(truth), bracket.upper)
+        assert holds(bracket.lower, rho, bracket.upper)
         assert all(Fraction(float(a)) ** 2 <= b for a, b in zip(lowest, truth, strict=True))
+    # Cosines by chords and by products, which differ where the norms do.
+    products = W @ W.T - 9.0 * np.eye(len(W))
+    brackets = [certify_code(W, tolerance=1e-7).rho_one_vs_rest]
+    for row_max in (None, row_maxima(W)[0], products.max(axis=1)):
+        certified = certify_code(W, tolerance=1e-7, row_max=row_max, every_class=False)
+        brackets.append(certified.rho_one_vs_rest)
+        if row_max is not None:
+            brackets.append(simple_bracket(W, row_max))
+    assert all(holds(bracket.lower, rho, bracket.upper) for bracket in brackets)
+
+
+LONG = 1.0 + 9e-9
+CORNERS = {
+    "longer than 1": orthoplex(3) * LONG,
+    "longer and shorter": orthoplex(3) * np.repeat([[LONG], [2.0 - LONG]], 3, axis=0),
+    "nearly equal, of other lengths": np.array([[1.0, 0.0], [LONG, 1e-5], [2.0 - LONG, -1e-5]]),
+    "apart by less than a square can say": np.array([[1.0, 0.0], [1.0, 1e-200], [-1.0, 0.0]]),
+    "apart by the least double": np.array([[1.0, 0.0], [1.0, 5e-324]]),
+    "in the hull of rows that short": np.array([[1.0, 0.0], [1.0, 1e-170], [1.0, -1e-180]]),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners(name: str) -> None:
+    check_every_bracket(CORNERS[name])
+
+
+@given(codes())
+def test_the_truth_is_never_outside(W: np.ndarray) -> None:
+    check_every_bracket(W)
+
+
+@pytest.mark.slow
+@settings(max_examples=4000)
+@given(codes())
+def test_the_truth_is_never_outside_thousands_of_times(W: np.ndarray) -> None:
+    check_every_bracket(W)
+
+
+@pytest.mark.parametrize("code", [simplex(6), icosahedron(), hemicube()], ids=["6", "12", "16"])
+def test_known_codes(code: np.ndarray) -> None:
+    check_every_bracket(code)
+
+
+def test_crossed_ends_are_an_error_and_never_hidden() -> None:
+    with pytest.raises(ArithmeticError, match="lower end 1.0 above upper end 0.5"):
+        Bracket(1.0, 0.5)
+    assert Bracket(0.0, 2.0).narrowed(Bracket(1.0, 3.0)) == Bracket(1.0, 2.0)
+    with pytest.raises(ArithmeticError):
+        Bracket(0.0, 1.0).narrowed(Bracket(1.5, 2.0))
+    search = HullSearch(np.eye(3), np.arange(3), None, 1e-12, 1 << 20, None)
+    search.lower[1] = 2.0
+    with pytest.raises(ArithmeticError, match="class 1: lower end 2.0 above"):
+        search.ends()

@@ -30,7 +30,7 @@ _WHOLE = 1 << 29
 _CLOSED = 1e-9
 _ROUNDING = 1e-11
 _ROUNDINGS = 16
-"""At most so many in each entry of a row in floats, relative to the row's norm of 1."""
+"""Roundings of a unit row in floats: so many more than its length or a change of basis takes."""
 _TIED = 1e-9
 _EXACT_DIMENSIONS = 600
 """Up to here the projection on the hull is computed exactly; beyond, approached."""
@@ -101,4 +101,4 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
     if d > _EXACT_DIMENSIONS:
         return upper
     found = one_vs_rest(np.concatenate([row[None], near]), np.array([0]))
-    return min(upper, float(found.upper[0]) + 2.0 * gamma(_ROUNDINGS))
+    return min(upper, float(found.upper[0]) + 2.0 * gamma(d + _ROUNDINGS))
