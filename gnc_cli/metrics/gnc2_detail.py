@@ -178,7 +178,7 @@ def _lowest(search: HullSearch, among: np.ndarray) -> np.ndarray:
 def _quantiles(
     bracket: Bracket, lower: np.ndarray, upper: np.ndarray, seed: int | None
 ) -> Gnc2Quantiles:
-    """Each end of a quantile is the quantile of those ends, less or more its interpolation's error."""
+    """Each end of a quantile is the quantile of those ends, moved out by its own rounding."""
     low, high = (
         np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) * (1.0 + side * gamma(4))
         for ends, side in ((lower, -1), (upper, 1))

@@ -143,7 +143,7 @@ class HullSearch:
         if crossed.size:
             k = int(crossed[0])
             raise ArithmeticError(
-                f"class {self.classes[k]}: lower end {self.lower[k]} above upper end {self.upper[k]}"
+                f"class {self.classes[k]}: lower end {self.lower[k]} above upper {self.upper[k]}"
             )
         return self.lower, self.upper
 

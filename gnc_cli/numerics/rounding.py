@@ -2,8 +2,8 @@
 
 Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), section 3.1:
 an inner product of n terms, added in any order, with or without fused multiply-add, is off by at
-most `gamma(n) * |x| . |y|`, and `|x| . |y| <= norm(x) * norm(y)`. Underflow matters only where a length
-is computed from squares.
+most `gamma(n) * |x| . |y|`, and `|x| . |y| <= norm(x) * norm(y)`. Underflow matters only where a
+length is computed from squares.
 """
 
 import numpy as np

@@ -86,7 +86,7 @@ def precise_simplex_share(n: int, q: Any) -> Any:
             if abs(term) < area * mp.mpf(10) ** (-digits - 3):
                 break
         else:
-            raise ArithmeticError(f"the cone of {n} vectors with q = {q} has no sum of so many digits")
+            raise ArithmeticError(f"the cone of {n} vectors with q = {q} has no sum")
         share = step * area * mp.sqrt((1 + n * q) / mp.pi) / mp.mpf(2) ** n
     return +share
 

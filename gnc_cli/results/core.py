@@ -28,7 +28,7 @@ class Bracket:
     def __post_init__(self) -> None:
         if self.lower > self.upper:
             raise ArithmeticError(
-                f"lower end {self.lower!r} above upper end {self.upper!r}: one of the proofs is wrong"
+                f"lower end {self.lower!r} above upper end {self.upper!r}: a proof is wrong"
             )
 
     @property

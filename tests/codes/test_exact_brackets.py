@@ -6,16 +6,20 @@ rational arithmetic, at a hull point and a hyperplane that prove each other. Not
 tolerance.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from gnc_cli.codes.certify import certify_code, simple_bracket
+from gnc_cli.numerics import hull_search
 from gnc_cli.numerics.gram import row_maxima
 from gnc_cli.numerics.hull_search import HullSearch
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.numerics.sphere import random_points
 from gnc_cli.results import Bracket
 from tests.problems import hemicube, icosahedron, orthoplex, simplex
 
@@ -45,7 +49,7 @@ def squared_distance(W: np.ndarray, k: int) -> Fraction:
 
 
 def affine_weights(V: list[Point]) -> list[Fraction]:
-    """Weights, of sum 1, of the shortest point of the affine hull of affinely independent points."""
+    """Weights, of sum 1, of the shortest point in the affine hull of independent points."""
     edges = [tuple(a - b for a, b in zip(v, V[0], strict=True)) for v in V[1:]]
     rows = [[dot(e, f) for f in edges] + [-dot(e, V[0])] for e in edges]
     for i in range(len(rows)):  # a Gram matrix needs no pivoting
@@ -79,7 +83,7 @@ def on_sphere(plane: list[Fraction]) -> np.ndarray:
 
 @st.composite
 def codes(draw: st.DrawFn) -> np.ndarray:
-    """Unit rows to 1e-8, among them equal, opposite and nearly equal ones, and nearly flat hulls."""
+    """Unit rows to 1e-8, among them equal, opposite and nearly equal ones."""
     d = draw(st.integers(1, 4))
     numbers = st.fractions(-3, 3, max_denominator=draw(st.sampled_from([1, 2, 7, 1000])))
     rows: list[np.ndarray] = []
@@ -125,6 +129,14 @@ def check_every_bracket(W: np.ndarray) -> None:
     assert all(holds(bracket.lower, rho, bracket.upper) for bracket in brackets)
 
 
+def check_as_large(W: np.ndarray) -> None:
+    """As `check_every_bracket`, by what large codes are looked at with: float32, small batches."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"_SINGLE": 0, "_FEW_DIMENSIONS": 0, "_FIRST_BATCH": 1}.items():
+            patch.setattr(hull_search, name, value)
+        check_every_bracket(W)
+
+
 LONG = 1.0 + 9e-9
 CORNERS = {
     "longer than 1": orthoplex(3) * LONG,
@@ -139,23 +151,36 @@ CORNERS = {
 @pytest.mark.parametrize("name", CORNERS)
 def test_corners(name: str) -> None:
     check_every_bracket(CORNERS[name])
+    check_as_large(CORNERS[name])
 
 
-@given(codes())
-def test_the_truth_is_never_outside(W: np.ndarray) -> None:
-    check_every_bracket(W)
+@pytest.mark.parametrize("check", [check_every_bracket, check_as_large])
+@given(W=codes())
+def test_the_truth_is_never_outside(check: Callable[[np.ndarray], None], W: np.ndarray) -> None:
+    check(W)
 
 
 @pytest.mark.slow
-@settings(max_examples=4000)
-@given(codes())
-def test_the_truth_is_never_outside_thousands_of_times(W: np.ndarray) -> None:
-    check_every_bracket(W)
+@pytest.mark.parametrize("check", [check_every_bracket, check_as_large])
+@settings(max_examples=3000)
+@given(W=codes())
+def test_it_never_is_in_thousands_of_codes(
+    check: Callable[[np.ndarray], None], W: np.ndarray
+) -> None:
+    check(W)
 
 
 @pytest.mark.parametrize("code", [simplex(6), icosahedron(), hemicube()], ids=["6", "12", "16"])
 def test_known_codes(code: np.ndarray) -> None:
     check_every_bracket(code)
+    check_as_large(code)
+
+
+@pytest.mark.parametrize("K, d", [(9, 3), (20, 5), (14, 10), (8, 20)])
+def test_random_codes(K: int, d: int, rng: np.random.Generator) -> None:
+    W = random_points(rng, K, d)
+    check_every_bracket(W)
+    check_as_large(W)
 
 
 def test_crossed_ends_are_an_error_and_never_hidden() -> None:

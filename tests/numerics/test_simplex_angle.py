@@ -116,5 +116,5 @@ def test_no_angle_has_no_cone(q: float) -> None:
 
 def test_a_sum_that_never_settles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpmath.mp, "erfc", lambda z: mpmath.nan)
-    with pytest.raises(ArithmeticError, match="no sum of so many digits"):
+    with pytest.raises(ArithmeticError, match="has no sum"):
         precise_simplex_share(5, mpmath.mpf(0.5))
