@@ -107,7 +107,8 @@ def certify(x: np.ndarray, V: np.ndarray, weights: np.ndarray | None = None) -> 
         raise DataError("x holds NaN or infinity")
     if weights is None:
         reach = float(np.linalg.norm(V, axis=1).max())
-        upper = float(np.linalg.norm(x)) * (1.0 + gamma(d + 2)) + gamma(2 * m + 3) * reach
+        rounding = gamma(2 * m + 3) * reach + UNDERFLOW
+        upper = float(np.linalg.norm(x)) * (1.0 + gamma(d + 2)) + rounding
     else:
         upper = hull_distance_bound(V, weights)
     largest = float(np.abs(x).max())

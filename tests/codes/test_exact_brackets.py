@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gnc_cli.codes.certify import certify_code, simple_bracket
 from gnc_cli.numerics import hull_search
 from gnc_cli.numerics.gram import row_maxima
-from gnc_cli.numerics.hull_search import HullSearch
+from gnc_cli.numerics.min_norm_point import certify, min_norm_point
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.numerics.sphere import random_points
 from gnc_cli.results import Bracket
@@ -183,13 +183,22 @@ def test_random_codes(K: int, d: int, rng: np.random.Generator) -> None:
     check_as_large(W)
 
 
+@given(codes())
+def test_certificates_of_hull_points(W: np.ndarray) -> None:
+    V = W[0] - W[1:]
+    truth = squared_distance(np.vstack([np.zeros(W.shape[1]), V]), 0)
+    x, weights = min_norm_point(V)
+    for bracket in (certify(x, V, weights), certify(x, V)):
+        assert holds(bracket.lower, truth, bracket.upper)
+
+
 def test_crossed_ends_are_an_error_and_never_hidden() -> None:
     with pytest.raises(ArithmeticError, match="lower end 1.0 above upper end 0.5"):
         Bracket(1.0, 0.5)
     assert Bracket(0.0, 2.0).narrowed(Bracket(1.0, 3.0)) == Bracket(1.0, 2.0)
     with pytest.raises(ArithmeticError):
         Bracket(0.0, 1.0).narrowed(Bracket(1.5, 2.0))
-    search = HullSearch(np.eye(3), np.arange(3), None, 1e-12, 1 << 20, None)
+    search = hull_search.HullSearch(np.eye(3), np.arange(3), None, 1e-12, 1 << 20, None)
     search.lower[1] = 2.0
     with pytest.raises(ArithmeticError, match="class 1: lower end 2.0 above"):
         search.ends()
