@@ -78,7 +78,7 @@ def cap_clearance(d: int, log_share: float) -> float:
         weigh more; 0 where it is below the smallest float.
 
     Raises:
-        ArithmeticError: the logarithm is NaN and d above 3, where no formula passes it on.
+        ArithmeticError: the logarithm is NaN; for d = 2 and 3 the clearance then is NaN as well.
 
     Example:
         >>> cap_clearance(3, math.log(0.25))

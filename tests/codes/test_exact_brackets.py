@@ -162,7 +162,7 @@ def test_the_truth_is_never_outside(check: Callable[[np.ndarray], None], W: np.n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [check_every_bracket, check_as_large])
-@settings(max_examples=3000)
+@settings(max_examples=1500)
 @given(W=codes())
 def test_it_never_is_in_thousands_of_codes(
     check: Callable[[np.ndarray], None], W: np.ndarray
