@@ -7,8 +7,10 @@ import numpy as np
 from gnc_cli.codes.rattlers import contact_pairs, one_vs_one_rattlers, one_vs_rest_rattlers
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import closest_pair, row_maxima
+from gnc_cli.numerics.hull_search import own_row_bounds
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
-from gnc_cli.numerics.sphere import angle_from_chord, chord
+from gnc_cli.numerics.rounding import gamma
+from gnc_cli.numerics.sphere import angle_from_chord, chord, pair_chord_bounds
 from gnc_cli.results import Bracket, Rattlers
 
 __all__ = ["ALL_CLASSES", "Certified", "certify_code", "simple_bracket"]
@@ -71,7 +73,7 @@ def certify_code(
     pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
     lower = upper = features = loose_rest = None
     if upper_end is not None:
-        rho = _narrowed(simple_bracket(weights.shape[1], row_max, shortest), 0.0, upper_end)
+        rho = simple_bracket(weights, row_max).narrowed(Bracket(0.0, upper_end))
     elif every_class and K <= ALL_CLASSES:
         found = one_vs_rest(weights, deadline=deadline)
         rho = Bracket(float(found.lower.min()), float(found.upper.min()))
@@ -80,8 +82,7 @@ def certify_code(
     else:
         found_rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
         # Whatever the deadline left undone.
-        simple = simple_bracket(weights.shape[1], row_max, shortest)
-        rho = _narrowed(simple, found_rho.lower, found_rho.upper)
+        rho = simple_bracket(weights, row_max).narrowed(found_rho)
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
@@ -101,21 +102,25 @@ def certify_code(
     )
 
 
-def simple_bracket(d: int, row_max: np.ndarray, shortest: float) -> Bracket:
+def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     """What the closest pair alone proves of rho_one_vs_rest.
 
-    Below, `h = w_k` gives `1 - max_cosine`, less the rounding of an inner product; above, no hull
-    is farther than its nearest vertex.
+    Below, every row's own direction (`own_row_bounds`), which gives `1 - max_cosine` for rows of
+    norm 1; above, no hull is farther than its nearest vertex.
 
     Args:
-        d: dimension.
-        row_max: each row's largest cosine, shape (K,).
-        shortest: the smallest chord.
+        weights: unit rows, shape (K, d).
+        row_max: each row's largest cosine, shape (K,): the product of the rows, or
+            `1 - chord**2 / 2`, which differ as long as the norms are 1 to 1e-8 only.
     """
-    lower = max(0.0, 1.0 - float(row_max.max()) - 4.0 * (d + 2) * float(np.finfo(float).eps))
-    return Bracket(lower, max(lower, shortest * (1.0 + 1e-12)))
-
-
-def _narrowed(bracket: Bracket, lower: float, upper: float) -> Bracket:
-    lower = max(bracket.lower, lower)
-    return Bracket(lower, max(lower, min(bracket.upper, upper)))
+    d = weights.shape[1]
+    norms = np.sqrt(np.einsum("kd,kd->k", weights, weights))
+    # Half of |w_k|^2 + |w_j|^2 is what stands in place of the 1.
+    short = np.maximum((norms**2 + norms.max() ** 2) / 2.0 - 1.0, 0.0)
+    rounding = 8.0 * gamma(d + 3) * (norms + norms.max())
+    lower = own_row_bounds(norms, row_max + short + rounding, d)
+    k = int(row_max.argmax())
+    products = weights @ weights[k]
+    products[k] = -np.inf
+    upper = pair_chord_bounds(weights, np.array([k]), np.array([products.argmax()]))
+    return Bracket(float(lower.min()), float(upper[0]))

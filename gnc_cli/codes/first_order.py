@@ -26,7 +26,8 @@ class FirstOrder:
     stationarity: float
     """Largest absolute component of sum lambda grad c."""
     gain: float
-    """Optimum of the linear programme (or its dual bound, where that is below 1e-9)."""
+    """Optimum of the linear programme, or its dual bound where that is below 1e-9; NaN where the
+    programme was not solved."""
 
 
 def first_order(
@@ -43,7 +44,7 @@ def first_order(
         terms: those near the largest, m of them.
         multipliers: convex weights, shape (m,).
         free: rows that may move, shape (P,), bool.
-        seconds: for the linear programme; the dual bound stands where they do not suffice.
+        seconds: for the linear programme.
     """
     values = terms.values(points)
     linear = linearise(terms, points, free)
@@ -51,14 +52,15 @@ def first_order(
     gap = float(multipliers @ (values.max() - values))
     stationarity = float(np.abs(gradient).max(initial=0.0))
     bound = gap + float(np.abs(gradient).sum())
-    if bound <= _SMALL or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+    if bound <= _SMALL:
         return FirstOrder(stationarity, bound)
-    if seconds <= 0.0:
-        return FirstOrder(stationarity, bound)
-    return FirstOrder(stationarity, min(bound, _programme(linear.jacobian(), values, seconds)))
+    if seconds <= 0.0 or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+        return FirstOrder(stationarity, np.nan)
+    return FirstOrder(stationarity, _programme(linear.jacobian(), values, seconds))
 
 
 def _programme(jacobian: object, values: np.ndarray, seconds: float) -> float:
+    """The gain by the linear programme; NaN where it was not solved."""
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -72,4 +74,4 @@ def _programme(jacobian: object, values: np.ndarray, seconds: float) -> float:
     done = linprog(
         cost, matrix, values.max() - values, bounds=box, method="highs-ipm", options=limit
     )
-    return max(0.0, -float(done.fun)) if done.status == 0 else np.inf
+    return max(0.0, -float(done.fun)) if done.status == 0 else np.nan

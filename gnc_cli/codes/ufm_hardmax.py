@@ -1,14 +1,18 @@
 """How far a cross-entropy stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13)."""
 
+from fractions import Fraction
+
 import numpy as np
 
+from gnc_cli.numerics.directed import rounded_down, rounded_up
+from gnc_cli.numerics.rounding import gamma
 from gnc_cli.results import Bracket
 
 __all__ = ["hardmax_band", "hardmax_gap", "rho_by_theorem"]
 
 
 def rho_by_theorem(d: int, K: int) -> Bracket:
-    """What theorem 3.3 says of the largest one-vs-rest distance: exact up to K = 2d and for d = 2.
+    """What theorem 3.3 says of the largest one-vs-rest distance, known up to K = 2d and for d = 2.
 
     Beyond, rho never exceeds 1, and the lower end is 0.
 
@@ -17,12 +21,13 @@ def rho_by_theorem(d: int, K: int) -> Bracket:
         (Bracket(lower=1.0, upper=1.0), Bracket(lower=0.0, upper=1.0))
     """
     if K <= d + 1:
-        return Bracket(K / (K - 1), K / (K - 1))
+        exact = Fraction(K, K - 1)
+        return Bracket(rounded_down(exact), rounded_up(exact))
     if K <= 2 * d:
         return Bracket(1.0, 1.0)
     if d == 2:
-        exact = 2 * float(np.sin(np.pi / K)) ** 2
-        return Bracket(exact, exact)
+        rho = 2 * float(np.sin(np.pi / K)) ** 2
+        return Bracket(rho * (1.0 - gamma(8)), rho * (1.0 + gamma(8)))
     return Bracket(0.0, 1.0)
 
 
@@ -54,9 +59,11 @@ def hardmax_gap(d: int, K: int, tau: float, log_total: float, hardmax: float) ->
 
     Example:
         >>> hardmax_gap(3, 4, 0.5, -2.0, -4 / 3)  # theorem 3.3: rho is 4/3
-        Bracket(lower=0.33333333333333326, upper=0.33333333333333326)
+        Bracket(lower=0.33333333333333326, upper=0.3333333333333335)
     """
+    # The margin of a pair is computed, as a product with a difference of rows.
+    margin = -hardmax - 4.0 * gamma(d + 3)
     rho = rho_by_theorem(d, K)
     scaled = tau * log_total
-    lower = max(scaled + max(rho.lower, -hardmax), hardmax_band(K, tau).lower)
-    return Bracket(lower, max(lower, scaled + rho.upper))
+    lower = max(scaled + max(rho.lower, margin), hardmax_band(K, tau).lower)
+    return Bracket(lower, scaled + rho.upper)

@@ -136,7 +136,9 @@ def _solve(d: int, log_K: float) -> float | None:
     log_g = 0.5 * math.log(math.pi) + log_gamma_ratio(0.5 * d)
     log_z = 2.0 * (log_g - log_K) / (d - 1)
     y = log_z - math.log(-math.expm1(log_z))
-    while True:
+    for _ in range(_MOST_STEPS):
+        if math.isnan(y):
+            break
         s = math.exp(-0.5 * _log1pexp(y))
         if s * s * d < _RISING:
             return None
@@ -148,8 +150,11 @@ def _solve(d: int, log_K: float) -> float | None:
         y += step
         if step <= 1e-11:
             return -_log1pexp(-y)
+    raise ArithmeticError(f"found no caps for {d} dimensions and log K = {log_K}")
 
 
+_MOST_STEPS = 50
+"""Of Newton's method, which takes seven at most."""
 _RISING, _FALLING = 0.3, 0.7
 """F is least where (1 - z) d is between 0.37 and 0.61."""
 

@@ -16,6 +16,7 @@ from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import row_maxima
 from gnc_cli.numerics.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.numerics.hull_search import HullSearch
+from gnc_cli.numerics.rounding import gamma
 from gnc_cli.numerics.sphere import as_points, chord
 from gnc_cli.results import Bracket, Rattlers
 from gnc_cli.results.measure import Gnc2Quantiles
@@ -134,23 +135,23 @@ def gnc2_detail(
         search.close(worst)
         worst = _lowest(search, worst)
         looked = np.union1d(sample, worst)
-    lower = np.minimum(search.lower, search.upper)
-    bracket = Bracket(float(lower.min()), float(search.upper.min()))
+    lower, upper = search.ends()
+    bracket = Bracket(float(lower.min()), float(upper.min()))
     over = looked if every else sample
     return Gnc2Detail(
         bracket=bracket,
-        weakest=int(search.upper.argmin()),
+        weakest=int(upper.argmin()),
         classes=looked,
         lower=lower[looked],
-        upper=search.upper[looked],
+        upper=upper[looked],
         nearest=nearest,
         nearest_cosine=cosines,
         quantiles=None
         if minimum_only
-        else _quantiles(bracket, lower[over], search.upper[over], None if every else seed),
+        else _quantiles(bracket, lower[over], upper[over], None if every else seed),
         rattlers=Rattlers(
             one_vs_one=None if cosines is None else _one_vs_one(cosines, rattler_tolerance),
-            one_vs_rest=_one_vs_rest(lower, search.upper, bracket, rattler_tolerance)
+            one_vs_rest=_one_vs_rest(lower, upper, bracket, rattler_tolerance)
             if every
             else None,
             tolerance=rattler_tolerance,
@@ -177,8 +178,11 @@ def _lowest(search: HullSearch, among: np.ndarray) -> np.ndarray:
 def _quantiles(
     bracket: Bracket, lower: np.ndarray, upper: np.ndarray, seed: int | None
 ) -> Gnc2Quantiles:
-    """Each end of a quantile is the quantile of those ends, which keeps the order of brackets."""
-    low, high = (np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) for ends in (lower, upper))
+    """Each end of a quantile is the quantile of those ends, moved out by its own rounding."""
+    low, high = (
+        np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) * (1.0 + side * gamma(4))
+        for ends, side in ((lower, -1), (upper, 1))
+    )
     a, b, c, e = (Bracket(float(p), float(q)) for p, q in zip(low, high, strict=True))
     return Gnc2Quantiles(bracket, a, b, c, e, classes=len(lower), seed=seed)
 

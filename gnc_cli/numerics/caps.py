@@ -30,6 +30,8 @@ from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
 __all__ = ["cap_clearance", "log_cap_share", "precise_cap_share"]
 
 _EPS = 2.0**-54
+_MOST_STEPS = 50
+"""Of Newton's iteration, which takes five at most."""
 _LOG_2 = math.log(2.0)
 _HALF_LOG_PI = 0.5 * math.log(math.pi)
 
@@ -75,6 +77,9 @@ def cap_clearance(d: int, log_share: float) -> float:
         1 - cos(theta) in [0, 2], relative error 1e-13 where the logarithm's own rounding does not
         weigh more; 0 where it is below the smallest float.
 
+    Raises:
+        ArithmeticError: the logarithm is NaN; for d = 2 and 3 the clearance then is NaN as well.
+
     Example:
         >>> cap_clearance(3, math.log(0.25))
         0.5
@@ -87,7 +92,7 @@ def cap_clearance(d: int, log_share: float) -> float:
         rest = -math.expm1(log_share)
         return 2.0 - cap_clearance(d, math.log(rest)) if rest > 0.0 else 2.0
     w = math.sqrt((-_LOG_2 - log_share) * 2.0 / (d - 1))
-    while True:
+    for _ in range(_MOST_STEPS):
         z = math.exp(-w * w)
         u = math.sqrt(-math.expm1(-w * w))
         clearance = z / (1.0 + u)
@@ -101,6 +106,7 @@ def cap_clearance(d: int, log_share: float) -> float:
         if missing * missing <= 2e-15 * slope:
             return clearance * (1.0 + missing / slope)
         w -= missing * u * (clearance / z) / (w * slope)
+    raise ArithmeticError(f"found no cap of log share {log_share} in {d} dimensions")
 
 
 def precise_cap_share(d: int, clearance: Fraction | float | Any) -> Any:

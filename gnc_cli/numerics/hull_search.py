@@ -24,13 +24,13 @@ from gnc_cli.numerics.min_norm_point import (
     supporting_normal,
     wolfe,
 )
-from gnc_cli.numerics.rounding import UNIT32, gamma
-from gnc_cli.numerics.sphere import pair_chords
+from gnc_cli.numerics.rounding import UNDERFLOW, UNIT32, gamma
+from gnc_cli.numerics.sphere import pair_chord_bounds
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["HullSearch"]
+__all__ = ["HullSearch", "own_row_bounds"]
 
 _SINGLE = 2000
 """Above this many rows, bounds that only rule classes out are computed in float32."""
@@ -81,7 +81,8 @@ class HullSearch:
             raise DataError("directions hold NaN or infinity")
         self.W, self.classes, self.deadline = W, classes, deadline
         self.norms = np.linalg.norm(W, axis=1)
-        self.error = 1.01 * gamma(d + 3) * (self.norms[classes] + self.norms.max())
+        largest = self.norms.max() + 2.0 * UNDERFLOW
+        self.error = 1.01 * gamma(d + 3) * (self.norms[classes] + largest)
         self.error32 = self.error * (gamma(d + 5, UNIT32) / gamma(d + 3))
         self.tolerance = np.maximum(tolerance, 4.0 * self.error)
         # Single precision pays from some thousand rows on, and must not overflow.
@@ -98,7 +99,7 @@ class HullSearch:
         self.directions = _unit(W[classes] if directions is None else directions)
         self.lower = np.zeros(len(classes))
         other = np.where(classes == 0, 1, 0)
-        self.upper = np.linalg.norm(W[classes] - W[other], axis=1) * (1.0 + gamma(d + 4))
+        self.upper = pair_chord_bounds(W, classes, other, block_bytes=block_bytes)
         # Rows and convex weights of the hull point that gives each upper end.
         self.supports = list(other[:, None])
         self.weights = [np.ones(1)] * len(classes)
@@ -122,17 +123,29 @@ class HullSearch:
                 except TimeoutError:
                     return
             # The winner was chosen, and its product is computed, to within `error` each.
-            margin = self.norms**2 - np.einsum("kd,kd->k", W, W[nearest])
-            proved = np.maximum(margin - 4.0 * self.error, 0.0)
-            self.lower = proved / self.norms * (1.0 - gamma(W.shape[1] + 4))
-            chords = pair_chords(W, np.arange(K), nearest, block_bytes=self.block_bytes)
-            self.upper = chords * (1.0 + gamma(W.shape[1] + 4))
+            products = np.einsum("kd,kd->k", W, W[nearest]) + 4.0 * self.error
+            self.lower = own_row_bounds(self.norms, products, W.shape[1])
+            self.upper = pair_chord_bounds(W, np.arange(K), nearest, block_bytes=self.block_bytes)
             self.supports = list(nearest[:, None])
             return
         for s in range(0, K, self.batch):
             if self.expired:
                 return
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
+
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The proved ends of each class, shape (m,) each.
+
+        Raises:
+            ArithmeticError: a lower end is above its upper end, which is a mistake in this program.
+        """
+        crossed = np.flatnonzero(self.lower > self.upper)
+        if crossed.size:
+            k = int(crossed[0])
+            raise ArithmeticError(
+                f"class {self.classes[k]}: lower end {self.lower[k]} above upper {self.upper[k]}"
+            )
+        return self.lower, self.upper
 
     def minimum(
         self,
@@ -317,6 +330,20 @@ class HullSearch:
         violators = int(carrying.argmax()) if carrying.any() else len(furthest)
         more = min(max(violators, 16), self.start + len(support) // 2)
         return np.union1d(support, furthest[: len(support) + more])
+
+
+def own_row_bounds(norms: np.ndarray, products: np.ndarray, d: int) -> np.ndarray:
+    """Proved lower ends of one-vs-rest distances by h = w_k / |w_k|, whatever the rows' norms.
+
+    `min_j <w_k - w_j, h> = (|w_k|^2 - max_j <w_k, w_j>) / |w_k|`, and 0 where that is negative.
+
+    Args:
+        norms: of the rows, computed, positive, shape (K,).
+        products: no smaller than each row's largest product with another row, by at least the
+            rounding of the row's own square, shape (K,).
+        d: dimension.
+    """
+    return np.maximum(norms**2 - products, 0.0) / norms * (1.0 - gamma(d + 4))
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.numerics.block_pivoting import pivoted_weights
-from gnc_cli.numerics.rounding import UNIT, gamma
+from gnc_cli.numerics.rounding import UNDERFLOW, UNIT, gamma
 from gnc_cli.results import Bracket
 
 __all__ = [
@@ -82,13 +82,15 @@ def certify(x: np.ndarray, V: np.ndarray, weights: np.ndarray | None = None) -> 
     a proof for the rows as given.
 
     Args:
-        x: a direction for the lower bound and, without weights, a point of the hull, shape (d,).
+        x: a direction for the lower bound and, without weights, a point of the hull to rounding,
+            such as a computed `weights @ V`, shape (d,).
         V: points, one a row, shape (m, d).
         weights: non-negative weights of a hull point, shape (m,), scaled to sum 1 here; the upper
             bound is then proved for them, instead of resting on x being in the hull.
 
     Raises:
-        DataError: the shapes disagree, a weight is negative, or an entry is not finite.
+        DataError: the shapes disagree, a weight is negative, an entry is not finite, or x without
+            weights is no point of the hull.
 
     Example:
         >>> bracket = certify(np.array([1.0, 0.0]), np.array([[1.0, 1.0], [1.0, -1.0]]))
@@ -104,7 +106,9 @@ def certify(x: np.ndarray, V: np.ndarray, weights: np.ndarray | None = None) -> 
     if not np.isfinite(x).all():
         raise DataError("x holds NaN or infinity")
     if weights is None:
-        upper = float(np.linalg.norm(x)) * (1.0 + gamma(d + 2))
+        reach = float(np.linalg.norm(V, axis=1).max())
+        rounding = gamma(2 * m + 3) * reach + UNDERFLOW
+        upper = float(np.linalg.norm(x)) * (1.0 + gamma(d + 2)) + rounding
     else:
         upper = hull_distance_bound(V, weights)
     largest = float(np.abs(x).max())
@@ -118,7 +122,9 @@ def certify(x: np.ndarray, V: np.ndarray, weights: np.ndarray | None = None) -> 
     if lowest <= 0.0:
         return Bracket(0.0, upper)
     lower = lowest / norm * (1.0 - gamma(d + 4))
-    return Bracket(min(lower, upper), upper)
+    if weights is None and lower > upper:
+        raise DataError(f"x has length {upper:.9g}, the hull is {lower:.9g} away: x is not in it")
+    return Bracket(lower, upper)
 
 
 def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
@@ -141,7 +147,10 @@ def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
     point = a @ rows / a.sum()
     reach = float(np.linalg.norm(rows, axis=1).max())
     length = float(np.linalg.norm(point))
-    return length * (1.0 + gamma(V.shape[1] + 2)) + gamma(2 * len(used) + 3) * reach
+    if not rows.any():
+        return 0.0
+    rounding = gamma(2 * len(used) + 3) * reach + UNDERFLOW
+    return length * (1.0 + gamma(V.shape[1] + 2)) + rounding
 
 
 def supporting_normal(V: np.ndarray) -> np.ndarray:

@@ -71,8 +71,7 @@ def one_vs_rest(
     search = HullSearch(W, classes, directions, tolerance, block_bytes, deadline)
     search.close_all(np.arange(len(classes)))
     return OneVsRest(
-        np.minimum(search.lower, search.upper),
-        search.upper,
+        *search.ends(),
         search.directions,
         classes,
         tuple(search.supports),
@@ -119,5 +118,5 @@ def minimum_one_vs_rest(
     search = HullSearch(W, np.arange(K), directions, tolerance, block_bytes, deadline)
     search.first_bounds(own=directions is None)
     search.minimum(tolerance, None if max_exact is None else max(0, max_exact))
-    lower, upper = float(search.lower.min()), float(search.upper.min())
-    return Bracket(min(lower, upper), upper), int(search.upper.argmin()), search.lower
+    lower, upper = search.ends()
+    return Bracket(float(lower.min()), float(upper.min())), int(upper.argmin()), lower

@@ -31,6 +31,8 @@ MAX_UNKNOWNS = 5000
 
 _CLOSE = 1e-13
 """Stationarity at which the work is done."""
+_MOST_SHIFTS = 30
+"""Levenberg shifts tried in one step, each four times the last: sixteen orders of magnitude."""
 _PATIENCE = 8
 """Steps without better stationarity, once complementarity holds, after which rounding rules."""
 
@@ -73,7 +75,7 @@ def polish(
         scale: distance of the value from its trivial end (1 - max_cosine): sets windows and steps.
         max_steps: Newton steps at most.
         give_up: asked with (step, predicted value): stop early where a basin is hopeless.
-        deadline: polled at each step.
+        deadline: polled at each step and at each factorisation.
 
     Returns:
         The best iterate; `stationarity` and `gap` say how good it is.
@@ -93,7 +95,7 @@ def polish(
             break
         if give_up is not None and give_up(step, state.t - state.gap):
             break
-        moved, shift = state.advance(system, shift, reach)
+        moved, shift = state.advance(system, shift, reach, deadline)
         if not moved:
             break
         if state.gap <= 1e-14:
@@ -103,7 +105,10 @@ def polish(
             if idle >= _PATIENCE:
                 return best
     final = state.snapshot(step)
-    return best if best.value < final.value and best.gap <= max(final.gap, 1e-14) else final
+    better = best.value < final.value or (
+        best.value <= final.value + 1e-15 and best.stationarity < 0.5 * final.stationarity
+    )
+    return best if better and best.gap <= max(final.gap, 1e-14) else final
 
 
 @dataclass
@@ -116,7 +121,7 @@ class _System:
     weights: np.ndarray
     """lambda / s per term."""
     curvature: float
-    """Typical size of the Hessian's diagonal."""
+    """Typical size of the Hessian; positive, also where its diagonal vanishes."""
     residual: float
 
 
@@ -172,11 +177,15 @@ class _State:
         ratio = self.multipliers / self.slack
         gradient = linear.adjoint(self.multipliers)
         normal = linear.normal(self.multipliers, ratio)
-        curvature = float(np.abs(linear.curvature(self.multipliers)).mean())
+        # Coincident or orthogonal rows leave the diagonal 0, but not the blocks beside it.
+        beside = 1e-3 * float(self.multipliers.sum()) / len(self.points)
+        curvature = max(float(np.abs(linear.curvature(self.multipliers)).mean()), beside)
         residual = float(np.abs(gradient).max(initial=0.0))
         return _System(normal, gradient, linear, ratio, curvature, residual)
 
-    def advance(self, system: _System, shift: float, reach: float) -> tuple[bool, float]:
+    def advance(
+        self, system: _System, shift: float, reach: float, deadline: Deadline
+    ) -> tuple[bool, float]:
         """One damped Newton step; returns whether it moved and the next Levenberg shift."""
         linear, D = system.linear, system.weights
         lam, s, m = self.multipliers, self.slack, len(self.slack)
@@ -188,7 +197,9 @@ class _State:
         total = D.sum()
         matrix = system.normal - np.outer(u, u) / total
         floor = 1e-12 * max(1.0, float(np.abs(np.diag(system.normal)).mean()))
-        while True:
+        for _ in range(_MOST_SHIFTS):
+            if deadline.expired:
+                return False, shift
             trial = matrix.copy()
             trial[np.diag_indices_from(trial)] += floor + shift
             try:
@@ -196,8 +207,8 @@ class _State:
                 break
             except LinAlgError:
                 shift = max(4.0 * shift, 1e-3 * system.curvature)
-                if not np.isfinite(shift) or shift > 1e12 * system.curvature:
-                    return False, shift
+        else:
+            return False, shift
         dx = cho_solve(factor, r1 - u * (r2 / total), check_finite=False)
         if not np.isfinite(dx).all():
             return False, shift
@@ -218,6 +229,8 @@ class _State:
             if np.abs(t - self.terms.values(points) - slack).max() <= allowed:
                 break
             primal *= 0.6
+        else:
+            return False, shift
         self.points, self.t, self.slack = points, t, slack
         self.multipliers = lam + dual * dlam
         self._lower_barrier(min(primal, dual), float(np.linalg.norm(system.gradient)), m)

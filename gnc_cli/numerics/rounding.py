@@ -2,19 +2,23 @@
 
 Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), section 3.1:
 an inner product of n terms, added in any order, with or without fused multiply-add, is off by at
-most `gamma(n) * |x| . |y|`, and `|x| . |y| <= norm(x) * norm(y)`. Underflow is left aside: it adds
-less than 1e-300 here.
+most `gamma(n) * |x| . |y|`, and `|x| . |y| <= norm(x) * norm(y)`. Underflow matters only where a
+length is computed from squares.
 """
 
 import numpy as np
 
-__all__ = ["UNIT", "UNIT32", "gamma"]
+__all__ = ["UNDERFLOW", "UNIT", "UNIT32", "gamma"]
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """Unit roundoff of float64: rounding to nearest is off by at most this, relatively."""
 
 UNIT32 = float(np.finfo(np.float32).eps) / 2
 """Unit roundoff of float32."""
+
+
+UNDERFLOW = 1e-150
+"""A length computed in float64 lacks less than this where squares of its entries underflow."""
 
 
 def gamma(n: int, unit: float = UNIT) -> float:

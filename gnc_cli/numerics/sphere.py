@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.numerics.rounding import UNDERFLOW, gamma
 
 __all__ = [
     "angle_from_chord",
@@ -19,6 +20,7 @@ __all__ = [
     "chord",
     "min_angle",
     "normalise",
+    "pair_chord_bounds",
     "pair_chords",
     "pair_cosines",
     "random_points",
@@ -125,6 +127,18 @@ def pair_chords(
         block_bytes: working memory.
     """
     return np.sqrt(_squares(W, i, j, block_bytes))
+
+
+def pair_chord_bounds(
+    W: np.ndarray, i: np.ndarray, j: np.ndarray, *, block_bytes: int = 64 << 20
+) -> np.ndarray:
+    """Proved upper bounds of `norm(W[i] - W[j])`, 0 for equal rows; arguments as above."""
+    chords = pair_chords(W, i, j, block_bytes=block_bytes)
+    bounds = chords * (1.0 + gamma(W.shape[1] + 4)) + UNDERFLOW
+    equal = np.flatnonzero(chords == 0.0)
+    equal = equal[(W[i[equal]] == W[j[equal]]).all(axis=1)]
+    bounds[equal] = 0.0
+    return bounds
 
 
 def pair_cosines(

@@ -14,17 +14,35 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Bracket:
-    """A certified interval: the true value lies in [lower, upper]."""
+    """A certified interval: the true value lies in [lower, upper].
+
+    Raises:
+        ArithmeticError: lower is above upper, which is a mistake in this program.
+    """
 
     lower: float
     """Proved: the value is at least this."""
     upper: float
     """Proved: the value is at most this."""
 
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ArithmeticError(
+                f"lower end {self.lower!r} above upper end {self.upper!r}: a proof is wrong"
+            )
+
     @property
     def width(self) -> float:
         """upper - lower."""
         return self.upper - self.lower
+
+    def narrowed(self, other: "Bracket") -> "Bracket":
+        """What two brackets of one value say together.
+
+        Raises:
+            ArithmeticError: they have no value in common.
+        """
+        return Bracket(max(self.lower, other.lower), min(self.upper, other.upper))
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ class SolveResult(Result):
     stationarity: float | None
     """Largest absolute residual of the first-order (KKT) equations."""
     first_order_gain: float | None
-    """Optimum of the last linear programme: what the objective could still gain to first order."""
+    """Optimum of the last linear programme: what the objective could still gain to first order;
+    None or NaN, null in JSON, where it was not solved."""
     margins: Margins
     best_known: BestKnown | None
     seed: int

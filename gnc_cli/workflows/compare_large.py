@@ -6,7 +6,6 @@ from gnc_cli.codes.certify import simple_bracket
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.one_vs_rest import one_vs_rest
 from gnc_cli.numerics.rounding import UNIT32, gamma
-from gnc_cli.numerics.sphere import chord
 from gnc_cli.results import Bracket
 
 __all__ = ["count_contacts", "rho_bracket"]
@@ -67,9 +66,9 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
         row_max: each row's largest cosine, shape (K,).
         deadline: bounds the look at single rows; the bracket is valid anyway.
     """
-    simple = simple_bracket(W.shape[1], row_max, float(chord(row_max.max())))
+    simple = simple_bracket(W, row_max)
     if deadline.expired:
         return simple
     rows = np.argsort(-row_max, kind="stable")[:_ROWS]
     found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
-    return Bracket(simple.lower, max(simple.lower, min(simple.upper, float(found.upper.min()))))
+    return simple.narrowed(Bracket(0.0, float(found.upper.min())))

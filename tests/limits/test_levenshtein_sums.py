@@ -79,3 +79,8 @@ def test_valleys_that_start_late(rng: np.random.Generator) -> None:
 def test_valleys_out_of_reach() -> None:
     for d, clearance in ((2, 1e-13), (3, 1e-12), (10**6, 1e-9), (8, 1e-300)):
         assert first_valley(d, clearance) is None
+
+
+def test_a_polynomial_without_a_root_ends() -> None:
+    with pytest.raises(ArithmeticError, match="no root for d=3, p=1, b=3, A=0, B=1"):
+        first_root(3, 1, 3, 0, 1)

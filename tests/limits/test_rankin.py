@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gnc_cli.io.known_codes import stored_table
+from gnc_cli.limits import rankin
 from gnc_cli.limits.limit import LARGEST_D, Ending
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from tests.problems import PROBLEMS
@@ -177,3 +178,9 @@ def test_dimensions() -> None:
         d for d in range(2, 50) if RANKIN_CAPS.at(d, 10**6).value >= 0.045
     )
     assert RANKIN_CAPS.dimension(10**300, Fraction(1)).ending is Ending.BEYOND
+
+
+def test_a_step_that_is_no_number_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rankin, "_log_points", lambda *_: (math.nan, math.nan))
+    with pytest.raises(ArithmeticError, match="no caps for 5 dimensions"):
+        RANKIN_CAPS.at(5, 40)

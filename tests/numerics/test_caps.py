@@ -165,3 +165,9 @@ def test_precise_takes_fractions_exactly() -> None:
         assert abs(third - mpmath.mpf(1) / 3) < mpmath.mpf(10) ** -39
         assert precise_cap_share(7, Fraction(2)) == 1
         assert abs(precise_cap_share(2, Fraction(1, 2)) - mpmath.mpf(1) / 3) < mpmath.mpf(10) ** -39
+
+
+@pytest.mark.parametrize("d", [4, 7, 10**6])
+def test_no_logarithm_has_no_cap(d: int) -> None:
+    with pytest.raises(ArithmeticError, match=f"no cap of log share nan in {d} dimensions"):
+        cap_clearance(d, math.nan)

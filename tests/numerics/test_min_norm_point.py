@@ -190,5 +190,7 @@ def test_bad_input_is_named() -> None:
         min_norm_point(np.empty((0, 3)))
     with pytest.raises(DataError, match="expected"):
         certify(np.ones(2), np.ones((3, 3)))
+    with pytest.raises(DataError, match="x has length 0.5, the hull is 1 away: x is not in it"):
+        certify(np.array([0.5, 0.0]), np.array([[1.0, 1.0], [1.0, -1.0]]))
     with pytest.raises(DataError, match="non-negative"):
         hull_distance_bound(np.eye(2), np.array([1.0, -0.1]))

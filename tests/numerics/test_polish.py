@@ -11,14 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 
 from gnc_cli.codes.layout import extending, free
 from gnc_cli.codes.problem import Problem
 from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
+from gnc_cli.numerics import polish as module
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.polish import Polished, polish
 from gnc_cli.numerics.sphere import normalise, random_points
+from gnc_cli.numerics.terms import Terms
 from tests.problems import PROBLEMS, antiprism, cell24, e8_roots, hemicube, icosahedron, orthoplex
 
 
@@ -235,3 +238,60 @@ def test_two_opposite_points_and_an_orthoplex() -> None:
     assert done.value == pytest.approx(-1.0, abs=1e-15)
     done = polish_code(Tammes(free(4, 8)), orthoplex(4), 1e-2)
     assert done.value == pytest.approx(0.0, abs=1e-14)
+
+
+TWINS = {
+    "two": np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]),
+    "beside others": np.vstack([np.eye(3)[:1], np.eye(3)[:2], -np.eye(3)[:1]]),
+    "pairs": np.repeat(np.eye(3), 2, axis=0),
+    "on the circle": np.array([[1.0, 0.0], [1.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
+@pytest.mark.parametrize("name", TWINS)
+def test_equal_rows_end(kind: type, name: str) -> None:
+    """There the Hessian's diagonal is 0, from which no shift can be taken."""
+    problem = kind(free(TWINS[name].shape[1], len(TWINS[name])))
+    done = polish_code(problem, TWINS[name], 0.0)
+    assert np.isfinite(done.points).all()
+    hold_to_its_word(problem, done)
+
+
+def test_factorisations_that_fail_end_and_see_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+
+    def fail(*_: object, **__: object) -> None:
+        calls.append(1)
+        raise LinAlgError
+
+    monkeypatch.setattr(module, "cho_factor", fail)
+    problem, start = Tammes(free(3, 12)), icosahedron()
+    done = polish_code(problem, start, 0.1)
+    assert len(calls) == 30 and done.steps == 1
+    calls.clear()
+    deadline = Deadline(5.0, clock=itertools.count(-0.5).__next__)
+    again = polish_code(problem, start, 0.1, deadline=deadline)
+    assert len(calls) == 3 and np.array_equal(again.points, done.points)
+
+
+def test_no_step_is_taken_that_thirty_cuts_leave_too_long() -> None:
+    start = normalise(icosahedron() + 0.05)
+    problem = Tammes(free(3, 12))
+
+    class Cliff(Terms):
+        """Terms that jump wherever the points have moved."""
+
+        def values(self, points: np.ndarray) -> np.ndarray:
+            moved = float(np.abs(points - start).max()) > 1e-13
+            return super().values(points) + float(moved)
+
+    def select(points: np.ndarray, threshold: float) -> Terms:
+        found = problem.select(points, threshold)
+        return Cliff(found.a, found.b)
+
+    done = polish(start, select, problem.movable(), scale=0.5)
+    np.testing.assert_allclose(done.points, start, atol=1e-15)
+    assert done.steps == 1

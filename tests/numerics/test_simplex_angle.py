@@ -104,3 +104,17 @@ def test_against_mpmath(log_n: float, log_q: float) -> None:
 def test_closer_vectors_span_less(n: int, log_q: float) -> None:
     near, far = (log_simplex_share(n, math.exp(log_q + step)) for step in (0.1, 0.0))
     assert near < far + n * 1e-14
+
+
+@pytest.mark.parametrize("q", [math.nan, math.inf])
+def test_no_angle_has_no_cone(q: float) -> None:
+    with pytest.raises(ArithmeticError, match=f"no saddle point for the cone of 5 vectors .* {q}"):
+        log_simplex_share(5, q)
+    with pytest.raises(ArithmeticError, match="no saddle point"):
+        precise_simplex_share(5, mpmath.mpf(q))
+
+
+def test_a_sum_that_never_settles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpmath.mp, "erfc", lambda z: mpmath.nan)
+    with pytest.raises(ArithmeticError, match="has no sum"):
+        precise_simplex_share(5, mpmath.mpf(0.5))

@@ -446,3 +446,13 @@ def test_a_large_code_is_certified_however_short_the_time() -> None:
 def test_the_recipe_is_one_run(more: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="--method paper"):
         solve(3, 7, method="paper", **more)
+
+
+@pytest.mark.parametrize("problem", ["softmax", "tammes"])
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_start_with_equal_rows_ends(problem: str, restarts: int) -> None:
+    start = np.repeat(np.eye(3), 3, axis=0)[:8]
+    result = quick(3, 8, problem=problem, init=start, restarts=restarts)
+    rho = result.rho_one_vs_rest
+    assert 0.0 <= rho.lower <= rho.upper
+    assert rho.upper >= 1.0 - result.max_cosine - 1e-15

@@ -13,6 +13,7 @@ import numpy as np
 from gnc_cli.codes.constructions.construction import Cosine, Rows
 from gnc_cli.numerics.near_hull import near_hull
 from gnc_cli.numerics.one_vs_rest import one_vs_rest
+from gnc_cli.numerics.rounding import gamma
 from gnc_cli.results import Bracket
 
 __all__ = ["certified_margin", "lower_end"]
@@ -28,6 +29,8 @@ _WHOLE = 1 << 29
 """Numbers in a code up to which all rows are looked at where the first ones leave a gap."""
 _CLOSED = 1e-9
 _ROUNDING = 1e-11
+_ROUNDINGS = 16
+"""Roundings of a unit row in floats: so many more than its length or a change of basis takes."""
 _TIED = 1e-9
 _EXACT_DIMENSIONS = 600
 """Up to here the projection on the hull is computed exactly; beyond, approached."""
@@ -52,9 +55,9 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     upper = min(_upper_end(rows, k, max(0, k - some // 2), min(K, k + some)) for k in classes)
     if upper - lower > _CLOSED and some < K and K * d <= _WHOLE:
         upper = min(upper, *(_upper_end(rows, k, 0, K) for k in classes))
-    if upper < lower - _ROUNDING:
+    if upper < lower:
         raise ValueError(f"the rows refute a largest cosine of {cosine.text}: {upper} < {lower}")
-    return Bracket(lower, max(lower, upper))
+    return Bracket(lower, upper)
 
 
 def lower_end(cosine: Cosine) -> float:
@@ -69,7 +72,10 @@ def lower_end(cosine: Cosine) -> float:
 
 
 def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
-    """Distance of row k from the hull of the rows nearest to it among `first` to `last`."""
+    """Distance of row k from the hull of the rows nearest to it among `first` to `last`.
+
+    An upper bound for the exact rows, from which those in floats differ by their rounding.
+    """
     d = rows.shape[1]
     row = rows.unit(k, k + 1)[0]
     step = max(1, _BLOCK_ENTRIES // d)
@@ -95,4 +101,4 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
     if d > _EXACT_DIMENSIONS:
         return upper
     found = one_vs_rest(np.concatenate([row[None], near]), np.array([0]))
-    return min(upper, float(found.upper[0]))
+    return min(upper, float(found.upper[0]) + 2.0 * gamma(d + _ROUNDINGS))
