@@ -108,7 +108,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --init-from @/run --d 5", 3, "choose the --model, --width and --norm"),
     ("@DATA --backbone-weights @/words.txt", 3, "expected one of .pt, .pth"),
     # Runs
-    ("@DATA --out @/run", 3, "holds a run already (snapshots.h5); go on with --resume"),
+    ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
     ("@DATA --out @/words.txt", 3, "is no folder; name another"),
     ("@DATA --resume --out @/nowhere", 3, "no run folder"),
     ("@DATA --resume --out @/empty", 3, "is no run of gnc train: it has no config.json"),
