@@ -15,6 +15,7 @@ import torch
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.images.image_set import ImageData, ImageSet
 from gnc_cli.io.runs import RunFolder
+from gnc_cli.networks.factories import never_from
 from gnc_cli.networks.parallel import start_processes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
@@ -88,7 +89,9 @@ class Job:
             GncError: see `train`.
         """
         processes, device = start_processes(self.machine.device)
-        with processes, limit_threads(1):
+        out, own = self.machine.out, ":" in (self.given["model"] or "")
+        outside = never_from(out) if own and out is not None else contextlib.nullcontext()
+        with processes, limit_threads(1), outside:
             try:
                 result = self._runs(processes, device)
             except (RuntimeError, MemoryError) as error:
