@@ -34,10 +34,10 @@ from gnc_cli.io.run_metrics import EpochLines
 from gnc_cli.io.run_places import dated_folder, held, made, portable
 from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots
 
-__all__ = ["RunFolder", "read_config", "read_tensors"]
+__all__ = ["RUN_FILES", "RunFolder", "read_config", "read_tensors"]
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
-_NAMES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
+RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
 
 
 class RunFolder:
@@ -255,5 +255,5 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _own_files(folder: Path) -> list[Path]:
     """What bears a name that a run writes, links that lead nowhere included."""
     numbered = sorted(folder.glob("snapshots-[0-9]*.h5"))
-    named = [folder / name for name in _NAMES if os.path.lexists(folder / name)]
+    named = [folder / name for name in RUN_FILES if os.path.lexists(folder / name)]
     return named + numbered
