@@ -30,7 +30,9 @@ DOCUMENTS = [
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _EXACT = ("one-vs-rest distance", "one-vs-one distance", "largest cosine")
-"""Rows of the table whose numbers any machine finds; the others hang on rounding and speed."""
+"""Rows of a solve whose numbers any machine finds; the others hang on rounding and speed."""
+_MEASURED = "gnc measure run.h5"
+"""Its example is made from a code of fixed coordinates, so any machine finds every digit shown."""
 
 
 def test_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +66,7 @@ def _run_shell(block: Block, folder: Path) -> None:
         following = [c for c, _ in block.commands[number + 1 : number + 2]]
         assert asks or status == 0 or following == ["echo $?"], f"{line}\n{told}"
         if shown and "--help" not in command:
-            _agree(shown, told.splitlines())
+            _agree(shown, told.splitlines(), every_digit=command.startswith(_MEASURED))
 
 
 def _piped(line: str, folder: Path) -> tuple[int, str]:
@@ -100,9 +102,12 @@ def _in_process(line: str, folder: Path, given: bytes) -> tuple[int, bytes, str]
     return run.exit_code, b"" if file else run.stdout_bytes, run.stderr
 
 
-def _agree(shown: list[str], live: list[str]) -> None:
+def _agree(shown: list[str], live: list[str], *, every_digit: bool = False) -> None:
     """The same words, and the same numbers where numbers do not hang on the machine."""
     shown, live = _without_blank_ends(shown), _without_blank_ends(live)
+    if every_digit:
+        assert [_without_bracket(line) for line in shown] == [_without_bracket(s) for s in live]
+        return
     assert [_words(line) for line in shown] == [_words(line) for line in live]
     for ours, theirs in zip(shown, live, strict=True):
         if ours.startswith(_EXACT):
@@ -112,6 +117,11 @@ def _agree(shown: list[str], live: list[str]) -> None:
 
 def _without_blank_ends(lines: list[str]) -> list[str]:
     return "\n".join(line.rstrip() for line in lines).strip("\n").splitlines()
+
+
+def _without_bracket(line: str) -> str:
+    """The line without the width of a certificate, which is rounding error."""
+    return re.sub(f"bracket {_NUMBER}", "bracket", line)
 
 
 def _words(line: str) -> str:

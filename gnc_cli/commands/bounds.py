@@ -54,7 +54,7 @@ def bounds(
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, out=out, report=report, plot=plot, force=force,
         quiet=quiet, verbose=verbose, suffixes=(".csv", ".json", ".h5"),
-        inputs=[("--table", table)],
+        inputs={"--table": table},
     )  # fmt: skip
     with (
         conversation(quiet, verbose),

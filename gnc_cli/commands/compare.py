@@ -70,7 +70,7 @@ def compare(
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, out=out, report=report, plot=plot, force=force,
         resume=resume, quiet=quiet, verbose=verbose, suffixes=(".jsonl",), resumable=(".jsonl",),
-        inputs=[("FILES", files), ("--table", table), ("--baseline", baseline)],
+        inputs={"FILES": files, "--table": table}, baseline=baseline,
     )  # fmt: skip
     with (
         conversation(quiet, verbose),

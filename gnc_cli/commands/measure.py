@@ -87,12 +87,12 @@ def measure(
         quiet=quiet, verbose=verbose, suffixes=_OUT,
         further=[("--per-class", per_class, (".csv", ".h5"))],
         growing=[("--append", append, (".jsonl",))],
-        inputs=[
-            ("FILES", files), ("--features", features), ("--labels", labels),
-            ("--weights", weights), ("--bias", bias), ("--logits", logits),
-            ("--means-from", means_from), ("--reference", reference), ("--classes", classes),
-            ("--class-names", class_names), ("--baseline", baseline),
-        ],
+        inputs={
+            "FILES": files, "--features": features, "--labels": labels, "--weights": weights,
+            "--bias": bias, "--logits": logits, "--means-from": means_from,
+            "--reference": reference, "--classes": classes, "--class-names": class_names,
+        },
+        baseline=baseline,
     )  # fmt: skip
     with (
         conversation(quiet, verbose),

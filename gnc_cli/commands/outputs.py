@@ -1,7 +1,7 @@
 """Where a result goes: its shape on stdout and its files, checked before the computation."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
@@ -56,7 +56,8 @@ class Outputs:
         resumable: Sequence[str] = (".h5",),
         further: Sequence[tuple[str, str | None, Sequence[str]]] = (),
         growing: Sequence[tuple[str, str | None, Sequence[str]]] = (),
-        inputs: Sequence[tuple[str, str | Sequence[str] | None]] = (),
+        inputs: Mapping[str, str | Sequence[str] | None] | None = None,
+        baseline: str | None = None,
     ) -> "Outputs":
         """Read the options.
 
@@ -65,11 +66,13 @@ class Outputs:
             resumable: those that --resume can go on from.
             further: other files of the command: option, value and the suffixes it understands.
             growing: the same of files that are added to, and may exist.
-            inputs: what the command reads, by option; no output may be one of them.
+            inputs: what the command reads, by option; the report may be none of them. Of its own
+                outputs the library sees to that.
+            baseline: what the gates read; no output may be that.
 
         Raises:
-            UsageError: options that exclude each other, an unknown suffix, or an output that is an
-                input or another output.
+            UsageError: options that exclude each other, an unknown suffix, a report that is an
+                input, or an output that is the baseline or another output.
             OutputError: a file exists without --force, or its folder is missing or not writable.
         """
         asked = [s for s, on in zip(Shape, (False, json, csv, jsonl), strict=True) if on]
@@ -97,20 +100,16 @@ class Outputs:
             _check_suffix("--resume with --out", out, resumable)
         once = [("--out", None if out == "-" else out), ("--report", report), ("--plot", plot)]
         once += [(option, path) for option, path, _ in further]
-        files = [(option, path) for option, path in once if path is not None]
-        added_to = [(option, path) for option, path, _ in growing if path is not None]
+        files = {option: path for option, path in once if path is not None}
+        added_to = {option: path for option, path, _ in growing if path is not None}
         if files or added_to:
             from gnc_cli.workflows.outputs import check_apart, check_targets
 
-            check_apart([*files, *added_to], _named(inputs))
-            check_targets([path for _, path in files], force=force, resume=resume)
-            check_targets([path for _, path in added_to], resume=True)
+            check_apart({**files, **added_to}, {"--baseline": baseline})
+            check_apart({"--report": report}, inputs)
+            check_targets([*files.values()], force=force, resume=resume)
+            check_targets([*added_to.values()], resume=True)
         return cls(shape, out, report, plot, force, resume, quiet, verbose)
-
-
-def _named(inputs: Sequence[tuple[str, str | Sequence[str] | None]]) -> list[tuple[str, str]]:
-    several = [(o, [names] if isinstance(names, str) else names or ()) for o, names in inputs]
-    return [(option, name) for option, names in several for name in names]
 
 
 def _check_suffix(option: str, path: str | None, suffixes: Sequence[str]) -> None:

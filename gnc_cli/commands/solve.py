@@ -80,7 +80,7 @@ def solve(
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, out=out, report=report, plot=plot, force=force,
         resume=resume, quiet=quiet, verbose=verbose,
-        inputs=[("--init", init), ("--fixed", fixed), ("--baseline", baseline)],
+        inputs={"--init": init, "--fixed": fixed}, baseline=baseline,
     )  # fmt: skip
     with (
         conversation(quiet, verbose),

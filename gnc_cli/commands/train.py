@@ -99,10 +99,11 @@ def train(
     outputs = Outputs.read(
         json=json, csv=csv, jsonl=jsonl, report=report, plot=plot, force=force or resume,
         quiet=quiet, verbose=verbose,
-        inputs=[
-            ("--init-from", init_from), ("--backbone-weights", backbone_weights),
-            ("--similarity", similarity), ("--baseline", baseline),
-        ],
+        inputs={
+            "--init-from": init_from, "--backbone-weights": backbone_weights,
+            "--similarity": similarity,
+        },
+        baseline=baseline,
     )  # fmt: skip
     printed = outputs.shape is Shape.JSONL
     with (

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -13,22 +14,24 @@ __all__ = ["atomic_file", "check_writable"]
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[IO[bytes]]:
+def atomic_file(
+    path: str | os.PathLike[str], *, force: bool = False, follow: bool = True
+) -> Iterator[IO[bytes]]:
     """A binary file, open for reading and writing, that becomes `path` when the block ends well.
 
     The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
     target's name in one rename. If the block raises, or the process is killed, `path` is as it was.
-    A symbolic link is followed: the file it points to is the one that is replaced. Permissions are
-    those of a newly made file (the umask's).
+    Permissions are those of a newly made file (the umask's).
 
     Args:
         path: the target.
         force: replace an existing file.
+        follow: where `path` is a symbolic link, replace the file it points to; else the link.
 
     Raises:
         OutputError: the target exists without `force`, cannot be written, or the disk is full.
     """
-    target = check_writable(path, force=force)
+    target = check_writable(path, force=force, follow=follow)
     # A name of its own, not the target's plus a suffix: a long target name stays legal.
     temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
     try:
@@ -41,7 +44,8 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
         file.flush()
         os.fsync(file.fileno())
         file.close()
-        check_writable(path, force=force)  # somebody may have made the file in the meantime
+        # Somebody may have made the file in the meantime.
+        check_writable(path, force=force, follow=follow)
         os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -55,14 +59,16 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
 
 
 def check_writable(
-    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False
+    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False, follow: bool = True
 ) -> Path:
-    """The file that writing to `path` would make, links resolved; checked without touching it.
+    """The file that writing to `path` would make; checked without touching it.
 
     Args:
         path: the target.
         force: an existing file may be replaced.
         resume: an existing file is where the work goes on, and may be replaced.
+        follow: where `path` is a symbolic link, the file it points to is meant; else the link,
+            which counts as an existing file.
 
     Raises:
         OutputError: the folder is missing or not writable, the target is a folder or a device, or
@@ -70,23 +76,26 @@ def check_writable(
     """
     try:
         # os.stat, not Path.exists: the latter hides a name that is too long or a loop of links.
-        target = Path(os.path.realpath(path))
+        if follow:
+            target = Path(os.path.realpath(path))
+        else:
+            target = Path(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         folder = target.parent
         if not folder.is_dir():
             raise OutputError(
                 f"cannot write {str(path)!r}: no folder {str(folder)!r}; make it first"
             )
         try:
-            mode = os.stat(target).st_mode
+            mode = os.stat(target, follow_symlinks=follow).st_mode
         except FileNotFoundError:
             mode = None
     except (OSError, ValueError) as error:
         if isinstance(error, OutputError):
             raise
         raise _refusal(path, error) from error
-    if target.is_dir():
+    if mode is not None and stat.S_ISDIR(mode):
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file inside it")
-    if mode is not None and not target.is_file():
+    if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe; name a file")
     if mode is not None and not (force or resume):
         raise OutputError(f"{str(path)!r} exists; add --force to replace it")

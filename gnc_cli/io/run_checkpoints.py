@@ -42,7 +42,10 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
     import torch
 
     check_plain(state)
-    with atomic_file(path, force=True) as file, deferring_errors(file) as sink:
+    with (
+        atomic_file(path, force=True, follow=False) as file,
+        deferring_errors(file) as sink,
+    ):
         torch.save(state, sink)
 
 
@@ -56,7 +59,10 @@ def linked_file(source: Path, target: Path) -> None:
     try:
         os.link(source, temporary)
     except OSError:  # a file system without links
-        with open(source, "rb") as whole, atomic_file(target, force=True) as file:
+        with (
+            open(source, "rb") as whole,
+            atomic_file(target, force=True, follow=False) as file,
+        ):
             shutil.copyfileobj(whole, file, 1 << 20)
         return
     try:

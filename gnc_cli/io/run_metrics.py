@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gnc_cli.errors import DataError, OutputError
+from gnc_cli.io.run_places import no_link
 from gnc_cli.results import plain
 
 __all__ = ["EpochLines"]
@@ -60,13 +61,13 @@ class EpochLines:
         line = (json.dumps(plain(row), allow_nan=False) + "\n").encode()
         end = self._end()
         try:
-            with open(self._path, "r+b") as file:
+            with open(self._path, "r+b", opener=no_link) as file:
                 file.seek(end)
                 try:
                     file.write(line)
                     file.flush()
                 except OSError:
-                    os.truncate(self._path, end)
+                    os.ftruncate(file.fileno(), end)
                     raise
                 os.fsync(file.fileno())
         except OSError as error:
@@ -94,13 +95,15 @@ class EpochLines:
 
     def _cut(self, size: int) -> None:
         try:
-            with open(self._path, "ab") as file:
+            with open(self._path, "ab", opener=no_link) as file:
                 if file.seek(0, os.SEEK_END) > size:
                     file.truncate(size)
         except OSError as error:
             raise self._refusal(error) from error
 
     def _refusal(self, error: OSError) -> OutputError:
+        if isinstance(error, OutputError):
+            return error
         reason = error.strerror or str(error)
         return OutputError(
             f"cannot write {self._name!r}: {reason}; the epochs before are kept, free the disk "

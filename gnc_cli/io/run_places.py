@@ -1,5 +1,6 @@
 """Where a run is kept: a folder of its own, held by one process; and texts without such places."""
 
+import errno
 import fcntl
 import json
 import os
@@ -10,10 +11,30 @@ from typing import Any
 from gnc_cli.errors import OutputError
 from gnc_cli.io.codefile import creation_time, provenance_text
 
-__all__ = ["dated_folder", "held", "made", "portable"]
+__all__ = ["dated_folder", "held", "made", "no_link", "portable"]
 
 # Of `folder:/home/ada/tiny`, but not of a URL.
 _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
+
+
+def no_link(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file of a run, which may be somebody else's folder: a symbolic link is not followed.
+
+    Serves `open` as its `opener`.
+
+    Raises:
+        OutputError: the file is a symbolic link.
+        OSError: it cannot be opened.
+    """
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OutputError(
+            f"{os.fspath(path)!r} is a symbolic link, and gnc train follows none in a run folder; "
+            "put the file itself there, or name another folder"
+        ) from error
 
 
 def held(path: Path) -> int:
@@ -23,7 +44,9 @@ def held(path: Path) -> int:
         OutputError: it cannot be written, or another run has it.
     """
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = no_link(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(
             f"cannot write {str(path)!r}: {error.strerror}; choose another place"

@@ -127,7 +127,10 @@ def _rewrite(
     if not kept and write is None:
         path.unlink()
         return
-    with atomic_file(path, force=True) as file, deferring_errors(file) as sink:
+    with (
+        atomic_file(path, force=True, follow=False) as file,
+        deferring_errors(file) as sink,
+    ):
         with h5py.File(sink, "w") as h5:
             write_attributes(h5, {}, provenance)
             h5.attrs["kind"] = "features"

@@ -32,12 +32,12 @@ from gnc_cli.io.run_checkpoints import (
 )
 from gnc_cli.io.run_metrics import EpochLines
 from gnc_cli.io.run_places import dated_folder, held, made, portable
-from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots, snapshot_files
+from gnc_cli.io.run_snapshots import add_snapshot, drop_snapshots
 
-__all__ = ["RunFolder", "read_config", "read_tensors"]
+__all__ = ["RUN_FILES", "RunFolder", "read_config", "read_tensors"]
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
-_NAMES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
+RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
 
 
 class RunFolder:
@@ -49,13 +49,14 @@ class RunFolder:
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
         self.path = path
+        if force and (path / LOG).is_symlink():
+            (path / LOG).unlink()
         self._log = held(path / LOG)
         self._close = weakref.finalize(self, os.close, self._log)
         if force:
+            os.ftruncate(self._log, 0)
             for old in _own_files(path):
-                if old.name == LOG:
-                    os.truncate(old, 0)
-                else:
+                if old.name != LOG and (old.is_symlink() or not old.is_dir()):
                     old.unlink()
         self._epochs = EpochLines(path / METRICS)
 
@@ -69,10 +70,12 @@ class RunFolder:
             path: its folder, made where missing; None is `runs/2026-11-21-1530-LABEL`, by UTC, with
                 a number where that is taken.
             label: what the run is of; ends the name.
-            force: remove the files of a run that is there, and nothing else.
+            force: remove the files of a run that is there, and nothing else; links are removed
+                themselves.
 
         Raises:
-            OutputError: the folder holds a run, without `force`; is in use; cannot be written.
+            OutputError: the folder holds a file of such a name, without `force`; is in use; cannot
+                be written.
         """
         if path is None:
             return cls(dated_folder(label))
@@ -84,18 +87,20 @@ class RunFolder:
     def check_free(path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Refuse what `create` would refuse, before hours are spent on what comes first.
 
-        What is left of a run that ended before its first checkpoint is no run.
+        Any file of a name that a run writes is in the way, whoever made it.
 
         Raises:
-            OutputError: no folder but a file, or a run is there without `force`.
+            OutputError: no folder but a file, or such a file is there without `force`.
         """
         folder = Path(path)
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{str(path)!r} is no folder; name another for the run")
-        if not force and (found := _worth_keeping(folder)):
+        series = sorted(folder.glob("assignment-[0-9]*"))
+        found = [file for place in (folder, *series) for file in _own_files(place)]
+        if found and not force:
             raise OutputError(
-                f"{str(path)!r} holds a run already ({found[0].name}); go on with --resume, name "
-                "another folder, or add --force to replace it"
+                f"{str(path)!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
+                "--resume, name another folder, or add --force to replace it"
             )
 
     @classmethod
@@ -118,7 +123,7 @@ class RunFolder:
     def write_config(self, config: dict[str, Any]) -> None:
         """Write config.json; absolute paths are cut down to their last part."""
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
-        with atomic_file(self.path / CONFIG, force=True) as file:
+        with atomic_file(self.path / CONFIG, force=True, follow=False) as file:
             file.write(text.encode())
 
     def read_config(self) -> dict[str, Any]:
@@ -247,13 +252,8 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     return config
 
 
-def _worth_keeping(folder: Path) -> list[Path]:
-    """Checkpoints and snapshots of a run; those of a series are in its runs."""
-    found = [p for p in _own_files(folder) if p.name not in (CONFIG, METRICS, LOG)]
-    series = sorted(folder.glob("assignment-[0-9]*/last.pt"))
-    return found + (series if (folder / CONFIG).is_file() else [])
-
-
 def _own_files(folder: Path) -> list[Path]:
-    named = [folder / name for name in _NAMES]
-    return list(dict.fromkeys(p for p in (*named, *snapshot_files(folder)) if p.is_file()))
+    """What bears a name that a run writes, links that lead nowhere included."""
+    numbered = sorted(folder.glob("snapshots-[0-9]*.h5"))
+    named = [folder / name for name in RUN_FILES if os.path.lexists(folder / name)]
+    return named + numbered

@@ -1,9 +1,10 @@
 """Anyone's own network, by the name `package.module:factory`."""
 
 import importlib
+import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from gnc_cli.errors import UsageError
 from gnc_cli.networks.modes import in_eval_mode
 
-__all__ = ["build_own"]
+__all__ = ["build_own", "never_from"]
 
 
 def build_own(model: str, *, channels: int, image_size: int, feature_dim: int | None) -> nn.Module:
@@ -69,6 +70,37 @@ def _find(model: str) -> Callable[..., Any]:
     if not callable(factory):
         raise UsageError(f"--model {model}: {module_name} has no function {name or '(no name)'}")
     return factory
+
+
+@contextmanager
+def never_from(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Within the block, importing a module that lies in `folder` is an ImportError.
+
+    A run folder may have come from somebody else: what lies there is data, never code.
+    """
+    guard = _Outside(os.path.realpath(folder))
+    sys.meta_path.insert(0, guard)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(guard)
+
+
+class _Outside(importlib.machinery.PathFinder):
+    """Finds nothing itself; stops at what Python would find in the folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def find_spec(  # type: ignore[override]
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> None:
+        spec = super().find_spec(fullname, path, target)
+        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+        for place in filter(None, places):
+            around = os.path.realpath(os.path.dirname(place))
+            if os.path.commonpath([around, self.folder]) == self.folder:
+                raise ImportError(f"{place} lies in the run folder, which holds no code")
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def bounds(
         d=d, K=K, margin=margin, cosface_m=cosface_m, arcface_m=arcface_m, max_cosine=max_cosine,
         quantity=quantity, probability=probability, lp=lp, time_limit=time_limit,
     )  # fmt: skip
-    prepare_files(out=out, plot=plot, force=force)
+    prepare_files(out=out, plot=plot, force=force, table=table)
     deadline = Deadline(time_limit, interrupt)
     limits = catalogue(request.quantity, table, lp=lp, deadline=deadline)
     uses = statements(limits, request.quantity)

@@ -10,12 +10,12 @@ __all__ = ["prepare_files", "table_rows", "write_files"]
 _Path = str | os.PathLike[str]
 
 
-def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool) -> None:
+def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool, table: Any) -> None:
     """Refuse before the work what could not be written after it.
 
     Raises:
-        UsageError, OutputError: unknown suffix, two outputs in one file, existing file, unwritable
-            folder.
+        UsageError, OutputError: unknown suffix, two outputs in one file, an output that is the
+            table, existing file, unwritable folder.
     """
     if out is None and plot is None:
         return
@@ -23,7 +23,7 @@ def prepare_files(*, out: _Path | None, plot: _Path | None, force: bool) -> None
     from gnc_cli.workflows.outputs import check_outputs
 
     check_rows_target("--out", out, ROW_SUFFIXES)
-    check_outputs([("--out", out)], plot=plot, force=force)
+    check_outputs({"--out": out}, plot=plot, force=force, read={"--table": table})
 
 
 def write_files(

@@ -13,6 +13,7 @@ from gnc_cli.results import CompareResult, CompareRow
 from gnc_cli.workflows.compare_request import Mode, read_request
 from gnc_cli.workflows.compare_standing import TOLERANCE, passes
 from gnc_cli.workflows.known import Table, read_table
+from gnc_cli.workflows.outputs import check_outputs
 
 __all__ = ["compare"]
 
@@ -99,8 +100,10 @@ def compare(
         d=d, K=K, tolerance=tolerance, budget=budget, workers=workers, seed=seed, digits=digits,
         resume=resume, out=out, time_limit=time_limit,
     )  # fmt: skip
-    if plot is not None:
-        _check_plot(plot, force=force or resume)
+    check_outputs(
+        {"--out": out}, plot=plot, force=force or resume,
+        read={"FILES": sources, "--table": table},
+    )  # fmt: skip
     known = read_table(table)
     deadline = Deadline(time_limit, interrupt)
 
@@ -165,10 +168,3 @@ class _Until:
     def is_set(self) -> bool:
         return self.deadline.expired
 
-
-def _check_plot(plot: _Path, *, force: bool) -> None:
-    from gnc_cli.io.atomic import check_writable
-    from gnc_cli.plots.style import check_plot_suffix
-
-    check_plot_suffix(plot)
-    check_writable(plot, force=force)

@@ -14,7 +14,7 @@ from gnc_cli.workflows.measure_files import prepare_files, write_files
 from gnc_cli.workflows.measure_one import Measurer
 from gnc_cli.workflows.measure_request import read_request, selection_pairs
 from gnc_cli.workflows.measure_series import measure_series
-from gnc_cli.workflows.measure_sources import find_sources, input_files
+from gnc_cli.workflows.measure_sources import find_sources
 from gnc_cli.workflows.measure_statistics import Reading
 
 __all__ = ["measure"]
@@ -116,23 +116,22 @@ def measure(
         (0.0, 1.224744871392, 0.0, 1.0)
     """
     started = time.monotonic()
+    given = {
+        "features": features, "labels": labels, "weights": weights, "bias": bias, "logits": logits,
+    }  # fmt: skip
+    prepare_files(
+        out=out, per_class=per_class, append=append, plot=plot, force=force,
+        read={
+            "FILES": sources, **{f"--{name}": value for name, value in given.items()},
+            "--means-from": means_from, "--classes": classes, "--class-names": class_names,
+            "--reference": reference,
+        },
+    )  # fmt: skip
     request = read_request(
         K=K, normalize=normalize, missing=missing, means_from=means_from, variants=variants,
         duplicates=duplicates, classes=classes, min_count=min_count, class_names=class_names,
         reference=reference, probability=probability, bootstrap=bootstrap, per_class=per_class,
         chunk_rows=chunk_rows, seed=seed, device=device, threads=threads,
-    )  # fmt: skip
-    given = {
-        "features": features, "labels": labels, "weights": weights, "bias": bias, "logits": logits,
-    }  # fmt: skip
-    prepare_files(
-        out=out, per_class=per_class, plot=plot, force=force,
-        read=[
-            *input_files(sources, given), *input_files((), {
-                "means-from": means_from, "classes": classes, "class-names": class_names,
-                "reference": reference,
-            }),
-        ],
     )  # fmt: skip
     found = find_sources(
         sources, given, shards=shards, transpose_weights=transpose_weights, K=K,

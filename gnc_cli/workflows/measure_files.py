@@ -1,7 +1,8 @@
 """Files around a measurement: checked early, written at the end."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from gnc_cli.io.measure_files import CLASS_SUFFIXES, write_per_class
 from gnc_cli.io.row_files import ROW_SUFFIXES, check_rows_target, write_rows
@@ -17,14 +18,15 @@ def prepare_files(
     *,
     out: _Path | None,
     per_class: _Path | None,
+    append: _Path | None,
     plot: _Path | None,
     force: bool,
-    read: Sequence[tuple[str, str]] = (),
+    read: Mapping[str, Any],
 ) -> None:
     """Refuse before the work what could not be written after it.
 
     Args:
-        read: option and name of each input, which no output may overwrite.
+        read: each input by its option, which no output may overwrite.
 
     Raises:
         UsageError, OutputError: unknown suffix, two outputs in one file, an output that is an
@@ -32,8 +34,8 @@ def prepare_files(
     """
     check_rows_target("--out", out, ROW_SUFFIXES)
     check_rows_target("--per-class", per_class, CLASS_SUFFIXES)
-    named = [("--out", out), ("--per-class", per_class)]
-    check_outputs(named, plot=plot, force=force, read=read)
+    named = {"--out": out, "--per-class": per_class}
+    check_outputs(named, plot=plot, force=force, read=read, growing={"--append": append})
 
 
 def write_files(

@@ -12,7 +12,7 @@ from gnc_cli.io.samples import Samples, SampleSource, find_samples
 from gnc_cli.numerics.rows import ArrayRows
 from gnc_cli.numerics.tensors import to_numpy
 
-__all__ = ["ArraySource", "Source", "find_sources", "input_files"]
+__all__ = ["ArraySource", "Source", "find_sources"]
 
 _MATRICES = ("features", "weights", "logits")
 
@@ -75,16 +75,6 @@ def find_sources(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     return [ArraySource(_samples(given, transpose_weights))]
-
-
-def input_files(files: Sequence[Any], given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Option and name of every file among the inputs; arrays are none.
-
-    >>> input_files(["a.h5"], {"labels": "b.h5:y", "weights": None})
-    [('FILES', 'a.h5'), ('--labels', 'b.h5:y')]
-    """
-    named = [("FILES", list(files))] + [(f"--{n}", _paths(v) or []) for n, v in given.items()]
-    return [(option, str(path)) for option, paths in named for path in paths]
 
 
 def _paths(value: Any) -> list[str] | None:

@@ -3,7 +3,7 @@
 import glob
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +14,29 @@ from gnc_cli.io.inputs import split_key
 __all__ = ["check_apart", "check_outputs", "check_targets", "read_result", "speaks", "write_text"]
 
 
+_Path = str | os.PathLike[str]
+
+
 def check_apart(
-    written: Sequence[tuple[str, str]], read: Sequence[tuple[str, str]] = ()
+    written: Mapping[str, _Path | None], read: Mapping[str, Any] | None = None
 ) -> None:
     """Say before the work that two of its files are one.
 
     Args:
-        written: option and path of each output.
-        read: option and name of each input, which may be `FILE:key`, a glob or `-`.
+        written: each output by its option; None where it was not asked for, `-` for stdout.
+        read: each input by its option: a file, `FILE:key`, a glob, `-`, several of these, or
+            anything that is no file, such as an array.
 
     Raises:
         UsageError: an output is another output or an input, by whatever name.
     """
-    for at, (option, path) in enumerate(written):
-        for other, earlier in written[:at]:
+    outputs = [(option, name) for option, path in written.items() for name in _names(path)]
+    inputs = [(option, name) for option, value in (read or {}).items() for name in _names(value)]
+    for at, (option, path) in enumerate(outputs):
+        for other, earlier in outputs[:at]:
             if _same(path, earlier):
                 raise UsageError(f"{other} and {option} both write {path!r}; give each its own")
-        for other, name in read:
+        for other, name in inputs:
             if any(_same(path, file) for file in _files(name)):
                 raise UsageError(
                     f"{option} {path!r} would overwrite the input {other} {name!r}; "
@@ -38,10 +44,15 @@ def check_apart(
                 )
 
 
+def _names(value: Any) -> list[str]:
+    """The files among one or several values; arrays, numbers, stdin and stdout are none."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    named = [os.fspath(one) for one in several if isinstance(one, (str, os.PathLike))]
+    return [name for name in named if name.partition(":")[0] != "-"]
+
+
 def _files(name: str) -> list[str]:
     path, _ = split_key(name)
-    if path == "-":
-        return []
     return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
 
 
@@ -53,34 +64,35 @@ def _same(a: str, b: str) -> bool:
 
 
 def check_outputs(
-    named: Sequence[tuple[str, str | os.PathLike[str] | None]],
+    named: Mapping[str, _Path | None],
     *,
-    plot: str | os.PathLike[str] | None,
+    plot: _Path | None,
     force: bool,
-    read: Sequence[tuple[str, str]] = (),
+    read: Mapping[str, Any] | None = None,
+    growing: Mapping[str, _Path | None] | None = None,
 ) -> None:
     """Refuse before the work what could not be written after it.
 
     Args:
-        named: option and path of each output but the plot; None where it was not asked for.
+        named: each output but the plot by its option; None where it was not asked for.
         plot: the picture, if any.
-        read: option and name of each input, which no output may overwrite.
+        read: each input by its option, which no output may overwrite; see `check_apart`.
+        growing: the same of outputs that are added to, and may exist.
 
     Raises:
         UsageError, OutputError: two outputs in one file, an output that is an input, an existing
             file, an unwritable folder, a picture of unknown suffix.
     """
-    asked = [*named, ("--plot", plot)]
-    files = [(option, os.fspath(path)) for option, path in asked if path is not None]
-    check_apart(files, read)
-    check_targets([path for _, path in files], force=force)
+    asked = {**named, "--plot": plot}
+    check_apart({**asked, **(growing or {})}, read)
+    check_targets([path for path in asked.values() if path is not None], force=force)
     if plot is not None:
         from gnc_cli.plots.style import check_plot_suffix
 
         check_plot_suffix(plot)
 
 
-def check_targets(paths: list[str], *, force: bool = False, resume: bool = False) -> None:
+def check_targets(paths: list[_Path], *, force: bool = False, resume: bool = False) -> None:
     """Say before a long computation that one of its files could not be written after it.
 
     Raises:

@@ -13,6 +13,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.numerics.backend import resolve_device
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Outcome, SolveResult, SolveSweep
+from gnc_cli.workflows.outputs import check_apart
 from gnc_cli.workflows.solve_construction import (
     Choice,
     better,
@@ -104,6 +105,7 @@ def solve(
     started = time.monotonic()
     if time_limit is not None and not time_limit > 0.0:
         raise UsageError(f"--time-limit {time_limit:g} must be positive")
+    check_apart({"--out": out, "--plot": plot}, {"--init": init, "--fixed": fixed})
     deadline = Deadline(time_limit, interrupt)
     if device not in ("auto", "cpu"):
         resolve_device(device)  # missing hardware is said at once, needed or not

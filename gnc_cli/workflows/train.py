@@ -117,7 +117,7 @@ def train(
         time_limit: seconds; a normal end, to be resumed.
         out: the run folder; by default a dated one under `runs/`.
         resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
-            asked for.
+            asked for, and a `model` of your own must be named again.
         force: replace a run in `out`, and `plot`.
         plot: PNG, SVG or PDF.
         interrupt: set it to stop early with a checkpoint.

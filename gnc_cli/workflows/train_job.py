@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,13 +15,14 @@ import torch
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.images.image_set import ImageData, ImageSet
-from gnc_cli.io.runs import RunFolder
+from gnc_cli.io.runs import RUN_FILES, RunFolder
+from gnc_cli.networks.factories import never_from
 from gnc_cli.networks.parallel import start_processes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.distributed import Processes
 from gnc_cli.numerics.threads import limit_threads
 from gnc_cli.results import EpochRow, TrainResult, TrainSeries
-from gnc_cli.workflows.outputs import check_outputs
+from gnc_cli.workflows.outputs import check_apart, check_outputs
 from gnc_cli.workflows.train_code import Effort
 from gnc_cli.workflows.train_data import data_facts, read_data, read_ood
 from gnc_cli.workflows.train_folder import (
@@ -88,7 +90,9 @@ class Job:
             GncError: see `train`.
         """
         processes, device = start_processes(self.machine.device)
-        with processes, limit_threads(1):
+        out, own = self.machine.out, ":" in (self.given["model"] or "")
+        outside = never_from(out) if own and out is not None else contextlib.nullcontext()
+        with processes, limit_threads(1), outside:
             try:
                 result = self._runs(processes, device)
             except (RuntimeError, MemoryError) as error:
@@ -104,8 +108,7 @@ class Job:
 
     def _runs(self, processes: Processes, device: torch.device) -> TrainResult | TrainSeries:
         out, stored = self.machine.out, None
-        again = self.machine.force or self.machine.resume
-        of_first(processes, lambda: check_outputs([], plot=self.machine.plot, force=again))
+        of_first(processes, self._check_files)
         if self.machine.resume:
             assert out is not None
             stored = of_first(processes, lambda: Stored(out))
@@ -132,6 +135,28 @@ class Job:
             )  # fmt: skip
             result = self._run(settings, plan, place, out, stored)
         return dataclasses.replace(result, seconds=time.monotonic() - self.started)
+
+    def _check_files(self) -> None:
+        """No file of the run, and no picture, takes the place of a file to start from.
+
+        Raises:
+            UsageError, OutputError: see `check_outputs`.
+        """
+        given, machine = self.given, self.machine
+        again = machine.force or machine.resume
+        start = given["init_from"]
+        read = {
+            "--data": (given["data"] or "").partition(":")[2] or None,
+            "--head": (given["head"] or "").partition(":")[2] or None,
+            "--assignment": given["assignment"], "--similarity": given["similarity"],
+            "--backbone-weights": given["backbone_weights"], "--init-from": start,
+        }  # fmt: skip
+        check_outputs({}, plot=machine.plot, force=again, read=read)
+        if machine.out is not None and not machine.resume:
+            if start is not None and os.path.isdir(start):
+                read["--init-from"] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
+            for name in RUN_FILES:
+                check_apart({"--out": os.path.join(machine.out, name)}, read)
 
     def _place(
         self, settings: Settings, stored: Stored | None, processes: Processes, device: torch.device

@@ -111,7 +111,10 @@ def _advice(ending: "Ending", settings: Settings, run: str, K: int) -> str | Non
         word = "stopped by --time-limit" if ending.outcome == "time_limit" else "interrupted"
         path = settings.data.partition(":")[2]
         data = f" --data {settings.data}" if os.path.isabs(path) else ""  # config.json has no such
-        return f"{word}, the last checkpoint is written; go on with --resume --out {run}{data}"
+        model = f" --model {settings.model}" if ":" in settings.model else ""  # never from a file
+        return (
+            f"{word}, the last checkpoint is written; go on with --resume --out {run}{data}{model}"
+        )
     accuracy = _last(ending.history, "train_accuracy")
     if accuracy is None or accuracy > 1.0 / K + _CHANCE * (1.0 - 1.0 / K):
         return None

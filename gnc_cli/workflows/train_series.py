@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnc_cli import __version__
+from gnc_cli.errors import OutputError
 from gnc_cli.io.runs import CONFIG, LOG, METRICS, RunFolder
 from gnc_cli.results import TrainResult, TrainSeries
 from gnc_cli.workflows.train_folder import Stored, claim_folder, stored_run, write_config
@@ -45,6 +46,8 @@ def run_series(
     Raises:
         GncError: as `train`.
     """
+    if out is not None:
+        of_first(processes, partial(_refuse_links, Path(out)))
     folder, parent = claim_folder(out, settings, processes, force=force, goes_on=resume, runs=True)
     rows: list[TrainResult] = []
     digits = len(str(len(plans)))
@@ -63,6 +66,20 @@ def run_series(
         seconds=sum(row.seconds for row in rows), version=__version__, run=parent,
         outcome=rows[-1].outcome, rows=tuple(rows),
     )  # fmt: skip
+
+
+def _refuse_links(parent: Path) -> None:
+    """The folder may be somebody else's: its runs are written inside it, not where a link leads.
+
+    Raises:
+        OutputError: the folder of a run is a symbolic link.
+    """
+    for run in parent.glob("assignment-[0-9]*"):
+        if run.is_symlink():
+            raise OutputError(
+                f"{str(run)!r} is a symbolic link, and gnc train follows none in a run folder; "
+                "remove it, or name another folder"
+            )
 
 
 def _clear(parent: Path) -> None:

@@ -135,7 +135,8 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
 
     Raises:
-        UsageError: an option asks for something else than the run was started with.
+        UsageError: an option asks for something else than the run was started with; or the run has
+            a `package.module:factory`, which is imported only where the caller names it too.
     """
     asked = {name: value for name, value in given.items() if value is not None}
     for name, value in asked.items():
@@ -146,6 +147,11 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
                 f"{_flag(name)} {_shown(value)}: the run to resume has {_shown(was)}; leave the "
                 "option out, or start a new run"
             )
+    if ":" in str(stored.model) and "model" not in asked:
+        raise UsageError(
+            f"the run to resume has {stored.model!r} for its network, and a run folder does not "
+            f"decide which code is imported; if you trust that code, add --model {stored.model}"
+        )
     again = (*_FREE, *_PATHS)
     settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})
     steps = stored.schedule == "step"

@@ -191,7 +191,7 @@ BAD_OPTIONS: list[tuple[str, str]] = [
     ("--d 10 --K 9 --out -", "--csv or --json"), ("--d 10 --K 9 --out - --json", "--csv or --json"),
     ("--d 10 --K 9 --json --csv", "exclude each other"), ("--d 10 --K 9 -q -v", "-q and -v"),
     ("--d 10 --K 9 --plot a.gif", ".svg"), ("--d 10 --K 9 --report a.html", ".prom"),
-    ("--d 10 --K 9 --table t.csv --out ./t.csv --force", "would overwrite the input --table"),
+    ("--d 10 --K 9 --table t.md --report ./t.md --force", "would overwrite the input --table"),
     ("--d 10 --K 9 more", "more"), ("--d 10 --K 9 --min lower=1", "--min"),
 ]  # fmt: skip
 
@@ -202,12 +202,12 @@ def test_bad_options_exit_2_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("10,100,0.3\n")
+    Path("t.md").write_text("10,100,0.3\n")
     run = gnc(*words.split())
     assert (run.exit_code, run.stdout, fake.calls) == (2, "", [])
     (line,) = run.stderr.splitlines()
     assert said in line and line.startswith("gnc: ")
-    assert os.listdir() == ["t.csv"] and Path("t.csv").read_text() == "10,100,0.3\n"
+    assert os.listdir() == ["t.md"] and Path("t.md").read_text() == "10,100,0.3\n"
 
 
 # End to end

@@ -167,25 +167,17 @@ def test_unwritable_outputs_exit_3_before_any_work(
         assert gnc(*BASE, "--out", existing, option).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "input"),
-    [
-        ("--out code.h5 --init code.h5 --force", "--init 'code.h5'"),
-        ("--out code.h5 --fixed code.h5:W --force", "--fixed 'code.h5:W'"),
-        ("--out code.h5 --init code.h5 --resume", "--init 'code.h5'"),
-    ],
-)
-def test_no_output_overwrites_an_input(
-    gnc: Any, fake: FakeSolve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str,
-    input: str,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    Path("code.h5").write_bytes(b"precious")
-    run = gnc(*BASE, *words.split())
-    assert (run.exit_code, run.stdout, fake.calls) == (ExitCode.USAGE, "", [])
-    assert f"would overwrite the input {input}" in run.stderr
+def test_a_report_that_is_an_input_is_refused(gnc: Any, fake: FakeSolve, tmp_path: Path) -> None:
+    path = tmp_path / "code.md"
+    path.write_bytes(b"precious")
+    for option in ("--init", "--fixed"):
+        run = gnc(*BASE, option, path, "--report", path, "--force")
+        assert (run.exit_code, run.stdout, fake.calls) == (ExitCode.USAGE, "", [])
+        assert f"would overwrite the input {option}" in run.stderr
     # Without another name for it, the file that a run goes on from is no conflict.
-    assert gnc(*BASE, "--out", "code.h5", "--resume").exit_code == 0
+    code = tmp_path / "code.h5"
+    code.write_bytes(b"precious")
+    assert gnc(*BASE, "--out", code, "--resume").exit_code == 0
 
 
 def test_a_foreign_baseline_exits_3_before_any_work(

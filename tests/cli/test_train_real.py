@@ -108,7 +108,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --init-from @/run --d 5", 3, "choose the --model, --width and --norm"),
     ("@DATA --backbone-weights @/words.txt", 3, "expected one of .pt, .pth"),
     # Runs
-    ("@DATA --out @/run", 3, "holds a run already (snapshots.h5); go on with --resume"),
+    ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
     ("@DATA --out @/words.txt", 3, "is no folder; name another"),
     ("@DATA --resume --out @/nowhere", 3, "no run folder"),
     ("@DATA --resume --out @/empty", 3, "is no run of gnc train: it has no config.json"),
@@ -166,7 +166,7 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     clock = dict.fromkeys(("seconds", "measure_seconds", "images_per_second"))
     assert [line | clock for line in lines] == [line | clock for line in body["history"]]
     assert list(lines[0]) == list(body["history"][0])
-    run = gnc("--resume", "--out", "run", "--data", f"h5:{made}/toy.h5", "--csv")
+    run = gnc("--resume", "--out", "run", "--data", f"h5:{made}/toy.h5", "--model", TINY, "--csv")
     assert run.exit_code == 0, run.stderr
     read = list(csv.DictReader(run.stdout.splitlines()))
     assert [r["gnc1"] for r in read] == [str(e["gnc1"]) for e in body["history"]]
@@ -209,12 +209,14 @@ def test_an_interruption_writes_a_checkpoint_to_go_on_from(gnc: Run, made: Path)
     body = json.loads(stdout, parse_constant=pytest.fail)
     VALIDATOR.validate(body)
     assert body["outcome"] == "interrupted" and "--resume --out run" in body["advice"]
+    assert body["advice"].endswith(f" --model {TINY}")
     assert body["epochs"] == lines.read_text().count("\n") >= 3
     more = body["epochs"] + 2
-    lost = gnc("--resume", "--out", "run", "--epochs", more)  # a run keeps no folders of its user
+    go_on = ("--resume", "--out", "run", "--model", TINY, "--epochs", more)
+    lost = gnc(*go_on)  # a run keeps no folders of its user
     assert lost.exit_code == 3 and "so give --data" in lost.stderr
     data = f"h5:{made}/toy.h5"
-    run = gnc("--resume", "--out", "run", "--data", data, "--epochs", more, "--json", "-q")
+    run = gnc(*go_on, "--data", data, "--json", "-q")
     assert run.exit_code == 0, run.stderr
     after = json.loads(run.stdout)
     assert (after["outcome"], after["epochs"]) == ("completed", more)

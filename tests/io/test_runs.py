@@ -167,7 +167,7 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
     with pytest.raises(OutputError, match="being written by another run"):
         RunFolder.create(run.path, label="", force=True)
     run.close()
-    with pytest.raises(OutputError, match="holds a run already .*--resume"):
+    with pytest.raises(OutputError, match="holds 'config.json' already; .*--resume"):
         RunFolder.create(run.path, label="")
     with RunFolder.create(run.path, label="", force=True) as anew:
         assert anew.read_epochs() == []
@@ -178,20 +178,77 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
         RunFolder.create(run.path / "notes.md" / "run", label="")
 
 
-def test_what_ended_before_its_first_checkpoint_is_not_in_the_way(run: RunFolder) -> None:
-    run.write_config({"old": 1})
+NAMES = ["config.json", "metrics.jsonl", "snapshots.h5", "snapshots-2.h5", "last.pt", "best.pt",
+         "log.txt", "assignment-2/config.json"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["file", "link", "link to nowhere"])
+def test_any_file_of_such_a_name_is_in_the_way(name: str, kind: str, tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim.txt", tmp_path / "run"
+    (folder / name).parent.mkdir(parents=True)
+    if kind != "link to nowhere":
+        victim.write_text("mine")
+    if kind == "file":
+        (folder / name).write_text("mine")
+    else:
+        (folder / name).symlink_to(victim)
+    with pytest.raises(OutputError, match=f"holds {name!r} already; .*--force"):
+        RunFolder.check_free(folder)
+    with pytest.raises(OutputError, match=f"holds {name!r} already; .*--force"):
+        RunFolder.create(folder, label="")
+    assert os.listdir(folder) == [name.split("/")[0]]
+    with RunFolder.create(folder, label="", force=True) as run:
+        written(run)
+    assert victim.exists() == (kind != "link to nowhere")
+    assert kind == "link to nowhere" or victim.read_text() == "mine"
+
+
+def written(run: RunFolder) -> None:
+    """Every file of a run, through every writer."""
+    run.write_config({"epochs": 1})
     run.add_epoch({"epoch": 1})
+    run.write_checkpoint(STATE)
+    run.mark_best()
+    add_snapshot(run, 1)
+    run.log("hello")
+
+
+@pytest.mark.parametrize("name", ["config.json", "snapshots.h5", "last.pt", "best.pt"])
+@pytest.mark.parametrize("hard", [True, False])  # whether best.pt can be a second name of last.pt
+def test_files_replaced_whole_replace_a_link(
+    name: str, hard: bool, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> None:
+        raise PermissionError
+
+    if not hard:
+        monkeypatch.setattr("gnc_cli.io.run_checkpoints.os.link", refused)
+    written(run)
+    victim = run.path.parent / "victim"
+    victim.write_bytes((run.path / name).read_bytes())
+    before = victim.read_bytes()
+    (run.path / name).unlink()
+    (run.path / name).symlink_to(victim)
+    run.write_config({"epochs": 2})
+    run.write_checkpoint(STATE | {"epoch": 9})
+    run.mark_best()
+    add_snapshot(run, 2)
+    assert victim.read_bytes() == before
+    assert not (run.path / name).is_symlink()
+
+
+@pytest.mark.parametrize("name", ["log.txt", "metrics.jsonl"])
+def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
+    written(run)
     run.close()
-    (run.path / "assignment-1").mkdir()  # of a series, which has its checkpoints there
-    (run.path / "assignment-1" / "last.pt").write_bytes(b"")
-    with pytest.raises(OutputError, match="holds a run already"):
-        RunFolder.check_free(run.path)
-    (run.path / "assignment-1" / "last.pt").unlink()
-    with RunFolder.create(run.path, label="") as anew:
-        assert anew.read_epochs() == [] and not (run.path / "config.json").exists()
-    (run.path / "best.pt").write_bytes(b"")
-    with pytest.raises(OutputError, match=r"holds a run already \(best.pt\)"):
-        RunFolder.create(run.path, label="")
+    victim = run.path.parent / "victim.txt"
+    victim.write_text("mine, and torn")
+    (run.path / name).unlink()
+    (run.path / name).symlink_to("../victim.txt")
+    with pytest.raises(OutputError, match=f"{name}' is a symbolic link.*another folder"):
+        RunFolder.open(run.path)
+    assert victim.read_text() == "mine, and torn"
 
 
 def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

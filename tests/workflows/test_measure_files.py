@@ -14,7 +14,9 @@ def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(same)
     for other in (same, str(same), tmp_path / "link.csv"):
         with pytest.raises(UsageError, match="--out and --per-class both write"):
-            prepare_files(out=same, per_class=other, plot=None, force=True)
+            prepare_files(
+                out=same, per_class=other, append=None, plot=None, force=True, read={}
+            )
 
 
 def test_an_interruption_before_the_first_row_writes_nothing(tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_a_run_is_not_overwritten_by_chance(place: Path, data: str) -> None:
     out = place / "taken"
     first = run(data, out, epochs=2, snapshot_every=1)
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match="holds a run already .*--resume.*--force"):
+    with pytest.raises(OutputError, match="holds 'config.json' already; .*--resume.*--force"):
         run(data, out)
     assert _lines(out) == [plain(row) for row in first.history]
     second = run(data, out, epochs=1, force=True)

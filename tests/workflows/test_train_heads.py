@@ -125,7 +125,8 @@ def test_classes_on_rows(place: Path, data: str, square: str) -> None:
         )
         assert result.head.permutation == wanted
         assert np.array_equal(_rows(result), SQUARE[list(wanted)])
-        again = train(data=data, out=out, resume=True, device="cpu", threads=1, epochs=3)
+        again = train(data=data, out=out, resume=True, model=TINY, epochs=3, device="cpu",
+                      threads=1)  # fmt: skip
         assert isinstance(again, TrainResult) and again.head.permutation == wanted
         assert np.array_equal(_rows(again), SQUARE[list(wanted)])
         assert timeless(again.history[:2]) == timeless(result.history)
@@ -201,7 +202,7 @@ def test_all_placements_on_the_square(place: Path, data: str, square: str) -> No
     (place / "all" / "assignment-3").mkdir()
     (place / "all" / "assignment-3" / "config.json").write_text("{}")
     series = train(data=data, head=f"fixed:{square}", out=place / "all", resume=True,
-                   device="cpu", threads=1)  # fmt: skip
+                   model=TINY, device="cpu", threads=1)  # fmt: skip
     whole = train(**asked, out=place / "all-at-once")
     assert isinstance(series, TrainSeries) and isinstance(whole, TrainSeries)
     assert series.outcome == whole.outcome == "completed"
@@ -216,7 +217,8 @@ def test_all_placements_on_the_square(place: Path, data: str, square: str) -> No
     assert _config(whole)["runs"] == 3 and _config(whole)["settings"]["assignment"] == "all"
     jsonschema.validate(whole.to_json(), schemas.load("train"))
     # One of them can be gone on with alone.
-    alone = train(data=data, out=series.rows[1].run, resume=True, epochs=3, device="cpu", threads=1)
+    alone = train(data=data, out=series.rows[1].run, resume=True, model=TINY, epochs=3,
+                  device="cpu", threads=1)  # fmt: skip
     assert isinstance(alone, TrainResult) and alone.epochs == 3
     assert alone.head.permutation == (0, 1, 3, 2)
 
