@@ -204,15 +204,7 @@ class _Optimum:
     source: str
 
 
-_NEWER = (
-    _Optimum(4, 24, 0.5, "optimal code (4, 24): 24-cell, de Laat, Leijenhorst and de Muinck Keizer "
-             "2024 (arXiv 2404.18794)"),
-)  # fmt: skip
-"""Proved since the table of known codes was compiled."""
-
-
 def _optima(table: KnownCodes) -> Iterator[_Optimum]:
-    yield from _NEWER
     single = {(code.d, code.K): code for code in single_codes() if code.proven}
     for (d, K), code in single.items():
         cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"

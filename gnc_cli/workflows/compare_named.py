@@ -41,7 +41,7 @@ _ERROR = 8.0 * UNIT
 """What an exact cosine loses as a double."""
 _TOLERANCE_ROUGH = 1e-4
 """Of rattlers, where nothing was polished."""
-_CONJECTURED = ("24-cell", "smith")
+_CONJECTURED = ("smith",)
 """Not proved optimal, and of interest all the same."""
 
 
