@@ -16,7 +16,7 @@ from gnc_cli.codes.constructions.registry import find, single_codes
 from gnc_cli.codes.constructions.search import best_construction, largest_construction
 from gnc_cli.io.known_codes import KnownCode, KnownCodes
 from gnc_cli.io.margins import SolvedMargin, stored_margins
-from gnc_cli.limits.limit import Count, Finding, Limit, On, reaches
+from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 from gnc_cli.numerics.directed import rounded_down, rounded_up
 from gnc_cli.workflows.known import read_table
 
@@ -116,7 +116,7 @@ class SolvedCodeLimit(Limit):
     name = "solved-code"
     source = "Softmax Codes solved by this project"
     exists = True
-    on = On.DISTANCE
+    of_rho = True
     constructive = True
     listed = True
 
