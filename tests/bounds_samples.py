@@ -51,29 +51,27 @@ def rows_of(d: int, K: int, quantity: str) -> list[BoundRow]:
     condition = f"K >= {need:.3g}"
     how = HOW.format(d=d, K=K)
     said: list[tuple[Any, ...]] = [
-        ("theorem-3.9", low, True, True, K >= need, condition, "Jiang et al. 2023", None),
-        ("covering", covering, True, True, True, None, "Shannon 1959; Wyner 1965", None),
-        ("construction", 0.8 * code, True, True, True, None, "two bases, rows dropped", how),
-        ("known-code", code, True, True, True, None, "Cohn's table: cosine bound (10, 136)", how),
-        ("levenshtein", packing, False, True, True, None, "Levenshtein 1979", None),
-        ("rankin", 1.0, False, True, True, None, "Rankin 1955, theorem 2", None),
-        ("theorem-3.9", high**2 / 2, False, True, K >= need, condition, "Jiang et al. 2023", None),
+        ("theorem-3.9", low, True, K >= need, condition, "Jiang et al. 2023", None),
+        ("covering", covering, True, True, None, "Shannon 1959; Wyner 1965", None),
+        ("construction", 0.8 * code, True, True, None, "two bases, rows dropped", how),
+        ("known-code", code, True, True, None, "Cohn's table: cosine bound (10, 136)", how),
+        ("levenshtein", packing, False, True, None, "Levenshtein 1979", None),
+        ("rankin", 1.0, False, True, None, "Rankin 1955, theorem 2", None),
+        ("theorem-3.9", high, False, K >= need, condition, "Jiang et al. 2023", None),
     ]
-    if quantity == "one-vs-rest":
-        said.append(("at-most-one", 0.5, False, True, True, None, "theorem 3.3", None))
-        said.append(("conjecture-levenshtein", packing, False, False, True, None,
-                     "Levenshtein 1979", None))  # fmt: skip
     rows = []
-    for name, clearance, exists, proven, valid, condition, source, how in said:
+    for name, clearance, exists, valid, condition, source, how in said:
         angle = None
         if quantity == "one-vs-one":
+            clearance = high**2 / 2 if clearance == high else clearance
             value, side = 1 - clearance, "upper" if exists else "lower"
             angle = math.degrees(math.acos(max(-1.0, value)))
         else:
-            value = clearance if exists or not proven else math.sqrt(2 * clearance)
-            side = "lower" if exists else "upper"
+            value, side = clearance, "lower" if exists else "upper"
+            if not exists and name != "theorem-3.9":
+                source = f"bisector theorem with {source}"
         rows.append(BoundRow(
-            d=d, K=K, quantity=quantity, side=side, value=value, angle_deg=angle, proven=proven,
+            d=d, K=K, quantity=quantity, side=side, value=value, angle_deg=angle, proven=True,
             valid=valid, condition=condition, strict=False, exists=exists,
             constructive=how is not None, name=name, source=source, how=how,
         ))  # fmt: skip
@@ -83,10 +81,9 @@ def rows_of(d: int, K: int, quantity: str) -> list[BoundRow]:
 def best_of(
     rows: Sequence[BoundRow], margin: float | None, probability: float | None
 ) -> BestBounds:
-    held = [r for r in rows if r.valid and r.proven]
+    held = [r for r in rows if r.valid]
     low = max((r for r in held if r.side == "lower"), key=lambda r: r.value)
     high = min((r for r in held if r.side == "upper"), key=lambda r: r.value)
-    guess = [r.value for r in rows if r.valid and not r.proven]
     status = scale = None
     if margin is not None:
         status = "open" if low.value < margin <= high.value else "excluded"
@@ -95,7 +92,7 @@ def best_of(
         logit = math.log(probability / (1 - probability))
         scale = (math.log(low.K - 1) + logit) / low.value
     return BestBounds(low.d, low.K, low.quantity, low.value, high.value, low.name, high.name,
-                      high.angle_deg, low.angle_deg, min(guess, default=None), status,
+                      high.angle_deg, low.angle_deg, low.value == high.value, status,
                       scale)  # fmt: skip
 
 
@@ -138,23 +135,21 @@ def dimension(sizes: Sequence[int], margin: float = 0.3) -> BoundsResult:
     for K in sizes:
         n = math.log10(K)
         said: list[tuple[Any, ...]] = [
-            ("theorem-3.9", "lower", None if margin >= 0.5 else round(10 * n), True, True, None),
-            ("covering", "lower", round(6 * n), True, True, None),
-            ("construction", "lower", round(5.4 * n), True, True, LONG),
-            ("known-code", "lower", None, True, True, None),
-            ("theorem-3.9", "upper", round(1.4 * n), True, False, None),
-            ("levenshtein", "upper", round(1.6 * n), True, False, None),
-            ("at-most-one", "upper", 2, True, False, None),
-            ("conjecture-levenshtein", "upper", round(3.8 * n), False, False, None),
+            ("theorem-3.9", "lower", None if margin >= 0.5 else round(10 * n), True, None),
+            ("covering", "lower", round(6 * n), True, None),
+            ("construction", "lower", round(5.4 * n), True, LONG),
+            ("known-code", "lower", None, True, None),
+            ("theorem-3.9", "upper", round(1.4 * n), False, None),
+            ("levenshtein", "upper", round(1.6 * n), False, None),
+            ("rankin", "upper", 2, False, None),
         ]
-        for name, side, d, proven, exists, how in said:
+        for name, side, d, exists, how in said:
             ending = "found" if d else "beyond" if name == "known-code" else "never"
-            rows.append(DimensionRow(K, name, side, d, ending, proven, exists, how is not None,
+            rows.append(DimensionRow(K, name, side, d, ending, True, exists, how is not None,
                                      f"source of {name}", how))  # fmt: skip
-        best.append(DimensionBest(K, round(5.4 * n), round(1.6 * n), round(3.8 * n)))
+        best.append(DimensionBest(K, round(5.4 * n), round(1.6 * n)))
     most = max(best, key=lambda b: b.K)
-    answer = DimensionAnswer(tuple(rows), tuple(best), most.sufficient, most.necessary,
-                             most.conjectured, 53.2417)  # fmt: skip
+    answer = DimensionAnswer(tuple(rows), tuple(best), most.sufficient, most.necessary, 53.2417)
     return result("one-vs-rest", margin, 0.9, dimension=answer)
 
 
@@ -162,25 +157,23 @@ def classes(dims: Sequence[int], margin: float = 0.3) -> BoundsResult:
     rows, best = [], []
     for d in dims:
         said: list[tuple[Any, ...]] = [
-            ("theorem-3.9", "lower", None if margin >= 0.5 else 0.07 * d, True, True, None),
-            ("covering", "lower", 0.12 * d, True, True, None),
-            ("known-code", "lower", None if d > 300 else 0.14 * d, True, True, HOW),
-            ("theorem-3.9", "upper", 0.55 * d, True, False, None),
-            ("levenshtein", "upper", 0.41 * d, True, False, None),
-            ("at-most-one", "upper", None, True, False, None),
-            ("conjecture-levenshtein", "upper", 0.22 * d, False, False, None),
+            ("theorem-3.9", "lower", None if margin >= 0.5 else 0.07 * d, True, None),
+            ("covering", "lower", 0.12 * d, True, None),
+            ("known-code", "lower", None if d > 300 else 0.14 * d, True, HOW),
+            ("theorem-3.9", "upper", 0.55 * d, False, None),
+            ("levenshtein", "upper", 0.41 * d, False, None),
+            ("rankin", "upper", None, False, None),
         ]
-        for name, side, log10, proven, exists, how in said:
+        for name, side, log10, exists, how in said:
             exact = int(10**log10) if log10 is not None and log10 < 15 else None
-            rows.append(ClassesRow(d, name, side, exact, log10, proven, exists, how is not None,
+            rows.append(ClassesRow(d, name, side, exact, log10, True, exists, how is not None,
                                    f"source of {name}", how))  # fmt: skip
         low, high = max(r.log10_K or 0.0 for r in rows if r.exists and r.d == d), 0.41 * d
         best.append(ClassesBest(d, int(10**low) if low < 15 else None, low,
-                                int(10**high) if high < 15 else None, high, None,
-                                0.22 * d))  # fmt: skip
+                                int(10**high) if high < 15 else None, high))  # fmt: skip
     least = min(best, key=lambda b: b.d)
     answer = ClassesAnswer(
         tuple(rows), tuple(best), least.guaranteed, least.log10_guaranteed, least.excluded,
-        least.log10_excluded, least.conjectured, least.log10_conjectured, None,
+        least.log10_excluded, None,
     )  # fmt: skip
     return result("one-vs-rest", margin, None, classes=answer)

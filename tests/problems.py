@@ -8,7 +8,8 @@ where `softmax_proven` says so (theorem 3.3 of arXiv 2310.05351).
 Sources: [FT] L. Fejes Toth 1943; [SW] K. Schuette, B. L. van der Waerden 1951; [D] L. Danzer 1963;
 [R] R. M. Robinson 1961; [L] V. I. Levenshtein 1992, sharp codes as listed in table 1 of H. Cohn and
 A. Kumar, Universally optimal distribution of points on spheres, 2007; [BV] C. Bachoc and
-F. Vallentin 2009; [RR] R. A. Rankin 1955; [T] theorem 3.3 of arXiv 2310.05351.
+F. Vallentin 2009; [LLK] D. de Laat, N. M. Leijenhorst and W. H. H. de Muinck Keizer 2024; [RR]
+R. A. Rankin 1955; [T] theorem 3.3 of arXiv 2310.05351.
 """
 
 import itertools
@@ -205,7 +206,7 @@ PROBLEMS: tuple[Problem, ...] = (
         "snub-cube", 3, 24, (_tribonacci() - 1.0) / (3.0 - _tribonacci()), True, "[R]", 0, 60
     ),
     Problem("petersen", 4, 10, 1.0 / 6.0, True, "[BV]", 0),
-    Problem("24-cell", 4, 24, 0.5, False, "kissing configuration", 0, 96, points=cell24),
+    Problem("24-cell", 4, 24, 0.5, True, "[LLK]", 0, 96, points=cell24),
     Problem("600-cell", 4, 120, (1.0 + _SQRT5) / 4.0, True, "[L]", 0, 720),
     Problem("hemicube", 5, 16, 0.2, True, "[L]", 0, 80, points=hemicube),
     Problem("schlaefli", 6, 27, 0.25, True, "[L]", 0, 216),

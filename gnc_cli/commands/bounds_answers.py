@@ -10,9 +10,8 @@ from gnc_cli.commands.bounds_listing import (
     Entry,
     Listing,
     Sentence,
+    bisector_note,
     keyed,
-    shared_source,
-    source_text,
     title,
 )
 from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, FEW, Asking
@@ -21,7 +20,6 @@ from gnc_cli.commands.bounds_words import (
     answer_title,
     classes_text,
     dimension_text,
-    hidden_text,
     scale_text,
     wanted,
 )
@@ -44,13 +42,10 @@ def dimension_answer(
     many = len(best) > 1
     parts: list[RenderableType] = [title(answer_title(result)), ""]
     if many:
-        guessed = [_known(b["conjectured"], "-") for b in best]
-        guess = [Column("none (conjectured)", guessed, spare=1)]
         parts.append(FittedTable([
             Column("K", [points(b["K"]) for b in best]),
             Column("a code exists from d", [_known(b["sufficient"], "none known") for b in best]),
             Column("no code exists below d", [_known(b["necessary"], "every d") for b in best]),
-            *(guess if set(guessed) != {"-"} else []),
         ], HINT))  # fmt: skip
     else:
         said = Text(dimension_text(best[0], wanted(result)), "bold")
@@ -73,13 +68,11 @@ def classes_answer(
     if len(best) > 1:
         most = [points(b["guaranteed"], b["log10_guaranteed"]) for b in best]
         least = [points(b["excluded"], b["log10_excluded"], up=True) for b in best]
-        guess = [points(b["conjectured"], b["log10_conjectured"], up=True) for b in best]
         most, least = (["none known" if c == "-" else c for c in cells] for cells in (most, least))
         parts.append(FittedTable([
             Column("d", [count(b["d"]) for b in best]),
             Column("a code exists up to K", most),
             Column("no code exists from K", least),
-            *([Column("none (conjectured)", guess, spare=1)] if set(guess) != {"-"} else []),
         ], HINT))  # fmt: skip
     else:
         said = Text(classes_text(best[0], wanted(result)), "bold")
@@ -96,23 +89,19 @@ def _listed(answer: dict[str, Any], asking: Asking, verbose: bool) -> list[Rende
     keys = {id(row): f"{asking.key}.rows.{i}" for i, row in enumerate(answer["rows"])}
     said = asking.said(answer, whole=verbose)
     rows = said.rows
-    shared = shared_source(rows)
     entries = []
     for before, row in zip([None, *rows], rows, strict=False):
         cells = [points(row[asking.of])] if many else []
         cells += [row["name"], *asking.words(row)] + ([keys[id(row)]] if verbose else [])
-        apart = before is not None and any(
-            before[k] != row[k] for k in (asking.of, "proven", "exists")
-        )
-        entries.append(Entry(tuple(cells), source_text(row, shared), "", apart))
+        apart = before is not None and any(before[k] != row[k] for k in (asking.of, "exists"))
+        entries.append(Entry(tuple(cells), row["source"], "", apart))
     headings = [asking.of] if many else []
     headings += ["bound", "codes", asking.sought] + (["key"] if verbose else [])
     parts: list[RenderableType] = ["", Listing(tuple(headings), "source", entries, verbose)]
-    parts += [Text(f"conjectural: {shared[:-2]}", "dim")] if shared else []
+    parts += [Sentence(Text(note, "dim")) for note in bisector_note(rows)]
     for where, names in (("here", said.silent), (f"for some {asking.of}", said.partly)):
         if names and not verbose:
             parts.append(Sentence(Text(f"say nothing {where}: {', '.join(names)}", "dim")))
-    parts += [Text(hidden_text(said.hidden), "dim")] if said.hidden else []
     return parts + command_lines(rows if verbose else asking.built(rows))
 
 

@@ -1,6 +1,5 @@
 """Bounds line by line, each with its remark: beside it where there is room, else beneath it."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Entry", "Listing", "Sentence", "keyed", "shared_source", "source_text", "title"]
+__all__ = ["Entry", "Listing", "Sentence", "bisector_note", "keyed", "title"]
 
 _GAP = 2
 _REMARK = 24
@@ -105,25 +104,11 @@ class Sentence:
             yield line
 
 
-def shared_source(rows: Sequence[dict[str, Any]]) -> str:
-    """What the sources of all conjectural rows begin with, up to a colon: it is said once.
-
-    >>> shared_source([{"proven": False, "source": s} for s in ("if so: A 1943", "if so: B 1955")])
-    'if so: '
-    """
-    start = os.path.commonprefix([row["source"] for row in rows if not row["proven"]])
-    return start[: start.find(": ") + 2] if ": " in start else ""
-
-
-def source_text(row: dict[str, Any], shared: str) -> str:
-    """The source of a row, marked where it leans on the conjecture.
-
-    Args:
-        shared: what the sources of all conjectural rows begin with.
-    """
-    if row["proven"]:
-        return str(row["source"])
-    return f"conjectural; {row['source'].removeprefix(shared)}"
+def bisector_note(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What the bisector theorem says, where the source of a row is that."""
+    used = any(row["source"].startswith("bisector theorem") for row in rows)
+    said = "bisector theorem: rho* = 1 - t*, t* the smallest possible largest cosine"
+    return [f"{said} (docs/theorem.md)"] if used else []
 
 
 def keyed(said: Text, key: str, verbose: bool) -> Sentence:

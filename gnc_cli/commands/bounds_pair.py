@@ -1,4 +1,4 @@
-"""One pair (d, K): the best proven interval, then every bound with its source."""
+"""One pair (d, K): the best interval, then every bound with its source."""
 
 import math
 from collections.abc import Sequence
@@ -8,40 +8,30 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from gnc_cli.commands.bounds_build import best_built, command_lines
-from gnc_cli.commands.bounds_listing import Entry, Listing, keyed, shared_source, title
+from gnc_cli.commands.bounds_listing import Entry, Listing, Sentence, bisector_note, keyed, title
 from gnc_cli.commands.bounds_words import (
     ONE_VS_ONE,
     angle_text,
     asked_of,
-    hidden_text,
     interval_text,
     scale_text,
     verdict,
 )
 from gnc_cli.results.figures import cosine, count, points, rounded
 
-__all__ = [
-    "pair_answer", "pair_built", "pair_rows", "row_degrees", "row_order", "row_remark", "row_value",
-]  # fmt: skip
+__all__ = ["pair_answer", "pair_built", "row_degrees", "row_order", "row_remark", "row_value"]
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 
 
-def row_order(row: dict[str, Any]) -> tuple[bool, bool, bool, float]:
-    """Sorts the rows of one (d, K): what is proved first, lower bounds before upper ones, those
-    that hold before those that do not, and the best first."""
+def row_order(row: dict[str, Any]) -> tuple[bool, bool, float]:
+    """Sorts the rows of one (d, K): lower bounds before upper ones, those that hold before those
+    that do not, and the best first."""
     upper = row["side"] == "upper"
     # Near 1 cosines hardly differ, their angles do.
     value = row["value"] if row["angle_deg"] is None else -row["angle_deg"]
     value = math.inf if value is None else value
-    return not row["proven"], upper, not row["valid"], value if upper else -value
-
-
-def pair_rows(result: dict[str, Any], best: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows that are worth a line, in their order: of the conjectural ones those that say more
-    than what is proved."""
-    rows = [r for r in result["rows"] if r["proven"] or r["value"] < best["upper"]]
-    return sorted(rows, key=row_order)
+    return upper, not row["valid"], value if upper else -value
 
 
 def pair_answer(
@@ -61,9 +51,6 @@ def pair_answer(
     ]  # fmt: skip
     if single and best["lower_deg"] is not None:
         parts.append(Text(f"  its smallest angle: {angle_text(best)}"))
-    if best["conjectured"] is not None:
-        guess = rounded(best["conjectured"], up=True)
-        parts.append(Text(f"  with rho* = 1 - t*: rho* <= {guess}"))
     if best["status"] is not None:
         parts.append(keyed(_verdict(result, best), "best.0.status", verbose))
     if best["scale"] is not None:
@@ -72,26 +59,20 @@ def pair_answer(
         said = Text(scale_text(best["scale"], result["probability"], where))
         parts.append(keyed(said, "best.0.scale", verbose))
     keys = {id(row): f"rows.{i}" for i, row in enumerate(result["rows"])}
-    rows = pair_rows(result, best)
-    hidden = 0 if verbose else len(result["rows"]) - len(rows)
-    if verbose:
-        rows = sorted(result["rows"], key=row_order)
-    shared = shared_source(rows)
+    rows = sorted(result["rows"], key=row_order)
     entries = []
     for before, row in zip([None, *rows], rows, strict=False):
         cells = [row["side"], row["name"], row_value(row)]
         if single:
             cells.append(row_degrees(row))
         cells += [keys[id(row)]] if verbose else []
-        aside = before is not None and before["proven"] != row["proven"]
-        apart = aside or (before is not None and before["side"] != row["side"])
+        apart = before is not None and before["side"] != row["side"]
         style = "" if row["valid"] else "dim"
-        entries.append(Entry(tuple(cells), row_remark(row, shared), style, apart))
+        entries.append(Entry(tuple(cells), row_remark(row), style, apart))
     headings = ["side", "bound", "largest cosine" if single else "value"]
     headings += (["degrees"] if single else []) + (["key"] if verbose else [])
     parts += ["", Listing(tuple(headings), "source", entries, verbose)]
-    parts += [Text(f"conjectural: {shared[:-2]}", "dim")] if shared else []
-    parts += [Text(hidden_text(hidden), "dim")] if hidden else []
+    parts += [Sentence(Text(note, "dim")) for note in bisector_note(rows)]
     held = [row for row in rows if row["valid"]]
     return parts + command_lines(held if verbose else pair_built(rows))
 
@@ -119,15 +100,11 @@ def _rank(row: dict[str, Any]) -> float:
     return -float(row["value"] if row["angle_deg"] is None else row["angle_deg"])
 
 
-def row_remark(row: dict[str, Any], shared: str) -> str:
-    """Whether it is proved, whether its hypothesis holds, and its source."""
-    parts = [] if row["proven"] else ["conjectural"]
+def row_remark(row: dict[str, Any]) -> str:
+    """Whether its hypothesis holds, and its source."""
     if not row["valid"]:
-        failed = f"does not hold: {row['condition']}" if row["condition"] else "does not hold here"
-        return "; ".join([*parts, failed])
-    parts += [f"holds: {row['condition']}"] if row["condition"] else []
-    source = row["source"] if row["proven"] else row["source"].removeprefix(shared)
-    return "; ".join([*parts, source])
+        return f"does not hold: {row['condition']}" if row["condition"] else "does not hold here"
+    return f"holds: {row['condition']}; {row['source']}" if row["condition"] else row["source"]
 
 
 def _verdict(result: dict[str, Any], best: dict[str, Any]) -> Text:
@@ -136,9 +113,6 @@ def _verdict(result: dict[str, Any], best: dict[str, Any]) -> Text:
         "exists": f" ({_exists(best)})", "excluded": f" ({_excludes(best)})",
         "open": ": no such code is known, and none is excluded",
     }[status]  # fmt: skip
-    if status == "open" and best["conjectured"] is not None and result["margin"] is not None:
-        if best["conjectured"] < result["margin"]:
-            by += "; with rho* = 1 - t*, no code exists"
     said = (verdict(status), _COLOURS[status])
     return Text.assemble((asked_of(result) or "", "bold"), ": ", said, by)
 

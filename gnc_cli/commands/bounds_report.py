@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.commands.bounds_build import command_cost
-from gnc_cli.commands.bounds_listing import shared_source, source_text
-from gnc_cli.commands.bounds_pair import pair_built, pair_rows, row_degrees, row_remark, row_value
+from gnc_cli.commands.bounds_listing import bisector_note
+from gnc_cli.commands.bounds_pair import (
+    pair_built,
+    row_degrees,
+    row_order,
+    row_remark,
+    row_value,
+)
 from gnc_cli.commands.bounds_said import CLASSES, DIMENSION, FEW, Asking
 from gnc_cli.commands.bounds_words import (
     ONE_VS_ONE,
@@ -63,22 +69,18 @@ def _pair(result: dict[str, Any], best: _Row, cell: Cell) -> list[str]:
     single = best["quantity"] == ONE_VS_ONE
     if single:
         lines += ["", f"smallest angle: {angle_text(best)}"]
-    if best["conjectured"] is not None:
-        lines += ["", f"with rho* = 1 - t*: rho* <= {rounded(best['conjectured'], up=True)}"]
     if best["status"] is not None:
         lines += ["", f"{asked_of(result)}: **{verdict(best['status'])}**"]
     if best["scale"] is not None:
         lines += ["", _scale(best["scale"], result)]
-    rows = pair_rows(result, best)
-    shared = shared_source(rows)
+    rows = sorted(result["rows"], key=row_order)
     cells = [
         {"side": row["side"], "bound": row["name"],
          "largest cosine" if single else "value": row_value(row),
-         "degrees": row_degrees(row) if single else None, "source": row_remark(row, shared)}
+         "degrees": row_degrees(row) if single else None, "source": row_remark(row)}
         for row in rows
     ]  # fmt: skip
-    groups = [(row["proven"], row["side"]) for row in rows]
-    lines += _grouped(cells, groups, cell) + _shared(shared)
+    lines += _grouped(cells, [row["side"] for row in rows], cell) + _note(rows)
     return lines + _commands(pair_built(rows))
 
 
@@ -90,8 +92,8 @@ def _pair_cells(best: _Row) -> _Row:
     if best["lower_deg"] is not None:
         cells["lower degrees"] = rounded(best["lower_deg"], up=False, digits=10)
         cells["upper degrees"] = rounded(best["upper_deg"], up=True, digits=10)
-    guess, status, scale = (best[key] for key in ("conjectured", "status", "scale"))
-    cells["conjectured"] = None if guess is None else rounded(guess, up=True)
+    status, scale = best["status"], best["scale"]
+    cells["exact"] = "yes" if best["exact"] else None
     cells["status"] = None if status is None else verdict(status)
     cells["scale"] = None if scale is None else scaled(scale)
     return cells
@@ -112,24 +114,22 @@ def _answer(result: dict[str, Any], asking: Asking, cell: Cell) -> list[str]:
     if len(best) > FEW:
         return lines
     rows = asking.said(answer, whole=False).rows
-    shared = shared_source(rows)
     cells = []
     for row in rows:
         codes, figure = asking.words(row)
         cells.append({asking.of: points(row[asking.of]) if len(best) > 1 else None,
                       "bound": row["name"], "codes": codes,
-                      asking.sought: figure, "source": source_text(row, shared)})  # fmt: skip
-    groups = [(row[asking.of], row["proven"], row["exists"]) for row in rows]
-    return lines + _grouped(cells, groups, cell) + _shared(shared) + _commands(asking.built(rows))
+                      asking.sought: figure, "source": row["source"]})  # fmt: skip
+    groups = [(row[asking.of], row["exists"]) for row in rows]
+    return lines + _grouped(cells, groups, cell) + _note(rows) + _commands(asking.built(rows))
 
 
 def _dimension_cells(best: _Row) -> _Row:
-    enough, least, guess = (best[key] for key in ("sufficient", "necessary", "conjectured"))
+    enough, least = best["sufficient"], best["necessary"]
     return {
         "K": points(best["K"]),
         "a code exists from d": "none known" if enough is None else count(enough),
         "no code exists below d": "every d" if least is None else count(least),
-        "none (conjectured)": None if guess is None else count(guess),
     }
 
 
@@ -137,10 +137,9 @@ def _classes_cells(best: _Row) -> _Row:
     def said(key: str, up: bool) -> str | None:
         return points(best[key], best[f"log10_{key}"], up)
 
-    guess = None if best["log10_conjectured"] is None else said("conjectured", True)
     return {
         "d": count(best["d"]), "a code exists up to K": said("guaranteed", False),
-        "no code exists from K": said("excluded", True), "none (conjectured)": guess,
+        "no code exists from K": said("excluded", True),
     }  # fmt: skip
 
 
@@ -154,9 +153,8 @@ def _grouped(cells: Sequence[_Row], groups: Sequence[Any], cell: Cell) -> list[s
     return lines
 
 
-def _shared(source: str) -> list[str]:
-    """What the sources of the conjectural rows begin with."""
-    return ["", f"conjectural: {source[:-2]}"] if source else []
+def _note(rows: Sequence[_Row]) -> list[str]:
+    return [line for note in bisector_note(rows) for line in ("", note)]
 
 
 def _commands(rows: Sequence[_Row]) -> list[str]:

@@ -20,13 +20,11 @@ class Said:
     """The bounds of an answer, sorted into those that are shown and those that are not."""
 
     rows: list[_Row]
-    """In their order: by what was asked for, then what is proved, then what exists, best first."""
+    """In their order: by what was asked for, then what exists, best first."""
     silent: list[str]
     """In words, those that say nothing on any question."""
     partly: list[str]
     """Those that say nothing on some."""
-    hidden: int
-    """Conjectural rows that say no more than a row that is shown."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ class Asking:
     """What a row says, and its figure."""
     rank: Callable[[_Row], float]
     """Of a row; the best is the smallest."""
-    proved: Callable[[_Row], float]
-    """Rank of the proved exclusion of one question's best."""
 
     def built(self, rows: list[_Row]) -> list[_Row]:
         """The rows with the commands of the best codes that have one, for each question."""
@@ -56,34 +52,20 @@ class Asking:
 
         Args:
             answer: `dimension` or `classes` of the JSON.
-            whole: with the rows that say nothing, and the conjectural ones that add nothing.
+            whole: with the rows that say nothing.
         """
         rows = [row for row in answer["rows"] if self.speaks(row)]
         names = [_in_words(row, answer["rows"]) for row in answer["rows"]]
         quiet = [n for n, r in zip(names, answer["rows"], strict=True) if not self.speaks(r)]
         spoken = {n for n, r in zip(names, answer["rows"], strict=True) if self.speaks(r)}
-        shown = answer["rows"] if whole else self._telling(answer, rows)
         return Said(
-            rows=sorted(shown, key=self._order),
+            rows=sorted(answer["rows"] if whole else rows, key=self._order),
             silent=[name for name in dict.fromkeys(quiet) if name not in spoken],
             partly=[name for name in dict.fromkeys(quiet) if name in spoken],
-            hidden=0 if whole else len(rows) - len(shown),
         )
 
-    def _telling(self, answer: dict[str, Any], rows: list[_Row]) -> list[_Row]:
-        """The proved rows, and the conjectural ones that say more than the best of them; where
-        several questions were asked, the best of these alone."""
-        least = {best[self.of]: self.proved(best) for best in answer["best"]}
-        guesses: dict[Any, list[float]] = {}
-        for row in rows:
-            if not row["proven"] and self.rank(row) < least[row[self.of]]:
-                guesses.setdefault(row[self.of], []).append(self.rank(row))
-        if len(least) > 1:
-            guesses = {of: [min(ranks)] for of, ranks in guesses.items()}
-        return [r for r in rows if r["proven"] or self.rank(r) in guesses.get(r[self.of], ())]
-
     def _order(self, row: _Row) -> tuple[Any, ...]:
-        return row[self.of], not row["proven"], not row["exists"], self.rank(row)
+        return row[self.of], not row["exists"], self.rank(row)
 
 
 def _in_words(row: _Row, rows: list[_Row]) -> str:
@@ -114,10 +96,6 @@ def _dimension_rank(row: _Row) -> float:
     return float(d if row["exists"] else -d)
 
 
-def _dimension_proved(best: _Row) -> float:
-    return -math.inf if best["necessary"] is None else -float(best["necessary"])
-
-
 def _classes_speaks(row: _Row) -> bool:
     return row["log10_K"] is not None
 
@@ -135,13 +113,5 @@ def _classes_rank(row: _Row) -> float:
     return float(-row["log10_K"] if row["exists"] else row["log10_K"])
 
 
-def _classes_proved(best: _Row) -> float:
-    return math.inf if best["log10_excluded"] is None else float(best["log10_excluded"])
-
-
-DIMENSION = Asking(
-    "dimension", "K", "d", _dimension_speaks, _dimension_words, _dimension_rank, _dimension_proved
-)
-CLASSES = Asking(
-    "classes", "d", "K", _classes_speaks, _classes_words, _classes_rank, _classes_proved
-)
+DIMENSION = Asking("dimension", "K", "d", _dimension_speaks, _dimension_words, _dimension_rank)
+CLASSES = Asking("classes", "d", "K", _classes_speaks, _classes_words, _classes_rank)

@@ -49,9 +49,8 @@ def _sweep(result: dict[str, Any], verbose: bool) -> list[RenderableType]:
         for key, up in (("lower_deg", False), ("upper_deg", True)):
             cells = [rounded(b[key], up, digits) for b in best]
             columns.append(Column(key.replace("_deg", " degrees"), cells, spare=5))
-    if any(b["conjectured"] is not None for b in best):
-        cells = [rounded(b["conjectured"], True, digits) for b in best]
-        columns.append(Column("conjectured", cells, spare=2))
+    if any(b["exact"] for b in best):
+        columns.append(Column("exact", ["yes" if b["exact"] else "" for b in best], spare=2))
     if verbose:
         columns.append(Column("key", [f"best.{i}" for i in range(len(best))], spare=6))
     asked = any(b["status"] is not None for b in best)

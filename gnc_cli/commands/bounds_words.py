@@ -18,18 +18,11 @@ from gnc_cli.workflows.bounds_request import LARGEST_D, ONE_VS_ONE
 
 __all__ = [
     "HINT", "ONE_VS_ONE", "angle_text", "answer_title", "asked_of", "classes_text",
-    "dimension_text", "end", "hidden_text", "interval_text", "scale_text", "verdict", "wanted",
+    "dimension_text", "end", "interval_text", "scale_text", "verdict", "wanted",
 ]  # fmt: skip
 
 HINT = "a wider terminal or --csv shows more"
 """Where the columns are that a narrow table leaves out."""
-_POINT = 1e-13
-"""Ends that differ by less, relatively, differ by rounding alone."""
-
-
-def hidden_text(hidden: int) -> str:
-    """Conjectural rows that a table leaves out."""
-    return f"{hidden} weaker conjectural {'row' if hidden == 1 else 'rows'}: -v"
 
 
 def scale_text(scale: float, probability: float, where: str) -> str:
@@ -71,53 +64,35 @@ def end(best: dict[str, Any], side: str, digits: int = 12) -> str:
 
 
 def interval_text(best: dict[str, Any]) -> str:
-    """The best proven interval of one (d, K), in one sentence."""
+    """The best interval of one (d, K), in one sentence."""
     single = best["quantity"] == ONE_VS_ONE
     what, symbol = "one-vs-rest distance of the best code", "rho*"
     if single:
         what, symbol = "largest cosine of the best code", "t"
     low, high = end(best, "lower"), end(best, "upper")
-    if not _is_point(best):
+    if not best["exact"]:
         return f"{what}: {low} <= {symbol} <= {high}"
     if " " not in low:
         low = f"{round(best['lower'], 15) + 0.0 if single else best['lower']:.12g}"
-    return f"{what}: {symbol} = {low}"
+    return f"{what}: {symbol} = {low} (known exactly)"
 
 
 def angle_text(best: dict[str, Any]) -> str:
     """The smallest angle of the best code in degrees."""
-    if _is_point(best):
+    if best["exact"]:
         return f"{best['lower_deg']:.10g} degrees"
     low = rounded(best["lower_deg"], up=False, digits=10)
     return f"{low} to {rounded(best['upper_deg'], up=True, digits=10)} degrees"
 
 
-def _is_point(best: dict[str, Any]) -> bool:
-    """Closed forms and proved optima: the ends differ by rounding alone."""
-    if best["quantity"] != ONE_VS_ONE:
-        return bool(best["upper"] - best["lower"] <= _POINT * best["upper"])
-    # Near 1 cosines hardly differ, their angles do.
-    close = best["upper_deg"] - best["lower_deg"] <= 1e-9 * best["upper_deg"]
-    return bool(close and best["upper"] - best["lower"] <= _POINT)
-
-
 def dimension_text(best: dict[str, Any], asked: str) -> str:
     """From which d on K points have what is asked for, and below which they have not.
 
-    >>> best = {"K": 1000000, "sufficient": 8, "necessary": 8, "conjectured": None}
+    >>> best = {"K": 1000000, "sufficient": 8, "necessary": 8}
     >>> dimension_text(best, "margin 0.1")
     'a code of K = 1 000 000 points with margin 0.1 exists from d = 8 on, and below none exists'
     """
     code = f"code of K = {points(best['K'])} points with {asked}"
-    more = ""
-    if best["conjectured"] is not None:
-        guess = best["conjectured"]
-        none = f"below d = {count(guess)}" if guess <= LARGEST_D else "in any d up to 10^6"
-        more = f"; with rho* = 1 - t*, none exists {none}"
-    return _dimension(best, code) + more
-
-
-def _dimension(best: dict[str, Any], code: str) -> str:
     enough, least = best["sufficient"], best["necessary"]
     if least is None:
         return f"no {code} exists in any dimension"
@@ -142,13 +117,9 @@ def classes_text(best: dict[str, Any], asked: str) -> str:
     guaranteed = points(best["guaranteed"], most)
     excluded = points(best["excluded"], least, up=True)
     none = "no K is excluded" if least is None else f"from K = {excluded} on none exists"
-    more = ""
-    if best["log10_conjectured"] is not None:
-        guess = points(best["conjectured"], best["log10_conjectured"], up=True)
-        more = f"; with rho* = 1 - t*, none exists from K = {guess} on"
     if most is None:
-        return f"no K is known to have a {code}; {none}{more}"
+        return f"no K is known to have a {code}; {none}"
     found = f"up to K = {guaranteed} points a {code} exists"
     exact = best["guaranteed"] is not None and best["excluded"] == best["guaranteed"] + 1
     open_ = "" if exact or least is None else "; between it is open"
-    return f"{found}; {none}{open_}{more}"
+    return f"{found}; {none}{open_}"

@@ -7,8 +7,7 @@
 | d = 2            | regular polygon | 1 - cos(2 pi / K)                 |
 
 rho* never grows with K, for a row left out only moves the hull away, and never shrinks with d. So a
-code of K points guarantees all smaller K, an optimum at K excludes all larger K, and rho* <= 1 from
-K = d + 2 on, where the theorem has 1.
+code of K points guarantees all smaller K, and an optimum at K excludes all larger K.
 """
 
 import math
@@ -18,12 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit, On, reaches
+from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit, reaches
 
-__all__ = [
-    "NO_MORE_THAN_ONE", "POLYGON_OPTIMUM", "THEOREM_3_3_LOWER", "THEOREM_3_3_UPPER",
-    "simplex_dimension", "simplex_points",
-]  # fmt: skip
+__all__ = ["THEOREM_3_3_LOWER", "THEOREM_3_3_UPPER", "simplex_dimension", "simplex_points"]
 
 
 def simplex_points(d: int, target: Fraction) -> int:
@@ -124,7 +120,7 @@ class _Upper(Limit):
     name = "theorem-3.3"
     source = "theorem 3.3 (arXiv 2310.05351)"
     exists = False
-    on = On.DISTANCE
+    of_rho = True
 
     def at(self, d: int, K: int) -> Finding | None:
         if not _known(d, K):
@@ -142,48 +138,6 @@ class _Upper(Limit):
         return Dimension(2 if reaches(_value(2, K), target) else 3)
 
 
-class _NoMoreThanOne(Limit):
-    """rho* <= 1 from K = d + 2 on.
-
-    Example:
-        >>> NO_MORE_THAN_ONE.at(10, 100).value
-        1.0
-    """
-
-    name = "at-most-one"
-    source = "theorem 3.3: rho* never grows with K, and is 1 at K = 2 d"
-    exists = False
-    on = On.DISTANCE
-
-    def at(self, d: int, K: int) -> Finding | None:
-        return Finding(1.0) if K >= d + 2 else None
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        return _whole(d + 1) if target > 1 else None
-
-
-class _PolygonOptimum(Limit):
-    """No K points on the circle are further apart than the regular polygon's.
-
-    Example:
-        >>> round(POLYGON_OPTIMUM.at(2, 6).value, 12)
-        0.5
-    """
-
-    name = "polygon"
-    source = "K points on a circle: two neighbours are at most 2 pi / K apart"
-    exists = False
-
-    def at(self, d: int, K: int) -> Finding | None:
-        return Finding(max(_polygon(K), sys.float_info.min)) if d == 2 else None
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        return _polygon_points(target) if d == 2 else None
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        return Dimension(2 if reaches(_polygon(K), target) else 3)
-
-
 def _whole(K: int) -> Count:
     return Count(math.log10(K), K)
 
@@ -194,5 +148,3 @@ def _how(d: int, K: int) -> str:
 
 THEOREM_3_3_LOWER = _Lower()
 THEOREM_3_3_UPPER = _Upper()
-NO_MORE_THAN_ONE = _NoMoreThanOne()
-POLYGON_OPTIMUM = _PolygonOptimum()

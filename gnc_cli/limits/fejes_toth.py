@@ -30,7 +30,7 @@ class _FejesToth(Limit):
     """
 
     name = "fejes-toth"
-    source = "L. Fejes Toth 1943, the shortest distance of two of K points on a sphere"
+    source = "Fejes Toth 1943, the shortest distance of two of K points on a sphere"
     exists = False
 
     def at(self, d: int, K: int) -> Finding | None:

@@ -66,8 +66,8 @@ They grow with d, so none is improved by that of a higher dimension.
 """
 
 _HALF = Fraction(1, 2) - Fraction(1, 10**12)
-"""Targets from here on count as 1/2: one that is typed as 1/2 comes loosened by a relative 1e-13,
-and by twice that as the square of a margin. It is a tie as everywhere, decided for the user."""
+"""Targets from here on count as 1/2: one that is typed as 1/2 comes loosened by a relative 1e-13.
+It is a tie as everywhere, decided for the user."""
 
 
 class _Kissing(Limit):

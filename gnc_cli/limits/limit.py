@@ -1,9 +1,9 @@
 """What a bound is: what it says at (d, K), up to which K, and from which d.
 
-Most bounds are about the Tammes cosine t, the smallest largest cosine of K unit vectors in R^d. We
-keep the **clearance** 1 - t in its place, for it has full precision where points crowd: a chord is
-sqrt(2 clearance), and theorems turn it into margins: rho* >= 1 - t (take h = w), rho* <= the
-chord, and, if the paper's conjecture holds, rho* = 1 - t.
+Most bounds are about the Tammes cosine t*, the smallest largest cosine of K unit vectors in R^d. We
+keep the **clearance** 1 - t* in its place, for it has full precision where points crowd: a chord is
+sqrt(2 clearance). By the bisector theorem (docs/theorem.md) it is the largest one-vs-rest distance
+too, rho* = 1 - t*: every bound is about one number.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 
 __all__ = [
-    "LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "On", "loosened", "reaches",
+    "LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "loosened", "reaches",
 ]  # fmt: skip
 
 LARGEST_D = 10**6
@@ -21,21 +21,12 @@ LARGEST_D = 10**6
 _LOOSE = 1 - Fraction(1, 10**13)
 
 
-class On(Enum):
-    """What the values of a bound are."""
-
-    CLEARANCE = "clearance"
-    """1 - t, t the Tammes cosine of (d, K); in (0, 2]."""
-    DISTANCE = "distance"
-    """rho*, the largest one-vs-rest distance; in (0, 2]."""
-
-
 @dataclass(frozen=True)
 class Finding:
     """What a bound says at one (d, K)."""
 
     value: float
-    """Clearance or distance, as `Limit.on` says; relative error below 1e-13."""
+    """Of 1 - t* = rho*, in (0, 2]; relative error below 1e-13."""
     valid: bool = True
     """Whether the hypothesis holds here; else the value is what the formula gives, no bound."""
     strict: bool = False
@@ -86,7 +77,9 @@ class Limit(ABC):
     """Author, year and what to cite."""
     exists: bool
     """True: a code with at least this value exists. False: no code has a larger one."""
-    on: On = On.CLEARANCE
+    of_rho: bool = False
+    """Whether it is stated of rho*, so that the bisector theorem makes it one on t*; else the other
+    way round."""
     constructive: bool = False
     """Whether the code behind it can be built."""
     declined: bool = False

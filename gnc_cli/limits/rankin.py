@@ -33,7 +33,7 @@ from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
 
 __all__ = ["RANKIN", "RANKIN_CAPS"]
 
-_SOURCE = "R. A. Rankin 1955, The closest packing of spherical caps in n dimensions"
+_SOURCE = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 
 
 class _Rankin(Limit):

@@ -2,14 +2,15 @@
 
     1/2 [2 g / (d K)]^(2/(d-1)) <= rho* <= 2 [2 g / K]^(1/(d-1))    for K >= sqrt(2 pi sqrt(e) d),
 
-g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). Both sides are about chords, hence about the Tammes cosine
-too. Seen from its centre, a cap of chord radius r is at most as large as a ball of that radius in
+g = sqrt(pi) Gamma((d+1)/2) / Gamma(d/2). Both sides are about chords, so about the Tammes cosine.
+Seen from its centre, a cap of chord radius r is at most as large as a ball of that radius in
 R^(d-1); a cap of angle a is at least as large as its shadow, a ball of radius sin(a). As shares of
 the whole sphere, r^(d-1) / (2 g) and sin(a)^(d-1) / (2 g). (On the circle the first is 2/pi of the
 truth, less than the factor 1/d that follows.) Where no further point fits at chord r, the K caps of
 chord radius r cover the sphere; points at chord 2 sin(a) have disjoint caps of angle a. So some
 code has chord [2 g / K]^(1/(d-1)), the theorem's [2 g / (d K)]^(1/(d-1)) at all events, and none
-has more than 2 [2 g / K]^(1/(d-1)). The clearance is chord^2/2, and rho* lies between the two.
+has more than 2 [2 g / K]^(1/(d-1)). The clearance is chord^2/2. The paper's bounds on rho* are this
+clearance from below and the chord itself from above.
 
 Where the hypothesis holds both rise with d. Up to constants they are exp(A/(d-1)), which rises
 when A < (d-1) A', and g rises, g <= sqrt(pi d / 2), for Gamma is logarithmically convex:
@@ -19,6 +20,7 @@ upper: A = log(2 g / K) <= -1/4 < 0 < (d-1) A'.
 
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +28,7 @@ from gnc_cli.limits.counting import counted
 from gnc_cli.limits.limit import Count, Finding, Limit, loosened
 from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
 
-__all__ = ["THEOREM_3_9_LOWER", "THEOREM_3_9_UPPER"]
+__all__ = ["THEOREM_3_9_CHORD", "THEOREM_3_9_LOWER", "THEOREM_3_9_UPPER"]
 
 _SQUARE = Fraction("10.35922126369750281973339902293206372982679")
 """2 pi sqrt(e), so that hypotheses are compared as integers: K^2 against this times d."""
@@ -80,8 +82,8 @@ class _Upper(_Theorem39):
     """No longer chord; as a clearance, and silent where the hypothesis fails.
 
     Example:
-        >>> round(math.sqrt(2.0 * THEOREM_3_9_UPPER.at(10, 100).value), 12)
-        1.504881379906
+        >>> round(THEOREM_3_9_UPPER.at(10, 100).value, 12)
+        1.132333983794
     """
 
     exists = False
@@ -102,6 +104,25 @@ class _Upper(_Theorem39):
         if count is None or (count.exact is not None and count.exact < spared):
             return Count(math.log10(spared), spared)
         return count
+
+
+class _Chord(_Upper):
+    """The upper side as the paper prints it: the nearest other row lies in the hull of the others,
+    so rho* is at most the chord.
+
+    Example:
+        >>> round(THEOREM_3_9_CHORD.at(10, 100).value, 12)
+        1.504881379906
+    """
+
+    of_rho = True
+
+    def at(self, d: int, K: int) -> Finding:
+        found = super().at(d, K)
+        return replace(found, value=math.sqrt(2.0 * found.value))
+
+    def points(self, d: int, target: Fraction) -> Count:
+        return super().points(d, target * target / 2)
 
 
 def _least(d: int) -> int:
@@ -131,3 +152,4 @@ def _exact(number: Fraction | int) -> Any:
 
 THEOREM_3_9_LOWER = _Lower()
 THEOREM_3_9_UPPER = _Upper()
+THEOREM_3_9_CHORD = _Chord()

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gnc_cli.plots.bounds_bars import CONJECTURED
 from gnc_cli.plots.bounds_ends import label_ends
 from gnc_cli.plots.bounds_paths import held
 from gnc_cli.plots.bounds_places import Places, dress_dimensions, dress_powers, open_powers
@@ -28,7 +27,6 @@ class _Band:
     sizes: list[int]
     exists: Sequence[float | None]
     excluded: Sequence[float | None]
-    guess: Sequence[float | None]
     between: Sequence[tuple[float | None, float | None]]
     """The ends of what is open: of what exists, and of what is excluded."""
     upward: bool
@@ -44,9 +42,8 @@ def show_dimension_band(ax: Any, answer: DimensionAnswer) -> None:
     """
     best = sorted(answer.best, key=lambda b: b.K)
     band = _Band([b.K for b in best], [b.sufficient for b in best], [b.necessary for b in best],
-                 [b.conjectured for b in best], [(b.sufficient, b.necessary) for b in best],
-                 upward=True)  # fmt: skip
-    ends = (*band.exists, *band.excluded, *band.guess)
+                 [(b.sufficient, b.necessary) for b in best], upward=True)  # fmt: skip
+    ends = (*band.exists, *band.excluded)
     known = [y for y in ends if y is not None] or [2.0]
     wide = max(known) > _WIDE * min(known)
     ax.set_yscale("log" if wide else "linear")
@@ -66,8 +63,8 @@ def show_class_band(ax: Any, answer: ClassesAnswer) -> None:
     """
     best = sorted(answer.best, key=lambda b: b.d)
     band = _Band([b.d for b in best], [b.log10_guaranteed for b in best],
-                 [b.log10_excluded for b in best], [b.log10_conjectured for b in best],
-                 [open_powers(b) for b in best], upward=False)  # fmt: skip
+                 [b.log10_excluded for b in best], [open_powers(b) for b in best],
+                 upward=False)  # fmt: skip
     known = [y for y in (*band.exists, *band.excluded) if y is not None] or [1.0]
     ax.set_ylim(0.0, 1.12 * max(1.0, *known))
     Places(band.sizes, over_K=False).dress(ax, "d", pad=0.0)
@@ -96,16 +93,6 @@ def _fill(ax: Any, band: _Band) -> None:
         if len(band.sizes) <= _MOST_MARKS:
             ax.plot([x.of(s) for s in band.sizes], seen, "o", color=colour, ms=5.5, mew=1.4,
                     mfc=colour if closed else "white", clip_on=False, zorder=5)  # fmt: skip
-    if any(v is not None for v in band.guess):
-        guess = [math.nan if v is None else v for v in band.guess]
-        path = held(band.sizes, guess, x.of, earlier=band.upward)
-        side = "below" if band.upward else "above"
-        ax.plot(*path, color=CONJECTURED, lw=2.0, ls=":",
-                label=f"no code {side} this, with ρ* = 1 − t*")  # fmt: skip
-        if len(band.sizes) <= _MOST_MARKS:
-            ax.plot([x.of(s) for s in band.sizes], guess, "o", color=CONJECTURED, ms=4.0,
-                    clip_on=False, zorder=4)  # fmt: skip
-        ax.figure.legend(loc="outside lower center")
     ax.grid()
     _name(ax, [x.of(s) for s in band.sizes], exists, excluded, band.upward)
 

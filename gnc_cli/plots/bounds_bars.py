@@ -9,10 +9,8 @@ from typing import Any
 from gnc_cli.plots.bounds_ends import spread
 from gnc_cli.plots.style import BLUE, GREY, INK, ORANGE
 
-__all__ = ["Bar", "CONJECTURED", "asked_line", "name_regions", "show_bars"]
+__all__ = ["Bar", "asked_line", "name_regions", "show_bars"]
 
-CONJECTURED = "#B0558B"
-"""A darker relative of the palette's reddish purple, readable as letters."""
 _MARKUP = re.compile(r"\\times|[${}^]")
 
 
@@ -30,15 +28,14 @@ class Bar:
     """Whether the bound speaks for what is left of `at`."""
     closed: bool
     """Whether it speaks for `at` itself."""
-    proven: bool = True
     valid: bool = True
 
     @property
     def colour(self) -> str:
-        """Blue for what exists, orange for what is excluded, purple under the conjecture."""
+        """Blue for what exists, orange for what is excluded."""
         if not self.valid:
             return GREY
-        return (BLUE if self.exists else ORANGE) if self.proven else CONJECTURED
+        return BLUE if self.exists else ORANGE
 
 
 def show_bars(
@@ -50,7 +47,7 @@ def show_bars(
         ax: its scale is set; limits are set here.
         bars: in the order of the lines.
         left, right: ends of the axis.
-        between: the interval that the best proven bounds leave open.
+        between: the interval that the best bounds leave open.
     """
     from matplotlib.patheffects import withStroke
 
@@ -86,9 +83,8 @@ def show_bars(
 
 
 def _line(ax: Any, bar: Bar, line: int, start: float, end: float) -> None:
-    ax.plot([start, end], [line, line], color=bar.colour, lw=7 if bar.proven else 2.2,
-            alpha=0.32 if bar.proven else 0.8, solid_capstyle="butt", zorder=2,
-            ls="-" if bar.proven else ":")  # fmt: skip
+    ax.plot([start, end], [line, line], color=bar.colour, lw=7, alpha=0.32,
+            solid_capstyle="butt", zorder=2)  # fmt: skip
 
 
 def asked_line(ax: Any, at: float, said: str) -> None:

@@ -60,7 +60,7 @@ def curves_figure(result: BoundsResult) -> Any:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     # Both ends look alike.
     del handles[LOWER]
-    handles = {("best proved ends" if said == UPPER else said): h for said, h in handles.items()}
+    handles = {("best ends" if said == UPPER else said): h for said, h in handles.items()}
     figure.legend(list(handles.values()), list(handles), loc="outside lower center",
                   ncols=min(5, len(handles)))  # fmt: skip
     return figure
@@ -83,7 +83,7 @@ def _single(ax: Any, result: BoundsResult, group: int, over_K: bool) -> None:
             ax.annotate(label, (x, y), (6, 6), textcoords="offset points", fontsize=9,
                         color=colour)  # fmt: skip
     (band,) = ax.patches
-    ax.figure.legend([band], ["open: between the best proved bounds"], loc="outside lower center")
+    ax.figure.legend([band], ["open: between the best bounds"], loc="outside lower center")
 
 
 def _many(ax: Any, result: BoundsResult, groups: Sequence[int]) -> None:

@@ -19,13 +19,10 @@ __all__ = ["pair_figure"]
 
 _WIDE = 30.0
 """Where the axis would reach so many times beyond the best code it is logarithmic."""
-_SAME = 1e-13
-"""Ends nearer than this, relatively, differ by rounding alone."""
 
 
 def pair_figure(result: BoundsResult) -> Any:
-    """Values as dots, with a bar over what exists or is excluded; bounds that rest on the
-    conjecture only where they say more than what is proved.
+    """Values as dots, with a bar over what exists or is excluded.
 
     Args:
         result: of one d and one K.
@@ -36,10 +33,10 @@ def pair_figure(result: BoundsResult) -> Any:
     ends, angles = (best.lower, best.upper), False
     if best.lower_deg is not None and best.upper_deg is not None:
         ends, angles = (best.lower_deg, best.upper_deg), True
-    if ends[1] - ends[0] <= _SAME * ends[1]:
+    if best.exact:
         ends = (ends[0], ends[0])
     two = two_sided(result.rows)
-    bars = [_bar(row, two) for row in result.rows if row.proven or row.value < best.upper]
+    bars = [_bar(row, two) for row in result.rows]
     bars.sort(key=lambda bar: (bar.at or 0.0, not bar.exists))
     figure = Figure(figsize=(9.5, 2.3 + 0.34 * len(bars)), layout="constrained")
     ax = figure.add_subplot()
@@ -69,7 +66,7 @@ def _bar(row: BoundRow, two: set[str]) -> Bar:
         said += f"  does not hold: {row.condition}" if row.condition else "  does not hold"
     # No code has more; that none has as much either is said where it is known.
     return Bar(bound_name(row.name, row.exists, two), at, said, row.exists, row.exists,
-               closed=row.exists or row.strict, proven=row.proven, valid=row.valid)  # fmt: skip
+               closed=row.exists or row.strict, valid=row.valid)  # fmt: skip
 
 
 def _interval(ends: tuple[float, float], angles: bool) -> str:
@@ -77,7 +74,8 @@ def _interval(ends: tuple[float, float], angles: bool) -> str:
     unit = "°" if angles else ""
     if high == low:
         said = f"{value_text(float(f'{low:.12g}'), up=False, digits=12)}{unit}"
-        return f"smallest angle of the best code: {said}" if angles else f"best code: ρ* = {said}"
+        what = "smallest angle of the best code:" if angles else "best code: ρ* ="
+        return f"{what} {said} (known exactly)"
     below, above = value_text(low, up=False, digits=8), value_text(high, up=True, digits=8)
     if angles:
         return f"smallest angle of the best code: at least {below}°, at most {above}°"

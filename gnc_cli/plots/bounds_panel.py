@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gnc_cli.plots.bounds_bars import CONJECTURED
 from gnc_cli.plots.bounds_labels import asked_at, asked_label, size_text
 from gnc_cli.plots.bounds_paths import held, joined
 from gnc_cli.plots.bounds_places import Places
@@ -14,7 +13,7 @@ from gnc_cli.results import BestBounds, BoundRow, BoundsResult
 
 __all__ = ["LOWER", "UPPER", "lower_end", "show_panel", "upper_end"]
 
-LOWER, UPPER = "best proved lower", "best proved upper"
+LOWER, UPPER = "best lower", "best upper"
 _CODES = ("known-code", "solved-code", "construction", "theorem-3.3")
 _MOST_DOTS = 60
 
@@ -42,7 +41,7 @@ _LINES = (
 def show_panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: bool) -> None:
     """The bounds of one K against d, or of one d against K.
 
-    Between samples the proven ends and the codes take steps, for they only rise with d and fall
+    Between samples the best ends and the codes take steps, for they only rise with d and fall
     with K; formulas are joined where samples are near, else they are triangles that point to what
     they leave.
 
@@ -66,9 +65,6 @@ def show_panel(ax: Any, result: BoundsResult, group: int, over_K: bool, alone: b
         some = _curve([r for r in rows if r.name in line.names and r.exists is line.exists], over_K)
         _formula(ax, some, x, over_K, line.exists, label=line.label, color=line.colour,
                  ls=line.style, lw=1.6, zorder=4.5)  # fmt: skip
-    guess = {size: b.conjectured for size, b in best.items() if b.conjectured is not None}
-    _formula(ax, guess, x, over_K, False, label="with ρ* = 1 − t*", color=CONJECTURED, ls=":",
-             lw=2.0, zorder=3)  # fmt: skip
     ax.plot(*high, color=INK, lw=2.0, zorder=4, label=UPPER)
     ax.plot(*low, color=INK, lw=2.0, zorder=4, label=LOWER)
     codes = _kept(_curve([r for r in rows if r.name in _CODES and r.exists], over_K), sizes, over_K)

@@ -26,9 +26,9 @@ def show_dimension_reaches(ax: Any, answer: DimensionAnswer) -> None:
         if row.exists and row.d is None:
             ending = "in no dimension" if row.ending == "never" else "not up to 1 000 000"
             silent.setdefault(ending, []).append(name)
-        elif row.exists or _says_more(row, best.necessary):
+        elif row.exists or row.d != 2:
             bars.append(_dimension_bar(row, name))
-    bars.sort(key=lambda b: (b.at is None, b.at or 0.0, b.proven))
+    bars.sort(key=lambda b: (b.at is None, b.at or 0.0, not b.exists))
     bars += [Bar(ending, None, ", ".join(names), True, False, False)
              for ending, names in silent.items()]  # fmt: skip
     ax.set_xscale("log")
@@ -44,19 +44,12 @@ def show_dimension_reaches(ax: Any, answer: DimensionAnswer) -> None:
     name_regions(ax, ends, leftward=False)
 
 
-def _says_more(row: DimensionRow, necessary: int | None) -> bool:
-    """A bound that excludes something, and under the conjecture more than is proved."""
-    if row.proven or row.d is None:
-        return row.d != 2 and (row.proven or necessary is not None)
-    return necessary is not None and row.d > necessary
-
-
 def _dimension_bar(row: DimensionRow, name: str) -> Bar:
     if row.d is None:
         said = "every dimension" if row.ending == "never" else "all up to 1 000 000"
-        return Bar(name, None, said, False, True, False, row.proven)
+        return Bar(name, None, said, False, True, False)
     said = f"d {'≥' if row.exists else '<'} {size_text(row.d)}"
-    return Bar(name, float(row.d), said, row.exists, not row.exists, row.exists, row.proven)
+    return Bar(name, float(row.d), said, row.exists, not row.exists, row.exists)
 
 
 def show_class_reaches(ax: Any, answer: ClassesAnswer) -> None:
@@ -70,15 +63,13 @@ def show_class_reaches(ax: Any, answer: ClassesAnswer) -> None:
     two = two_sided(row for row in answer.rows if row.log10_K is not None)
     bars = []
     for row in answer.rows:
-        weak = best.log10_excluded is not None and row.log10_K is not None and (
-            not row.proven and row.log10_K >= best.log10_excluded)  # fmt: skip
-        if row.log10_K is None or weak:
+        if row.log10_K is None:
             continue
         said = points_text(row.K, row.log10_K, up=not row.exists)
         said = f"K {'≤' if row.exists else '≥'} {said}"
         bars.append(Bar(bound_name(row.name, row.exists, two), row.log10_K, said, row.exists,
-                        row.exists, closed=True, proven=row.proven))  # fmt: skip
-    bars.sort(key=lambda b: (b.at is None, b.at or 0.0, not b.proven))
+                        row.exists, closed=True))  # fmt: skip
+    bars.sort(key=lambda b: (b.at or 0.0, not b.exists))
     right = 1.12 * max([1.0, *(bar.at for bar in bars if bar.at is not None)])
     low, high = open_powers(best)
     ends = (0.0 if low is None else low, right if high is None else high)

@@ -28,8 +28,7 @@ class BoundRow:
     angle_deg: float | None
     """The minimum angle of that cosine in degrees; None for one-vs-rest."""
     proven: bool
-    """A published theorem or a certificate; False: it leans on rho* = 1 - t*, the paper's
-    conjecture (docs/equality.md has a proof, not refereed)."""
+    """True for all: a theorem or a certificate."""
     valid: bool
     """Whether its hypothesis holds at (d, K)."""
     condition: str | None
@@ -48,7 +47,7 @@ class BoundRow:
 
 @dataclass(frozen=True)
 class BestBounds:
-    """The best proven interval of one (d, K)."""
+    """The best interval of one (d, K)."""
 
     d: int
     K: int
@@ -60,8 +59,8 @@ class BestBounds:
     lower_deg: float | None
     """One-vs-one: the minimum angle of the best code lies in [lower_deg, upper_deg], degrees."""
     upper_deg: float | None
-    conjectured: float | None
-    """The upper end with rho* = 1 - t*, where it is tighter than the published one."""
+    exact: bool
+    """Whether the ends meet, but for rounding: the value is known exactly."""
     status: str | None
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None
@@ -97,8 +96,6 @@ class DimensionBest:
     necessary: int | None
     """The smallest d not excluded, 1000001 where none up to a million is; None where the margin is
     impossible in every dimension."""
-    conjectured: int | None = None
-    """The same with rho* = 1 - t*, where that says more."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +107,6 @@ class DimensionAnswer:
     sufficient: int | None
     """For all K asked at once."""
     necessary: int | None
-    conjectured: int | None
-    """The necessary dimension with rho* = 1 - t*, where that says more."""
     scale: float | None
     """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
 
@@ -147,9 +142,6 @@ class ClassesBest:
     excluded: int | None
     """The smallest K proved to have none."""
     log10_excluded: float | None
-    conjectured: int | None = None
-    """The same with rho* = 1 - t*, where that says more."""
-    log10_conjectured: float | None = None
 
 
 @dataclass(frozen=True)
@@ -164,9 +156,6 @@ class ClassesAnswer:
     excluded: int | None
     """In some d asked."""
     log10_excluded: float | None
-    conjectured: int | None
-    """The excluded number with rho* = 1 - t*, where that says more."""
-    log10_conjectured: float | None
     scale: float | None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gnc_cli import __version__
+from gnc_cli.limits.limit import Limit
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import BestBounds, BoundRow, BoundsResult
 from gnc_cli.workflows.bounds_best import best_of
@@ -15,7 +16,7 @@ from gnc_cli.workflows.bounds_classes import classes_answer
 from gnc_cli.workflows.bounds_dimension import dimension_answer
 from gnc_cli.workflows.bounds_files import prepare_files, write_files
 from gnc_cli.workflows.bounds_request import ONE_VS_REST, Question, Request, read_request
-from gnc_cli.workflows.bounds_rows import Statement, rows_of, statements
+from gnc_cli.workflows.bounds_rows import rows_of
 
 if TYPE_CHECKING:
     from gnc_cli.io.known_codes import KnownCodes
@@ -49,7 +50,7 @@ def bounds(
     """Bounds on the best codes: two of d, K and a margin are given, the third is answered.
 
     With d and K: every bound that applies to the largest one-vs-rest distance rho*(d, K), lower
-    and upper, and the best proven interval. With K and a margin: the smallest d known to have a
+    and upper, and the best interval. With K and a margin: the smallest d known to have a
     code with it, and the smallest not excluded. With d and a margin: the largest K known to have
     one, and the smallest excluded. With all three: whether such a code exists.
 
@@ -90,8 +91,7 @@ def bounds(
     prepare_files(out=out, plot=plot, force=force, table=table)
     deadline = Deadline(time_limit, interrupt)
     limits = catalogue(request.quantity, table, lp=lp, deadline=deadline)
-    uses = statements(limits, request.quantity)
-    result = _answer(request, uses, deadline, progress, started)
+    result = _answer(request, limits, deadline, progress, started)
     asked = {
         "d": request.d, "K": [float(n) for n in request.K], "quantity": request.quantity,
         "margin": result.margin, "max_cosine": max_cosine, "arcface_m": arcface_m,
@@ -104,7 +104,7 @@ def bounds(
 
 def _answer(
     request: Request,
-    uses: list[Statement],
+    limits: list[Limit],
     deadline: Deadline,
     progress: Progress | None,
     started: float,
@@ -126,15 +126,15 @@ def _answer(
             for pair in ((d, K) for K in request.K for d in request.d):
                 if deadline.interrupted:
                     break
-                some = list(rows_of(*pair, uses))
+                some = list(rows_of(*pair, limits, request.quantity))
                 rows += some
                 best.append(best_of(some, request))
                 tell()
         case Question.DIMENSION:
-            dimension = dimension_answer(request, uses, deadline, tell)
+            dimension = dimension_answer(request, limits, deadline, tell)
         case Question.CLASSES:
-            classes = classes_answer(request, uses, deadline, tell)
-    declined = any(use.limit.declined for use in uses)
+            classes = classes_answer(request, limits, deadline, tell)
+    declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     outcome = "interrupted" if stopped else "time_limit" if declined else "complete"
     return BoundsResult(

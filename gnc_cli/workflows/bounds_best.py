@@ -1,4 +1,4 @@
-"""The best proven interval of one (d, K), and what it says of the margin that was asked for."""
+"""The best interval of one (d, K), and what it says of the margin that was asked for."""
 
 import math
 from collections.abc import Sequence
@@ -10,35 +10,33 @@ from gnc_cli.workflows.bounds_request import ONE_VS_REST, Request
 __all__ = ["best_of"]
 
 _ROUNDING = 1e-12
-"""Bounds that meet may cross by so much, relatively."""
+"""Bounds that meet may cross, or miss each other, by so much, relatively."""
+_SAME_ANGLE = 1e-9
+"""Near 1 cosines hardly differ, their angles do."""
 
 
 def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
-    """The best proven interval of the rows of one (d, K).
+    """The best interval of the rows of one (d, K).
 
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
-    proved = [row for row in rows if row.valid and row.proven]
+    held = [row for row in rows if row.valid]
     # Of equal ends one that is not attained says more.
-    lower_rows = (row for row in proved if row.side == "lower")
+    lower_rows = (row for row in held if row.side == "lower")
     low = max(lower_rows, key=lambda row: (_rank(row), row.strict))
-    upper_rows = (row for row in proved if row.side == "upper")
+    upper_rows = (row for row in held if row.side == "upper")
     high = min(upper_rows, key=lambda row: (_rank(row), not row.strict))
     lower, upper = low.value, _met(low, high)
-    guess = min((row for row in rows if not row.proven), key=lambda row: row.value, default=None)
-    conjectured = None
-    if guess is not None and guess.value < upper:
-        conjectured = _met(low, guess)
-    d, K = low.d, low.K
-    status = _status(proved, request)
+    upper_deg = _most_degrees(low, high)
+    status = _status(held, request)
     attained = _margin(low if request.quantity == ONE_VS_REST else high)
     wanted = attained if request.margin is None else request.margin
     return BestBounds(
-        d=d, K=K, quantity=request.quantity, lower=lower, upper=upper, lower_name=low.name,
-        upper_name=high.name, lower_deg=high.angle_deg, upper_deg=_most_degrees(low, high),
-        conjectured=conjectured, status=status,
-        scale=None if status == "excluded" else request.scale(math.log(K - 1), wanted),
+        d=low.d, K=low.K, quantity=request.quantity, lower=lower, upper=upper,
+        lower_name=low.name, upper_name=high.name, lower_deg=high.angle_deg, upper_deg=upper_deg,
+        exact=_exact(lower, upper, high.angle_deg, upper_deg), status=status,
+        scale=None if status == "excluded" else request.scale(math.log(low.K - 1), wanted),
     )  # fmt: skip
 
 
@@ -67,6 +65,15 @@ def _met(low: BoundRow, high: BoundRow) -> float:
     return max(low.value, high.value)
 
 
+def _exact(
+    lower: float, upper: float, lower_deg: float | None, upper_deg: float | None
+) -> bool:
+    """Whether the ends differ by rounding alone."""
+    if lower_deg is None or upper_deg is None:
+        return upper - lower <= _ROUNDING * upper
+    return upper - lower <= _ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
+
+
 def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
     """The angle of the lower end of the cosine, not below that of the upper end."""
     if low.angle_deg is None or high.angle_deg is None:
@@ -74,13 +81,13 @@ def _most_degrees(low: BoundRow, high: BoundRow) -> float | None:
     return max(low.angle_deg, high.angle_deg)
 
 
-def _status(proved: Sequence[BoundRow], request: Request) -> str | None:
-    """Whether a code with what was asked for exists, by the proved bounds."""
+def _status(held: Sequence[BoundRow], request: Request) -> str | None:
+    """Whether a code with what was asked for exists."""
     if request.target is None:
         return None
     target = loosened(request.target)
-    if any(reaches(_margin(row), target) for row in proved if row.exists):
+    if any(reaches(_margin(row), target) for row in held if row.exists):
         return "exists"
     # What is not attained is excluded itself.
-    ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in proved if not row.exists]
+    ends = [_margin(row) * (1.0 - _ROUNDING * row.strict) for row in held if not row.exists]
     return "open" if reaches(min(ends), target) else "excluded"

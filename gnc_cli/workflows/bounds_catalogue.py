@@ -5,12 +5,7 @@ from collections.abc import Sequence
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.known_codes import KnownCodes
-from gnc_cli.limits.closed_forms import (
-    NO_MORE_THAN_ONE,
-    POLYGON_OPTIMUM,
-    THEOREM_3_3_LOWER,
-    THEOREM_3_3_UPPER,
-)
+from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.fejes_toth import FEJES_TOTH
 from gnc_cli.limits.kissing import KISSING
@@ -18,7 +13,7 @@ from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import SIMPLICIAL
-from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
+from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.workflows.bounds_codes import code_limits
 from gnc_cli.workflows.bounds_request import ONE_VS_REST
@@ -37,7 +32,7 @@ def catalogue(
     lp: bool = False,
     deadline: Deadline | None = None,
 ) -> list[Limit]:
-    """All bounds for a quantity: those on the Tammes cosine, and for one-vs-rest those on rho*.
+    """All bounds, with theorem 3.9 as the paper prints it for the quantity.
 
     Args:
         table: known codes, or their file; our copy by default.
@@ -51,12 +46,10 @@ def catalogue(
     codes = code_limits(given)
     exist = [limit for limit in codes if limit.exists]
     exclude = [limit for limit in codes if not limit.exists]
-    of_rho = [THEOREM_3_3_UPPER, NO_MORE_THAN_ONE]
-    closed = of_rho if quantity == ONE_VS_REST else [POLYGON_OPTIMUM]
+    printed = THEOREM_3_9_CHORD if quantity == ONE_VS_REST else THEOREM_3_9_UPPER
     limits: list[Limit] = [
-        THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist, *closed,
-        THEOREM_3_9_UPPER, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING,
-        *exclude,
+        THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist, THEOREM_3_3_UPPER,
+        printed, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING, *exclude,
     ]  # fmt: skip
     if table is not None and given is not None:
         name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.limits.limit import Count, loosened
+from gnc_cli.limits.limit import Count, Limit, loosened
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import ClassesAnswer, ClassesBest, ClassesRow
 from gnc_cli.workflows.bounds_request import Request
-from gnc_cli.workflows.bounds_rows import Statement, command
+from gnc_cli.workflows.bounds_rows import cited, command, side_of
 
 __all__ = ["classes_answer"]
 
@@ -18,7 +18,7 @@ _FEW = 10**6
 
 
 def classes_answer(
-    request: Request, uses: Sequence[Statement], deadline: Deadline, tell: Callable[[], None]
+    request: Request, limits: Sequence[Limit], deadline: Deadline, tell: Callable[[], None]
 ) -> ClassesAnswer:
     """For every d of the request: a row a bound, and the interval of numbers of points.
 
@@ -33,7 +33,7 @@ def classes_answer(
     for d in request.d:
         if deadline.interrupted:
             break
-        of_d = [_row(d, use, request) for use in uses]
+        of_d = [_row(d, limit, request) for limit in limits]
         rows += of_d
         best.append(_best(d, of_d))
         tell()
@@ -42,9 +42,8 @@ def classes_answer(
     whole = len(best) == len(request.d) and _NONE not in sure
     least = min(sure) if whole else _NONE
     first = _first(_Number(b.log10_excluded, b.excluded) for b in best)
-    guess = _first(_Number(b.log10_conjectured, b.conjectured) for b in best)
     return ClassesAnswer(
-        rows=tuple(rows), best=tuple(best), **_answer(least, first, guess),
+        rows=tuple(rows), best=tuple(best), **_answer(least, first),
         scale=None if least == _NONE else request.scale(_log_others(least), request.margin),
     )  # fmt: skip
 
@@ -70,41 +69,38 @@ def _first(numbers: Iterable[_Number]) -> _Number:
     return min((number for number in numbers if number != _NONE), default=_NONE)
 
 
-def _answer(most: _Number, first: _Number, guess: _Number) -> dict[str, Any]:
-    """The keys of an answer; the conjecture only where it says more."""
-    if guess != _NONE and first != _NONE and not guess < first:
-        guess = _NONE
+def _answer(most: _Number, first: _Number) -> dict[str, Any]:
+    """The keys of an answer."""
     return {
         "guaranteed": most.exact, "log10_guaranteed": most.log10, "excluded": first.exact,
-        "log10_excluded": first.log10, "conjectured": guess.exact,
-        "log10_conjectured": guess.log10,
+        "log10_excluded": first.log10,
     }  # fmt: skip
 
 
-def _row(d: int, use: Statement, request: Request) -> ClassesRow:
+def _row(d: int, limit: Limit, request: Request) -> ClassesRow:
     assert request.target is not None
-    limit = use.limit
-    count = _points(d, use, request.target)
+    count = _points(d, limit, request.target)
     if count is not None and not limit.exists:
         count = _next(count)
     return ClassesRow(
-        d=d, name=use.name, side=use.side, K=None if count is None else count.exact,
-        log10_K=None if count is None else count.log10, proven=use.proven, exists=limit.exists,
-        constructive=limit.constructive, source=use.source(count),
+        d=d, name=limit.name, side=side_of(limit, request.quantity),
+        K=None if count is None else count.exact, log10_K=None if count is None else count.log10,
+        proven=True, exists=limit.exists, constructive=limit.constructive,
+        source=cited(limit, request.quantity, count),
         how=None if count is None else command(d, count.exact or 0, count.how),
     )  # fmt: skip
 
 
-def _points(d: int, use: Statement, wanted: Fraction) -> Count | None:
+def _points(d: int, limit: Limit, wanted: Fraction) -> Count | None:
     """The largest K that reaches the target.
 
     A value that is printed in full and given back counts as reached, which the loosened target
     sees to. Above a million points the values of a formula at neighbouring K are nearer to each
     other than that; those of codes are not.
     """
-    count = use.limit.points(d, use.target(loosened(wanted)))
-    if count is not None and not use.limit.listed and (count.exact or math.inf) > _FEW:
-        count = use.limit.points(d, use.target(wanted))
+    count = limit.points(d, loosened(wanted))
+    if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
+        count = limit.points(d, wanted)
     return count
 
 
@@ -118,9 +114,7 @@ def _next(count: Count) -> Count:
 def _best(d: int, rows: Sequence[ClassesRow]) -> ClassesBest:
     told = [(row, _Number(row.log10_K, row.K)) for row in rows if row.log10_K is not None]
     most = max((number for row, number in told if row.exists), default=_NONE)
-    first = _first(number for row, number in told if not row.exists and row.proven)
-    guess = _first(number for row, number in told if not row.proven)
-    return ClassesBest(d, **_answer(most, first, guess))
+    return ClassesBest(d, **_answer(most, _first(n for row, n in told if not row.exists)))
 
 
 def _log_others(points: _Number) -> float:

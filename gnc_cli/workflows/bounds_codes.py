@@ -16,7 +16,7 @@ from gnc_cli.codes.constructions.registry import find, single_codes
 from gnc_cli.codes.constructions.search import best_construction, largest_construction
 from gnc_cli.io.known_codes import KnownCode, KnownCodes
 from gnc_cli.io.margins import SolvedMargin, stored_margins
-from gnc_cli.limits.limit import Count, Finding, Limit, On, reaches
+from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 from gnc_cli.numerics.directed import rounded_down, rounded_up
 from gnc_cli.workflows.known import read_table
 
@@ -116,7 +116,7 @@ class SolvedCodeLimit(Limit):
     name = "solved-code"
     source = "Softmax Codes solved by this project"
     exists = True
-    on = On.DISTANCE
+    of_rho = True
     constructive = True
     listed = True
 
@@ -204,15 +204,7 @@ class _Optimum:
     source: str
 
 
-_NEWER = (
-    _Optimum(4, 24, 0.5, "optimal code (4, 24): 24-cell, de Laat, Leijenhorst and de Muinck Keizer "
-             "2024 (arXiv 2404.18794)"),
-)  # fmt: skip
-"""Proved since the table of known codes was compiled."""
-
-
 def _optima(table: KnownCodes) -> Iterator[_Optimum]:
-    yield from _NEWER
     single = {(code.d, code.K): code for code in single_codes() if code.proven}
     for (d, K), code in single.items():
         cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"

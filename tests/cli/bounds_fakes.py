@@ -46,21 +46,16 @@ def excluding(**changes: Any) -> BoundRow:
     """What no code exceeds."""
     fields: dict[str, Any] = dict(
         side="upper", value=0.75, condition=None,
-        strict=False, exists=False, name="fejes-toth", source="1943"
+        strict=False, exists=False, name="fejes-toth", source="bisector theorem with 1943"
     )
     return row(**(fields | changes))
-
-
-def guessed(**changes: Any) -> BoundRow:
-    """The same by the conjecture."""
-    return excluding(proven=False, value=0.28125, name="conjecture-fejes-toth", **changes)
 
 
 def best(**changes: Any) -> BestBounds:
     """The interval of these rows."""
     fields: dict[str, Any] = dict(
         d=3, K=24, quantity="one-vs-rest", lower=0.25, upper=0.75, lower_name="construction",
-        upper_name="fejes-toth", lower_deg=None, upper_deg=None, conjectured=0.28125, status=None,
+        upper_name="fejes-toth", lower_deg=None, upper_deg=None, exact=False, status=None,
         scale=None,
     )  # fmt: skip
     return BestBounds(**(fields | changes))
@@ -71,7 +66,7 @@ def result(**changes: Any) -> BoundsResult:
     fields: dict[str, Any] = dict(
         seconds=0.5, version="0.1.0", quantity="one-vs-rest", margin=None, max_cosine=None,
         arcface_m=None, probability=None, outcome="complete",
-        rows=(row(), built(), excluding(), guessed()), best=(best(),),
+        rows=(row(), built(), excluding()), best=(best(),),
     )  # fmt: skip
     return BoundsResult(**(fields | changes))
 
@@ -81,7 +76,7 @@ def several() -> BoundsResult:
     more = [row(K=10**300), excluding(K=10**300, value=0.5)]
     asked = [
         best(status="open", scale=19.0625),
-        best(K=10**300, lower=0.03125, upper=0.5, lower_name="theorem-3.9", conjectured=None,
+        best(K=10**300, lower=0.03125, upper=0.5, lower_name="theorem-3.9",
              status="excluded", scale=22175.5),
     ]  # fmt: skip
     rows = (row(), excluding(), *more)
@@ -98,7 +93,7 @@ def angles() -> BoundsResult:
     ends = best(
         quantity="one-vs-one", lower=0.5, upper=0.75, lower_name="fejes-toth",
         upper_name="construction", lower_deg=41.40962210927086, upper_deg=60.00000000000001,
-        conjectured=None, status="exists",
+        status="exists",
     )  # fmt: skip
     return result(
         quantity="one-vs-one", max_cosine=0.75, arcface_m=0.7227342478134157, rows=rows,
@@ -117,11 +112,9 @@ def dimension() -> BoundsResult:
         DimensionRow(**(said | dict(name="theorem-3.9", d=None, ending="never"))),
         DimensionRow(**(said | dict(K=10**300, d=None, ending="beyond"))),
         DimensionRow(**(said | dict(name="levenshtein", side="upper", d=3, exists=False))),
-        DimensionRow(**(said | dict(name="conjecture-levenshtein", side="upper", d=4, exists=False,
-                                    proven=False))),
     )  # fmt: skip
     answer = DimensionAnswer(
-        rows, (DimensionBest(24, 8, 3, 4), DimensionBest(10**300, None, 3)), None, 3, 4, 53.25
+        rows, (DimensionBest(24, 8, 3), DimensionBest(10**300, None, 3)), None, 3, 53.25
     )
     return result(margin=0.5, probability=0.9, rows=(), best=(), dimension=answer)
 
@@ -139,10 +132,10 @@ def classes() -> BoundsResult:
         ClassesRow(**(said | dict(name="levenshtein", side="upper", K=1000, log10_K=3.0,
                                   exists=False, constructive=False, how=None))),
     )  # fmt: skip
-    known = ClassesBest(8, 240, 2.380211241711606, 1000, 3.0, 241, 2.3820170425748683)
+    known = ClassesBest(8, 240, 2.380211241711606, 1000, 3.0)
     answer = ClassesAnswer(
         rows, (known, ClassesBest(512, None, 76.25, None, 343.125)), 240, 2.380211241711606, 1000,
-        3.0, 241, 2.3820170425748683, None,
+        3.0, None,
     )  # fmt: skip
     return result(margin=0.5, rows=(), best=(), classes=answer)
 

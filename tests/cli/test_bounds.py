@@ -290,7 +290,7 @@ def test_the_words_of_the_answer(gnc: Run) -> None:
     run = gnc("--K", "1e6", "--margin", "0.3")
     words = " ".join(run.stdout.split())
     assert "a code of K = 1 000 000 points with margin 0.3 exists from d = 26 on" in words
-    assert "below d = 8 none exists" in words
+    assert "below d = 18 none exists" in words
     words = " ".join(gnc("--d", "8", "--max-cosine", "0.5").stdout.split())
     assert "up to K = 240 points" in words and "from K = 241 on none exists" in words
 

@@ -37,13 +37,14 @@ def test_every_table_is_even(name: str) -> None:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
 
 
-def test_a_pair_says_what_is_proved_and_what_is_not() -> None:
+def test_a_pair_says_what_is_known_and_by_which_theorem() -> None:
     text = "\n".join(bounds_markdown(RESULTS["pair"].to_json(), cell))
-    assert "**one-vs-rest distance of the best code: 0.38858437035 <= rho* <= 1**" in text
-    assert "margin 0.6: **open**" in text
+    assert "distance of the best code: 0.38858437035 <= rho* <= 0.530644359009**" in text
+    assert "margin 0.6: **no code exists**" in text
     assert "s = 1/tau ≥ 17.48 brings every softmax probability to 0.9" in text
-    (guess,) = [line for line in text.splitlines() if "| conjecture-levenshtein |" in line]
-    assert "| 0.530644359009 | conjectural; " in guess
+    (line,) = [line for line in text.splitlines() if "| levenshtein |" in line]
+    assert "| 0.530644359009 | bisector theorem with Levenshtein 1979 |" in line
+    assert text.count("\nbisector theorem: rho* = 1 - t*, ") == 1
     assert f"```\n{HOW.format(d=10, K=100)}\n```" in text
 
 
@@ -113,7 +114,6 @@ def test_figures_of_bounds_are_safe(name: str) -> None:
 def test_figures_of_a_sweep_are_safe() -> None:
     for line, best in zip(tables("sweep"), RESULTS["sweep"].best, strict=True):
         assert beyond(line["lower"], best.lower, False) and beyond(line["upper"], best.upper, True)
-        assert best.conjectured is not None and beyond(line["conjectured"], best.conjectured, True)
 
 
 def test_figures_of_dimensions_are_exact() -> None:
@@ -123,13 +123,13 @@ def test_figures_of_dimensions_are_exact() -> None:
         for line in seen:
             if "never" not in line["d"] and "up to" not in line["d"]:
                 assert (int(figure(line["d"])), line["bound"]) in rows
-        assert not any(line["bound"] == "at-most-one" for line in seen)
+        assert not any(line["bound"] == "rankin" for line in seen)
 
 
 def test_figures_of_numbers_of_points_are_safe() -> None:
     rows = {(r.name, r.exists): r for r in RESULTS["classes"].classes.rows}
     seen = tables("classes")
-    assert seen and not any(line["bound"] == "at-most-one" for line in seen)
+    assert seen and not any(line["bound"] == "rankin" for line in seen)
     for line in seen:
         exists = line["codes"] == "exists up to"
         row = rows[line["bound"], exists]

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from functools import cache
 
 from gnc_cli.limits.levenshtein import design_size
-from gnc_cli.limits.limit import Finding
+from gnc_cli.limits.limit import Finding, Limit
 from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
-from gnc_cli.workflows.bounds_rows import Statement, statements
+from gnc_cli.workflows.bounds_rows import side_of
 
-__all__ = ["CHUNKS", "TOLERANCE", "grid", "sample", "uses", "violations"]
+__all__ = ["CHUNKS", "TOLERANCE", "grid", "limits", "sample", "violations"]
 
 CHUNKS = 10
 TOLERANCE = 1e-12
@@ -28,7 +28,7 @@ _SPARE = {"construction": 6, "simplicial": 3}
 _SAMPLED = 67
 """One pair in so many: a prime, so that the sample meets every remainder of `_SPARE`."""
 
-_Findings = dict[tuple[str, bool], Finding | None]
+_Findings = dict[tuple[str, bool, bool], Finding | None]
 
 
 def grid(chunk: int) -> Iterator[tuple[int, int, bool, bool]]:
@@ -79,13 +79,13 @@ def _astronomical(count: int) -> frozenset[int]:
 
 
 @cache
-def uses(quantity: str) -> list[Statement]:
-    """Every bound as it is used for a quantity, the conjectural ones as well."""
-    return statements(catalogue(quantity), quantity)
+def limits(quantity: str) -> list[Limit]:
+    """Every bound on a quantity."""
+    return catalogue(quantity)
 
 
 def violations(d: int, K: int, construction: bool = True, simplicial: bool = True) -> list[str]:
-    """What is not finite, out of range, or a lower bound above an upper one, proven or not."""
+    """What is not finite, out of range, or a lower bound above an upper one."""
     skipped = {"construction"} - ({"construction"} if construction else set())
     skipped |= {"simplicial"} - ({"simplicial"} if simplicial else set())
     found: _Findings = {}
@@ -93,23 +93,23 @@ def violations(d: int, K: int, construction: bool = True, simplicial: bool = Tru
     for quantity in (ONE_VS_REST, ONE_VS_ONE):
         low, high = -math.inf, math.inf
         low_name = high_name = ""
-        for use in uses(quantity):
-            limit = use.limit
-            key = limit.name, limit.exists
+        for limit in limits(quantity):
             if limit.name in skipped:
                 continue
+            key = limit.name, limit.exists, limit.of_rho
             if key not in found:
                 found[key] = limit.at(d, K)
             finding = found[key]
             if finding is None or not finding.valid:
                 continue
-            value = use.value(finding)
+            value = finding.value if quantity == ONE_VS_REST else 1.0 - finding.value
+            side = side_of(limit, quantity)
             if not _possible(value, quantity, limit.exists):
-                wrong.append(f"({d}, {K}) {quantity} {use.name} = {value!r}")
-            if use.side == "lower" and value > low:
-                low, low_name = value, use.name
-            elif use.side == "upper" and value < high:
-                high, high_name = value, use.name
+                wrong.append(f"({d}, {K}) {quantity} {limit.name} = {value!r}")
+            if side == "lower" and value > low:
+                low, low_name = value, limit.name
+            elif side == "upper" and value < high:
+                high, high_name = value, limit.name
         slack = TOLERANCE * (high if quantity == ONE_VS_REST else 1.0)
         if not low <= high + slack:
             wrong.append(f"({d}, {K}) {quantity} {low_name} {low!r} > {high_name} {high!r}")

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnc_cli.limits.closed_forms import (
-    NO_MORE_THAN_ONE,
-    POLYGON_OPTIMUM,
-    THEOREM_3_3_LOWER,
-    THEOREM_3_3_UPPER,
-)
+from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.limit import LARGEST_D, Ending, Limit, loosened
 from tests.problems import PROBLEMS
 
@@ -76,16 +71,13 @@ def test_known_answers() -> None:
         if found is not None:
             assert found.value == pytest.approx(problem.rho, rel=1e-14)
             seen += 1
-        if problem.d == 2:
-            optimum = POLYGON_OPTIMUM.at(2, problem.K).value
-            assert optimum == pytest.approx(1.0 - problem.max_cosine, rel=1e-14)
+            assert found.value == pytest.approx(1.0 - problem.max_cosine, rel=1e-14)
     assert seen > 5
 
 
 def test_polygons_below_the_doubles_stay_true() -> None:
     assert THEOREM_3_3_LOWER.at(2, 10**300).value == 0.0
-    for limit in (THEOREM_3_3_UPPER, POLYGON_OPTIMUM):
-        assert 0.0 < limit.at(2, 10**300).value < 1e-300
+    assert 0.0 < THEOREM_3_3_UPPER.at(2, 10**300).value < 1e-300
 
 
 @given(small, targets)
@@ -110,7 +102,7 @@ def test_points_are_those_of_the_list(d: int, target: Fraction) -> None:
         assert spared.exact == max(left)
 
 
-@pytest.mark.parametrize("limit", [THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, POLYGON_OPTIMUM])
+@pytest.mark.parametrize("limit", [THEOREM_3_3_LOWER, THEOREM_3_3_UPPER])
 def test_large_polygons_are_counted(limit: Limit) -> None:
     assert limit.points(2, Fraction(2 * math.sin(math.pi / 12345) ** 2)).exact == 12345
     # For tiny angles 2 (pi / K)^2 = target.
@@ -144,21 +136,3 @@ def test_dimensions_beyond_the_search() -> None:
     assert THEOREM_3_3_LOWER.dimension(2 * LARGEST_D, Fraction(1)).d == LARGEST_D
     assert THEOREM_3_3_UPPER.dimension(K, Fraction(1)).d == 3
     assert THEOREM_3_3_UPPER.dimension(K, 1 + Fraction(1, 10**301)).ending is Ending.BEYOND
-    assert NO_MORE_THAN_ONE.dimension(K, Fraction(11, 10)).ending is Ending.BEYOND
-
-
-def test_no_more_than_one() -> None:
-    assert NO_MORE_THAN_ONE.at(10, 11) is None
-    assert NO_MORE_THAN_ONE.at(10, 12).value == 1.0
-    assert NO_MORE_THAN_ONE.points(10, Fraction(1)) is None
-    assert NO_MORE_THAN_ONE.points(10, Fraction(101, 100)).exact == 11
-    assert NO_MORE_THAN_ONE.dimension(100, Fraction(101, 100)).d == 99
-    assert NO_MORE_THAN_ONE.dimension(100, Fraction(1)).d == 2
-
-
-def test_the_polygon_speaks_on_the_circle_alone() -> None:
-    assert POLYGON_OPTIMUM.at(3, 7) is None
-    assert POLYGON_OPTIMUM.points(3, Fraction(1, 2)) is None
-    assert POLYGON_OPTIMUM.points(2, Fraction(1, 2)).exact == 6
-    assert POLYGON_OPTIMUM.dimension(6, loosened(Fraction(1, 2))).d == 2
-    assert POLYGON_OPTIMUM.dimension(7, Fraction(1, 2)).d == 3

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import gnc_cli
 from gnc_cli.io.known_codes import stored_table
-from gnc_cli.limits.closed_forms import POLYGON_OPTIMUM
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
@@ -24,16 +23,18 @@ from gnc_cli.limits.limit import (
     loosened,
     reaches,
 )
+from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD
 from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
-from gnc_cli.workflows.bounds_rows import Statement
 from tests.limits import law_grid
 
 MARGINS = Path(__file__).parents[2] / "data" / "known_codes" / "margins.csv"
 
-LIMITS: list[Limit] = [*catalogue(ONE_VS_REST), POLYGON_OPTIMUM]
+LIMITS: list[Limit] = [*catalogue(ONE_VS_ONE), THEOREM_3_9_CHORD]
 EXCLUDING = [limit for limit in LIMITS if not limit.exists]
-BY_NAME = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}")
+BY_NAME = pytest.mark.parametrize(
+    "limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}"
+)
 
 SHARP = {
     (3, 12), (5, 16), (6, 27), (7, 56), (8, 240), (21, 112), (22, 100), (22, 275), (22, 891),
@@ -103,10 +104,9 @@ def test_a_false_bound_is_found_out(
 
     liar = Liar()
     liar.exists = exists
-    usual = {q: law_grid.uses(q) for q in (ONE_VS_REST, ONE_VS_ONE)}
-    proven = quantity == ONE_VS_ONE or exists
-    usual[quantity] = [*usual[quantity], Statement(liar, quantity=quantity, proven=proven)]
-    monkeypatch.setattr(law_grid, "uses", usual.__getitem__)
+    usual = {q: law_grid.limits(q) for q in (ONE_VS_REST, ONE_VS_ONE)}
+    usual[quantity] = [*usual[quantity], liar]
+    monkeypatch.setattr(law_grid, "limits", usual.__getitem__)
     wrong = law_grid.violations(3, 12)
     assert len(wrong) == 1 and "false" in wrong[0] and quantity in wrong[0]
 
@@ -152,12 +152,10 @@ def _certified() -> Iterator[tuple[int, int, float]]:
 
 
 def test_certified_distances_are_excluded_by_nothing() -> None:
-    """Nor by the bounds that lean on the conjecture."""
     for d, K, rho in _certified():
-        upper = [use for use in law_grid.uses(ONE_VS_REST) if use.side == "upper"]
-        found = [(use, use.limit.at(d, K)) for use in upper]
-        said = {use.name: use.value(f) for use, f in found if f is not None and f.valid}
-        assert len(said) >= 4
+        values = {limit.name: _value(limit, d, K) for limit in EXCLUDING}
+        said = {name: value for name, value in values.items() if value is not None}
+        assert len(said) >= 3
         for name, value in said.items():
             assert rho <= value * (1.0 + 1e-12), (d, K, name)
 

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnc_cli.limits.closed_forms import (
-    NO_MORE_THAN_ONE,
-    POLYGON_OPTIMUM,
-    THEOREM_3_3_LOWER,
-    THEOREM_3_3_UPPER,
-)
+from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.counting import counted
 from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.fejes_toth import FEJES_TOTH
@@ -21,11 +16,11 @@ from gnc_cli.limits.limit import Limit, loosened, reaches
 from gnc_cli.limits.linear_program import DelsarteLP
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import SIMPLICIAL
-from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
+from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
 
 LIMITS = [
-    THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, NO_MORE_THAN_ONE, POLYGON_OPTIMUM, COVERING, COVERING_3,
-    THEOREM_3_9_LOWER, THEOREM_3_9_UPPER, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN,
+    THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, COVERING, COVERING_3, THEOREM_3_9_LOWER,
+    THEOREM_3_9_UPPER, THEOREM_3_9_CHORD, RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN,
 ]  # fmt: skip
 BY_NAME = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}")
 
@@ -36,7 +31,7 @@ OFFSETS = [Fraction(0)] + [
 ]
 """Relative; the first two are within a rounding."""
 
-SPEAKS_AT = {"polygon": 2, "covering-3": 3, "fejes-toth": 3}
+SPEAKS_AT = {"covering-3": 3, "fejes-toth": 3}
 dimensions = st.integers(2, 12) | st.integers(2, 1024) | st.integers(2, 10**6)
 sizes = st.integers(2, 30) | st.integers(2, 2000) | st.integers(2, 10**6)
 
@@ -90,7 +85,7 @@ def test_near_misses_are_no_ties() -> None:
     """0.69098300563 is above 1 - cos(72 degrees), the pentagon's clearance, by 5e-13."""
     for margin, K in (("0.69098300563", 4), ("0.69098300562", 5)):
         target = loosened(Fraction(margin))
-        for limit in (THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, POLYGON_OPTIMUM, LEVENSHTEIN):
+        for limit in (THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, LEVENSHTEIN):
             count = limit.points(2, target)
             assert count is not None and count.exact == K
     assert LEVENSHTEIN.points(9, Fraction(10, 9) + Fraction(1, 10**20)).exact == 9

@@ -19,9 +19,9 @@ def known_exactly(dims: Sequence[int]) -> BoundsResult:
     assert found.classes is not None
     low, high = math.log10(240), math.log10(241)
     rows = tuple(replace(r, K=240 if r.exists else 241, log10_K=low if r.exists else high)
-                 for r in found.classes.rows if r.proven)  # fmt: skip
+                 for r in found.classes.rows)  # fmt: skip
     best = tuple(replace(b, guaranteed=240, log10_guaranteed=low, excluded=241,
-                         log10_excluded=high, conjectured=None, log10_conjectured=None)
+                         log10_excluded=high)
                  for b in found.classes.best)  # fmt: skip
     return replace(found, classes=replace(found.classes, rows=rows, best=best))
 

@@ -25,19 +25,9 @@ def test_the_ruler_shades_what_is_open(name: str, low: str, high: str) -> None:
     assert span.get_x() == getattr(best, low)
     assert span.get_x() + span.get_width() == pytest.approx(getattr(best, high))
     dots = [line.get_xdata()[0] for line in ax.get_lines() if line.get_marker() == "o"]
-    shown = [r for r in result.rows if r.proven or r.value < best.upper]
-    assert sorted(dots) == sorted(r.value if r.angle_deg is None else r.angle_deg for r in shown)
+    values = sorted(r.value if r.angle_deg is None else r.angle_deg for r in result.rows)
+    assert sorted(dots) == values
     assert [t.get_text() for t in ax.get_yticklabels()] != []
-
-
-def test_conjectural_rows_that_say_nothing_more_are_left_out() -> None:
-    result = RESULTS["pair"]
-    row = next(r for r in result.rows if not r.proven)
-    idle = replace(row, name="conjecture-idle", value=1.01 * result.best[0].upper)
-    with styled():
-        (ax,) = bounds_figure(replace(result, rows=(*result.rows, idle))).axes
-    names = [t.get_text() for t in ax.get_yticklabels()]
-    assert row.name in names and idle.name not in names
 
 
 def figures_of(said: str) -> Decimal:
@@ -51,12 +41,10 @@ def figures_of(said: str) -> Decimal:
 @pytest.mark.parametrize("name", ["pair", "angles", "failed", "tiny", "asked angle"])
 def test_shown_values_are_rounded_to_the_safe_side(name: str) -> None:
     result = RESULTS[name]
-    best = result.best[0]
     with styled():
         (ax,) = bounds_figure(result).axes
-    shown = [r for r in result.rows if r.proven or r.value < best.upper]
-    at = {id(r): r.value if r.angle_deg is None else r.angle_deg for r in shown}
-    shown.sort(key=lambda r: (at[id(r)], not r.exists))
+    at = {id(r): r.value if r.angle_deg is None else r.angle_deg for r in result.rows}
+    shown = sorted(result.rows, key=lambda r: (at[id(r)], not r.exists))
     labels = [t.get_text() for t in ax.texts if t.get_text()[0] in "≤≥"]
     assert len(labels) == len(shown)
     for row, said in zip(shown, labels, strict=True):
@@ -108,7 +96,7 @@ def test_what_is_known_not_to_be_attained_is_closed() -> None:
         (ax,) = bounds_figure(replace(result, rows=rows)).axes
     dots = {at.get_xdata()[0]: at for at in ax.get_lines() if at.get_marker() == "o"}
     for row in rows:
-        if row.proven and not row.exists:
+        if not row.exists:
             assert (dots[row.value].get_markerfacecolor() == "white") is not row.strict
     assert sum(t.get_text()[0] == "<" for t in ax.texts) == 1
 

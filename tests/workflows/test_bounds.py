@@ -60,7 +60,9 @@ def row(result: BoundsResult, name: str, side: str = "lower") -> BoundRow:
         ((64, 10**5), "covering", "lower", 0.497549562995926431),
         ((64, 10**5), "construction", "lower", 0.75),
         ((512, 10_000), "construction", "lower", 23 / 24),
-        ((10, 100), "at-most-one", "upper", 1.0),
+        ((10, 100), "rankin", "upper", 1.0),
+        ((10, 100), "levenshtein", "upper", 0.7215536536695407),
+        ((512, 10_000), "levenshtein", "upper", 0.9762045362149357),
     ],
 )
 def test_check_values(pair: tuple[int, int], name: str, side: str, value: float) -> None:
@@ -96,7 +98,7 @@ def test_closed_forms_make_the_interval_a_point(d: int, K: int, value: float) ->
     best = only(at(d, K))
     assert best.lower == pytest.approx(value, rel=1e-13)
     assert best.upper == pytest.approx(value, rel=1e-13)
-    assert best.conjectured is None and best.lower_name == "theorem-3.3"
+    assert best.exact and best.lower_name == "theorem-3.3"
     cosine = only(at(d, K, quantity="one-vs-one"))
     assert cosine.upper == pytest.approx(1 - value, abs=1e-15)
     assert cosine.lower == pytest.approx(1 - value, abs=1e-15)
@@ -115,41 +117,32 @@ def test_theorem_3_9_says_where_it_holds() -> None:
             assert need == pytest.approx(exact, rel=1e-3)
         best = only(result)
         assert "theorem-3.9" not in (best.lower_name, best.upper_name)
-        # What leans on the conjecture besides is shown where it holds alone.
-        assert holds == any(r.name == "conjecture-theorem-3.9" for r in result.rows)
 
 
 @settings(max_examples=40)
 @given(dims, sizes, quantities)
-def test_the_best_is_the_best_of_what_is_proved(d: int, K: int, quantity: str) -> None:
+def test_the_best_is_the_best_of_what_holds(d: int, K: int, quantity: str) -> None:
     result = bounds(d, K, quantity=quantity)
     best = only(result)
-    held = [r for r in result.rows if r.valid and r.proven]
+    held = [r for r in result.rows if r.valid]
     assert best.lower <= best.upper and (best.d, best.K) == (d, K)
     low = max(r.value for r in held if r.side == "lower")
     high = min(r.value for r in held if r.side == "upper")
     assert (best.lower, best.upper) == (low, max(low, high))  # ends that meet may cross
     assert row(result, best.lower_name, "lower").value == low
     assert row(result, best.upper_name, "upper").value == high
-    guesses = [r.value for r in result.rows if not r.proven]
-    assert not guesses or quantity == "one-vs-rest"
-    if best.conjectured is None:
-        assert all(guess >= best.upper for guess in guesses)
-    else:
-        assert best.conjectured == max(best.lower, min(guesses)) <= best.upper
     assert len({(r.name, r.side) for r in result.rows}) == len(result.rows)
     for r in result.rows:
         assert (r.d, r.K, r.quantity) == (d, K, quantity)
         assert r.source and r.side == ("lower" if r.exists == (quantity[-1] == "t") else "upper")
         assert r.how is None or (r.exists and r.how.startswith("gnc solve "))
-        assert r.proven != r.name.startswith("conjecture-")
-        assert r.proven or (not r.exists and "not refereed" in r.source)
+        assert r.proven
 
 
 @settings(max_examples=40)
 @given(dims, sizes)
 def test_both_quantities_tell_the_same(d: int, K: int) -> None:
-    """Cosine t, clearance 1 - t: a code's own margin; the chord, and the conjecture's margin."""
+    """rho* = 1 - t*; theorem 3.9 has a chord from above."""
     rests = {(r.name, r.exists): r for r in bounds(d, K).rows}
     for one in bounds(d, K, quantity="one-vs-one").rows:
         if not one.valid:
@@ -159,15 +152,30 @@ def test_both_quantities_tell_the_same(d: int, K: int) -> None:
             assert one.angle_deg == pytest.approx(math.degrees(math.acos(one.value)), rel=1e-6)
         clearance = 2 * math.sin(math.radians(one.angle_deg) / 2) ** 2
         assert 1 - one.value == pytest.approx(clearance, abs=1e-15)
-        if one.name == "polygon":
-            continue  # for rho* it is theorem 3.3
-        rest = rests[one.name, one.exists]
-        if one.exists:
-            assert rest.value == pytest.approx(clearance, rel=1e-12, abs=1e-307)
-        else:
-            assert rest.value**2 / 2 == pytest.approx(clearance, rel=1e-12, abs=1e-307)
-            guess = rests[f"conjecture-{one.name}", False]
-            assert guess.value == pytest.approx(clearance, rel=1e-12, abs=1e-307)
+        rest = rests[one.name, one.exists].value
+        printed = one.name == "theorem-3.9" and not one.exists
+        margin = rest**2 / 2 if printed else rest
+        assert margin == pytest.approx(clearance, rel=1e-12, abs=1e-307)
+
+
+def test_sources_name_the_bisector_theorem_where_it_is_used() -> None:
+    rest, one = at(10, 100), at(10, 100, quantity="one-vs-one")
+    levenshtein = row(rest, "levenshtein", "upper").source
+    assert levenshtein.startswith("bisector theorem with Levenshtein 1979")
+    used = {(r.name, r.exists) for r in rest.rows if r.source.startswith("bisector theorem with ")}
+    others = {("theorem-3.9", False), *((r.name, True) for r in rest.rows if r.exists)}
+    assert used == {(r.name, r.exists) for r in rest.rows} - others
+    assert [r.name for r in one.rows if "bisector" in r.source] == ["solved-code"]
+
+
+@pytest.mark.parametrize(
+    ("d", "K"), [(3, 13), (3, 24), (4, 24), (4, 120), (7, 56), (8, 240), (24, 196560), (21, 162)]
+)
+def test_proved_tammes_optima_are_known_exactly(d: int, K: int) -> None:
+    for quantity in ("one-vs-rest", "one-vs-one"):
+        best = only(at(d, K, quantity=quantity))
+        assert best.exact and best.upper - best.lower <= 1e-12
+    assert not only(at(d, K + 2)).exact
 
 
 def test_angles_of_the_icosahedron() -> None:
@@ -196,10 +204,11 @@ def test_several_pairs_go_d_by_d_for_each_K() -> None:
 @pytest.mark.parametrize(
     ("d", "K", "margin", "status"),
     [
-        (10, 20, 1.0, "exists"), (10, 21, 1.0, "open"), (10, 20, 1.0000001, "excluded"),
+        (10, 20, 1.0, "exists"), (10, 21, 1.0, "excluded"), (10, 20, 1.0000001, "excluded"),
         (10, 21, 1.0000001, "excluded"), (64, 10**5, 0.75, "exists"),
         (64, 10**5, 0.7500001, "open"), (64, 10**5, 1.01, "excluded"), (4, 24, 0.5, "exists"),
-        (4, 25, 0.5, "open"), (2, 6, 0.5, "exists"), (2, 7, 0.5, "excluded"),
+        (4, 25, 0.5, "excluded"), (4, 25, 0.45, "open"), (2, 6, 0.5, "exists"),
+        (2, 7, 0.5, "excluded"),
         (9, 10, 10 / 9, "exists"), (9, 10, 1.1111112, "excluded"), (3, 2, 2.0, "exists"),
         (3, 3, 2.0, "excluded"), (10**6, 10**300, 1e-12, "exists"), (2, 10**300, 1e-12, "excluded"),
     ],
@@ -363,7 +372,7 @@ def test_large_integers_of_json_are_doubles() -> None:
 
 def test_one_level_for_dashboards() -> None:
     flat = at(10, 100).flat()
-    assert flat["gnc/best.0.upper"] == 1.0 and flat["gnc/command"] == "bounds"
+    assert flat["gnc/best.0.exact"] is False and flat["gnc/command"] == "bounds"
     assert flat["gnc/dimension"] is None and flat["gnc/rows.0.name"] == "theorem-3.9"
     assert not any(isinstance(value, (dict, list)) for value in flat.values())
     assert bounds(d=8, max_cosine=0.5).flat("")["classes.guaranteed"] == 240
@@ -396,12 +405,12 @@ def test_the_linear_programme_is_one_more_row() -> None:
     plain, more = at(3, 13), bounds(3, 13, lp=True)
     VALIDATOR.validate(more.to_json())
     added = [r for r in more.rows if r not in plain.rows]
-    assert [r.name for r in added] == ["delsarte-lp", "conjecture-delsarte-lp"]
+    assert [r.name for r in added] == ["delsarte-lp"]
     assert [r for r in more.rows if r not in added] == list(plain.rows)
     # No weaker than Levenshtein's bound, whose polynomial it may take; no stronger than the truth.
-    chord = row(more, "delsarte-lp", "upper").value
-    assert row(more, "proved-optimum", "upper").value <= chord
-    assert chord <= row(more, "levenshtein", "upper").value * (1 + 1e-9)
+    value = row(more, "delsarte-lp", "upper").value
+    assert row(more, "proved-optimum", "upper").value <= value
+    assert value <= row(more, "levenshtein", "upper").value * (1 + 1e-9)
 
 
 def test_a_time_limit_leaves_programmes_out() -> None:

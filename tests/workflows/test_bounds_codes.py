@@ -16,7 +16,7 @@ from gnc_cli.codes.constructions.registry import single_codes
 from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.io.known_codes import stored_table
 from gnc_cli.io.margins import stored_margins
-from gnc_cli.limits.limit import Ending, Limit, On, loosened, reaches
+from gnc_cli.limits.limit import Ending, Limit, loosened, reaches
 from gnc_cli.workflows.bounds_codes import KnownCodeLimit, code_limits
 
 LIMITS = {limit.name: limit for limit in code_limits()}
@@ -34,7 +34,7 @@ def test_the_four() -> None:
     assert list(LIMITS) == ["known-code", "solved-code", "construction", "proved-optimum"]
     assert [limit.exists for limit in LIMITS.values()] == [True, True, True, False]
     assert [limit.constructive for limit in LIMITS.values()] == [True, True, True, False]
-    assert [limit.on is On.DISTANCE for limit in LIMITS.values()] == [False, True, False, False]
+    assert [limit.of_rho for limit in LIMITS.values()] == [False, True, False, False]
 
 
 def test_known_codes_of_more_points_count() -> None:
@@ -126,8 +126,7 @@ def test_proved_optima() -> None:
 @cache
 def optima() -> list[tuple[int, int, float]]:
     listed = [(e.d, e.K, e.max_cosine) for e in stored_table().select(proven=True)]
-    newer = [(4, 24, 0.5)]  # the 24-cell, arXiv 2404.18794
-    return listed + newer + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
+    return listed + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
 
 
 @settings(max_examples=100, deadline=None)

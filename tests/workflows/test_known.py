@@ -45,7 +45,7 @@ def test_theorems_are_those_of_the_closed_forms(pair: tuple[int, int]) -> None:
 def test_the_table(found: list[tuple[int, int]]) -> None:
     known = best_known(3, 12)
     assert known == BestKnown(1 / math.sqrt(5), "proven optimal", True)
-    unsettled, unproven = best_known(4, 24), best_known(3, 15)
+    unsettled, unproven = best_known(10, 40), best_known(3, 15)
     assert unsettled is not None and unproven is not None
     assert not unsettled.proven and not unproven.proven
     assert found == []

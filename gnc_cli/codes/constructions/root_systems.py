@@ -73,6 +73,8 @@ def _roots(
     neighbours: tuple[int, int],
     build: Callable[[], Rows],
     reference: str,
+    *,
+    proven: bool = False,
 ) -> Construction:
     """A root system: each root has as many others at 60 as at 120 degrees, and its negative."""
     near, orthogonal = neighbours
@@ -82,7 +84,7 @@ def _roots(
         d=d,
         K=2 * near + orthogonal + 2,
         cosine=Cosine.of(Fraction(1, 2)),
-        proven=False,
+        proven=proven,
         reference=reference,
         build=build,
         distribution=(("1/2", near), ("0", orthogonal), ("-1/2", near), ("-1", 1)),
@@ -92,9 +94,10 @@ def _roots(
 
 CODES = (
     _roots("24-cell", "vertices of the 24-cell: roots of D4", 4, (8, 6), _d4,
-           "Schlaefli 1852; kissing number by Musin 2008, The kissing number in four dimensions"),
+           "Schlaefli 1852; de Laat, Leijenhorst and de Muinck Keizer 2024 (arXiv 2404.18794)",
+           proven=True),
     _roots("d5-roots", "roots of D5", 5, (12, 14), _d5, _SPLAG),
     _roots("e6-roots", "roots of E6", 6, (20, 30), _e6, _SPLAG),
     _roots("e7-roots", "roots of E7", 7, (32, 60), _e7, _SPLAG),
 )  # fmt: skip
-"""Conjectured kissing configurations, in four dimensions a proved one."""
+"""Kissing configurations: proved optimal in four dimensions, conjectured in five to seven."""
