@@ -131,7 +131,6 @@ def _verdicts(
     A passed --tolerance is worth a line only where `said`.
     """
     from gnc_cli.results import Standing
-    from gnc_cli.workflows.compare_standing import lacks_entry
 
     judged = [r for r in rows if "passed" in r.more]
     verdicts: list[Verdict] = []
@@ -152,8 +151,8 @@ def _verdicts(
         more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
         verdicts.append(Verdict("proved optima", Status.FAILED, detail + more))
     if judged and require_entry:
-        missing = [r for r in judged if lacks_entry(r.status, r.more.get("reference"), r.proven)]
-        detail = f"no_entry at {_at(missing[0])}" if missing else "no row is no_entry"
+        missing = [r for r in judged if not r.more.get("on_record")]
+        detail = f"no code on record at {_at(missing[0])}" if missing else "all on record"
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         status = Status.FAILED if missing else Status.PASSED
         verdicts.append(Verdict("--require-entry", status, detail + more))

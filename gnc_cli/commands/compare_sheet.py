@@ -37,11 +37,10 @@ def compare_sheet(r: dict[str, Any], table: dict[str, Any], verbose: bool) -> li
     line("largest cosine", number(r["max_cosine"]),
          "" if angle is None else f"smallest angle {angle:.8f} degrees", "max_cosine")  # fmt: skip
     if r["best_known"] is None:
-        line("best known", "-", "neither the table nor a construction has this d and K",
+        line("best known", "-", "no table, construction or solved code has this d and K",
              "best_known")  # fmt: skip
     else:
-        name = "best construction" if _constructed(r) else "best known"
-        line(name, number(r["best_known"]), _known(r), "best_known")
+        line("best known", number(r["best_known"]), _known(r), "best_known")
         line("gap", small(r["gap"]), "negative is better", "gap")
     free = r["rattlers"]
     if free is not None:
@@ -95,14 +94,8 @@ def _digits(found: dict[str, Any], verbose: bool) -> RenderableType:
     return grid
 
 
-def _constructed(r: dict[str, Any]) -> bool:
-    return r.get("reference") == "construction" and not r["proven"]
-
-
 def _known(r: dict[str, Any]) -> str:
-    if _constructed(r):
-        return f"{r['source'].removeprefix('construction: ')}; not in the table"
-    proved = {True: "proved optimal", False: "best known", None: "optimality not settled"}
+    proved = {True: "proved optimal", False: "not proved", None: "optimality not settled"}
     said, source = proved[r["proven"]], r["source"]
     if (source or "").startswith("proven optimal"):
         return said + source.removeprefix("proven optimal")

@@ -32,7 +32,7 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
     margins, rattlers = r["margins"], r["rattlers"]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", min_width=27)
     grid.add_column(style="dim")
     if verbose:
         grid.add_column(style="cyan", no_wrap=True)
@@ -61,9 +61,12 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
          "first_order_gain")  # fmt: skip
     known = r["best_known"]
     if known is not None:
-        proved = "proved optimal" if known["proven"] else "best known"
+        proved = "proved optimal" if known["proven"] else "not proved"
         source = "" if known["source"] == "proven optimal" else f", {known['source']}"
-        line("reference cosine", _number(known["max_cosine"]), f"{proved}{source}", "best_known")
+        line("best known cosine", _number(known["max_cosine"]), f"{proved}{source}", "best_known")
+    if r["optimum"] is not None:
+        line("optimal distance", f"at most {_number(r['optimum']['upper'], 12)}",
+             f"proved bound: {r['optimum']['name']}", "optimum")  # fmt: skip
     effort = f"{_plural(r['restarts'], 'start')}, {_plural(r['steps'], 'step')}, seed {r['seed']}, "
     took = f"{r['seconds']:.3g} s"
     line("found by", r["origin"], effort + took if r["steps"] else took, "origin")
@@ -116,7 +119,10 @@ def _sweep(result: dict[str, Any]) -> RenderableType:
 
 def _ending(r: dict[str, Any]) -> Text:
     said = r["outcome"].replace("_", " ")
-    return Text.assemble((said, f"bold {_colour(r['outcome'])}"), f": {r['advice']}")
+    ended = Text.assemble((said, f"bold {_colour(r['outcome'])}"), f": {r['advice']}")
+    if r["verdict"] is None:
+        return ended
+    return Text.assemble(("verdict", "bold"), f": {r['verdict']}\n", ended)
 
 
 def _colour(outcome: str) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gnc_cli.results.solve import (
         ConstructionList,
         ConstructionRow,
+        Optimum,
         Outcome,
         SolveResult,
         SolveSweep,
@@ -75,6 +76,7 @@ __all__ = [
     "MeasureMargins",
     "MeasureResult",
     "MeasureSeries",
+    "Optimum",
     "Outcome",
     "Rattlers",
     "Result",

@@ -69,11 +69,20 @@ class Margins:
 
 @dataclass(frozen=True)
 class BestKnown:
-    """The reference that a code is held against."""
+    """The best known code of (d, K), whichever command prints it."""
 
     max_cosine: float
     source: str
     proven: bool
+    """Proved optimal for this (d, K)."""
+    kind: str
+    """`theorem`, `table`, `construction` or `solved` (by this project)."""
+    d: int
+    """Dimension and size of the code; more points or fewer dimensions than asked where it holds
+    one of that size."""
+    K: int
+    date: str | None
+    """Of the table or of the solve; None where the code is a theorem's or a construction."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Gnc2Reference:
     """What GNC2 is held against: a one-vs-rest distance that is known to be within reach."""
 
     value: float
-    """A one-vs-rest distance; optimal only where `kind` is `theorem` or the source says proved."""
+    """A one-vs-rest distance."""
     kind: str
     """`theorem`, `table`, `solved`, `construction`, `file` or `pinned`."""
     id: str
@@ -42,6 +42,8 @@ class Gnc2Reference:
     """What the entry says of itself; `1 - max_cosine` where the code behind it is a Tammes code."""
     data_version: str | None
     """Date and sha256 of the table, or the version of gnc that built the code."""
+    proven: bool
+    """The value is rho*(d, K) itself: no classifier has a larger distance."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from gnc_cli.results.compare import Standing
 from gnc_cli.results.core import BestKnown, Bracket, Margins, Rattlers, Result, plain
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "ConstructionList", "ConstructionRow", "Outcome", "SolveResult", "SolveSweep", "UfmMeasures",
+    "ConstructionList", "ConstructionRow", "Optimum", "Outcome", "SolveResult", "SolveSweep",
+    "UfmMeasures",
 ]  # fmt: skip
 
 
@@ -18,6 +20,7 @@ class Outcome(Enum):
     """How a solve ended; each ending carries its own advice."""
 
     CONVERGED = "converged"
+    LOCAL_OPTIMUM = "local_optimum"
     CLOSED_FORM = "closed_form"
     CONSTRUCTED = "constructed"
     MAX_STEPS_REACHED = "max_steps_reached"
@@ -36,6 +39,8 @@ class Outcome(Enum):
 
 _ADVICE = {
     Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
+    Outcome.LOCAL_OPTIMUM: "stationary, but the optimum is known and better; raise --restarts or "
+    "try another --seed",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps, or --restarts for other basins",
@@ -66,6 +71,21 @@ class UfmMeasures:
 
 
 @dataclass(frozen=True)
+class Optimum:
+    """How far a code can be from the best possible one."""
+
+    upper: float
+    """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
+    shortfall: float
+    """At most this share of `upper` is missing."""
+    proved: bool
+    """The code is optimal: it reaches `upper` to 1e-9."""
+    name: str
+    """The bound that `upper` is from, as `gnc bounds` names it."""
+    source: str
+
+
+@dataclass(frozen=True)
 class SolveResult(Result):
     """A code with its certificate: the result of `gnc solve`."""
 
@@ -89,6 +109,14 @@ class SolveResult(Result):
     None or NaN, null in JSON, where it was not solved."""
     margins: Margins
     best_known: BestKnown | None
+    status: Standing | None
+    """Where the code stands beside `best_known`, by the distance that its problem maximises;
+    None for a feature model."""
+    gap: float | None
+    """1 less that distance, less the best known cosine: negative is better."""
+    optimum: Optimum | None
+    verdict: str | None
+    """`status` and `optimum` in a sentence."""
     seed: int
     restarts: int
     steps: int

@@ -9,24 +9,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
 from gnc_cli.codes.constructions.construction import Construction, Cosine
 from gnc_cli.codes.constructions.registry import find, single_codes
-from gnc_cli.codes.constructions.search import best_construction, largest_construction
+from gnc_cli.codes.constructions.search import largest_construction
 from gnc_cli.io.known_codes import KnownCode, KnownCodes
 from gnc_cli.io.margins import SolvedMargin, stored_margins
 from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 from gnc_cli.numerics.directed import rounded_down, rounded_up
-from gnc_cli.workflows.known import read_table
+from gnc_cli.workflows.known import SEARCHED, constructed, read_table
 
 __all__ = [
     "ConstructionLimit", "KnownCodeLimit", "ProvedOptimumLimit", "SolvedCodeLimit", "code_limits",
 ]  # fmt: skip
 
-_SEARCHED = 4096
-"""Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
-many dimensions counts."""
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
 _ULPS = Fraction(1, 10**15)
@@ -152,21 +148,21 @@ class ConstructionLimit(Limit):
     listed = True
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = best_construction(min(d, _SEARCHED), K) if K > 2 * d else None
+        code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
         if code is None:
             return None
         value = rounded_down(1 - _ends(code.cosine)[1])
         return Finding(value, source=_built(code), how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        code = largest_construction(min(d, _SEARCHED), float(1 - target))
+        code = largest_construction(min(d, SEARCHED), float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
         return Count(math.log10(code.K), code.K, _built(code), _command(code, d, code.K))
 
     def last_d(self, K: int) -> int | None:
         """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 nothing new is said."""
-        return min(_SEARCHED, (K - 1) // 2)
+        return min(SEARCHED, (K - 1) // 2)
 
 
 class ProvedOptimumLimit(Limit):
@@ -227,15 +223,10 @@ def _same(entry: KnownCode, d: int, K: int) -> str | None:
     """The command for K points in d dimensions of the entry's code, where there is one."""
     if entry.K <= 2 * entry.d:
         return f"gnc solve --d {d} --K {K}"  # by theorem 3.3
-    code = _best(entry.d, entry.K)
+    code = constructed(entry.d, entry.K)
     if code is None or abs(code.cosine.value - entry.max_cosine) > _ONE_CODE:
         return None
     return _command(code, d, K)
-
-
-@lru_cache
-def _best(d: int, K: int) -> Construction | None:
-    return best_construction(d, K)
 
 
 def _command(code: Construction, d: int, K: int) -> str:

@@ -112,7 +112,7 @@ def compare(
             return row
         good = passes(
             row.status, row.gap, tolerance=tolerance, require_entry=require_entry,
-            reference=row.more.get("reference"), proven=row.proven,
+            on_record=bool(row.more.get("on_record")), proven=row.proven,
         )  # fmt: skip
         return replace(row, more={**row.more, "passed": good})
 

@@ -25,7 +25,7 @@ from gnc_cli.results import Bracket, CompareRow, Rattlers, Standing, plain
 from gnc_cli.workflows.compare_congruence import Recognised, recognise
 from gnc_cli.workflows.compare_large import count_contacts, rho_bracket
 from gnc_cli.workflows.compare_standing import passes, standing, verdict_keys
-from gnc_cli.workflows.known import reference
+from gnc_cli.workflows.known import best
 
 __all__ = ["Code", "Judged", "judge_code", "load_code"]
 
@@ -129,7 +129,7 @@ def judge_code(
             equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
             found, known_as, equal = None, Recognised(None, None), None
-        known = reference(d, K, table)
+        known = best(d, K, table)
         status = gap = None
         if found is not None:
             gap = None if known is None else found.max_cosine - known.max_cosine
@@ -149,7 +149,7 @@ def judge_code(
         **keys,
         "passed": passes(
             status, gap, tolerance=tolerance, require_entry=require_entry,
-            reference=keys["reference"], proven=None if known is None else known.proven,
+            on_record=keys["on_record"], proven=None if known is None else known.proven,
         ),
         "advice": said,
         "congruence": known_as.state,

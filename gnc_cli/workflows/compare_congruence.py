@@ -10,13 +10,13 @@ import numpy as np
 
 from gnc_cli.codes.congruence import Undecided, congruence
 from gnc_cli.codes.constructions.registry import find, in_dimension
-from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.codes.fingerprints import fingerprint
 from gnc_cli.codes.rattlers import one_vs_one_rattlers
 from gnc_cli.io.known_codes import stored_codes
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.gram import row_maxima
 from gnc_cli.numerics.sphere import normalise
+from gnc_cli.workflows.known import constructed
 
 __all__ = ["Recognised", "congruent_to", "recognise"]
 
@@ -125,7 +125,7 @@ def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]
     for code in in_dimension(d):
         if code.K == K:
             yield code.name, code.cosine.value, code.build
-    part = best_construction(d, K) if K > 2 * d else None
+    part = constructed(d, K) if K > 2 * d else None
     if part is not None and part.changes:
         yield part.origin, part.cosine.value, part.build
     for name, rows in stored_codes(d, K):

@@ -21,7 +21,7 @@ from gnc_cli.workflows.compare_congruence import congruent_to
 from gnc_cli.workflows.compare_rows import OnRow, Progress, make_rows, pairs
 from gnc_cli.workflows.compare_runs import Flag
 from gnc_cli.workflows.compare_standing import improvement, standing, verdict_keys
-from gnc_cli.workflows.known import Reference, Table, read_table, reference
+from gnc_cli.workflows.known import Reference, Table, best, read_table
 
 __all__ = ["PairJob", "compare_solve", "search_for", "solve_pair", "solved_row", "timed_solve"]
 
@@ -98,7 +98,7 @@ def compare_solve(
         raise UsageError(f"--problem {problem} has no largest cosine to compare; use tammes")
     known = read_table(table)
     jobs = [
-        PairJob(d, K, problem, float(budget), seed, reference(d, K, known), known.stamp)
+        PairJob(d, K, problem, float(budget), seed, best(d, K, known), known.stamp)
         for d, K in pairs(dims, sizes, budget)
     ]
     return make_rows(

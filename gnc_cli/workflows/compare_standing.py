@@ -19,7 +19,6 @@ __all__ = [
     "TOLERANCE",
     "advice",
     "improvement",
-    "lacks_entry",
     "passes",
     "standing",
     "table_name",
@@ -49,15 +48,15 @@ def standing(
 
     Returns:
         `matches` from below the figure by its rounding (or without a proof), to above it by 1e-11
-        or its rounding, whichever is larger; `improves` only with that proof. As good as a mere
-        construction, or better, is `no_entry`: a family that happens to have K rows is no record.
+        or its rounding, whichever is larger; `improves` only with that proof. At least as good as
+        what is no record of (d, K), a construction or a part of a larger code, is `no_entry`.
     """
     if known is None:
         return Standing.NO_ENTRY
     gap = max_cosine - known.max_cosine
     if gap > max(known.rounding, _COORDINATES):
         return Standing.WORSE
-    if not known.settles:
+    if not known.on_record:
         return Standing.NO_ENTRY
     if gap >= -max(known.rounding, _NOISE):
         return Standing.MATCHES
@@ -66,29 +65,21 @@ def standing(
     return Standing.IMPROVES if verified(below) else Standing.MATCHES
 
 
-def lacks_entry(status: Standing | None, reference: str | None, proven: bool | None) -> bool:
-    """Whether a row has nothing to match: no figure at all, or that of a mere construction.
-
-    Worse than a construction is no entry either: else a worse code passed where a better fails.
-    """
-    return status is Standing.NO_ENTRY or (reference == "construction" and not proven)
-
-
 def passes(
     status: Standing | None,
     gap: float | None,
     *,
     tolerance: float,
     require_entry: bool,
-    reference: str | None = None,
+    on_record: bool,
     proven: bool | None = None,
 ) -> bool | None:
     """Whether a row is good enough for the exit code 0; None where its cosine is not known.
 
     Args:
-        status, gap, reference, proven: of the row.
+        status, gap, on_record, proven: of the row.
         tolerance: largest gap that passes.
-        require_entry: a row that `lacks_entry` does not pass.
+        require_entry: a row whose pair is not on record does not pass.
 
     Returns:
         False also below a figure that is proved optimal: one of the two is wrong.
@@ -97,7 +88,7 @@ def passes(
         return None
     if status is Standing.IMPROVES and proven:
         return False
-    if require_entry and lacks_entry(status, reference, proven):
+    if require_entry and not on_record:
         return False
     return gap is None or gap <= tolerance
 
@@ -134,7 +125,9 @@ def verdict_keys(
     rows: "Rows",
     file: str | None = None,
 ) -> dict[str, Any]:
-    """What a row says of its verdict: `reference`, `improves_on`, `proved_cosine`, `advice`.
+    """What a row says of its verdict, and of what the code was held against.
+
+    Keys: `reference`, `date`, `on_record`, `improves_on`, `proved_cosine`, `advice`.
 
     Args:
         known: what the code was held against.
@@ -144,8 +137,12 @@ def verdict_keys(
     """
     better = improvement(status, known, rows)
     said = advice(status, d, K, file, stamp, better["proved_cosine"], known)
-    kind = None if known is None else known.kind
-    return {"reference": kind, **better, "advice": said}
+    held = {
+        "reference": None if known is None else known.kind,
+        "date": None if known is None else known.date,
+        "on_record": known is not None and known.on_record,
+    }
+    return {**held, **better, "advice": said}
 
 
 def advice(
@@ -190,6 +187,6 @@ def advice(
             current = "" if stamp.current else "; check the public table with --table"
             return f"{said}{current}"
         case Standing.NO_ENTRY:
-            beaten = "" if known is None else "equals or beats our best construction; "
-            more = "" if stamp.current else "; a fuller one can be given with --table"
-            return f"{beaten}the table has no entry for d = {d}, K = {K}{more}"
+            beaten = "" if known is None else f"no worse than the best known, {known.source}; "
+            more = "" if stamp.current else "; a fuller table can be given with --table"
+            return f"{beaten}no code of d = {d}, K = {K} is on record{more}"

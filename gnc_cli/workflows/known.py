@@ -1,99 +1,138 @@
-"""The best code on record for (d, K): theorem 3.3, else the tables, else a construction.
+"""The one answer to "what is the best known code for (d, K)?".
 
-What `compare` holds codes against, and what `solve` prints as `best_known`. Figures alone: nothing
-is built, and nothing heavy is loaded.
+The smallest largest cosine among theorem 3.3, proved entries of the tables, their other entries,
+constructions, and codes that this project solved; of figures within 1e-12 the earlier in this list
+counts. A code of more points or in fewer dimensions counts as well: its first K points, with zeros
+appended, are a code of (d, K). `solve`, `measure`, `bounds` and `compare` all print this answer.
+Figures alone: nothing is built, and nothing heavy is loaded.
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import cos, pi
+from typing import TYPE_CHECKING
 
 from gnc_cli.io.known_codes import KnownCode, KnownCodes, read_public_table, stored_table
+from gnc_cli.io.margins import stored_margins
 from gnc_cli.results import BestKnown, TableStamp
 
-__all__ = ["Reference", "best_known", "read_table", "reference"]
+if TYPE_CHECKING:
+    from gnc_cli.codes.constructions.construction import Construction
+
+__all__ = ["SEARCHED", "Reference", "best", "constructed", "read_table"]
 
 Table = KnownCodes | str | os.PathLike[str] | None
 
 _AGREES = 1e-12
-"""Entries of two tables this near are one code: the public table rounds in the 12th decimal."""
+"""Figures this near are one code: the public table rounds in the 12th decimal."""
+_SOLVED_DIGITS = 1e-12
+"""What the figures of our solved codes are rounded to."""
+SEARCHED = 4096
+"""Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
+many dimensions counts."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a code of (d, K) is held against."""
+    """The best known code of some (d, K)."""
 
     max_cosine: float
-    exact: Fraction | None
-    """The figure as the rational number that the table shows; None where there is none."""
-    rounding: float
-    """How far the figure may be from the cosine of the code behind it."""
+    kind: str
+    """`theorem`, `table`, `construction` or `solved`."""
+    d: int
+    """Dimension and size of the code itself; those asked for, or a code that holds one of them."""
+    K: int
     source: str
-    proven: bool | None
-    """Proved optimal; None where not settled."""
-    listed: bool
-    """By a theorem or an entry of a table; else by a construction, which is no record."""
+    own: bool
+    """The code has the size that was asked for."""
+    proven: bool | None = False
+    """Proved optimal for what was asked; None where not settled."""
+    exact: Fraction | None = None
+    """The figure as the rational number that the table shows; None where there is none."""
+    rounding: float = 0.0
+    """How far the figure may be from the cosine of the code behind it."""
+    date: str | None = None
+    """Of the table or of the solve."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
 
     @property
-    def kind(self) -> str:
-        """`theorem`, `table` or `construction`."""
-        if not self.listed:
-            return "construction"
-        return "theorem" if self.stamp is None and self.source.startswith("theorem") else "table"
+    def on_record(self) -> bool:
+        """Whether (d, K) itself has an entry: then equality is a tie, and a smaller cosine news.
 
-    @property
-    def settles(self) -> bool:
-        """Whether equality is a tie: a mere construction says nothing of what is best."""
-        return self.listed or self.proven is True
+        A part of a larger code, or a construction that happens to have K rows, is no record.
+        """
+        return self.proven is True or (self.own and self.kind != "construction")
 
     def record(self) -> BestKnown:
         """As results show it."""
-        return BestKnown(self.max_cosine, self.source, self.proven is True)
+        return BestKnown(
+            self.max_cosine, self.source, self.proven is True, self.kind, self.d, self.K, self.date
+        )
 
 
-def best_known(
-    d: int, K: int, table: Table = None, *, at_hand: float = float("inf")
-) -> BestKnown | None:
-    """The smallest largest cosine on record for K points in d dimensions.
+def best(d: int, K: int, table: Table = None) -> Reference | None:
+    """The best known code of K points in d dimensions; None where nothing is known.
 
     Args:
         d, K: at least 2.
         table: a table or the file of one, held beside our copy: the smaller figure counts.
-        at_hand: the largest cosine of a code; a mere construction that is worse is not named.
 
     Raises:
         DataError: the table cannot be read.
 
     Example:
-        >>> best_known(3, 24).source, best_known(3, 5).source
+        >>> best(3, 24).source, best(3, 5).source
         ('proven optimal', 'theorem 3.3: orthoplex')
+        >>> best(10, 99).kind, best(10, 99).d, best(10, 99).K
+        ('solved', 10, 100)
     """
-    found = reference(d, K, read_table(table))
-    if found is None or (not found.settles and found.max_cosine > at_hand + _AGREES):
-        return None
-    return found.record()
-
-
-def reference(d: int, K: int, table: KnownCodes) -> Reference | None:
-    """As `best_known`, with what a verdict needs: the exact figure and its rounding."""
     theorem = _theorem(d, K)
     if theorem is not None:
-        name, cosine, exact = theorem
-        return Reference(cosine, exact, 0.0, f"theorem 3.3: {name}", True, listed=True)
+        return theorem
+    found: Reference | None = None
+    for candidate in _candidates(d, K, read_table(table)):
+        if candidate.proven:
+            return candidate
+        if found is None or candidate.max_cosine < found.max_cosine - _AGREES:
+            found = candidate
+    return found
+
+
+def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
     entry = _listed(d, K, table)
     if entry is not None:
-        return entry
+        yield entry
+    for some in {id(t): t for t in (table, _ours())}.values():
+        larger = some.covering(d, K)
+        if larger is not None and (larger.d, larger.K) != (d, K):
+            yield _entry(larger, some, _part(larger.d, larger.K, K) + larger.source, own=False)
+    code = constructed(min(d, SEARCHED), K)
+    if code is not None:
+        yield Reference(
+            code.cosine.value, "construction", d, K, f"construction: {code.origin}", own=True,
+            proven=code.proven,
+        )  # fmt: skip
+    solved = stored_margins().covering(d, K)
+    if solved is not None:
+        # A Tammes code, whose largest cosine is 1 - rho.
+        own = (solved.d, solved.K) == (d, K)
+        part = "" if own else _part(solved.d, solved.K, K)
+        yield Reference(
+            1.0 - solved.rho, "solved", solved.d, solved.K, part + solved.command, own=own,
+            rounding=_SOLVED_DIGITS, date=stored_margins().date,
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def constructed(d: int, K: int) -> "Construction | None":
+    """The best construction of K points in d dimensions, or None."""
     from gnc_cli.codes.constructions.search import best_construction
 
-    code = best_construction(d, K)
-    if code is None:
-        return None
-    source = f"construction: {code.origin}"
-    return Reference(code.cosine.value, None, 0.0, source, code.proven, listed=False)
+    return best_construction(d, K)
 
 
 def read_table(table: Table = None) -> KnownCodes:
@@ -107,6 +146,12 @@ def read_table(table: Table = None) -> KnownCodes:
     return _ours() if table is None else read_public_table(table)
 
 
+def _part(d: int, K: int, wanted_K: int) -> str:
+    """How a code of (d, K) is one of the size wanted: the first words of a source."""
+    some = "all" if wanted_K == K else f"first {wanted_K}"
+    return f"{some} points of ({d}, {K}): "
+
+
 @lru_cache(maxsize=1)
 def _ours() -> KnownCodes:
     return stored_table()
@@ -118,7 +163,9 @@ def _listed(d: int, K: int, table: KnownCodes) -> Reference | None:
     copy = _ours() if table.stamp.current else table
     ours = copy.find(d, K)
     if given is None:
-        return None if ours is None else _entry(ours, copy, "our copy; --table has no entry")
+        if ours is None:
+            return None
+        return _entry(ours, copy, f"{ours.source} (our copy; --table has no entry)")
     if ours is None or ours is given:
         return _entry(given, table)
     apart = given.max_cosine - ours.max_cosine
@@ -126,26 +173,34 @@ def _listed(d: int, K: int, table: KnownCodes) -> Reference | None:
         # One code: of the user's table too we know what is proved, and then the exact figure.
         return _entry(ours if ours.proven else given, table)
     if apart > 0.0:
-        return _entry(ours, copy, f"our copy; --table has {given.max_cosine:.12g}")
-    proved = f"our copy has {ours.max_cosine:.12g}, proved optimal" if ours.proven else ""
-    return _entry(given, table, proved)
+        said = f"{ours.source} (our copy; --table has {given.max_cosine:.12g})"
+        return _entry(ours, copy, said)
+    if not ours.proven:
+        return _entry(given, table)
+    said = f"{given.source} (our copy has {ours.max_cosine:.12g}, proved optimal)"
+    return _entry(given, table, said)
 
 
-def _entry(entry: KnownCode, table: KnownCodes, remark: str = "") -> Reference:
-    source = f"{entry.source} ({remark})" if remark else entry.source
+def _entry(
+    entry: KnownCode, table: KnownCodes, source: str | None = None, *, own: bool = True
+) -> Reference:
     return Reference(
-        entry.max_cosine, entry.exact, entry.rounding, source, entry.proven, listed=True,
-        stamp=table.stamp,
+        entry.max_cosine, "table", entry.d, entry.K, source or entry.source, own,
+        proven=entry.proven if own else False, exact=entry.exact, rounding=entry.rounding,
+        date=table.stamp.date, stamp=table.stamp,
     )  # fmt: skip
 
 
-def _theorem(d: int, K: int) -> tuple[str, float, Fraction | None] | None:
-    """Name, cosine and, where rational, exact cosine of the code that theorem 3.3 gives."""
+def _theorem(d: int, K: int) -> Reference | None:
+    """The code that theorem 3.3 gives."""
     if K <= d + 1:
-        return "simplex ETF", -1 / (K - 1), Fraction(-1, K - 1)
-    if d == 2:
-        quarter = Fraction(0) if K == 4 else None
-        return "regular polygon", 0.0 if K == 4 else cos(2 * pi / K), quarter
-    if K <= 2 * d:
-        return "orthoplex", 0.0, Fraction(0)
-    return None
+        name, cosine, exact = "simplex ETF", -1 / (K - 1), Fraction(-1, K - 1)
+    elif d == 2 and K > 4:
+        name, cosine, exact = "regular polygon", cos(2 * pi / K), None
+    elif K <= 2 * d:
+        name, cosine, exact = "regular polygon" if d == 2 else "orthoplex", 0.0, Fraction(0)
+    else:
+        return None
+    return Reference(
+        cosine, "theorem", d, K, f"theorem 3.3: {name}", own=True, proven=True, exact=exact
+    )

@@ -1,21 +1,19 @@
 """What GNC2 is held against: a one-vs-rest distance known to be within reach for (d, K).
 
-Every code of largest cosine t has `rho >= 1 - t`; more points or fewer dimensions count too, for
-rho* never grows with K nor shrinks with d. By theorem 3.3 the figure is rho* itself; else it is the
-best known lower bound.
+The clearance 1 - t of the best known code: by the bisector theorem (docs/theorem.md) rho* itself
+where that code is proved optimal, else the best known lower bound.
 """
 
 import os
 
 from gnc_cli import __version__
 from gnc_cli.errors import DataError
-from gnc_cli.io.margins import stored_margins
 from gnc_cli.io.readers import read_points
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.numerics.sphere import normalise
-from gnc_cli.results import Gnc2Reference, TableStamp
-from gnc_cli.workflows.known import Reference, read_table, reference
+from gnc_cli.results import Gnc2Reference
+from gnc_cli.workflows.known import Reference, best
 
 __all__ = ["gnc2_reference"]
 
@@ -29,8 +27,8 @@ def gnc2_reference(
     """The reference for K classes in d dimensions.
 
     Args:
-        given: a number, or a file with a code to be certified; by default the largest of theorem
-            3.3, the table of known codes, our own solved codes and the constructions.
+        given: a number, or a file with a code to be certified; by default that of the best
+            known code, see `gnc_cli.workflows.known`.
         deadline: bounds the certificate of a file.
 
     Returns:
@@ -44,57 +42,30 @@ def gnc2_reference(
         (1.0, 'theorem')
     """
     if given is None:
-        found = reference(d, K, read_table())
-        if found is not None and found.kind == "theorem":
-            return _of_code(found, d, K)
-        exact = None if found is None else _of_code(found, d, K)
-        known = [c for c in (exact, _of_entry(d, K), _of_margin(d, K)) if c is not None]
-        return max(known, key=lambda c: c.value, default=None)
+        found = best(d, K)
+        return None if found is None else _of_code(found)
     if isinstance(given, (int, float)):
-        return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None)
+        return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None, False)
     return _certified(os.fspath(given), d, K, deadline)
 
 
-def _of_code(code: Reference, d: int, K: int) -> Gnc2Reference:
-    """The code of exactly (d, K): by theorem, in the table, or a construction."""
-    kind, _, name = code.source.partition(": ")
+def _of_code(code: Reference) -> Gnc2Reference:
+    size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
-        return Gnc2Reference(1.0 - code.max_cosine, "theorem", code.source, kind, None)
-    if code.stamp is not None:
-        return _tabled(code.max_cosine, f"({d}, {K})", code.source, code.stamp)
-    said = f"1 - max_cosine of a construction, {1.0 - code.max_cosine:.6g}"
+        name, said, version = code.source, code.source.partition(": ")[0], None
+    elif code.kind == "construction":
+        name = code.source.removeprefix("construction: ")
+        said, version = "1 - max_cosine of a construction", f"gnc {__version__}"
+    elif code.kind == "solved":
+        name, said = f"Softmax Code {size}", f"certified rho of: {code.source}"
+        version = code.date
+    else:
+        assert code.stamp is not None
+        name, said = f"table of known codes {size}", f"1 - max_cosine of a code; {code.source}"
+        version = f"{code.date}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
-        1.0 - code.max_cosine, "construction", name, said, f"gnc {__version__}"
+        1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True
     )
-
-
-def _of_entry(d: int, K: int) -> Gnc2Reference | None:
-    """The best entry of the table with at least K points in at most d dimensions."""
-    table = read_table()
-    entry = table.covering(d, K)
-    if entry is None:
-        return None
-    return _tabled(entry.max_cosine, f"({entry.d}, {entry.K})", entry.source, table.stamp)
-
-
-def _tabled(max_cosine: float, which: str, source: str, stamp: TableStamp) -> Gnc2Reference:
-    version = f"{stamp.date}, sha256 {stamp.sha256[:12]}"
-    return Gnc2Reference(
-        1.0 - max_cosine, "table", f"table of known codes {which}",
-        f"1 - max_cosine of a Tammes code; {source}", version,
-    )  # fmt: skip
-
-
-def _of_margin(d: int, K: int) -> Gnc2Reference | None:
-    """The best of our own solved Softmax Codes with at least K points in at most d dimensions."""
-    table = stored_margins()
-    entry = table.covering(d, K)
-    if entry is None:
-        return None
-    return Gnc2Reference(
-        entry.rho, "solved", f"Softmax Code ({entry.d}, {entry.K})",
-        f"certified rho of: {entry.command}", f"{table.date}, sha256 {table.sha256[:12]}",
-    )  # fmt: skip
 
 
 def _certified(path: str, d: int, K: int, deadline: Deadline | None) -> Gnc2Reference:
@@ -110,5 +81,6 @@ def _certified(path: str, d: int, K: int, deadline: Deadline | None) -> Gnc2Refe
     source = f"{made}; certified rho of {rows} points in {columns} dimensions"
     version = code.attrs.get("gnc_version")
     return Gnc2Reference(
-        rho.lower, "file", os.path.basename(path), source, f"gnc {version}" if version else None
-    )
+        rho.lower, "file", os.path.basename(path), source,
+        f"gnc {version}" if version else None, False,
+    )  # fmt: skip

@@ -16,12 +16,12 @@ from gnc_cli.codes.constructions.choice import near_optimal, promising
 from gnc_cli.codes.constructions.combine import embedded, first_rows
 from gnc_cli.codes.constructions.construction import Construction, Rows
 from gnc_cli.codes.constructions.registry import families, find, names
-from gnc_cli.codes.constructions.search import best_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.io.streams import check_stream_target
 from gnc_cli.numerics.sphere import angle_from_chord
 from gnc_cli.numerics.threads import limit_threads, threads_for
 from gnc_cli.results import Outcome, Rattlers, SolveResult
+from gnc_cli.workflows.known import constructed
 from gnc_cli.workflows.solve_request import Request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble
 
@@ -105,7 +105,7 @@ def choose(request: Request, *, limited: bool) -> Choice | None:
     """
     if not request.may_use_closed_form:
         return None
-    found = best_construction(request.d, request.K)
+    found = constructed(request.d, request.K)
     if found is None:
         return None
     choice = Choice(found, alone=True)

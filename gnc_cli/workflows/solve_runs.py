@@ -10,8 +10,8 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Margins, Outcome, SolveResult
-from gnc_cli.workflows.known import best_known
 from gnc_cli.workflows.solve_request import Request
+from gnc_cli.workflows.solve_verdict import judge
 
 __all__ = ["TOLERANCE", "assemble", "large_run", "paper_run", "search_run"]
 
@@ -54,7 +54,7 @@ def search_run(
         found = solve_code(plan, deadline, progress, state)
         order = found.order
         polished = order is not None and (
-            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and not order.gain > 1e-7)
+            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.gain <= 1e-7)
         )
         certified = certify_code(
             found.weights,
@@ -153,8 +153,14 @@ def assemble(
     steps: int = 0,
     history: np.ndarray | None = None,
 ) -> SolveResult:
-    """Put the record together."""
+    """Put the record together, with what there is to say of the code."""
     pairs = certified.contact_pairs
+    judged = judge(
+        request.problem, request.d, request.K, weights, certified.max_cosine,
+        certified.rho_one_vs_rest,
+    )  # fmt: skip
+    if outcome is Outcome.CONVERGED and judged.misses_proved_optimum and request.fixed is None:
+        outcome = Outcome.LOCAL_OPTIMUM
     extras = {
         "history": history,
         "one_vs_rest_lower": certified.one_vs_rest_lower,
@@ -178,9 +184,13 @@ def assemble(
         rattlers=certified.rattlers,
         contacts=None if pairs is None else len(pairs),
         stationarity=stationarity,
-        first_order_gain=gain,
+        first_order_gain=None if gain is None or np.isnan(gain) else gain,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=best_known(request.d, request.K, at_hand=certified.max_cosine),
+        best_known=judged.best_known,
+        status=judged.status,
+        gap=judged.gap,
+        optimum=judged.optimum,
+        verdict=judged.verdict,
         seed=request.seed,
         restarts=restarts,
         steps=steps,

@@ -14,7 +14,7 @@ from gnc_cli.networks.assignment import assign, distinct_assignments
 from gnc_cli.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
 from gnc_cli.numerics.gram import max_cosine
 from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
-from gnc_cli.workflows.known import read_table, reference
+from gnc_cli.workflows.known import best
 from gnc_cli.workflows.measure_reference import gnc2_reference
 from gnc_cli.workflows.train_code import Effort, fixed_code
 from gnc_cli.workflows.train_settings import Settings
@@ -213,12 +213,8 @@ def _known_distance(d: int, K: int) -> tuple[float, str] | None:
 
 def _known_angle(d: int, K: int) -> tuple[float, str] | None:
     """Smallest angle of the best known code of at least K points in d dimensions, radians."""
-    table = read_table()
-    known = [c for c in (reference(d, K, table), table.covering(d, K)) if c is not None]
-    if not known:
-        return None
-    best = min(known, key=lambda c: c.max_cosine)
-    return _angle(best.max_cosine), best.source
+    known = best(d, K)
+    return None if known is None else (_angle(known.max_cosine), known.source)
 
 
 def _angle(cosine: float) -> float:
