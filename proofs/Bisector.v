@@ -72,11 +72,8 @@ Qed.
 
 Lemma norm_zero x : form x x <= 0 -> norm x = 0.
 Proof.
-  intros H. pose proof (norm_le x 0 (Rle_refl 0)). pose proof (norm_nonneg x). lra.
+  intros H. pose proof (norm_le x 0 ltac:(lra)). pose proof (norm_nonneg x). lra.
 Qed.
-
-Lemma norm_pos x : 0 < form x x -> 0 < norm x.
-Proof. intros H. apply sqrt_lt_R0, H. Qed.
 
 (** Cauchy and Schwarz. *)
 Theorem cauchy_schwarz x y : form x y * form x y <= form x x * form y y.
@@ -199,7 +196,8 @@ Proof.
   pose proof (form_nonneg E (sub w x)) as H. rewrite form_sub_self in H. unfold delta. lra.
 Qed.
 
-(** Step 3: <w - x, u - v>, whose square is at most |w - x|^2 |u - v|^2 = 2 delta * 2 (1 - <u, v>). *)
+(** Step 3: <w - x, u - v>, at least delta + s, and by Cauchy and Schwarz its square is at most
+    |w - x|^2 |u - v|^2 = 2 delta * 2 (1 - <u, v>). *)
 Let product := form (sub w x) (sub u v).
 
 Local Lemma product_sum : product = form (sub w x) u + form (sub x w) v.
@@ -221,9 +219,10 @@ Qed.
 
 Local Lemma delta_pos : 0 < delta.
 Proof.
-  destruct (Rle_lt_or_eq_dec _ _ delta_nonneg) as [H | H]; [exact H |].
-  pose proof product_square. pose proof product_low. rewrite <- H in *.
-  assert (0 < s) by (unfold s; lra). nra.
+  destruct (Rle_lt_dec delta 0) as [H | H]; [exfalso | exact H].
+  assert (H0 : delta = 0) by (pose proof delta_nonneg; lra).
+  pose proof product_square as Hsquare. pose proof product_low as Hlow.
+  rewrite H0 in Hsquare, Hlow. assert (0 < s) by (unfold s; lra). nra.
 Qed.
 
 (** The bisector theorem with its stability term.  Here [delta = 1 - <w, x>] and
@@ -268,7 +267,7 @@ Proof.
   { assert (Hq : (delta + s) * (delta + s) <= product * product) by nra.
     assert (H0 : (delta - s) * (delta - s) <= 0) by lra.
     destruct (Rtotal_order (delta - s) 0) as [H | [H | H]]; [nra | lra | nra]. }
-  assert (Hpe : product = 2 * s) by (rewrite Hds in *; nra).
+  assert (Hpe : product = 2 * s) by (rewrite Hds in Hp, Hl; nra).
   rewrite product_sum in Hpe.
   (* so <w - x, u> + <x - w, v> = 2 s, its smallest value, which needs |w + h| = |x + g| = 2 *)
   destruct w_step as (Hn1 & Hf1 & Hf2). destruct x_step as (Hn2 & Hg1 & Hg2).

@@ -24,7 +24,12 @@ Definition same (d : nat) (x y : vec) : Prop := forall i, (i < d)%nat -> x i = y
 Definition dot (d : nat) (x y : vec) : R := sum d (fun i => x i * y i).
 Definition dist (d : nat) (x y : vec) : R := sqrt (sum d (fun i => (x i - y i) * (x i - y i))).
 
-(** ** Extrema: the value is taken, and none is beyond it; an infimum need not be taken *)
+(** ** Extrema: the value is taken, and none is beyond it; an infimum need not be taken
+
+    A number is given by what is true of it: [rho d K W r] below reads "the rho of W is r".  There
+    is at most one such number (the first lemmas on extrema in Euclidean.v); that there is one is a
+    theorem: [nearest_point], [rho_exists], [max_cosine_exists], [t_star_exists],
+    [rho_star_exists]. *)
 
 Definition is_minimum (E : R -> Prop) (m : R) : Prop := E m /\ forall s, E s -> m <= s.
 Definition is_maximum (E : R -> Prop) (m : R) : Prop := E m /\ forall s, E s -> s <= m.
@@ -80,7 +85,7 @@ Definition tammes_code (d K : nat) (W : nat -> vec) : Prop :=
 
 (** The largest cosine of two different points, and t* (d, K), its smallest possible value.  As
     [|w_j - w_k|^2 = 2 - 2 <w_j, w_k>], this is eq. 11 in other words: [tammes_distance_value] and
-    [tammes_code_cosine] in Optima.v prove it. *)
+    [tammes_code_cosine] prove it. *)
 Definition max_cosine (d K : nat) (W : nat -> vec) (t : R) : Prop :=
   is_maximum (fun s => exists j k,
     (j < K)%nat /\ (k < K)%nat /\ j <> k /\ s = dot d (W j) (W k)) t.

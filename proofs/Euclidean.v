@@ -162,9 +162,6 @@ Proof.
   rewrite Hx, Hy by exact Hi. reflexivity.
 Qed.
 
-Lemma dist_sym x y : dist d x y = dist d y x.
-Proof. unfold dist. f_equal. apply sum_ext. intros. ring. Qed.
-
 Lemma dist_triangle x y z : dist d x z <= dist d x y + dist d y z.
 Proof.
   pose proof (@norm_triangle space (fun i => x i - y i) (fun i => y i - z i)) as H.
@@ -208,9 +205,6 @@ Proof. intros [Ha La] [Hb Lb]. apply Rle_antisym; auto. Qed.
 
 Lemma infimum_unique E a b : is_infimum E a -> is_infimum E b -> a = b.
 Proof. intros [Ha La] [Hb Lb]. apply Rle_antisym; auto. Qed.
-
-Lemma minimum_infimum E a : is_minimum E a -> is_infimum E a.
-Proof. intros [Ha La]. split; auto. Qed.
 
 (** A non-empty finite union of sets, each empty or with a minimum, has a minimum. *)
 Lemma union_minimum n (E : nat -> R -> Prop) :

@@ -112,10 +112,10 @@ Qed.
 
 (** ** The numbers exist *)
 
-Lemma max_cosine_exists d K W : (2 <= K)%nat -> exists t, max_cosine d K W t.
+Theorem max_cosine_exists d K W : (2 <= K)%nat -> exists t, max_cosine d K W t.
 Proof. intros HK. exact (pairs_maximum K (fun j k => dot d (W j) (W k)) HK). Qed.
 
-Lemma rho_exists d K W : (2 <= K)%nat -> exists r, rho d K W r.
+Theorem rho_exists d K W : (2 <= K)%nat -> exists r, rho d K W r.
 Proof.
   intros HK. apply union_minimum.
   - intros k Hk. left. destruct (one_vs_rest_exists d K W k HK) as [r Hr]. exists r.

@@ -157,7 +157,7 @@ Proof.
     { destruct (combination_near d K W) as (C & HC & Hnear).
       apply le_of_near with (1 + C); [lra |]. intros e He _.
       destruct (Hc e He) as (v & Hv & Hd & Hn).
-      pose proof (Hnear v c e (Rlt_le _ _ He) Hn).
+      pose proof (Hnear v c e ltac:(lra) Hn).
       pose proof (dist_triangle d (W k) (combination K v W) (combination K c W)). lra. }
     assert (Hmin : forall v', convex_weights K k v' ->
       dist d (W k) (combination K c W) <= dist d (W k) (combination K v' W)).

@@ -21,6 +21,10 @@ Check @lemma_C4.
 Check @lemma_C4_sphere.
 Check @best_direction.
 
+(** Every code has a rho and a largest cosine. *)
+Check @rho_exists.
+Check @max_cosine_exists.
+
 (** t* is attained; rho* = 1 - t* is attained; eq. 11 in terms of t*. *)
 Check @t_star_exists.
 Check @rho_star_exists.
@@ -50,6 +54,8 @@ Definition theorems := (
   @lemma_C4,
   @lemma_C4_sphere,
   @best_direction,
+  @rho_exists,
+  @max_cosine_exists,
   @t_star_exists,
   @rho_star_exists,
   @rho_star_value,
