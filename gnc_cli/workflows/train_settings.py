@@ -149,8 +149,8 @@ def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
             )
     if ":" in str(stored.model) and "model" not in asked:
         raise UsageError(
-            f"the run to resume has {stored.model!r} for its network, and a run folder does not "
-            f"decide which code is imported; if you trust that code, add --model {stored.model}"
+            "the run to resume has a network of somebody's own, and a run folder does not decide "
+            f"which code is imported; if you trust that code, add --model {stored.model!r}"
         )
     again = (*_FREE, *_PATHS)
     settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})

@@ -67,8 +67,8 @@ def test_a_run_names_no_code_that_runs(
     monkeypatch.chdir(tmp_path)
     told = _invoke("--resume", "--out", "shared", "--epochs", "3")
     assert told.exit_code == 2 and told.stderr.count("\n") == 1
-    assert "'shared.evil:made'" in told.stderr and "add --model shared.evil:made" in told.stderr
-    with pytest.raises(UsageError, match="add --model mine:made"):
+    assert "if you trust that code, add --model 'shared.evil:made'" in told.stderr
+    with pytest.raises(UsageError, match="add --model 'mine:made'"):
         train(out=place / "run", resume=True)
     assert not (shared / "ran").exists()
     assert not {"shared", "shared.evil", "mine"} & set(sys.modules)
