@@ -49,6 +49,10 @@ def pair_answer(
         keyed(Text(interval_text(best), "bold"), "best.0", verbose),
         Text(f"  from below: {best['lower_name']}; from above: {best['upper_name']}"),
     ]  # fmt: skip
+    known = best["best_known"]
+    if known is not None:
+        said = f"  best known code: cosine {cosine(known['max_cosine'], True)}, {known['source']}"
+        parts.append(keyed(Text(said), "best.0.best_known", verbose))
     if single and best["lower_deg"] is not None:
         parts.append(Text(f"  its smallest angle: {angle_text(best)}"))
     if best["status"] is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from gnc_cli.results.core import Result, plain
+from gnc_cli.results.core import BestKnown, Result, plain
 
 __all__ = [
     "BestBounds", "BoundRow", "BoundsResult", "ClassesAnswer", "ClassesBest", "ClassesRow",
@@ -61,6 +61,8 @@ class BestBounds:
     upper_deg: float | None
     exact: bool
     """Whether the ends meet, but for rounding: the value is known exactly."""
+    best_known: BestKnown | None
+    """The best code known, for either quantity."""
     status: str | None
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None

@@ -17,6 +17,8 @@ from gnc_cli.workflows.bounds_dimension import dimension_answer
 from gnc_cli.workflows.bounds_files import prepare_files, write_files
 from gnc_cli.workflows.bounds_request import ONE_VS_REST, Question, Request, read_request
 from gnc_cli.workflows.bounds_rows import rows_of
+from gnc_cli.workflows.known import best as best_code
+from gnc_cli.workflows.known import read_table
 
 if TYPE_CHECKING:
     from gnc_cli.io.known_codes import KnownCodes
@@ -91,7 +93,7 @@ def bounds(
     prepare_files(out=out, plot=plot, force=force, table=table)
     deadline = Deadline(time_limit, interrupt)
     limits = catalogue(request.quantity, table, lp=lp, deadline=deadline)
-    result = _answer(request, limits, deadline, progress, started)
+    result = _answer(request, limits, read_table(table), deadline, progress, started)
     asked = {
         "d": request.d, "K": [float(n) for n in request.K], "quantity": request.quantity,
         "margin": result.margin, "max_cosine": max_cosine, "arcface_m": arcface_m,
@@ -105,6 +107,7 @@ def bounds(
 def _answer(
     request: Request,
     limits: list[Limit],
+    codes: "KnownCodes",
     deadline: Deadline,
     progress: Progress | None,
     started: float,
@@ -128,7 +131,8 @@ def _answer(
                     break
                 some = list(rows_of(*pair, limits, request.quantity))
                 rows += some
-                best.append(best_of(some, request))
+                known = best_code(*pair, codes)
+                best.append(best_of(some, request, known.record() if known else None))
                 tell()
         case Question.DIMENSION:
             dimension = dimension_answer(request, limits, deadline, tell)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from gnc_cli.limits.limit import loosened, reaches
-from gnc_cli.results import BestBounds, BoundRow
+from gnc_cli.results import BestBounds, BestKnown, BoundRow
 from gnc_cli.workflows.bounds_request import ONE_VS_REST, Request
 
 __all__ = ["best_of"]
@@ -15,8 +15,10 @@ _SAME_ANGLE = 1e-9
 """Near 1 cosines hardly differ, their angles do."""
 
 
-def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
-    """The best interval of the rows of one (d, K).
+def best_of(
+    rows: Sequence[BoundRow], request: Request, best_known: BestKnown | None = None
+) -> BestBounds:
+    """The best interval of the rows of one (d, K), with the best code known there.
 
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
@@ -35,7 +37,8 @@ def best_of(rows: Sequence[BoundRow], request: Request) -> BestBounds:
     return BestBounds(
         d=low.d, K=low.K, quantity=request.quantity, lower=lower, upper=upper,
         lower_name=low.name, upper_name=high.name, lower_deg=high.angle_deg, upper_deg=upper_deg,
-        exact=_exact(lower, upper, high.angle_deg, upper_deg), status=status,
+        exact=_exact(lower, upper, high.angle_deg, upper_deg),
+        best_known=best_known, status=status,
         scale=None if status == "excluded" else request.scale(math.log(low.K - 1), wanted),
     )  # fmt: skip
 
