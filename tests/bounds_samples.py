@@ -92,8 +92,8 @@ def best_of(
         logit = math.log(probability / (1 - probability))
         scale = (math.log(low.K - 1) + logit) / low.value
     return BestBounds(low.d, low.K, low.quantity, low.value, high.value, low.name, high.name,
-                      high.angle_deg, low.angle_deg, low.value == high.value, status,
-                      scale)  # fmt: skip
+                      high.angle_deg, low.angle_deg, low.value == high.value, None,
+                      status, scale)  # fmt: skip
 
 
 def result(

@@ -12,7 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 _KINDS = {
-    "theorem": "optimal", "table": "best known", "solved": "best known, our own code",
+    "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
 }  # fmt: skip
 
@@ -53,7 +53,7 @@ def proved(bracket: dict[str, Any], most: int) -> str:
 
 def reference_text(reference: dict[str, Any], verbose: bool = False) -> str:
     """What GNC2 is held against: how good it is, by name, of which table or version."""
-    said = _KINDS.get(reference["kind"], reference["kind"])
+    said = "optimal" if reference["proven"] else _KINDS.get(reference["kind"], reference["kind"])
     parts = [reference["id"]] if reference["id"] != reference["kind"] else []
     parts += [reference["source"]] if verbose or reference["kind"] == "pinned" else []
     version = f" ({reference['data_version']})" if reference["data_version"] else ""

@@ -36,7 +36,7 @@ def show_one_vs_rest(
     ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the labels of the lines
     marks = [(rho, ORANGE, f"GNC2 {rho:.4f}", "-")]
     if reference is not None:
-        said = "optimum" if reference.kind == "theorem" else "reference"
+        said = "optimum" if reference.proven else "reference"
         marks.append((reference.value, GREEN, f"{said} {reference.value:.4f}", "--"))
     left, right = min(low, *(m[0] for m in marks)), max(high, *(m[0] for m in marks))
     room = 0.06 * (right - left)

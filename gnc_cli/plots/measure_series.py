@@ -189,10 +189,10 @@ def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:
 
 
 def _references(ax: Any, rows: Sequence[dict[str, Any]]) -> None:
-    known = {r["gnc2_reference"]["value"]: r["gnc2_reference"]["kind"] for r in rows
+    known = {r["gnc2_reference"]["value"]: r["gnc2_reference"]["proven"] for r in rows
              if r["gnc2_reference"] is not None}  # fmt: skip
-    for value, kind in sorted(known.items())[-3:]:
-        said = "optimum" if kind == "theorem" else "reference"
+    for value, proven in sorted(known.items())[-3:]:
+        said = "optimum" if proven else "reference"
         ax.axhline(value, color=GREY, lw=1.3, ls="--", zorder=1)
         ax.annotate(
             f"{said} {value:.4f}", (0.02, value), (0, 3), xycoords=("axes fraction", "data"),

@@ -25,7 +25,7 @@ _FEW_TICKS = 300.0
 """Within this factor a logarithmic axis has ticks between the powers of ten."""
 _LEAST_SPAN = 4.0
 """A logarithmic axis spans at least this factor, so that noise does not look like a change."""
-_KINDS = {"theorem": "optimal", "file": "reached by", "pinned": "given"}
+_KINDS = {"file": "reached by", "pinned": "given"}
 _LONGEST = 34
 """Letters of the name of a reference."""
 
@@ -81,7 +81,8 @@ def show_gnc2(ax: Any, history: Sequence[EpochRow], reference: Gnc2Reference | N
         ax.vlines(lower.x, low, high, color=BLUE, lw=1.0, alpha=0.6)
     top = max(float(np.max(values)) for values in (low, high, np.zeros(1)) if values.size)
     if reference is not None:
-        said = _KINDS.get(reference.kind, "best known lower bound")
+        best = "optimal" if reference.proven else "best known lower bound"
+        said = _KINDS.get(reference.kind, best)
         ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", zorder=1)
         ax.annotate(
             f"{said} {reference.value:.4f}\n{_name(reference)}", (0.98, reference.value), (0, 3),

@@ -9,7 +9,7 @@ Figures alone: nothing is built, and nothing heavy is loaded.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import cos, pi
@@ -58,14 +58,9 @@ class Reference:
     """Of the table or of the solve."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
-
-    @property
-    def on_record(self) -> bool:
-        """Whether (d, K) itself has an entry: then equality is a tie, and a smaller cosine news.
-
-        A part of a larger code, or a construction that happens to have K rows, is no record.
-        """
-        return self.proven is True or (self.own and self.kind != "construction")
+    on_record: bool = True
+    """Whether a theorem, a table or our solved codes have an entry of what was asked: then equality
+    is a tie, and a smaller cosine news. Parts of larger codes and constructions are no records."""
 
     def record(self) -> BestKnown:
         """As results show it."""
@@ -94,12 +89,14 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
     if theorem is not None:
         return theorem
     found: Reference | None = None
+    on_record = False
     for candidate in _candidates(d, K, read_table(table)):
         if candidate.proven:
             return candidate
+        on_record |= candidate.own and candidate.kind != "construction"
         if found is None or candidate.max_cosine < found.max_cosine - _AGREES:
             found = candidate
-    return found
+    return None if found is None else replace(found, on_record=on_record)
 
 
 def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:

@@ -56,7 +56,7 @@ def best(**changes: Any) -> BestBounds:
     fields: dict[str, Any] = dict(
         d=3, K=24, quantity="one-vs-rest", lower=0.25, upper=0.75, lower_name="construction",
         upper_name="fejes-toth", lower_deg=None, upper_deg=None, exact=False, status=None,
-        scale=None,
+        scale=None, best_known=None,
     )  # fmt: skip
     return BestBounds(**(fields | changes))
 

@@ -16,6 +16,9 @@ def row(**changes: Any) -> CompareRow:
     more: dict[str, Any] = {
         "min_angle_deg": 43.690767,
         "rho_one_vs_rest": {"lower": 0.2769, "upper": 0.277},
+        "reference": "table",
+        "date": "2026-10",
+        "on_record": True,
         "improves_on": None,
         "proved_cosine": None,
         "passed": True,
@@ -77,14 +80,15 @@ def unlisted(**changes: Any) -> CompareRow:
     """A pair that nobody has."""
     fields: dict[str, Any] = dict(
         d=9, K=500, best_known=None, gap=None, status=Standing.NO_ENTRY, source=None, proven=None,
-        congruent_to=None, file="own.h5", more={"advice": "the table has no entry"},
+        congruent_to=None, file="own.h5", more={"reference": None, "date": None, "on_record": False, "advice": "nothing is known"},
     )  # fmt: skip
     return row(**(fields | changes))
 
 
 def built(**changes: Any) -> CompareRow:
     """A pair that a construction of ours alone has."""
-    more = {"reference": "construction", "advice": "equals or beats our best construction"}
+    more = {"reference": "construction", "date": None, "on_record": False,
+            "advice": "no worse than the best known, construction: Kerdock code"}  # fmt: skip
     fields: dict[str, Any] = dict(
         d=9, K=500, gap=0.0, status=Standing.NO_ENTRY, source="construction: Kerdock code",
         proven=False, congruent_to=None, file="own.h5", more=more,

@@ -46,7 +46,7 @@ POLICY: dict[str, Any] = {
 }  # fmt: skip
 REFERENCE = Gnc2Reference(
     0.6690123, "solved", "Softmax Code (10, 100)", "certified rho of: gnc solve --d 10 --K 100",
-    "2026-11, sha256 0123456789ab",
+    "2026-11", False,
 )  # fmt: skip
 FLOOR = "the spread within classes, 1.0e-04 of the feature's length, is at the floor of float16"
 

@@ -59,7 +59,7 @@ def test_a_code_through_a_pipe(folder: Path) -> None:
         ("good.npy", 0, ""),
         ("good.npy bad.npy", 5, "gate failed: --tolerance 1e-09"),
         ("bad.npy --tolerance 1e-3", 0, "gate passed: --tolerance 0.001"),
-        ("two.npy --table t.txt --require-entry", 0, "no row is no_entry"),
+        ("two.npy --table t.txt --require-entry", 0, "all on record"),
         ("numbers.txt", 2, "--d 3"),
         ("numbers.txt --d 3", 0, ""),
         ("numbers.txt --d 5", 3, "36 numbers"),

@@ -25,7 +25,7 @@ from tests.cli.measure_fakes import (
     weights_only,
 )
 
-OPTIMUM = Gnc2Reference(1.0, "theorem", "theorem 3.3: orthoplex", "theorem 3.3", None)
+OPTIMUM = Gnc2Reference(1.0, "theorem", "theorem 3.3: orthoplex", "theorem 3.3", None, True)
 
 
 def with_classes(made: MeasureResult, lower: np.ndarray, width: float = 1e-12) -> MeasureResult:

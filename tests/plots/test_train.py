@@ -53,13 +53,15 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
     ("kind", "said", "name"),
     [("theorem", "optimal", "x"), ("solved", "best known lower bound", "x"),
      ("pinned", "given", "proven optimal Tammes code"), ("file", "reached by", "x"),
+     ("table", "optimal", "x"),
      ("table", "best known lower bound", "x"), ("construction", "best known lower bound", "x")],
 )  # fmt: skip
-def test_references_are_named_and_only_theorems_called_optimal(
+def test_references_are_named_and_only_proved_ones_called_optimal(
     kind: str, said: str, name: str
 ) -> None:
     ax = Figure().add_subplot()
-    reference = Gnc2Reference(0.75, kind, "x", "proven optimal Tammes code", None)
+    proven = said == "optimal"
+    reference = Gnc2Reference(0.75, kind, "x", "proven optimal Tammes code", None, proven)
     show_gnc2(ax, run(3).history, reference)
     assert [text.get_text() for text in ax.texts] == [f"{said} 0.7500\n{name}"]
     assert ax.get_ylim()[0] == 0.0 and ax.get_ylim()[1] > 0.75

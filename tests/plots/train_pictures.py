@@ -11,7 +11,7 @@ from gnc_cli.results import Bracket, Gnc2Reference
 from gnc_cli.results.train import EpochRow, HeadFacts, TrainResult, TrainSeries
 from tests.cli.measure_fakes import REFERENCE, row
 
-OPTIMUM = Gnc2Reference(1.0, "theorem", "theorem 3.3: orthoplex", "theorem 3.3", None)
+OPTIMUM = Gnc2Reference(1.0, "theorem", "theorem 3.3: orthoplex", "theorem 3.3", None, True)
 HEAD = HeadFacts(
     "learned", "sphere", 0.1, "ce", None, None, None, None, None, 394_410, 1_000, 395_410, 0.0
 )

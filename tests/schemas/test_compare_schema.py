@@ -12,7 +12,6 @@ from tests.cli.compare_fakes import (
     better,
     listed,
     polished,
-    probed,
     refused,
     result,
     row,
@@ -35,7 +34,7 @@ def test_digits_are_valid(made: CompareRow) -> None:
     VALIDATOR.validate(result(made).to_json())
 
 
-@pytest.mark.parametrize("make", [row, worse, unlisted, better, listed, solved, probed])
+@pytest.mark.parametrize("make", [row, worse, unlisted, better, listed, solved])
 def test_rows_of_every_mode_are_valid(make: Any) -> None:
     VALIDATOR.validate(result(make()).to_json())
     bare = make(rattlers=None, contacts=None, seconds=None, best_known=None, proven=None)

@@ -12,6 +12,7 @@ from tests.cli.fakes import code, sweep, ufm
 
 SCHEMA = schemas.load("solve")
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+KNOWN = BestKnown(0.3, "a table", False, "table", 10, 100, "2026-10")
 
 
 def test_the_schema_is_one() -> None:
@@ -31,7 +32,7 @@ def test_every_outcome_is_valid(outcome: Outcome) -> None:
         ufm(0.1),
         sweep([1.0, 0.1]),
         sweep([]),
-        code(problem="tammes", best_known=BestKnown(0.3, "a table", False), out="code.h5"),
+        code(problem="tammes", best_known=KNOWN, out="code.h5"),
         code(contacts=None, stationarity=None, first_order_gain=float("nan")),
     ],
 )

@@ -34,6 +34,7 @@ def solved(W: np.ndarray, problem: str = "tammes", **changes: Any) -> SolveResul
         rho_one_vs_one=found.rho_one_vs_one, rho_one_vs_rest=found.rho_one_vs_rest,
         rattlers=found.rattlers, contacts=1,
         stationarity=None, first_order_gain=None, margins=Margins(0.0, 0.0), best_known=None,
+        status=None, gap=None, optimum=None, verdict=None,
         seed=0, restarts=1, steps=1, out=None, weights=W, features=found.features,
         extras={
             "rattlers_one_vs_one": found.rattles_one_vs_one,

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gnc_cli.results import Standing, TableStamp
 from gnc_cli.workflows.compare_standing import (
     advice,
-    lacks_entry,
     passes,
     standing,
     table_name,
@@ -19,7 +18,9 @@ from gnc_cli.workflows.compare_standing import (
 )
 from gnc_cli.workflows.known import Reference
 
-KNOWN = Reference(0.5, Fraction(1, 2), 1e-13, "a table", False, listed=True)
+KNOWN = Reference(
+    0.5, "table", 3, 24, "a table", True, exact=Fraction(1, 2), rounding=1e-13, date="2026-10"
+)
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)
 THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
 
@@ -61,13 +62,13 @@ def test_the_public_rounding_hides_small_gains() -> None:
     assert standing(0.5 - 2e-12, public, lambda t: True) is Standing.IMPROVES
 
 
-def test_a_construction_is_no_record() -> None:
-    family = Reference(0.5, None, 0.0, "construction: x", False, listed=False)
+def test_without_a_record_nothing_ties_or_improves() -> None:
+    family = replace(KNOWN, exact=None, rounding=0.0, on_record=False)
     assert standing(0.4, family, no_proof) is Standing.NO_ENTRY
     assert standing(0.5, family, no_proof) is Standing.NO_ENTRY
     assert standing(0.5 + 1e-12, family, no_proof) is Standing.NO_ENTRY
     assert standing(0.6, family, no_proof) is Standing.WORSE
-    proven = replace(family, proven=True)
+    proven = replace(family, proven=True, on_record=True)
     assert standing(0.4, proven, lambda t: t == Fraction(1, 2)) is Standing.IMPROVES
     assert standing(0.4, None, no_proof) is Standing.NO_ENTRY
 
@@ -81,51 +82,52 @@ def test_only_proofs_improve(cosine: float, figure: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "gap", "require_entry", "expected"),
+    ("status", "gap", "require_entry", "on_record", "expected"),
     [
-        (Standing.WORSE, 1e-9, False, True),
-        (Standing.WORSE, 1.1e-9, False, False),
-        (Standing.MATCHES, 5e-12, False, True),
-        (Standing.IMPROVES, -0.1, True, True),
-        (Standing.NO_ENTRY, None, False, True),
-        (Standing.NO_ENTRY, None, True, False),
-        (Standing.NO_ENTRY, -0.1, True, False),
-        (None, None, True, None),
+        (Standing.WORSE, 1e-9, False, True, True),
+        (Standing.WORSE, 1.1e-9, False, True, False),
+        (Standing.WORSE, 1e-10, True, False, False),
+        (Standing.MATCHES, 5e-12, False, True, True),
+        (Standing.IMPROVES, -0.1, True, True, True),
+        (Standing.NO_ENTRY, None, False, False, True),
+        (Standing.NO_ENTRY, None, True, False, False),
+        (Standing.NO_ENTRY, -0.1, True, False, False),
+        (None, None, True, False, None),
     ],
 )
 def test_passes(
-    status: Standing | None, gap: float | None, require_entry: bool, expected: bool | None
+    status: Standing | None,
+    gap: float | None,
+    require_entry: bool,
+    on_record: bool,
+    expected: bool | None,
 ) -> None:
-    assert passes(status, gap, tolerance=1e-9, require_entry=require_entry) is expected
+    found = passes(
+        status, gap, tolerance=1e-9, require_entry=require_entry, on_record=on_record
+    )
+    assert found is expected
 
 
 @given(st.floats(0.4, 0.6), st.floats(0.0, 0.1), st.booleans(), st.booleans(), st.booleans())
 def test_a_better_code_never_fails_where_a_worse_one_passes(
-    cosine: float, better: float, listed: bool, proven: bool, require_entry: bool
+    cosine: float, better: float, on_record: bool, proven: bool, require_entry: bool
 ) -> None:
-    known = replace(KNOWN, listed=listed, proven=proven)
+    known = replace(KNOWN, on_record=on_record or proven, proven=proven)
     passed = []
     for value in (cosine, cosine - better):
         status = standing(value, known, lambda t, value=value: Fraction(value) < t)  # type: ignore[misc]
         passed.append(
             passes(
                 status, value - 0.5, tolerance=1e-3, require_entry=require_entry,
-                reference=known.kind, proven=known.proven,
+                on_record=known.on_record, proven=known.proven,
             )
         )  # fmt: skip
     # Below a proved optimum something is wrong; else the better code passes.
     assert passed[1] or not passed[0] or (proven and cosine - better < 0.5)
 
 
-def test_a_row_beside_a_mere_construction_lacks_an_entry() -> None:
-    assert lacks_entry(Standing.WORSE, "construction", False)
-    assert lacks_entry(Standing.NO_ENTRY, None, None)
-    assert not lacks_entry(Standing.MATCHES, "construction", True)
-    assert not lacks_entry(Standing.WORSE, "table", False)
-
-
 def test_below_a_proved_optimum_nothing_passes() -> None:
-    found = {"tolerance": 1e-9, "require_entry": False}
+    found = {"tolerance": 1e-9, "require_entry": False, "on_record": True}
     assert passes(Standing.IMPROVES, -0.1, proven=True, **found) is False  # type: ignore[arg-type]
     assert passes(Standing.IMPROVES, -0.1, proven=None, **found) is True  # type: ignore[arg-type]
     proved = replace(KNOWN, proven=True)
@@ -142,11 +144,12 @@ def test_what_a_row_says_of_its_verdict() -> None:
     assert float(said["proved_cosine"]) == 0.0 and "check the public" not in said["advice"]
     tie = verdict_keys(Standing.MATCHES, 3, 3, known, OURS, lambda: np.eye(3))
     assert (tie["reference"], tie["improves_on"], tie["proved_cosine"]) == ("table", None, None)
+    assert tie["date"] == "2026-10" and tie["on_record"]
     assert "1e-11" in tie["advice"]
-    family = replace(KNOWN, listed=False)
+    family = replace(KNOWN, kind="construction", source="construction: x", on_record=False)
     alone = verdict_keys(Standing.NO_ENTRY, 3, 3, family, OURS, lambda: np.eye(3))
-    assert alone["reference"] == "construction"
-    assert "equals or beats our best construction; the table has no entry" in alone["advice"]
+    assert alone["reference"] == "construction" and not alone["on_record"]
+    assert alone["advice"].startswith("no worse than the best known, construction: x; no code of")
     nothing = verdict_keys(Standing.NO_ENTRY, 3, 3, None, OURS, lambda: np.eye(3))
     assert nothing["reference"] is None and "construction" not in nothing["advice"]
 

@@ -22,8 +22,10 @@ STEP = Fraction(1, 10**15)
 @pytest.fixture
 def worse_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if 0.7231 were all that is known of 24 points in three dimensions."""
-    record = Reference(0.7231, Fraction("0.7231"), 1e-12, "a test", False, listed=True)
-    monkeypatch.setattr(compare_codes, "reference", lambda *_: record)
+    record = Reference(
+        0.7231, "table", 3, 24, "a test", True, exact=Fraction("0.7231"), rounding=1e-12
+    )
+    monkeypatch.setattr(compare_codes, "best", lambda *_: record)
 
 
 def snub_cube(places: int) -> list[list[str]]:
