@@ -96,7 +96,7 @@ def _markdown_rows(result: dict[str, Any]) -> list[str]:
         lines += [f"| `{k}` | {_cell(v)} |" for row in flat for k, v in row.items()]
     for row in rows[-1:]:
         if row.get("advice") and (len(rows) == 1 or "outcome" in row):
-            ended = row.get("status") or row.get("outcome")
+            ended = row.get("outcome") or row.get("status")
             lines += ["", f"**{ended}**: {_cell(row['advice'])}"]
     return lines
 

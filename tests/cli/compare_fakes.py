@@ -80,7 +80,8 @@ def unlisted(**changes: Any) -> CompareRow:
     """A pair that nobody has."""
     fields: dict[str, Any] = dict(
         d=9, K=500, best_known=None, gap=None, status=Standing.NO_ENTRY, source=None, proven=None,
-        congruent_to=None, file="own.h5", more={"reference": None, "date": None, "on_record": False, "advice": "nothing is known"},
+        congruent_to=None, file="own.h5",
+        more={"reference": None, "date": None, "on_record": False, "advice": "nothing known"},
     )  # fmt: skip
     return row(**(fields | changes))
 
@@ -126,7 +127,7 @@ def solved(**changes: Any) -> CompareRow:
     more = {
         "problem": "tammes", "method": "descent", "origin": "descent", "outcome": "converged",
         "rho_one_vs_rest": {"lower": 0.2769, "upper": 0.277}, "seed": 0, "restarts": 64,
-        "passed": True,
+        "passed": True, "reference": "table", "date": "2026-10", "on_record": True,
     }  # fmt: skip
     fields: dict[str, Any] = dict(
         d=3, K=24, max_cosine=0.7230784683335086, best_known=0.7230784683335085, gap=1e-16,

@@ -73,7 +73,6 @@ def test_a_code_through_a_pipe(folder: Path) -> None:
         ("good.npy --table text.h5", 3, "line 1"),
         ("", 2, "nothing to compare"),
         ("good.npy --list", 2, "exclude each other"),
-        ("--named", 2, "nothing to compare"),
         ("--solve --d 3", 2, "--K 2..40"),
         ("--list --proven --digits 5", 2, "--digits belongs to files"),
     ],

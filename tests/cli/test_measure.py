@@ -195,13 +195,14 @@ def test_narrow_tables_keep_what_tells_rows_apart(gnc: Run, fake: FakeMeasure) -
         assert len({line.split("  ")[0] for line in lines[1:]}) == 2
 
 
-def test_optimal_is_what_a_theorem_says(gnc: Run, fake: FakeMeasure) -> None:
+def test_optimal_is_what_is_proved(gnc: Run, fake: FakeMeasure) -> None:
     for kind in ("table", "solved", "construction", "file", "pinned"):
         reference = replace(row().gnc2_reference, kind=kind)  # type: ignore[type-var]
         fake.result = row(gnc2_reference=reference)
         for options in ((), ("-v",)):
             assert "optim" not in gnc("a.h5", *options).stdout
-    reference = replace(row().gnc2_reference, kind="theorem", id="theorem 3.3: simplex")  # type: ignore[type-var]
+    theorem = {"kind": "theorem", "id": "theorem 3.3: simplex", "proven": True}
+    reference = replace(row().gnc2_reference, **theorem)  # type: ignore[type-var]
     fake.result = row(gnc2_reference=reference)
     assert "optimal: theorem 3.3: simplex" in gnc("a.h5").stdout
 

@@ -36,7 +36,7 @@ training accuracy  0.9997
 GNC1               0.003333  from 0.278 after epoch 1: 83 times less
 GNC2               0.332119  certified
   reference        0.669012  best known, our own code: Softmax Code (10, 100)
-                             (2026-11, sha256 0123456789ab)
+                             (2026-11)
   ratio            0.4964    GNC2 / reference
 GNC3               0.06452   from 0.918 after epoch 1: 14 times less
 NCC accuracy       0.9947    training set, by the means of the training set
