@@ -51,8 +51,8 @@ def pair_answer(
     ]  # fmt: skip
     known = best["best_known"]
     if known is not None:
-        said = f"  best known code: cosine {cosine(known['max_cosine'], True)}, {known['source']}"
-        parts.append(keyed(Text(said), "best.0.best_known", verbose))
+        line = f"  best known code: cosine {cosine(known['max_cosine'], True)}, {known['source']}"
+        parts.append(keyed(Text(line), "best.0.best_known", verbose))
     if single and best["lower_deg"] is not None:
         parts.append(Text(f"  its smallest angle: {angle_text(best)}"))
     if best["status"] is not None:

@@ -10,6 +10,7 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.results import Margins, Outcome, SolveResult
+from gnc_cli.workflows.known import best
 from gnc_cli.workflows.solve_request import Request
 from gnc_cli.workflows.solve_verdict import judge
 
@@ -23,6 +24,8 @@ _TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 _QUICK = 500
 """Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
+_PROVED_DIGITS = 1e-12
+"""What proved figures and polished values agree to."""
 _LARGE_RESERVE = 4.0
 """Seconds kept for writing a large code."""
 
@@ -47,7 +50,7 @@ def search_run(
     del torch  # loaded before `limit_threads`, which then holds its threads as well
     plan = Plan(
         request.problem, request.d, request.K, request.seed, request.restarts, request.steps,
-        request.reachable_target, request.init, request.fixed, request.symmetry,
+        _end_of_search(request), request.init, request.fixed, request.symmetry,
         str(resolve_device(device)),
     )  # fmt: skip
     with limit_threads(threads_for(request.K**2 * request.d, threads)):
@@ -78,6 +81,15 @@ def search_run(
         restarts=found.restarts, steps=found.steps, history=found.history,
     )  # fmt: skip
     return result, to_plain(found.state)
+
+
+def _end_of_search(request: Request) -> float | None:
+    """The user's target, else the optimum where that is proved: nothing is left to search for."""
+    known = best(request.d, request.K)
+    if request.target is not None or known is None or not known.proven:
+        return request.reachable_target
+    t = known.max_cosine + _PROVED_DIGITS
+    return 1.0 - t if request.problem == "softmax" else t
 
 
 def paper_run(

@@ -24,7 +24,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 QUICK = ("--restarts", "8", "--steps", "150")
 SEARCH = ("--method", "descent", *QUICK)
 """Without the constructions, which know all small codes."""
-LONG = ("--d", "3", "--K", "14", "--seed", "3", "--method", "descent")
+LONG = ("--d", "3", "--K", "15", "--seed", "3", "--method", "descent")
 """Twenty rounds of some tenths of a second: one is soon over, and many are left to be stopped."""
 
 
@@ -227,11 +227,11 @@ def test_interrupted_runs_write_their_best_and_go_on(
     VALIDATOR.validate(first)
     assert first["outcome"] == "interrupted" and first["steps"] > 0
     stored = read_code(file)
-    assert stored.state is not None and stored.weights.shape == (14, 3)
+    assert stored.state is not None and stored.weights.shape == (15, 3)
     reached = first["rho_one_vs_rest"]["lower"]
     done = solved(*LONG, "--out", file, "--resume", "--target", reached - 1e-9)
     assert done["outcome"] == "target_reached" and done["steps"] >= first["steps"]
-    assert read_code(file).weights.shape == (14, 3)
+    assert read_code(file).weights.shape == (15, 3)
 
 
 def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
