@@ -134,11 +134,19 @@ class SolveResult(Result):
 
     command = "solve"
 
+    @property
+    def advice(self) -> str:
+        """One sentence: what the user may do next."""
+        searched = self.outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
+        if searched and self.optimum is not None and self.optimum.proved:
+            return "nothing to improve"
+        return self.outcome.advice
+
     def _body(self) -> dict[str, Any]:
         body = super()._body()
         items = list(body.items())
         at = next(i for i, (k, _) in enumerate(items) if k == "outcome") + 1
-        items.insert(at, ("advice", self.outcome.advice))
+        items.insert(at, ("advice", self.advice))
         if self.ufm is not None:
             items += list(plain(self.ufm).items())
         return dict(items)
