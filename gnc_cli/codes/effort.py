@@ -8,12 +8,15 @@ minute elsewhere.
 
 from dataclasses import dataclass
 
-__all__ = ["LARGE", "Effort", "default_effort"]
+__all__ = ["LARGE", "MAX_UNKNOWNS", "Effort", "default_effort"]
 
 LARGE = 2896
 """Beyond, a K x K matrix of float64 would pass 64 MB, and the search is one blocked descent."""
 
-_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 34.0}
+MAX_UNKNOWNS = 5000
+"""Most tangent coordinates of a polish: its normal matrix is dense, 200 MB at this size."""
+
+_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 42.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10
@@ -23,6 +26,13 @@ _BATCH_TERMS = {True: 1_000_000, False: 160_000}
 that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600, take half
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
+_MOST_SHAKES = 40
+_MIXED = ("fresh", "symmetric", "shake", "hop", "symmetric", "shake", "hop", "shake")
+_HOPPING = (
+    "fresh", "hop", "shake", "hop", "hop", "symmetric", "hop", "hop", "shake", "hop",
+)  # fmt: skip
+"""Turns of the rounds: a mixture where a polish is cheap; where it is dear, mostly hops, which find
+the better codes of (10, 100) in a third of the time of a shake or a symmetric round."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class Effort:
     """Rounds without a better value after which the search ends."""
     shakes: int
     """Direct polishes of jittered leaders in a shaking round; 0 where a polish costs too much."""
+    turns: tuple[str, ...] = _MIXED
+    """Kinds of the rounds of an unrestricted search, in turn."""
 
 
 def default_effort(
@@ -65,16 +77,20 @@ def default_effort(
     batch = max(4, min(64, _BATCH_TERMS[d == 3] // terms))
     steps = steps or _STEPS[d == 3]
     polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1
-    shakes = max(3, int(min(40, 40 * (300 / coordinates) ** 1.5)))
+    shakes = max(3, int(min(_MOST_SHAKES, _MOST_SHAKES * (300 / coordinates) ** 1.5)))
+    turns = _MIXED if d == 3 or shakes == _MOST_SHAKES else _HOPPING
     if restarts is not None:
         batch = max(1, min(batch, restarts))
         rounds = -(-restarts // batch)
     else:
         per_step = _PER_STEP + batch * terms * (_PER_TERM + d * _PER_TERM_AND_DIMENSION)
         polish = 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)
+        polish = polish if coordinates <= MAX_UNKNOWNS else 0.0
         kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
         per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
+        if turns == _HOPPING:  # one round in five shakes, and many a polish is given up early
+            per_round = 0.6 * (steps * per_step + (0.8 * polishes + 0.2 * shakes) * polish)
         rounds = max(1, min(60, round(_SECONDS[kind] / per_round)))
     # Few unknowns have few basins: one or two turns through all kinds of rounds see them.
     patience = rounds if restarts is not None else 8 if coordinates <= 60 else max(16, rounds // 2)
-    return Effort(rounds, batch, steps, polishes, patience, shakes)
+    return Effort(rounds, batch, steps, polishes, patience, shakes, turns)

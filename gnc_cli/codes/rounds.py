@@ -17,13 +17,12 @@ import numpy as np
 import torch
 
 from gnc_cli.codes.candidates import POOL, Candidate, SearchState, distinct, polished
-from gnc_cli.codes.effort import Effort
+from gnc_cli.codes.effort import MAX_UNKNOWNS, Effort
 from gnc_cli.codes.layout import orbits, random_generator
 from gnc_cli.codes.perturbations import perturb, shake
 from gnc_cli.codes.problem import Problem, typical_scale
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.polish import MAX_UNKNOWNS
 from gnc_cli.numerics.riemannian import Annealing, Descent, anneal
 
 __all__ = ["Symmetry", "play_round"]
@@ -113,10 +112,9 @@ def _descents(
 
 def _kind(problem: Problem, effort: Effort, state: SearchState) -> str:
     """What this round does; it follows from the round's number alone once there is a pool."""
+    turns: tuple[str, ...]
     if problem.layout.is_free:
-        turns: tuple[str, ...] = (
-            "fresh", "symmetric", "shake", "hop", "symmetric", "shake", "hop", "shake",
-        )  # fmt: skip
+        turns = effort.turns
     elif problem.layout.fixed is not None:
         turns = ("fresh", "hop", "shake")
     else:

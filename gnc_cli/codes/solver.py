@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.codes.candidates import Candidate, SearchState, polished
-from gnc_cli.codes.effort import Effort, default_effort
+from gnc_cli.codes.effort import MAX_UNKNOWNS, Effort, default_effort
 from gnc_cli.codes.first_order import FirstOrder, first_order
 from gnc_cli.codes.layout import Layout, extending, free, orbits, random_generator
 from gnc_cli.codes.problem import Problem
@@ -20,7 +20,6 @@ from gnc_cli.codes.softmax_code import SoftmaxCode
 from gnc_cli.codes.tammes import Tammes
 from gnc_cli.errors import UsageError
 from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.polish import MAX_UNKNOWNS
 from gnc_cli.numerics.refine import refine
 
 __all__ = ["Found", "Plan", "solve_code"]

@@ -24,10 +24,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.terms import Linearisation, Terms, linearise
 
-__all__ = ["MAX_UNKNOWNS", "Polished", "polish"]
-
-MAX_UNKNOWNS = 5000
-"""Largest number of tangent coordinates: the normal matrix is dense, 200 MB at this size."""
+__all__ = ["Polished", "polish"]
 
 _CLOSE = 1e-13
 """Stationarity at which the work is done."""

@@ -6,15 +6,13 @@ Neither yardstick is a proof, and none enters a result: they only decide what is
 from math import comb
 
 from gnc_cli.codes.constructions.construction import Construction
-from gnc_cli.codes.effort import LARGE
+from gnc_cli.codes.effort import LARGE, MAX_UNKNOWNS
 
 __all__ = ["near_optimal", "promising", "welch"]
 
 _NEAR = {False: 1.45, True: 1.75}
 """Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
 points (True) stay farther away from it."""
-_POLISHED = 5000
-"""Numbers in a code up to which a descent is polished to machine precision: always worth a try."""
 _PROMISING = 1.5
 """A start this near to Welch's bound may lead somewhere."""
 _MOST_WORK = 2e10
@@ -25,7 +23,7 @@ def near_optimal(construction: Construction) -> bool:
     """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
     d, K = construction.d, construction.K
     near = construction.cosine.value <= _NEAR[K > LARGE] * welch(d, K)
-    return construction.proven or (near and K * d > _POLISHED) or float(K) * K * d > _MOST_WORK
+    return construction.proven or (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
 
 
 def promising(construction: Construction) -> bool:
