@@ -29,7 +29,7 @@ _STEPS = {True: 600, False: 2400}
 _MOST_SHAKES = 40
 _MIXED = ("fresh", "symmetric", "shake", "hop", "symmetric", "shake", "hop", "shake")
 _HOPPING = (
-    "fresh", "hop", "shake", "hop", "hop", "symmetric", "hop", "hop", "shake", "hop",
+    "fresh", "symmetric", "hop", "hop", "shake", "hop", "hop", "hop", "shake", "hop",
 )  # fmt: skip
 """Turns of the rounds: a mixture where a polish is cheap; where it is dear, mostly hops, which find
 the better codes of (10, 100) in a third of the time of a shake or a symmetric round."""

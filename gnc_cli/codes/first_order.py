@@ -28,6 +28,8 @@ class FirstOrder:
     gain: float
     """Optimum of the linear programme, or its dual bound where that is below 1e-9; NaN where the
     programme was not solved."""
+    bound: float = np.inf
+    """The dual bound of the gain: how much at most a first-order move could gain."""
 
 
 def first_order(
@@ -53,10 +55,10 @@ def first_order(
     stationarity = float(np.abs(gradient).max(initial=0.0))
     bound = gap + float(np.abs(gradient).sum())
     if bound <= _SMALL:
-        return FirstOrder(stationarity, bound)
+        return FirstOrder(stationarity, bound, bound)
     if seconds <= 0.0 or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
-        return FirstOrder(stationarity, np.nan)
-    return FirstOrder(stationarity, _programme(linear.jacobian(), values, seconds))
+        return FirstOrder(stationarity, np.nan, bound)
+    return FirstOrder(stationarity, _programme(linear.jacobian(), values, seconds), bound)
 
 
 def _programme(jacobian: object, values: np.ndarray, seconds: float) -> float:

@@ -94,10 +94,13 @@ def solve_code(
         symmetry = _random_orbits(problem, plan)
     target = None if plan.target is None else _minimised(plan, plan.target)
     if state is None:
-        init = plan.init
+        init, spent = plan.init, (0, 0)
         if init is None and plan.separate:
-            init = _around_given_rows(plan, layout, effort, searching)
+            around = _around_given_rows(plan, layout, effort, searching, note)
+            spent = around.restarts + around.cut_restarts, around.steps + around.cut_steps
+            init = None if around.best is None else around.best.whole
         state = _first_state(problem, init, searching)
+        state.restarts, state.steps = spent
     state = search(
         problem, effort, plan.seed, state, deadline=searching, target=target, symmetry=symmetry,
         device=plan.device, note=_labelled(note, plan),
@@ -154,16 +157,21 @@ def _settled(
 
 
 def _around_given_rows(
-    plan: Plan, layout: Layout, effort: Effort, deadline: Deadline
-) -> np.ndarray | None:
+    plan: Plan, layout: Layout, effort: Effort, deadline: Deadline, note: Note | None
+) -> SearchState:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a
     Softmax Code; this one keeps them apart as well.
     """
     some = replace(effort, rounds=-(-effort.rounds // 4))
-    best = search(Tammes(layout), some, plan.seed, SearchState(), deadline=deadline).best
-    return None if best is None else best.whole
+    if deadline.seconds is not None:
+        deadline = deadline.within(0.25 * deadline.seconds)
+    tell = _labelled(note, replace(plan, problem="tammes"))
+    return search(
+        Tammes(layout), some, plan.seed, SearchState(), deadline=deadline, device=plan.device,
+        note=tell,
+    )  # fmt: skip
 
 
 def _first_state(problem: Problem, init: np.ndarray | None, deadline: Deadline) -> SearchState:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gnc_cli.commands.baseline import rows_of
+from gnc_cli.results.figures import rounded
 
 __all__ = ["bracket_value", "certified", "solve_table"]
 
@@ -65,8 +66,8 @@ def _sheet(r: dict[str, Any], verbose: bool) -> RenderableType:
         source = "" if known["source"] == "proven optimal" else f", {known['source']}"
         line("best known cosine", _number(known["max_cosine"]), f"{proved}{source}", "best_known")
     if r["optimum"] is not None:
-        line("optimal distance", f"at most {_number(r['optimum']['upper'], 12)}",
-             f"proved bound: {r['optimum']['name']}", "optimum")  # fmt: skip
+        line("optimal distance", f"at most {rounded(r['optimum']['upper'], up=True, digits=15)}",
+             r["optimum"]["source"], "optimum")  # fmt: skip
     effort = f"{_plural(r['restarts'], 'start')}, {_plural(r['steps'], 'step')}, seed {r['seed']}, "
     took = f"{r['seconds']:.3g} s"
     line("found by", r["origin"], effort + took if r["steps"] else took, "origin")

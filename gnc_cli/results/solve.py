@@ -43,7 +43,7 @@ _ADVICE = {
     "try another --seed",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
-    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps, or --restarts for other basins",
+    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
     Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
     Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
@@ -110,13 +110,13 @@ class SolveResult(Result):
     margins: Margins
     best_known: BestKnown | None
     status: Standing | None
-    """Where the code stands beside `best_known`, by the distance that its problem maximises;
-    None for a feature model."""
+    """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
+    model, whose optimum at a positive temperature is no code of largest distance."""
     gap: float | None
-    """1 less that distance, less the best known cosine: negative is better."""
+    """max_cosine - best_known: negative is better."""
     optimum: Optimum | None
     verdict: str | None
-    """`status` and `optimum` in a sentence."""
+    """How good the code is, in a sentence: beside the best known and the best possible distance."""
     seed: int
     restarts: int
     steps: int

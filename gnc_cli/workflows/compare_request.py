@@ -1,4 +1,4 @@
-"""The doorway of `compare`: which of its three modes is meant, and which options belong to it."""
+"""A call of `compare`, checked: which of its three modes is meant, which options belong to it."""
 
 import os
 from dataclasses import dataclass

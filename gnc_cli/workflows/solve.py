@@ -26,6 +26,7 @@ from gnc_cli.workflows.solve_construction import (
 from gnc_cli.workflows.solve_files import prepare, read_state, write_solution
 from gnc_cli.workflows.solve_request import Request, read_request
 from gnc_cli.workflows.solve_runs import TOLERANCE, assemble, large_run, paper_run, search_run
+from gnc_cli.workflows.solve_verdict import check_target
 
 __all__ = ["solve"]
 
@@ -124,6 +125,8 @@ def solve(
         init=init, fixed=fixed, symmetry=symmetry, target=target, tau=tau,
         weight_decay=weight_decay, n=n,
     )  # fmt: skip
+    if request.target is not None:
+        check_target(request.problem, request.d, request.K, request.target)
     prepare(out, plot, force=force, resume=resume)
     state: Any = None
     may_be_exact = request.may_use_closed_form and named is None

@@ -44,6 +44,11 @@ class Request:
         return self.problem == "softmax" and self.fixed is not None
 
     @property
+    def restriction(self) -> str | None:
+        """What keeps a search from most codes."""
+        return "fixed rows" if self.fixed is not None else "symmetry" if self.symmetry else None
+
+    @property
     def large(self) -> bool:
         """Too large for K x K matrices."""
         return self.K > LARGE

@@ -24,8 +24,8 @@ _TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 _QUICK = 500
 """Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
-_PROVED_DIGITS = 1e-12
-"""What proved figures and polished values agree to."""
+_PROVED_DIGITS = 1e-11
+"""What proved figures and the values of a search agree to."""
 _LARGE_RESERVE = 4.0
 """Seconds kept for writing a large code."""
 
@@ -57,7 +57,7 @@ def search_run(
         found = solve_code(plan, deadline, progress, state)
         order = found.order
         polished = order is not None and (
-            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.gain <= 1e-7)
+            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
         )
         certified = certify_code(
             found.weights,
@@ -169,9 +169,9 @@ def assemble(
     pairs = certified.contact_pairs
     judged = judge(
         request.problem, request.d, request.K, weights, certified.max_cosine,
-        certified.rho_one_vs_rest,
+        certified.rho_one_vs_rest, request.restriction,
     )  # fmt: skip
-    if outcome is Outcome.CONVERGED and judged.misses_proved_optimum and request.fixed is None:
+    if outcome is Outcome.CONVERGED and judged.misses_known_optimum and not request.restriction:
         outcome = Outcome.LOCAL_OPTIMUM
     extras = {
         "history": history,

@@ -13,8 +13,9 @@ from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.numerics.deadline import Deadline
 from gnc_cli.numerics.threads import limit_threads, threads_for
-from gnc_cli.results import Margins, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.results import Bracket, Margins, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.workflows.solve_request import Request
+from gnc_cli.workflows.solve_verdict import proved_interval
 
 __all__ = ["run_ufm"]
 
@@ -52,6 +53,14 @@ def run_ufm(
         return rows[0]
     seconds = time.monotonic() - started
     return SolveSweep(seconds, __version__, "ufm", request.d, request.K, tuple(rows), None)
+
+
+def _narrowed(found: UfmSolution, request: Request) -> Bracket | None:
+    """The HardMax gap, by all that is proved of rho*(d, K)."""
+    if found.hardmax_gap is None:
+        return None
+    scaled, rho = found.tau * found.log_total_loss, proved_interval(request.d, request.K)
+    return found.hardmax_gap.narrowed(Bracket(scaled + rho.lower, scaled + rho.upper))
 
 
 def _row(request: Request, found: UfmSolution, begun: float) -> SolveResult:
@@ -97,7 +106,7 @@ def _row(request: Request, found: UfmSolution, begun: float) -> SolveResult:
             gnc1=collapse.value,
             gnc2=certified.rho_one_vs_rest,
             gnc3=gnc3(W, means),
-            hardmax_gap=found.hardmax_gap,
+            hardmax_gap=_narrowed(found, request),
         ),
         extras={
             "history": found.history,

@@ -1,14 +1,16 @@
 """What a solve says of its code: beside the best known one, and beside the best possible.
 
-A code is judged by the distance that its problem maximises: the certified one-vs-rest distance of a
-Softmax Code, 1 - max_cosine of a Tammes code. The bisector theorem (docs/theorem.md) makes both
-comparable: the largest possible value is the same number, rho* = 1 - t*.
+`status` and `gap` compare largest cosines, as `compare` does. The verdict and `optimum` speak of
+the distance that the problem maximises: the certified one-vs-rest distance of a Softmax Code,
+1 - max_cosine of a Tammes code. By the bisector theorem (docs/theorem.md) the largest possible
+distance is one number for both, rho* = 1 - t*.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from gnc_cli.errors import UsageError
 from gnc_cli.results import BestKnown, Bracket, Optimum, Standing
 from gnc_cli.workflows.bounds_catalogue import catalogue
 from gnc_cli.workflows.bounds_request import ONE_VS_REST
@@ -16,10 +18,12 @@ from gnc_cli.workflows.bounds_rows import cited
 from gnc_cli.workflows.compare_standing import standing
 from gnc_cli.workflows.known import Reference, best
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "check_target", "judge", "proved_interval"]
 
 _MEET = 1e-9
-"""A code this near to the proved upper end is optimal."""
+"""A code this near to the proved upper end is optimal; distances this near are equal."""
+_ROUNDING = 1e-12
+"""What bounds and figures are good to, relatively."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,20 @@ class Judgement:
     verdict: str
 
     @property
-    def misses_proved_optimum(self) -> bool:
+    def misses_known_optimum(self) -> bool:
         """A better code is known, and proved optimal."""
-        proven = self.best_known is not None and self.best_known.proven
-        return proven and self.status is Standing.WORSE
+        known = self.best_known
+        return known is not None and known.proven and not self.optimum.proved
 
 
 def judge(
-    problem: str, d: int, K: int, weights: Any, max_cosine: float, rho: Bracket
+    problem: str,
+    d: int,
+    K: int,
+    weights: Any,
+    max_cosine: float,
+    rho: Bracket,
+    restriction: str | None = None,
 ) -> Judgement:
     """Judge a code of K rows in d dimensions.
 
@@ -48,37 +58,68 @@ def judge(
         problem: `softmax` or `tammes`.
         weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
         max_cosine, rho: of the code.
+        restriction: what kept the search from most codes, `fixed rows` or `symmetry`.
     """
-    softmax = problem == "softmax"
-    distance = rho.lower if softmax else 1.0 - max_cosine
     known = best(d, K)
 
     def verified(t: Fraction) -> bool:
-        if softmax:
-            return Fraction(rho.lower) > 1 - t
         from gnc_cli.codes.rational import verify_below
 
         return verify_below(weights, t).holds is True
 
-    status = standing(1.0 - distance, known, verified)
+    distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
     optimum = _optimum(d, K, distance)
     return Judgement(
         best_known=None if known is None else known.record(),
-        status=status,
-        gap=None if known is None else 1.0 - distance - known.max_cosine,
+        status=standing(max_cosine, known, verified),
+        gap=None if known is None else max_cosine - known.max_cosine,
         optimum=optimum,
-        verdict=_verdict(status, known, distance, optimum),
+        verdict=_verdict(known, distance, optimum, restriction),
     )
 
 
+def proved_interval(d: int, K: int) -> Bracket:
+    """Where rho*(d, K) lies: from the best known code to the least proved upper end."""
+    known = best(d, K)
+    lower = 0.0 if known is None else (1.0 - known.max_cosine) * (1.0 - _ROUNDING) - _ROUNDING
+    return Bracket(max(0.0, lower), _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING)
+
+
+def check_target(problem: str, d: int, K: int, target: float) -> None:
+    """Refuse a target that no code reaches.
+
+    Raises:
+        UsageError: names the bound that excludes it.
+    """
+    upper, name, _ = _upper_end(d, K)
+    asked = target if problem == "softmax" else 1.0 - target
+    if asked > upper + _MEET:
+        most = f"rho is at most {upper:.12g}"
+        most = most if problem == "softmax" else f"the largest cosine is at least {1 - upper:.12g}"
+        raise UsageError(
+            f"--target {target:g} is out of reach for d = {d}, K = {K}: {most} ({name}); "
+            f"see gnc bounds --d {d} --K {K}"
+        )
+
+
+def _upper_end(d: int, K: int) -> tuple[float, str, str]:
+    """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite.
+
+    Of equal ends the first in the order of `gnc bounds` counts.
+    """
+    least: tuple[float, str, str] | None = None
+    for limit in catalogue(ONE_VS_REST):
+        found = None if limit.exists else limit.at(d, K)
+        if found is None or not found.valid:
+            continue
+        if least is None or found.value < least[0] * (1.0 - _ROUNDING):
+            least = found.value, limit.name, cited(limit, ONE_VS_REST, found)
+    assert least is not None, "Rankin's bound holds for every d and K"
+    return least
+
+
 def _optimum(d: int, K: int, distance: float) -> Optimum:
-    """The least of the proved upper ends of rho* = 1 - t*."""
-    ends = [
-        (found.value, limit.name, cited(limit, ONE_VS_REST, found))
-        for limit in catalogue(ONE_VS_REST)
-        if not limit.exists and (found := limit.at(d, K)) is not None and found.valid
-    ]
-    upper, name, source = min(ends)
+    upper, name, source = _upper_end(d, K)
     return Optimum(
         upper=upper, shortfall=max(0.0, 1.0 - distance / upper),
         proved=distance >= upper - _MEET, name=name, source=source,
@@ -86,31 +127,29 @@ def _optimum(d: int, K: int, distance: float) -> Optimum:
 
 
 def _verdict(
-    status: Standing, known: Reference | None, distance: float, optimum: Optimum
+    known: Reference | None, distance: float, optimum: Optimum, restriction: str | None
 ) -> str:
     if optimum.proved:
         return "optimal (proved)"
-    possible = f"at most {_percent(optimum.shortfall)} below the optimum ({optimum.name})"
+    without = f" without the {restriction}" if restriction else ""
+    bound = optimum.name.replace("-", " ").title()
+    possible = f"at most {_percent(optimum.shortfall)} below the optimum{without} ({bound})"
     if known is None:
-        return f"nothing is on record for this size; {possible}"
-    clearance = 1.0 - known.max_cosine
-    short = _percent(1.0 - distance / clearance)
+        return f"no code of this size is known; {possible}"
+    missing = 1.0 - known.max_cosine - distance
+    short = _percent(missing / (1.0 - known.max_cosine))
     if known.proven:
-        return f"{short} below the optimum, which is known: {known.source}"
-    match status:
-        case Standing.WORSE:
-            said = f"{short} below the best on record"
-        case Standing.MATCHES:
-            said = "ties the best on record"
-        case Standing.IMPROVES:
-            said = f"beats the best on record by {distance - clearance:.2g}: new best, keep it"
-        case Standing.NO_ENTRY:
-            better = distance > clearance + _MEET
-            said = "better than" if better else "as good as"
-            said = f"{said} any code known for this size, none of which is on record"
+        return f"{short} below the optimum{without}, which is known ({optimum.source})"
+    if missing > _MEET:
+        said = f"{short} below the best known code{without}"
+    elif missing >= -_MEET:
+        said = "ties the best known code"
+    else:
+        said = f"beats the best known code by {-missing:.2g}: new best, keep the file"
     return f"{said}; {possible}"
 
 
 def _percent(share: float) -> str:
-    """Two digits, rounded to nearest."""
-    return f"{100.0 * share:.2g} %"
+    """One decimal from ten percent on, two digits below."""
+    percent = 100.0 * share
+    return f"{percent:.1f} %" if percent >= 10.0 else f"{percent:.2g} %"

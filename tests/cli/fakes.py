@@ -47,7 +47,7 @@ def code(**changes: Any) -> SolveResult:
         status=Standing.NO_ENTRY,
         gap=None,
         optimum=Optimum(0.72, 0.085, False, "levenshtein", "Levenshtein 1979"),
-        verdict="nothing is on record for this size; at most 8.5 % below the optimum (levenshtein)",
+        verdict="no code of this size is known; at most 8.5 % below the optimum (Levenshtein)",
         seed=0,
         restarts=64,
         steps=1000,

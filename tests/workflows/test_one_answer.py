@@ -49,6 +49,9 @@ def test_all_commands_agree(d: int, K: int) -> None:
 
     solved = solve(d, K, method="paper", steps=1)
     assert isinstance(solved, SolveResult) and solved.best_known == answer
+    assert solved.optimum is not None and solved.optimum.name == bound.upper_name
+    again = compare(solved).rows[0]
+    assert (solved.status, solved.gap) == (again.status, again.gap)
 
 
 def test_the_pairs_are_of_every_kind() -> None:
