@@ -127,14 +127,19 @@ def intervals() -> str:
             before = 1.0, "theorem 3.3, falling with K"
         below, above = ends[best.lower_name, "lower"], ends[best.upper_name, "upper"]
         rows.append([
-            f"({d}, {K})", f"{low.value:.4f} .. {high.value:.4f}",
-            f"{best.lower:.4f} .. {before[0]:.4f}", before[1],
-            f"{best.lower:.4f} (exact)" if best.exact else f"{best.lower:.4f} .. {best.upper:.4f}",
+            f"({d}, {K})", _outward(low.value, high.value), _outward(best.lower, before[0]),
+            before[1],
+            f"{best.lower:.6f} (exact)" if best.exact else _outward(best.lower, best.upper),
             _short(below.source), _short(above.source),
         ])  # fmt: skip
     head = ["(d, K)", "theorem 3.9", "without the bisector theorem", "its upper end by", "now",
             "from below", "from above"]  # fmt: skip
     return table(head, rows)
+
+
+def _outward(lower: float, upper: float) -> str:
+    """Four decimals that still hold."""
+    return f"{math.floor(1e4 * lower) / 1e4:.4f} .. {math.ceil(1e4 * upper - 1e-9) / 1e4:.4f}"
 
 
 def _without(row: BoundRow) -> tuple[float, str]:
@@ -183,7 +188,7 @@ def report(kept: dict[str, Any]) -> str:
         said.append(grid_line(kept["grid"]))
     said += [
         "### The interval of rho*",
-        "The bisector theorem, rho* = 1 - t* (docs/theorem.md), makes every bound on the largest "
+        "Ends are rounded outward. The bisector theorem, rho* = 1 - t* (docs/theorem.md), makes every bound on the largest "
         "cosine t* one on rho*. Without it an upper bound from the same sources is the chord "
         "sqrt(2 - 2 t*), or 1 from K = d + 2 on; the lower end is the same. `exact`: both ends are "
         "one number. The last two columns name the sources of the ends.",

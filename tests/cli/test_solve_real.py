@@ -138,11 +138,12 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
 
 
 def test_gates_hold_real_results_to_their_word() -> None:
-    base = ("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH)
-    assert gnc(*base, "--max", "max_cosine=0.44").exit_code == 5
-    assert gnc(*base, "--target", 0.44).exit_code == 4
-    assert gnc(*base, "--target", 0.44, "--max", "max_cosine=0.44").exit_code == 5
-    assert gnc(*base, "--target", 0.448).exit_code == 0
+    base = ("-d", 3, "-K", 15, "--problem", "tammes", *SEARCH)
+    assert gnc(*base, "--max", "max_cosine=0.59").exit_code == 5
+    assert gnc(*base, "--target", 0.59).exit_code == 4
+    assert gnc(*base, "--target", 0.59, "--max", "max_cosine=0.59").exit_code == 5
+    assert gnc(*base, "--target", 0.6).exit_code == 0
+    assert gnc(*base, "--target", 0.5).exit_code == 2  # no code reaches it
 
 
 def test_codes_through_pipes() -> None:
@@ -206,7 +207,7 @@ def test_a_time_limit_is_a_normal_end(tmp_path: Path) -> None:
 
 
 def test_a_missed_target_under_a_time_limit_is_4() -> None:
-    run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.9, "--json")
+    run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.43, "--json")
     assert run.exit_code == 4
     assert json.loads(run.stdout)["outcome"] == "target_missed"
 

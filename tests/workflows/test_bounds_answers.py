@@ -333,7 +333,7 @@ def test_the_scale_is_that_of_the_margin() -> None:
         bounds(10, 100, probability=0.9, **more).best[0].scale  # type: ignore[arg-type]
         for more in ({}, {"margin": 0.5}, {"margin": 1.05})
     )
-    assert free == pytest.approx(math.log(99 * 9) / 0.668998682676, rel=1e-9)
+    assert free == pytest.approx(math.log(99 * 9) / 0.669116126803, rel=1e-9)
     assert asked == pytest.approx(math.log(99 * 9) / 0.5) and none is None
 
 
