@@ -16,6 +16,7 @@ test-gpu:  ## the same suite on the first CUDA device
 	python -m pytest --device cuda
 proof:  ## check the proof of rho* = 1 - t* (needs Coq)
 	proofs/check.sh
+	proofs/check_fails.sh
 docs:  ## write the live help into README, then run README
 	python -m tests.readme && python -m pytest tests/test_docs.py
 bench:  ## measure quality and time (long; can be resumed)

@@ -180,6 +180,25 @@ Qed.
 Lemma one_vs_rest_nonneg d K W k r : one_vs_rest d K W k r -> 0 <= r.
 Proof. intros [_ H]. apply H. intros s (y & _ & ->). apply dist_nonneg. Qed.
 
+(** The distance is positive just where w_k is outside the hull, which is what the paper asks. *)
+Theorem outside_hull d K W k r : (2 <= K)%nat -> one_vs_rest d K W k r ->
+  0 < r <-> ~ hull_of_others d K W k (W k).
+Proof.
+  intros HK Hr. split.
+  - intros Hpos Hin. assert (r <= dist d (W k) (W k)) by (apply Hr; now exists (W k)).
+    pose proof (dist_square d (W k) (W k)) as Hs.
+    assert (H0 : dot d (fun i => W k i - W k i) (fun i => W k i - W k i) = 0)
+      by (apply sum_zero; intros; ring).
+    rewrite H0 in Hs. nra.
+  - intros Hout. destruct (Rle_lt_or_eq_dec _ _ (one_vs_rest_nonneg d K W k r Hr)) as [Hpos | Hzero];
+      [exact Hpos | exfalso; apply Hout].
+    destruct (nearest_point d K W k HK) as (v & Hv & Hr' & _).
+    pose proof (infimum_unique _ _ _ Hr' Hr) as Heq.
+    pose proof (dist_square d (W k) (combination K v W)) as Hs.
+    rewrite Heq, <- Hzero, Rmult_0_l in Hs. exists v. split; [exact Hv |]. intros i Hi.
+    pose proof (dot_zero d _ (eq_sym Hs) i Hi) as Hz. cbv beta in Hz. lra.
+Qed.
+
 (** ** The margin of any direction is at most the distance *)
 
 Lemma margin_le_distance d K W k h r m : one_vs_rest d K W k r -> dot d h h <= 1 ->
@@ -288,7 +307,8 @@ Proof.
   now rewrite (maximum_unique _ r q Hmax (Hone q Hq)).
 Qed.
 
-(** As the paper states it, over unit directions, for w_k outside the hull. *)
+(** As the paper states it, over unit directions, for w_k outside the hull: by [outside_hull], that
+    is [0 < r]. *)
 Theorem lemma_C4_sphere d K W k r : (2 <= K)%nat -> one_vs_rest d K W k r -> 0 < r ->
   is_maximum (fun m => exists h, dot d h h = 1 /\ margin d K W k h m) r.
 Proof.

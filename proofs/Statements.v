@@ -1,7 +1,9 @@
 (** * The statements, and what they rest on
 
-    Compiling this file prints the main theorems and the axioms that their proofs use.  The
-    definitions are in Definitions.v, each beside the one of the paper that it restates. *)
+    Compiling this file prints the main theorems and the axioms that their proofs use.  To trust
+    them, read these statements and the definitions that they use: those of Definitions.v, each
+    beside the one of the paper that it restates, and those at the head of Bisector.v (form_space,
+    sub, norm, bisector). *)
 
 From Coq Require Import Reals.
 From GNC Require Import Bisector Definitions Euclidean Separation Optima.
@@ -17,6 +19,7 @@ Check @pairwise_form_of_distances.
 
 (** Lemma C.4, and the point of the hull that is nearest to w_k. *)
 Check @nearest_point.
+Check @outside_hull.
 Check @lemma_C4.
 Check @lemma_C4_sphere.
 Check @best_direction.
@@ -51,6 +54,7 @@ Definition theorems := (
   @pairwise_form,
   @pairwise_form_of_distances,
   @nearest_point,
+  @outside_hull,
   @lemma_C4,
   @lemma_C4_sphere,
   @best_direction,
