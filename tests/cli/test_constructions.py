@@ -79,6 +79,6 @@ def test_refusals_are_one_line(args: tuple[Any, ...], words: str) -> None:
 
 
 def test_a_missed_target_is_said_where_no_table_says_it() -> None:
-    run = gnc("--construction", "icosahedron", "--target", 0.99, "--json")
+    run = gnc("--construction", "paley-9", "--K", 17, "--target", 0.7, "--json")
     assert run.exit_code == 4 and "target missed" in run.stderr
     assert json.loads(run.stdout)["outcome"] == "target_missed"

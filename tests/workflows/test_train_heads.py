@@ -256,7 +256,7 @@ def test_the_margins_that_a_code_allows(place: Path, data: str, square: str) -> 
 
 
 def test_margins_of_known_codes() -> None:
-    """Of (10, 100) the best known angle and the best known distance are of different codes."""
+    """Of (10, 100) the best known angle and the best known distance are those of one code."""
 
     def margin(loss: str, d: int, K: int) -> float:
         settings = settings_of({"loss": loss, "feature_dim": d})
@@ -266,8 +266,7 @@ def test_margins_of_known_codes() -> None:
 
     distance, cosine = margin("cosface", 10, 100), math.cos(margin("arcface", 10, 100))
     assert 0.6689 < distance < 0.7
-    # Any 100 of 136 published points (2026) have 0.393, rows of a construction 1 / sqrt(5).
-    assert 1.0 - distance + 0.01 < cosine < 0.3931
+    assert cosine == pytest.approx(1.0 - distance, abs=1e-12)
     for loss in ("cosface", "arcface"):
         with pytest.raises(UsageError, match="d = 3, K = 5000 .*--margin"):
             margin(loss, 3, 5000)
