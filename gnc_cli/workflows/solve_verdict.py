@@ -139,7 +139,7 @@ def _verdict(
     missing = 1.0 - known.max_cosine - distance
     short = _percent(missing / (1.0 - known.max_cosine))
     if known.proven:
-        return f"{short} below the optimum{without}, which is known ({optimum.source})"
+        return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:
         said = f"{short} below the best known code{without}"
     elif missing >= -_MEET:
