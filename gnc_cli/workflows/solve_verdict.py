@@ -144,8 +144,10 @@ def _verdict(
         said = f"{short} below the best known code{without}"
     elif missing >= -_MEET:
         said = "ties the best known code"
-    else:
+    elif known.on_record:
         said = f"beats the best known code by {-missing:.2g}: new best, keep the file"
+    else:
+        said = f"beats the codes known here by {-missing:.2g}, none of them made for this size"
     return f"{said}; {possible}"
 
 

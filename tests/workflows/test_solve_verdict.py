@@ -81,6 +81,14 @@ def test_beside_what_is_known(cosine: float, words: str, monkeypatch: pytest.Mon
     assert found.gap == pytest.approx(0.7 - cosine, abs=1e-15)
 
 
+def test_better_than_a_part_of_a_larger_code_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Reference(0.6, "table", 10, 600, "somebody", own=False, on_record=False)
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K: known)
+    found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
+    assert found.status is Standing.NO_ENTRY and "new best" not in found.verdict
+    assert found.verdict.startswith("beats the codes known here by 0.1, none of them made for")
+
+
 def test_what_kept_a_search_from_most_codes_is_named() -> None:
     cube = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / np.sqrt(3)
     rho = minimum_one_vs_rest(cube)[0]
