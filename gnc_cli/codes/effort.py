@@ -16,7 +16,7 @@ LARGE = 2896
 MAX_UNKNOWNS = 5000
 """Most tangent coordinates of a polish: its normal matrix is dense, 200 MB at this size."""
 
-_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 42.0}
+_SECONDS = {"small": 14.0, "sphere": 70.0, "other": 34.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _PER_TERM = 3.0e-9
 _PER_TERM_AND_DIMENSION = 2.0e-10
