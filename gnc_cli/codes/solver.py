@@ -92,7 +92,7 @@ def solve_code(
     symmetry = None
     if plan.symmetry is not None:
         symmetry = _random_orbits(problem, plan)
-    target = None if plan.target is None else _minimised(plan, plan.target)
+    target = None if plan.target is None else _converted(plan, plan.target)
     if state is None:
         init, spent = plan.init, (0, 0)
         if init is None and plan.separate:
@@ -111,7 +111,7 @@ def solve_code(
         best = Candidate(np.inf, problem.whole(points))
     reached = target is not None and best.value <= target
     whole, order = _settled(problem, best, deadline)
-    history = np.array([(step, _shown(plan, value)) for step, value in state.history])
+    history = np.array([(step, _converted(plan, value)) for step, value in state.history])
     return Found(
         weights=whole[: plan.K],
         order=order,
@@ -210,15 +210,9 @@ def _orbits(plan: Plan, rng: np.random.Generator) -> Layout:
     raise AssertionError("unreachable")
 
 
-def _minimised(plan: Plan, target: float) -> float:
-    """The user's target as a value of the search, which minimises: max_cosine, or minus rho."""
-    if plan.separate:
-        return -target
-    return 1.0 - target if plan.problem == "softmax" else target
-
-
-def _shown(plan: Plan, value: float) -> float:
-    """A value of the search as the problem's own quantity: rho, or max_cosine."""
+def _converted(plan: Plan, value: float) -> float:
+    """A value that the search minimises (max_cosine, or minus rho) as the problem's own quantity
+    (rho, or max_cosine), or the other way round: the conversion is its own inverse."""
     if plan.separate:
         return -value
     return 1.0 - value if plan.problem == "softmax" else value
@@ -229,4 +223,4 @@ def _labelled(note: Note | None, plan: Plan) -> Note | None:
         return None
     label = "Softmax Code: rho" if plan.problem == "softmax" else "Tammes: max_cosine"
     tell = note
-    return lambda _, done, total, value: tell(label, done, total, _shown(plan, value))
+    return lambda _, done, total, value: tell(label, done, total, _converted(plan, value))
