@@ -22,7 +22,7 @@ from typing import Any
 
 import gnc_cli
 from benchmarks.solve import HERE, machine, write_section
-from gnc_cli.results import BoundRow
+from gnc_cli.limits.result import BoundRow
 
 KEPT = HERE / "work" / "bounds.json"
 ROUNDS = 5

@@ -26,8 +26,8 @@ HEAD = ["code", "d", "K", "max cosine", "distribution", "verified by", "build s"
 
 def measure(name: str) -> dict[str, Any]:
     """Build and verify one code in this process."""
-    from gnc_cli.codes.constructions.registry import find
-    from gnc_cli.numerics.threads import available_cores
+    from gnc_cli.constructions.registry import find
+    from gnc_cli.runtime.threads import available_cores
 
     code = find(name)
     if code is None:

@@ -13,10 +13,10 @@ import time
 
 import numpy as np
 
+from gnc_cli.geometry.sphere import random_points
 from gnc_cli.metrics.decisions import stream_decisions
-from gnc_cli.numerics.rows import ArrayRows
-from gnc_cli.numerics.sphere import random_points
-from gnc_cli.numerics.threads import available_cores, limit_threads
+from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512
 NOISE = {1000: 4.7, 10000: 4.0}

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from gnc_cli.metrics.gnc2_detail import gnc2_detail
-from gnc_cli.numerics.sphere import normalise, random_points
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.metrics.gnc2 import gnc2_detail
 
 STEPS = 10_000
 HEAD = ["case", "d", "K", "classes", "seconds", "CPU s", "widest bracket", "GNC2"]

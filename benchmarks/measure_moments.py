@@ -21,12 +21,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from gnc_cli.io.samples import find_samples
+from gnc_cli.collapse.sources import find_samples
+from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.gnc1 import gnc1_from_covariances
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.stream_moments import stream_moments
-from gnc_cli.numerics.screened import row_norms
-from gnc_cli.numerics.threads import available_cores, limit_threads
+from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512
 
@@ -56,7 +56,7 @@ def ours(file: Path) -> tuple[float, float]:
             found = stream_moments(samples.features, samples.labels, K, workers=cores)
         moments, present = found.moments["unit"], found.moments["unit"].present
         within, between = moments.within_cov(), moments.between_cov()
-        one = gnc1_from_covariances(within, between, int(present.sum()), moments.singles)
+        one = gnc1_from_covariances(within, between, int(present.sum()))
         weights = samples.weights / row_norms(samples.weights)[:, None]
         means = moments.means
         if not present.all():

@@ -132,7 +132,7 @@ def _curve(head: str, size: int) -> list[float]:
 
 def speed() -> dict[str, Any]:
     """The default command alone; and its training loop beside a plain one, in turns."""
-    from gnc_cli.workflows.train import train
+    from gnc_cli.training.api import train
 
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -151,17 +151,16 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     """Images a second of `Training.run_epoch` over those of a bare loop; the median of ratios."""
     import torch
 
-    from gnc_cli.io.images.load import load_images
-    from gnc_cli.networks.augmentation import Augmentation
-    from gnc_cli.networks.batches import Batches
-    from gnc_cli.networks.classifier import Classifier
-    from gnc_cli.networks.encoders import build_encoder
-    from gnc_cli.networks.heads import SphereHead
-    from gnc_cli.networks.losses import make_loss
-    from gnc_cli.networks.normalisation import channel_statistics
-    from gnc_cli.networks.recipe import Recipe
-    from gnc_cli.networks.training import Training
-    from gnc_cli.numerics.distributed import Processes
+    from gnc_cli.runtime.distributed import Processes
+    from gnc_cli.training.data.load import load_images
+    from gnc_cli.training.networks.batches import Batches
+    from gnc_cli.training.networks.classifier import Classifier
+    from gnc_cli.training.networks.encoders import build_encoder
+    from gnc_cli.training.networks.heads import SphereHead
+    from gnc_cli.training.networks.losses import make_loss
+    from gnc_cli.training.networks.preprocessing import Augmentation, channel_statistics
+    from gnc_cli.training.networks.recipe import Recipe
+    from gnc_cli.training.networks.training import Training
 
     torch.set_num_threads(1)
     data, cpu = load_images("glyphs", classes=100).train, torch.device("cpu")

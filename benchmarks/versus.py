@@ -41,15 +41,15 @@ def _ours() -> tuple[np.ndarray, float, int]:
 
 
 def _paper() -> tuple[np.ndarray, float, int]:
-    from gnc_cli.codes.paper_recipe import paper_recipe
-    from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
-    from gnc_cli.numerics.threads import limit_threads
+    from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
+    from gnc_cli.runtime.threads import limit_threads
+    from gnc_cli.search.ufm.paper_recipe import paper_recipe
 
     begun, seed, best = time.perf_counter(), 0, (-1.0, np.empty(0))
     with limit_threads(1):
         while time.perf_counter() - begun < SECONDS:
             weights, _, _ = paper_recipe(D, K, seed=seed)
-            rho = minimum_one_vs_rest(weights)[0].lower
+            rho = minimum_one_vs_rest(weights).lower
             best = max(best, (rho, weights), key=lambda pair: pair[0])
             seed += 1
     return best[1], time.perf_counter() - begun, seed
@@ -60,7 +60,7 @@ def _pymanopt() -> tuple[np.ndarray, float, int]:
     from pymanopt.manifolds import Oblique
     from pymanopt.optimizers import ConjugateGradient
 
-    from gnc_cli.numerics.threads import limit_threads
+    from gnc_cli.runtime.threads import limit_threads
 
     manifold = Oblique(D, K)  # columns are points there
     begun, starts, best = time.perf_counter(), 0, (2.0, np.empty(0))

@@ -11,14 +11,24 @@ __version__ = "0.1.0"
 
 __all__ = ["GNCMetrics", "__version__", "bounds", "compare", "measure", "solve", "train"]
 
-_MODULES = {"GNCMetrics": "gnc_metrics"}
-"""In `workflows`, where it is not called like the name."""
+_MODULES = {
+    "GNCMetrics": "collapse.gnc_metrics",
+    "bounds": "limits.api",
+    "compare": "comparison.api",
+    "measure": "collapse.api",
+    "solve": "search.api",
+    "train": "training.api",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for on first use (PEP 562): `import gnc_cli` stays instant."""
-    if name in __all__:
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(import_module(f"gnc_cli.workflows.{_MODULES.get(name, name)}"), name)
+        return getattr(import_module(f"gnc_cli.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'gnc_cli' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,22 +1,21 @@
 """The `gnc` program: registers the commands and turns errors into one line and an exit code."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from gnc_cli import __version__
-from gnc_cli.commands.bounds import bounds
-from gnc_cli.commands.compare import compare
-from gnc_cli.commands.measure import measure
-from gnc_cli.commands.show import note
-from gnc_cli.commands.solve import solve
-from gnc_cli.commands.train import train
-from gnc_cli.errors import ExitCode, GncError
-
-__all__ = ["app", "main"]
+from gnc_cli.collapse.command import measure
+from gnc_cli.comparison.command import compare
+from gnc_cli.console.show import note
+from gnc_cli.errors import ExitCode, GncError, UsageError
+from gnc_cli.io.outputs import is_rank_zero
+from gnc_cli.limits.command import bounds
+from gnc_cli.search.command import solve
+from gnc_cli.training.command import train
 
 # Typer's own usage errors share this base, whichever click it carries.
 _TyperError: Any = typer.BadParameter.__mro__[2]
@@ -27,21 +26,22 @@ _EPILOG = (
 )
 
 
-class _OneLineErrors(TyperGroup):
+class OneLineErrors(TyperGroup):
     """A group whose every error is one line on stderr and an exit code of `ExitCode`."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except GncError as error:
-            if not error.told:
+            # A usage error is one in every process that torchrun started.
+            if not error.told and (is_rank_zero() or not isinstance(error, UsageError)):
                 note(str(error))
             raise typer.Exit(error.exit_code) from error
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")
             raise typer.Exit(ExitCode.DATA) from error
         except MemoryError as error:
-            note("not enough memory; try a smaller --K or --d, fewer --restarts or --chunk-rows")
+            note("not enough memory; try a smaller --K or --d, or fewer --restarts")
             raise typer.Exit(ExitCode.UNAVAILABLE) from error
 
     def main(
@@ -54,7 +54,7 @@ class _OneLineErrors(TyperGroup):
         **extra: Any,
     ) -> Any:
         def run() -> Any:
-            return super(_OneLineErrors, self).main(
+            return super(OneLineErrors, self).main(
                 args, prog_name, complete_var, False, windows_expand_args, **extra
             )
 
@@ -78,15 +78,21 @@ class _OneLineErrors(TyperGroup):
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
-app = typer.Typer(
-    name="gnc",
-    cls=_OneLineErrors,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_EPILOG,
-)
+def program(commands: Mapping[Callable[..., None], str]) -> typer.Typer:
+    """The program with these commands, each with an example for its help text."""
+    app = typer.Typer(
+        name="gnc",
+        cls=OneLineErrors,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=_EPILOG,
+    )
+    app.callback()(_gnc)
+    for command, example in commands.items():
+        app.command(epilog=f"Example: {example}")(command)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -95,7 +101,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _gnc(
     version: Annotated[
         bool,
@@ -107,11 +112,13 @@ def _gnc(
     """Certified spherical codes, Softmax Codes and collapse analysis."""
 
 
-app.command(epilog="Example: gnc solve --d 10 --K 100 --out code.h5")(solve)
-app.command(epilog="Example: gnc measure features.h5")(measure)
-app.command(epilog="Example: gnc bounds --K 1e6 --margin 0.3")(bounds)
-app.command(epilog="Example: gnc train --classes 100 --feature-dim 10 --plot run.png")(train)
-app.command(epilog="Example: gnc compare code.h5")(compare)
+app = program({
+    solve: "gnc solve --d 10 --K 100 --out code.h5",
+    measure: "gnc measure features.h5",
+    bounds: "gnc bounds --K 1e6 --margin 0.3",
+    train: "gnc train --classes 100 --feature-dim 10 --plot run.png",
+    compare: "gnc compare code.h5",
+})  # fmt: skip
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What can go wrong, said once: the exit codes of the command line and the errors behind them.
 
-An error's message is one line that quotes the user's value and names the next step. `cli.py` alone
-turns it into a line on stderr and an exit status; nothing else prints or exits.
+An error's message is one line that quotes the user's value and names the next step. `cli.py` turns
+it into a line on stderr and an exit status.
 """
 
 from enum import IntEnum
@@ -46,7 +46,7 @@ class GncError(Exception):
 
 
 class UsageError(GncError, ValueError):
-    """An option or argument is wrong by itself."""
+    """An argument is wrong, or contradicts another."""
 
     exit_code = ExitCode.USAGE
 

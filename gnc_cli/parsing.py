@@ -4,22 +4,22 @@ Text in, Python numbers out, for every command. Decimal arithmetic keeps `0.1..0
 drift and `1e22` a whole number.
 """
 
+import contextlib
+import math
 import re
+from collections.abc import Collection, Iterable
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any
 
 from gnc_cli.errors import UsageError
-
-__all__ = ["device", "integer", "integers", "number", "numbers", "pair", "symmetry"]
 
 _NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
-_T = TypeVar("_T")
 
 
 def number(
-    text: str,
+    value: Any,
     *,
     least: float | None = None,
     most: float | None = None,
@@ -29,7 +29,7 @@ def number(
     """One finite float.
 
     Args:
-        text: such as `0.5`, `1e-3` or `1_000`.
+        value: a number, or its text, such as `0.5`, `1e-3` or `1_000`.
         least: smallest value allowed.
         most: largest value allowed.
         above: the value must be greater than this.
@@ -42,80 +42,79 @@ def number(
         >>> number("1_000.5")
         1000.5
     """
-    value = float(_decimal(text))
+    text, value = _shown(value), float(_decimal(value))
     if least is not None and value < least:
-        raise UsageError(f"{text!r} is too small; give at least {least:g}")
+        raise UsageError(f"{text} is too small; give at least {least:g}")
     if most is not None and value > most:
-        raise UsageError(f"{text!r} is too large; give at most {_short(most)}")
+        raise UsageError(f"{text} is too large; give at most {_short(most)}")
     if above is not None and value <= above:
-        raise UsageError(f"{text!r} is too small; give a number above {above:g}")
+        raise UsageError(f"{text} is too small; give a number above {above:g}")
     if below is not None and value >= below:
-        raise UsageError(f"{text!r} is too large; give a number below {below:g}")
+        raise UsageError(f"{text} is too large; give a number below {below:g}")
     return value
 
 
-def integer(text: str, *, least: int | None = None) -> int:
-    """One whole number below 2**63; `1e6` and `10.0` are whole, `10.5` is refused.
+def integer(value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """One whole number below 2**63, or up to `most`; `1e6` and `10.0` are whole, `10.5` is refused.
 
     Raises:
         UsageError: not a whole number, or out of range.
 
     Example:
-        >>> integer("1e6")
-        1000000
+        >>> integer("1e6"), integer(10.0)
+        (1000000, 10)
     """
-    return _whole(_decimal(text), text, least)
+    return _whole(_decimal(value), _shown(value), least, most)
 
 
-def integers(text: str, *, least: int | None = None, most: int = _LARGEST) -> list[int]:
-    """A list of whole numbers: items and ranges, separated by commas.
+def integers(value: Any, *, least: int | None = None, most: int | None = None) -> list[int]:
+    """Whole numbers, each once: a text of items and ranges, a number, or an iterable of numbers.
 
-    `2..8` counts by one, `2..512..2` by two, `10..1e6/6` takes six geometric points (rounded, each
-    once). Ranges may fall.
+    `2..8` counts by one, `2..512..2` by two, `10..1e6/6` takes six geometric points (rounded).
+    Ranges may fall.
 
     Raises:
-        UsageError: a malformed item, a zero step, or more than a million values.
+        UsageError: a malformed item, an empty list, a zero step, or more than a million values.
 
     Example:
-        >>> integers("3,5,10..1e4/4")
-        [3, 5, 10, 100, 1000, 10000]
+        >>> integers("3,5,10..1e4/4"), integers([8, 1e3, 8])
+        ([3, 5, 10, 100, 1000, 10000], [8, 1000])
     """
-    values: list[int] = []
-    for item in text.split(","):
-        if ".." not in item:
-            values.append(_whole(_decimal(item), item, least, most))
-            continue
-        points = _range(item, default_step=Decimal(1))
-        if "/" in item:
-            whole = dict.fromkeys(round(p) for p in points)
-            values += [_whole(Decimal(w), item, least, most) for w in whole]
+    found: dict[int, None] = {}
+    for item in _items(value):
+        if not isinstance(item, str) or ".." not in item:
+            points = [_decimal(item)]
         else:
-            values += [_whole(p, item, least, most) for p in points]
-    return _bounded(values, text)
+            points = _range(item, default_step=Decimal(1))
+            if "/" in item:
+                points = [Decimal(round(point)) for point in points]
+        found |= dict.fromkeys(_whole(point, _shown(item), least, most) for point in points)
+        _bounded(found, value)
+    return list(found)
 
 
 def numbers(
-    text: str, *, least: float | None = None, above: float | None = None
+    value: Any, *, least: float | None = None, above: float | None = None
 ) -> list[float]:
-    """A list of floats: items and ranges, separated by commas.
+    """Floats: a text of items and ranges, a number, or an iterable of numbers.
 
     `0.1..0.5..0.1` steps, `1..0.001/13` takes thirteen geometric points with both ends exact.
 
     Raises:
-        UsageError: a malformed item, or a range with neither step nor number of points.
+        UsageError: a malformed item, an empty list, or a range with neither step nor number of
+            points.
 
     Example:
-        >>> numbers("1..0.01/3")
-        [1.0, 0.1, 0.01]
+        >>> numbers("1..0.01/3"), numbers(0.5)
+        ([1.0, 0.1, 0.01], [0.5])
     """
-    values: list[float] = []
-    for item in text.split(","):
-        if ".." in item:
-            points = [str(p) for p in _range(item, default_step=None)]
-            values += [number(p, least=least, above=above) for p in points]
-        else:
-            values.append(number(item, least=least, above=above))
-    return _bounded(values, text)
+    found: list[float] = []
+    for item in _items(value):
+        several = isinstance(item, str) and ".." in item
+        points = map(str, _range(item, default_step=None)) if several else [item]
+        found += [number(point, least=least, above=above) for point in points]
+        _bounded(found, value)
+    return found
 
 
 def device(text: str) -> str:
@@ -159,14 +158,41 @@ def symmetry(text: str) -> str:
     raise UsageError(f"{text!r} is not a symmetry; give antipodal or cyclic:n with n >= 2")
 
 
-def _decimal(text: str) -> Decimal:
-    stripped = text.strip()
-    if not _NUMBER.fullmatch(stripped):
-        raise UsageError(f"{text!r} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000")
-    value = Decimal(stripped.replace("_", ""))
-    if value.adjusted() > 300:
-        raise UsageError(f"{text!r} is too large; give at most 1e300")
-    return value
+def _shown(value: Any) -> str:
+    """A value in a message, text in quotes. Python does not write thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > 60:
+        return f"a number of some {int(value.bit_length() * math.log10(2.0))} digits"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _items(value: Any) -> list[Any]:
+    """What a list of numbers is made of."""
+    if isinstance(value, str):
+        return value.split(",")
+    items = list(value) if isinstance(value, Iterable) else [value]
+    if not items:
+        raise UsageError("is an empty list; give at least one number")
+    return items
+
+
+def _decimal(value: Any) -> Decimal:
+    """A number or its text, exactly."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if _NUMBER.fullmatch(stripped):
+            number = Decimal(stripped.replace("_", ""))
+            if number.adjusted() > 300:
+                raise UsageError(f"{value!r} is too large; give at most 1e300")
+            return number
+    elif not isinstance(value, bool) and hasattr(value, "__index__"):
+        return Decimal(value.__index__())
+    elif not isinstance(value, bool) and getattr(value, "ndim", 0) == 0:
+        with contextlib.suppress(TypeError, ValueError):
+            if math.isfinite(float(value)):
+                return Decimal(repr(float(value)))
+    raise UsageError(
+        f"{_shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000"
+    )
 
 
 def _short(value: float) -> str:
@@ -174,14 +200,14 @@ def _short(value: float) -> str:
     return f"{value:g}".replace("e+0", "e").replace("e+", "e")
 
 
-def _whole(value: Decimal, text: str, least: int | None, most: int = _LARGEST) -> int:
-    if abs(value) > most:
-        said = "less than 2**63" if most == _LARGEST else f"at most {_short(most)}"
-        raise UsageError(f"{text!r} is too large; give {said}")
+def _whole(value: Decimal, shown: str, least: int | None, most: int | None) -> int:
+    if abs(value) > (_LARGEST if most is None else most):
+        limit = "less than 2**63" if most is None else f"at most {_short(most)}"
+        raise UsageError(f"{shown} is too large; give {limit}")
     if value != value.to_integral_value():
-        raise UsageError(f"{text!r} is not a whole number; give one such as 10, 1e6 or 1_000_000")
+        raise UsageError(f"{shown} is not a whole number; give one such as 10, 1e6 or 1_000_000")
     if least is not None and value < least:
-        raise UsageError(f"{text!r} is too small; give at least {least}")
+        raise UsageError(f"{shown} is too small; give at least {least}")
     return int(value)
 
 
@@ -216,7 +242,6 @@ def _geometric(first: Decimal, last: Decimal, count: int, item: str) -> list[Dec
     return [first, *(Decimal(repr(float(x))) for x in inner), last]
 
 
-def _bounded(values: list[_T], text: str) -> list[_T]:
-    if len(values) > _LONGEST:
-        raise UsageError(f"{text!r} has more than {_LONGEST:,} values; ask for fewer")
-    return values
+def _bounded(found: Collection[Any], value: Any) -> None:
+    if len(found) > _LONGEST:
+        raise UsageError(f"{value!r} has more than {_LONGEST:,} values; ask for fewer")

@@ -5,6 +5,8 @@ tries laws on eight times as many examples.
 """
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 # Before anything loads a BLAS: two workers with two threads each wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -12,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pytest
 from hypothesis import settings
+from typer.testing import CliRunner
 
 # No test reads a clock: the machine may be busy.
 settings.register_profile("gnc", deadline=None, max_examples=25)
@@ -42,7 +45,7 @@ def device(request: pytest.FixtureRequest) -> str:
     name = str(request.config.getoption("--device"))
     if name != "cpu":
         from gnc_cli.errors import UnavailableError
-        from gnc_cli.numerics.backend import resolve_device
+        from gnc_cli.runtime.devices import resolve_device
 
         try:
             resolve_device(name)
@@ -55,3 +58,21 @@ def device(request: pytest.FixtureRequest) -> str:
 def rng() -> np.random.Generator:
     """A generator that starts the same in every test."""
     return np.random.default_rng(20231009)
+
+
+@pytest.fixture
+def gnc() -> Callable[..., Any]:
+    """`gnc("solve", "--d", "3")` returns exit_code, stdout and stderr."""
+    from gnc_cli.cli import app
+
+    return runner(app)
+
+
+def runner(app: Any) -> Callable[..., Any]:
+    """Runs a program in this process, 100 columns wide."""
+    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
+
+    def run(*args: Any, **more: Any) -> Any:
+        return CliRunner(env=plain).invoke(app, [str(a) for a in args], prog_name="gnc", **more)
+
+    return run

@@ -26,13 +26,16 @@ __all__ = [
     "Problem",
     "antiprism",
     "cell24",
+    "cell600",
     "e8_roots",
     "hemicube",
     "icosahedron",
     "orthoplex",
     "polygon",
     "random_rotation",
+    "seven",
     "simplex",
+    "snub_cube",
 ]
 
 
@@ -115,6 +118,43 @@ def antiprism() -> np.ndarray:
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
+def seven() -> np.ndarray:
+    """A pole, a ring of three around it and a ring of three below, turned by 60 degrees."""
+    t = _seven()
+    low = -math.sqrt((2.0 * t + 1.0) / 3.0)
+    rows = [[0.0, 0.0, 1.0]]
+    for height, turn in ((t, 0.0), (low, math.pi / 3.0)):
+        radius = math.sqrt(1.0 - height**2)
+        for angle in turn + 2.0 * math.pi / 3.0 * np.arange(3):
+            rows.append([radius * math.cos(angle), radius * math.sin(angle), height])
+    return np.array(rows)
+
+
+def snub_cube() -> np.ndarray:
+    """Even permutations of (+-1, +-1/t, +-t) with even signs, odd ones with odd signs."""
+    corner = np.array([1.0, 1.0 / _tribonacci(), _tribonacci()])
+    rows = [
+        corner[list(order)] * signs
+        for order in itertools.permutations(range(3))
+        for signs in itertools.product((1.0, -1.0), repeat=3)
+        if math.prod(signs) == round(np.linalg.det(np.eye(3)[list(order)]))
+    ]
+    return np.array(rows) / np.linalg.norm(corner)
+
+
+def cell600() -> np.ndarray:
+    """The 120 unit icosians: 24 Hurwitz units and even permutations of (0, 1, g, 1/g) / 2."""
+    golden = (1.0 + math.sqrt(5.0)) / 2.0
+    rows = [np.array(s) / 2.0 for s in itertools.product((1.0, -1.0), repeat=4)]
+    rows += list(np.eye(4)) + list(-np.eye(4))
+    for order in itertools.permutations(range(4)):
+        if np.linalg.det(np.eye(4)[list(order)]) > 0.0:
+            for signs in itertools.product((1.0, -1.0), repeat=3):
+                corner = np.array([*np.array(signs) * (golden, 1.0, 1.0 / golden), 0.0]) / 2.0
+                rows.append(corner[list(order)])
+    return np.array(rows)
+
+
 def cell24() -> np.ndarray:
     """The 24-cell: all vectors (+-1, +-1, 0, 0) / sqrt 2."""
     return _two_signed(4)
@@ -159,7 +199,17 @@ def _seven() -> float:
     # x = 1 + y turns it into y^3 - 4 y - 8/3 = 0, three real roots.
     radius = 2.0 * math.sqrt(4.0 / 3.0)
     third = math.acos((8.0 / 3.0) / 2.0 / math.sqrt((4.0 / 3.0) ** 3)) / 3.0
-    return 1.0 + radius * math.cos(third - 2.0 * math.pi / 3.0)
+    return _newton((3, -9, -3, 1), 1.0 + radius * math.cos(third - 2.0 * math.pi / 3.0))
+
+
+def _snub() -> float:
+    """(t - 1) / (3 - t) with the tribonacci constant t: a root of 7 x^3 + x^2 - 3 x - 1."""
+    return _newton((7, 1, -3, -1), (_tribonacci() - 1.0) / (3.0 - _tribonacci()))
+
+
+def _newton(cubic: tuple[int, ...], x: float) -> float:
+    """The root near x to the last bit: a closed form loses some to cancellation."""
+    return float(x - np.polyval(cubic, x) / np.polyval(np.polyder(cubic), x))
 
 
 _SQRT5 = math.sqrt(5.0)
@@ -193,7 +243,7 @@ PROBLEMS: tuple[Problem, ...] = (
         )
         for d, K in ((3, 5), (5, 8), (8, 12))
     ),
-    Problem("seven", 3, 7, _seven(), True, "[SW]", 0, 12),
+    Problem("seven", 3, 7, _seven(), True, "[SW]", 0, 12, points=seven),
     Problem(
         "antiprism", 3, 8, (2.0 * math.sqrt(2.0) - 1.0) / 7.0, True, "[SW]", 0, 16,
         points=antiprism,
@@ -202,12 +252,10 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem("ten", 3, 10, 0.40439432521625076, True, "[D]", 0, 19),
     Problem("eleven", 3, 11, 1.0 / _SQRT5, True, "[D]", None, None),
     Problem("icosahedron", 3, 12, 1.0 / _SQRT5, True, "[FT]", 0, 30, points=icosahedron),
-    Problem(
-        "snub-cube", 3, 24, (_tribonacci() - 1.0) / (3.0 - _tribonacci()), True, "[R]", 0, 60
-    ),
+    Problem("snub-cube", 3, 24, _snub(), True, "[R]", 0, 60, points=snub_cube),
     Problem("petersen", 4, 10, 1.0 / 6.0, True, "[BV]", 0),
     Problem("24-cell", 4, 24, 0.5, True, "[LLK]", 0, 96, points=cell24),
-    Problem("600-cell", 4, 120, (1.0 + _SQRT5) / 4.0, True, "[L]", 0, 720),
+    Problem("600-cell", 4, 120, (1.0 + _SQRT5) / 4.0, True, "[L]", 0, 720, points=cell600),
     Problem("hemicube", 5, 16, 0.2, True, "[L]", 0, 80, points=hemicube),
     Problem("schlaefli", 6, 27, 0.25, True, "[L]", 0, 216),
     Problem("e7-minimal", 7, 56, 1.0 / 3.0, True, "[L]", 0, 756),

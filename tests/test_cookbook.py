@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from gnc_cli import GNCMetrics
-from tests.numerics.together import needs_gloo, together
 from tests.readme import blocks
+from tests.runtime.together import needs_gloo, together
 
 COOKBOOK = Path(__file__).parent.parent / "docs/cookbook.md"
 TEXT = COOKBOOK.read_text(encoding="utf-8")

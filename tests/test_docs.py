@@ -3,7 +3,6 @@
 import ast
 import doctest
 import hashlib
-import json
 import os
 import re
 import shlex
@@ -16,6 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 import gnc_cli
+from gnc_cli import schemas
 from gnc_cli.cli import app
 from gnc_cli.errors import ExitCode
 from tests.readme import README, Block, blocks, environment, live_help
@@ -35,16 +35,40 @@ _MEASURED = "gnc measure run.h5"
 """Its example is made from a code of fixed coordinates, so any machine finds every digit shown."""
 
 
-def test_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+_FILES = re.compile(r"[\w-]+(?=/)|[\w-]+\.(?:h5|csv|jsonl?|npy|txt)\b|(?<=--out )[\w.-]+")
+
+
+def _chapters() -> list[list[Block]]:
+    """The blocks that run, in order; those that name the same file stand together."""
+    order = [
+        block
+        for block in blocks(TEXT, "bash", "console", "python")
+        if not block.note.startswith("not run: ") and "--help" not in block.text
+    ]
+    chapters: list[tuple[set[str], list[Block]]] = []
+    for block in order:
+        files, together = set(_FILES.findall(block.text)), [block]
+        for chapter in [c for c in chapters if c[0] & files]:
+            chapters.remove(chapter)
+            files, together = chapter[0] | files, chapter[1] + together
+        chapters.append((files, sorted(together, key=order.index)))
+    return [together for _, together in chapters]
+
+
+@pytest.mark.parametrize("chapter", _chapters(), ids=lambda c: c[0].text.strip()[:60])
+def test_readme_runs(
+    chapter: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = 0
-    for block in blocks(TEXT, "bash", "console", "python"):
+    for block in chapter:
         if block.language == "python":
             _run_python(block)
-        elif not block.note.startswith("not run: "):
+        else:
             _run_shell(block, tmp_path)
-        ran += 1
-    assert ran == TEXT.count("```") // 2
+
+
+def test_every_block_is_in_a_language_that_runs() -> None:
+    assert len(blocks(TEXT, "bash", "console", "python")) == TEXT.count("```") // 2
 
 
 def _run_python(block: Block) -> None:
@@ -65,7 +89,7 @@ def _run_shell(block: Block, folder: Path) -> None:
         status, told = _piped(line.replace("$?", str(status)), folder)
         following = [c for c, _ in block.commands[number + 1 : number + 2]]
         assert asks or status == 0 or following == ["echo $?"], f"{line}\n{told}"
-        if shown and "--help" not in command:
+        if shown:
             _agree(shown, told.splitlines(), every_digit=command.startswith(_MEASURED))
 
 
@@ -129,21 +153,15 @@ def _words(line: str) -> str:
     return re.sub(_NUMBER, "#", re.split(r"\s{2,}", line.strip())[0])
 
 
-def test_help_equals_readme() -> None:
-    shown = {
-        command: output
-        for block in blocks(TEXT, "console")
-        for command, output in block.commands
-        if command.endswith("--help")
-    }
-    assert set(shown) == {f"gnc {name} --help" for name, _ in _commands()}
-    for command, output in shown.items():
-        assert output == live_help(command), "run `make docs`"
-
-
 def _commands() -> list[tuple[str, Any]]:
     group: Any = typer.main.get_command(app)
     return list(group.commands.items())
+
+
+@pytest.mark.parametrize("name", [name for name, _ in _commands()])
+def test_help_equals_readme(name: str) -> None:
+    shown = {c: output for block in blocks(TEXT, "console") for c, output in block.commands}
+    assert shown[f"gnc {name} --help"] == live_help(f"gnc {name} --help"), "run `make docs`"
 
 
 def test_every_command_and_option_has_help() -> None:
@@ -171,13 +189,17 @@ def _docstrings_of(file: str, name: str) -> list[str]:
     return [str(s.value) for s in strings[1:] if isinstance(s, ast.Constant)]
 
 
-@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
+@pytest.mark.parametrize("command", schemas.RESULTS)
 def test_every_json_key_is_explained(command: str) -> None:
-    file = ROOT / f"gnc_cli/schemas/{command}.schema.json"
-    schema = json.loads(file.read_text(encoding="utf-8"))
-    keys = set(schema["$defs"]["row"]["properties"]) - {"problem", "d", "K", "out", "seconds"}
-    rows = re.findall(r"^\| (`.+?) \|", TEXT, re.MULTILINE)
-    named = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
+    schema = schemas.load(command)
+    shape = schema["$defs"].get("row") or schema["anyOf"][0]
+    # Of a result that has rows alone, the keys of its rows.
+    rows = shape["properties"].get("rows", {}).get("items", {}).get("anyOf", [])
+    shapes = [schema["$defs"][r["$ref"].rpartition("/")[2]] for r in rows] or [shape]
+    head = {"schema", "command", "version", "seconds"}
+    keys = {key for s in shapes for key in s["properties"]} - head - {"problem", "d", "K", "out"}
+    lines = re.findall(r"^\| (`.+?) \|", TEXT, re.MULTILINE)
+    named = {key for line in lines for key in re.findall(r"`(\w+)`", line)}
     assert keys <= named, keys - named
 
 

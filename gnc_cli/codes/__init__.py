@@ -1,1 +1,1 @@
-"""What finds codes: closed forms, searches, polish, certificates."""
+"""What can be said of a given code: certificate, rattlers, contacts, congruence, exact digits."""

@@ -1,19 +1,21 @@
-"""What can be said of a finished code, with proof: distances, rattlers, contacts, margins."""
+"""What can be said of a finished code, with proof: distances, rattlers, contacts, margins.
+
+A rattler (definition 3.4 of arXiv 2310.05351) is a row whose own distance exceeds the minimum. The
+one-vs-one and the one-vs-rest distance have different rattlers; each function names its own.
+Tolerances are absolute and on distances, never on cosines.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.codes.rattlers import contact_pairs, one_vs_one_rattlers, one_vs_rest_rattlers
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.gram import closest_pair, row_maxima
-from gnc_cli.numerics.hull_search import own_row_bounds
-from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
-from gnc_cli.numerics.rounding import gamma
-from gnc_cli.numerics.sphere import angle_from_chord, chord, pair_chord_bounds
-from gnc_cli.results import Bracket, Rattlers
-
-__all__ = ["ALL_CLASSES", "Certified", "certify_code", "simple_bracket"]
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.gram import closest_pair, pairs_above, row_maxima
+from gnc_cli.geometry.one_vs_rest import OneVsRest, minimum_one_vs_rest, one_vs_rest, own_row_bounds
+from gnc_cli.geometry.rounding import gamma
+from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
+from gnc_cli.records import Bracket, Rattlers
+from gnc_cli.runtime.deadline import Deadline
 
 ALL_CLASSES = 3000
 """Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
@@ -80,7 +82,7 @@ def certify_code(
         lower, upper, features = found.lower, found.upper, found.directions
         loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
     else:
-        found_rho, _, _ = minimum_one_vs_rest(weights, deadline=deadline)
+        found_rho = minimum_one_vs_rest(weights, deadline=deadline)
         # Whatever the deadline left undone.
         rho = simple_bracket(weights, row_max).narrowed(found_rho)
     return Certified(
@@ -106,12 +108,8 @@ def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     """What the closest pair alone proves of rho_one_vs_rest.
 
     Below, every row's own direction (`own_row_bounds`), which gives `1 - max_cosine` for rows of
-    norm 1; above, no hull is farther than its nearest vertex.
-
-    Args:
-        weights: unit rows, shape (K, d).
-        row_max: each row's largest cosine, shape (K,): the product of the rows, or
-            `1 - chord**2 / 2`, which differ as long as the norms are 1 to 1e-8 only.
+    norm 1; above, no hull is farther than its nearest vertex. Each row's largest cosine may be the
+    product of the rows or `1 - chord**2 / 2`, which differ where norms are 1 to 1e-8 only.
     """
     d = weights.shape[1]
     norms = np.sqrt(np.einsum("kd,kd->k", weights, weights))
@@ -124,3 +122,56 @@ def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     products[k] = -np.inf
     upper = pair_chord_bounds(weights, np.array([k]), np.array([products.argmax()]))
     return Bracket(float(lower.min()), float(upper[0]))
+
+
+def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
+
+    `row_max` is each row's largest cosine to another row (`gram.row_maxima`); Booleans, shape (K,).
+
+    Example:
+        >>> one_vs_one_rattlers(np.array([0.5, 0.5, 0.1]), 1e-7)
+        array([False, False,  True])
+    """
+    _check_tolerance(tolerance)
+    chords = chord(np.asarray(row_max, dtype=np.float64))
+    return chords > chords.min() + tolerance
+
+
+def one_vs_rest_rattlers(classes: OneVsRest, rho: Bracket, tolerance: float) -> np.ndarray:
+    """Classes whose one-vs-rest distance is proved to exceed `rho` by more than `tolerance`.
+
+    Booleans, shape (m,), for brackets of m classes and one of the smallest distance of the code.
+    """
+    _check_tolerance(tolerance)
+    return classes.lower > rho.upper + tolerance
+
+
+def contact_pairs(
+    W: np.ndarray, tolerance: float, *, deadline: Deadline | None = None
+) -> np.ndarray:
+    """Pairs i < j of unit rows whose chord exceeds the smallest one by at most `tolerance`.
+
+    Returns:
+        Integers, shape (m, 2), sorted.
+
+    Raises:
+        DataError: W is not a matrix of at least two finite unit rows.
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> contact_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), 1e-7)
+        array([[0, 1],
+               [1, 2]])
+    """
+    _check_tolerance(tolerance)
+    W = np.ascontiguousarray(W, dtype=np.float64)
+    limit = closest_pair(W, deadline=deadline)[2] + tolerance
+    # The cosine only preselects; its rounding must not cost a pair that the chords accept.
+    pairs = pairs_above(W, 1.0 - limit**2 / 2.0 - 1e-14, deadline=deadline)
+    return pairs[pair_chords(W, pairs[:, 0], pairs[:, 1]) <= limit]
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if not tolerance >= 0.0:
+        raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")

@@ -1,9 +1,9 @@
 """Are two codes equal up to rotation, reflection and relabelling? Yes with the rotation, or no.
 
 Rows of A that span its space are sent one after the other to rows of B with the same inner
-products; after each, the rows of both codes are sorted anew by what is known of them (`cells`),
-which shows most wrong guesses at once. Once each cell is a single row the relabelling is known, and
-the rotation is the least-squares one (`matching`).
+products. After each, the rows of both codes are coloured anew by what is known of them
+(`colour_refinement`), which shows most wrong guesses at once. Once each colour has a single row the
+relabelling is known, and the rotation is the least-squares one (`matching`).
 
 No K x K matrix is held. A guess costs O(K (d^2 + log K)): codes of 10^5 rows go through.
 """
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.codes.cells import agreement
+from gnc_cli.codes.colour_refinement import agreement
 from gnc_cli.codes.matching import REFINING, Match, MatchingSearch, SearchEnd
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.sphere import as_points, normalise
-
-__all__ = ["Congruence", "Undecided", "congruence"]
+from gnc_cli.geometry.sphere import as_points, normalise
+from gnc_cli.runtime.deadline import Deadline
 
 _ALL_PAIRS = 6000
 """Up to this many rows a search may begin with a look at every inner product."""

@@ -6,40 +6,41 @@ Two systems, for rows x_i of which pairs p = (i, j) touch at the common cosine t
     optimum:    the same, and  sum_j lambda_ij x_j = nu_i x_i,   sum lambda = 1
 
 The first has unknowns (x, t), the second (x, t, lambda, nu): the first-order equations of the
-Tammes problem, for codes whose contacts alone leave room to move (a curved optimum).
+Tammes problem, for codes that the contacts alone do not fix (a curved optimum).
+
+Unknowns are arrays of FLINT's real balls of radius 0. Residuals are balls that contain the exact
+value, at FLINT's precision of the moment.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gnc_cli.codes.fixed_point import FixedPoint
-
-__all__ = ["ContactEquations", "ContactState", "OptimumEquations"]
-
 
 @dataclass
 class ContactState:
-    """Unknowns in fixed point; the multipliers stay empty where contacts alone decide."""
+    """Unknowns; the multipliers stay empty where contacts alone decide."""
 
     x: np.ndarray
     """Rows, shape (P, d)."""
     t: np.ndarray
     """Common cosine, shape (1,)."""
-    multipliers: np.ndarray
-    """Of the contacts, shape (m,) or (0,)."""
-    pulls: np.ndarray
+    contact_multipliers: np.ndarray
+    """lambda: of the contacts, shape (m,) or (0,)."""
+    length_multipliers: np.ndarray
     """nu: of the unit lengths, shape (P,) or (0,)."""
 
     def moved(self, step: np.ndarray) -> "ContactState":
-        """All unknowns plus a flat step."""
-        parts = self.x.ravel(), self.t, self.multipliers, self.pulls
+        """All unknowns plus a flat step, rounded to FLINT's precision."""
+        parts = self.x.ravel(), self.t, self.contact_multipliers, self.length_multipliers
         ends = np.cumsum([len(part) for part in parts])[:-1]
-        x, t, multipliers, pulls = (
-            part + change for part, change in zip(parts, np.split(step, ends), strict=True)
+        x, t, contacts, lengths = (
+            _middles(part + change)
+            for part, change in zip(parts, np.split(step, ends), strict=True)
         )
-        return ContactState(x.reshape(self.x.shape), t, multipliers, pulls)
+        return ContactState(x.reshape(self.x.shape), t, contacts, lengths)
 
 
 class ContactEquations:
@@ -48,12 +49,11 @@ class ContactEquations:
     def __init__(self, pairs: np.ndarray) -> None:
         self.i, self.j = pairs.T
 
-    def residual(self, state: ContactState, number: FixedPoint) -> np.ndarray:
-        """Left minus right sides in fixed point, shape (m + P,)."""
+    def residual(self, state: ContactState) -> np.ndarray:
+        """Left minus right sides, shape (m + P,)."""
         x = state.x
-        contacts = number.dots(x[self.i], x[self.j]) - state.t[0]
-        lengths = (number.dots(x, x) - (1 << number.bits)) >> 1
-        return np.concatenate([contacts, lengths])
+        contacts = (x[self.i] * x[self.j]).sum(axis=1) - state.t[0]
+        return np.concatenate([contacts, ((x * x).sum(axis=1) - 1) / 2])
 
     def jacobian(self, x: np.ndarray) -> sparse.csr_matrix:
         """Derivatives with respect to (x, t) at float rows x, shape (m + P, P d + 1)."""
@@ -81,40 +81,40 @@ class OptimumEquations(ContactEquations):
     In this order, with lengths negated, the derivative is symmetric.
     """
 
-    def residual(self, state: ContactState, number: FixedPoint) -> np.ndarray:
+    def residual(self, state: ContactState) -> np.ndarray:
         """Shape (P d + 1 + m + P,)."""
-        x, lam = state.x, state.multipliers[:, None]
-        force = -number.product(state.pulls[:, None], x)
-        np.add.at(force, self.i, number.product(lam, x[self.j]))
-        np.add.at(force, self.j, number.product(lam, x[self.i]))
-        excess = (1 << number.bits) - state.multipliers.sum()
-        held = super().residual(state, number)
+        x, weights = state.x, state.contact_multipliers[:, None]
+        gradient = -state.length_multipliers[:, None] * x
+        np.add.at(gradient, self.i, weights * x[self.j])
+        np.add.at(gradient, self.j, weights * x[self.i])
+        excess = 1 - state.contact_multipliers.sum(keepdims=True)
+        held = super().residual(state)
         held[len(self.i) :] *= -1
-        return np.concatenate([force.ravel(), np.array([excess], dtype=object), held])
+        return np.concatenate([gradient.ravel(), excess, held])
 
-    def hessian(self, x: np.ndarray, multipliers: np.ndarray, pulls: np.ndarray) -> np.ndarray:
+    def hessian(
+        self, x: np.ndarray, contact_multipliers: np.ndarray, length_multipliers: np.ndarray
+    ) -> np.ndarray:
         """Derivative of the residual with respect to (x, t, lambda, nu), dense and symmetric."""
         (P, d), m = x.shape, len(self.i)
         weights = np.zeros((P, P))
-        weights[self.i, self.j] = weights[self.j, self.i] = multipliers
-        weights[np.diag_indices(P)] = -pulls
+        weights[self.i, self.j] = weights[self.j, self.i] = contact_multipliers
+        weights[np.diag_indices(P)] = -length_multipliers
         size = P * d + 1
         matrix = np.zeros((size + m + P, size + m + P))
         matrix[: P * d, : P * d] = np.kron(weights, np.eye(d))
-        sides = self.jacobian(x).toarray()
-        sides[m:] *= -1.0
+        sides = self._sides(x)
         matrix[size:, :size] = sides
         matrix[:size, size:] = sides.T
         return matrix
 
-    def estimate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Multipliers and pulls at float rows x, and the force they leave (largest component).
+    def multipliers(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """lambda and nu at float rows x, and the gradient they leave (largest component).
 
         Least squares, with signs enforced where plain least squares breaks them.
         """
         (P, d), m = x.shape, len(self.i)
-        sides = self.jacobian(x).toarray()
-        sides[m:] *= -1.0
+        sides = self._sides(x)
         target = np.zeros(P * d + 1)
         target[-1] = -1.0
         found = np.linalg.lstsq(sides.T, target, rcond=1e-10)[0]
@@ -124,5 +124,52 @@ class OptimumEquations(ContactEquations):
             both = np.concatenate([sides[:m], sides[m:], -sides[m:]]).T
             split = nnls(both, target, maxiter=20 * both.shape[1])[0]
             found = np.concatenate([split[:m], split[m : m + P] - split[m + P :]])
-        force = float(np.abs(sides.T @ found - target).max())
-        return found[:m], found[m:], force
+        return found[:m], found[m:], float(np.abs(sides.T @ found - target).max())
+
+    def _sides(self, x: np.ndarray) -> np.ndarray:
+        """The Jacobian, dense, with lengths negated."""
+        sides = np.asarray(self.jacobian(x).toarray())
+        sides[len(self.i) :] *= -1.0
+        return sides
+
+
+def exact(x: np.ndarray) -> np.ndarray:
+    """Floats as FLINT's reals, exactly; an array of objects of the same shape."""
+    from flint import arb
+
+    return _objects([arb(v) for v in x.ravel().tolist()]).reshape(x.shape)
+
+
+def floats(x: np.ndarray) -> np.ndarray:
+    """The nearest float64 numbers."""
+    return np.array([float(v.mid()) for v in x.flat]).reshape(x.shape)
+
+
+def scaled(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Floats in [-1, 1] and a common exponent: the numbers may be far below 1e-308."""
+    parts = [v.mid().man_exp() for v in x.flat]
+    exponent = max((int(e) + int(m).bit_length() for m, e in parts if m), default=0)
+    two = _power(-exponent)
+    return np.array([float(v.mid() * two) for v in x.flat]), exponent
+
+
+def unscaled(x: np.ndarray, exponent: int) -> np.ndarray:
+    """`x * 2**exponent`, exactly, for floats x."""
+    return np.asarray(exact(x) * _power(exponent))
+
+
+def _power(exponent: int) -> Any:
+    """2**exponent, of any size."""
+    from flint import arb
+
+    return arb(2) ** exponent
+
+
+def _middles(x: np.ndarray) -> np.ndarray:
+    return _objects([v.mid() for v in x])
+
+
+def _objects(items: list[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

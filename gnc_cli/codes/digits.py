@@ -1,31 +1,41 @@
 """Fifty digits of a code: Newton's method on its contacts, or on the conditions of its optimum.
 
-Contacts and unit lengths decide most codes up to rotation. Where they leave the code room to move,
-the first-order equations of the optimum decide instead (see `contact_equations`).
+Contacts and unit lengths decide most codes up to rotation. Where they leave some freedom, the
+first-order equations of the optimum decide instead (see `contact_equations`).
+
+The derivative is inverted once in float64, with its rank revealed, and residuals are computed in
+FLINT's real balls; each step then gains some ten digits (simplified Newton, or iterative
+refinement). Ends with a reason where it does not converge.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
-from gnc_cli.codes.contact_equations import ContactEquations, ContactState, OptimumEquations
-from gnc_cli.codes.digit_newton import (
-    LARGEST,
-    REACH,
-    DigitNewton,
-    Inverse,
-    Obstacle,
-    Refused,
-    contact_inverse,
-    symmetric_inverse,
+from gnc_cli.codes.contact_equations import (
+    ContactEquations,
+    ContactState,
+    OptimumEquations,
+    exact,
+    floats,
+    scaled,
+    unscaled,
 )
-from gnc_cli.codes.fixed_point import FixedPoint
+from gnc_cli.codes.exact_cosine import decimal_text
 from gnc_cli.errors import UsageError
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.sphere import as_points, normalise
+from gnc_cli.geometry.sphere import as_points, normalise
+from gnc_cli.runtime.deadline import Deadline
 
-__all__ = ["Digits", "Obstacle", "Refused", "many_digits", "touching_pairs"]
-
+_LARGEST = 4000
+"""Unknowns whose derivative is worth decomposing: two minutes on one core."""
+_REACH = 1e-5
+"""A coordinate may move this far from where it began."""
 _GUARD = 15
 """Decimal digits carried beyond those asked for."""
 _GUESSES = 3
@@ -34,6 +44,53 @@ _ROUNDING = 2e-15
 """Cosines nearer than this are equal."""
 _APART = 1e-13
 """Other pairs must stay below the contacts by this much."""
+_STEPS = 60
+_STALE = -10.0
+"""After a correction above 1e-10 the derivative is formed anew."""
+_SINGULAR = 1e-8
+"""Eigenvalues of a symmetric derivative below this, relative to the largest, count as zero."""
+_SINGULAR_SQUARE = 1e-11
+"""The same for squares of singular values, whose rounding is coarser."""
+
+_Inverse = Callable[[np.ndarray], np.ndarray]
+"""Solves the linearised equations for a right side, in the sense of least squares."""
+
+
+class Obstacle(Enum):
+    """Why a code was not polished to many digits."""
+
+    NO_CONTACTS = "no_contacts"
+    NOT_STATIONARY = "not_stationary"
+    NOT_CONVERGED = "not_converged"
+    LEFT_NEIGHBOURHOOD = "left_neighbourhood"
+    CLOSER_PAIR = "closer_pair"
+    TOO_LARGE = "too_large"
+    OUT_OF_TIME = "out_of_time"
+
+    @property
+    def advice(self) -> str:
+        """One sentence: what is wrong and what may help."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Obstacle.NO_CONTACTS: "no pairs touch",
+    Obstacle.NOT_STATIONARY: "the contacts do not hold the code in place; solve it further first",
+    Obstacle.NOT_CONVERGED: "no code near this one has exactly these contacts",
+    Obstacle.LEFT_NEIGHBOURHOOD: "the equations lead away from this code; polish it further first",
+    Obstacle.CLOSER_PAIR: "another pair of points comes as near as the contacts",
+    Obstacle.TOO_LARGE: f"more than {_LARGEST} unknowns",
+    Obstacle.OUT_OF_TIME: "the time limit came first",
+}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """No digits, and why."""
+
+    obstacle: Obstacle
+    detail: str
+    """One clause with the figures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,32 +109,25 @@ class Digits:
     residual: float
     """Largest residual of the equations, as log10; minus infinity for none."""
     _x: np.ndarray = field(repr=False)
-    _number: FixedPoint = field(repr=False)
 
     def coordinates(self, decimals: int | None = None) -> list[list[str]]:
         """Decimal texts, one row a point, rounded to nearest; rattlers stay where they were."""
         places = self.decimals if decimals is None else decimals
-        return [[self._number.text(value, places) for value in row] for row in self._x]
+        return [[_text(value, places) for value in row] for row in self._x]
 
 
 def touching_pairs(W: np.ndarray, guesses: int = 1) -> list[np.ndarray]:
-    """The contacts of a polished code, told from other pairs by a gap in the list of cosines.
+    """The contacts of a polished code, separated from other pairs by a gap in the list of cosines.
 
     Pairs are ranked by how far their cosine lies below the largest. From one pair to the next this
     distance grows by some factor; where the factor is largest the contacts are likely to end.
-
-    Args:
-        W: unit rows, shape (K, d).
-        guesses: so many of the largest factors, the largest first.
-
-    Returns:
-        For each guess index pairs i < j, shape (m, 2), sorted.
+    For each of so many guesses, the largest factor first: index pairs i < j, shape (m, 2), sorted.
     """
     i, j = np.triu_indices(len(W), 1)
     cosines = (W @ W.T)[i, j]
     order = np.argsort(-cosines, kind="stable")
     below = np.maximum(cosines[order[0]] - cosines[order], _ROUNDING)
-    last = int(np.searchsorted(below, REACH))
+    last = int(np.searchsorted(below, _REACH))
     growth = np.append(below, 4.0)[1 : last + 1] / below[:last]
     ends = np.argsort(-growth, kind="stable")[:guesses]
     found = []
@@ -116,18 +166,22 @@ def many_digits(
         >>> isinstance(found, Digits) and found.cosine
         '-0.50000000000000000000'
     """
+    from flint import ctx
+
     if decimals < 1:
         raise UsageError(f"{decimals} digits: at least one is needed")
     W = normalise(as_points(W))
     d, W = W.shape[1], _within_span(W)
-    if len(W) > LARGEST:
+    if len(W) > _LARGEST:
         return Refused(Obstacle.TOO_LARGE, f"{len(W)} rows")
     given = [] if contacts is None else [np.asarray(contacts, dtype=np.intp).reshape(-1, 2)]
     first: Refused | None = None
     for pairs in given or touching_pairs(W, _GUESSES):
-        found = _with_contacts(W, pairs, decimals, deadline or Deadline())
+        with ctx.workprec(math.ceil((decimals + _GUARD) * math.log2(10.0)) + 32):
+            found = _with_contacts(W, pairs, decimals, deadline or Deadline())
         if isinstance(found, Digits):
-            return replace(found, _x=np.pad(found._x, ((0, 0), (0, d - W.shape[1]))))
+            wide = np.concatenate([found._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
+            return replace(found, _x=wide)
         first = first or found
     assert first is not None  # there is at least one guess
     return first
@@ -140,52 +194,122 @@ def _with_contacts(
     d, rows = W.shape[1], np.unique(pairs)
     if len(pairs) == 0:
         return Refused(Obstacle.NO_CONTACTS, "the list of contacts is empty")
-    if len(rows) * d + 1 > LARGEST:
+    if len(rows) * d + 1 > _LARGEST:
         return Refused(Obstacle.TOO_LARGE, f"{len(rows)} rows in {d} dimensions")
-    number = FixedPoint(int((decimals + _GUARD) * 3.3219280948873623) + 32)
-    newton = DigitNewton(number, decimals + _GUARD - 5, deadline)
     X, inner = W[rows], np.searchsorted(rows, pairs)
     equations = ContactEquations(inner)
-    solve, freedom = contact_inverse(equations, X)
-    t = float(np.einsum("md,md->m", X[inner[:, 0]], X[inner[:, 1]]).mean())
+    inverse, freedom = _contact_inverse(equations, X)
+    t = np.einsum("md,md->m", X[inner[:, 0]], X[inner[:, 1]]).mean()
     none = np.empty(0, dtype=object)
-    start = ContactState(number.of(X), number.of(np.array([t])), none, none)
+    start = ContactState(exact(X), exact(np.array([t])), none, none)
+    close = decimals + _GUARD - 5
     if freedom <= _rotations(X):
         how = "contacts"
-        end = newton.run(equations, start, lambda x, _: contact_inverse(equations, x)[0], solve)
+        found = _newton(
+            equations, start, lambda state: _contact_inverse(equations, floats(state.x))[0],
+            inverse, close, deadline,
+        )  # fmt: skip
     else:
         how = "first-order conditions"
-        end = _optimum(newton, OptimumEquations(inner), start, X)
-    if isinstance(end, Refused):
-        return end
-    x = number.of(W)
+        found = _optimum(OptimumEquations(inner), start, X, close, deadline)
+    if isinstance(found, Refused):
+        return found
+    end, residual = found
+    x = exact(W)
     x[rows] = end.x
-    return _checked(W, pairs, x, end, how, newton, decimals)
+    return _checked(W, pairs, decimals, how, x, end.t[0], residual)
 
 
 def _optimum(
-    newton: DigitNewton, equations: OptimumEquations, start: ContactState, X: np.ndarray
-) -> ContactState | Refused:
+    equations: OptimumEquations, start: ContactState, X: np.ndarray, close: int, deadline: Deadline
+) -> tuple[ContactState, float] | Refused:
     """Solve the first-order equations from estimated multipliers; these must not be negative."""
-    m, number = len(equations.i), newton.number
-    unknowns = X.size + 1 + m + len(X)
-    if unknowns > LARGEST:
+    unknowns = X.size + 1 + len(equations.i) + len(X)
+    if unknowns > _LARGEST:
         return Refused(Obstacle.TOO_LARGE, f"{unknowns} unknowns with the multipliers")
-    multipliers, pulls, force = equations.estimate(X)
-    if force > 1e-5:
-        return Refused(Obstacle.NOT_STATIONARY, f"a force of {force:.1e} is left")
+    contact_multipliers, length_multipliers, gradient = equations.multipliers(X)
+    if gradient > 1e-5:
+        return Refused(Obstacle.NOT_STATIONARY, f"a force of {gradient:.1e} is left")
 
-    def refresh(x: np.ndarray, state: ContactState) -> Inverse:
-        lam, nu = number.floats(state.multipliers), number.floats(state.pulls)
-        return symmetric_inverse(equations.hessian(x, lam, nu))
+    def inverse(state: ContactState) -> _Inverse:
+        multipliers = floats(state.contact_multipliers), floats(state.length_multipliers)
+        return _symmetric_inverse(equations.hessian(floats(state.x), *multipliers))
 
-    start = ContactState(start.x, start.t, number.of(multipliers), number.of(pulls))
-    end = newton.run(equations, start, refresh, refresh(X, start))
-    if isinstance(end, ContactState):
-        least = float(number.floats(end.multipliers).min())
+    start = replace(
+        start,
+        contact_multipliers=exact(contact_multipliers),
+        length_multipliers=exact(length_multipliers),
+    )
+    found = _newton(equations, start, inverse, inverse(start), close, deadline)
+    if not isinstance(found, Refused):
+        least = float(floats(found[0].contact_multipliers).min())
         if least < -1e-9:
             return Refused(Obstacle.NOT_STATIONARY, f"a contact has multiplier {least:.1e}")
-    return end
+    return found
+
+
+def _newton(
+    equations: ContactEquations,
+    state: ContactState,
+    refresh: Callable[[ContactState], _Inverse],
+    inverse: _Inverse,
+    close: int,
+    deadline: Deadline,
+) -> tuple[ContactState, float] | Refused:
+    """Simplified Newton steps until a correction falls below `10**-close`.
+
+    Returns the state and log10 of its largest residual. Sizes are kept as decimal logarithms: they
+    may be far below 1e-308.
+    """
+    last = np.inf
+    for _ in range(_STEPS):
+        if deadline.expired:
+            return Refused(Obstacle.OUT_OF_TIME, "before the last correction")
+        residual, exponent = scaled(equations.residual(state))
+        step = -inverse(residual)
+        size = _log10(step, exponent)
+        if size > last - 0.3:
+            break
+        if size > math.log10(_REACH):
+            return Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a step of 1e{size:.1f}")
+        state = state.moved(unscaled(step, exponent))
+        if size <= -close:
+            return state, _log10(*scaled(equations.residual(state)))
+        if size > _STALE:
+            inverse = refresh(state)
+        last = size
+    return Refused(Obstacle.NOT_CONVERGED, f"corrections stay at 1e{last:.1f}")
+
+
+def _log10(x: np.ndarray, exponent: int) -> float:
+    """log10 of the largest `|x| * 2**exponent`; minus infinity for zeros."""
+    largest = float(np.abs(x).max(initial=0.0))
+    return math.log10(largest) + exponent * math.log10(2.0) if largest > 0.0 else -math.inf
+
+
+def _contact_inverse(equations: ContactEquations, x: np.ndarray) -> tuple[_Inverse, int]:
+    """The pseudo-inverse of the contact equations' derivative, and the dimension of its kernel."""
+    J = equations.jacobian(x)
+    wide = J.shape[0] < J.shape[1]
+    normal = (J @ J.T if wide else J.T @ J).toarray()
+    values, vectors = eigh(normal, check_finite=False, driver="evd")
+    live = values > _SINGULAR_SQUARE * values[-1]
+    values, vectors = values[live], vectors[:, live]
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        right = b if wide else J.T @ b
+        found = vectors @ ((vectors.T @ right) / values)
+        return np.asarray(J.T @ found if wide else found)
+
+    return solve, J.shape[1] - int(live.sum())
+
+
+def _symmetric_inverse(matrix: np.ndarray) -> _Inverse:
+    """The pseudo-inverse of a symmetric matrix."""
+    values, vectors = eigh(matrix, check_finite=False, overwrite_a=True, driver="evd")
+    live = np.abs(values) > _SINGULAR * np.abs(values).max()
+    values, vectors = values[live], vectors[:, live]
+    return lambda b: np.asarray(vectors @ ((vectors.T @ b) / values))
 
 
 def _rotations(X: np.ndarray) -> int:
@@ -203,27 +327,25 @@ def _within_span(W: np.ndarray) -> np.ndarray:
 
 
 def _checked(
-    W: np.ndarray,
-    pairs: np.ndarray,
-    x: np.ndarray,
-    end: ContactState,
-    how: str,
-    newton: DigitNewton,
-    decimals: int,
-) -> Digits | Refused:
+    W: np.ndarray, pairs: np.ndarray, decimals: int, how: str, x: np.ndarray, t: Any,
+    residual: float,
+) -> Digits | Refused:  # fmt: skip
     """The result, unless the code has changed its nature on the way."""
-    number = newton.number
-    points = number.floats(x)
+    points = floats(x)
     moved = float(np.abs(points - W).max())
-    if moved > REACH:
+    if moved > _REACH:
         return Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a coordinate moved by {moved:.1e}")
     gram = points @ points.T
     np.fill_diagonal(gram, -2.0)
     gram[pairs[:, 0], pairs[:, 1]] = gram[pairs[:, 1], pairs[:, 0]] = -2.0
-    excess = float(gram.max()) - float(number.floats(end.t)[0])
+    excess = float(gram.max()) - float(t)
     if excess > -_APART:
         i, j = np.unravel_index(int(gram.argmax()), gram.shape)
         return Refused(Obstacle.CLOSER_PAIR, f"rows {i} and {j}, by {excess:.1e}")
-    return Digits(
-        number.text(end.t[0], decimals), decimals, how, pairs, moved, newton.residual, x, number
-    )
+    return Digits(_text(t, decimals), decimals, how, pairs, moved, residual, x)
+
+
+def _text(value: Any, decimals: int) -> str:
+    """A real of FLINT with so many decimals, rounded to nearest."""
+    ratio = value.fmpq()
+    return decimal_text(round(Fraction(int(ratio.p), int(ratio.q)) * 10**decimals), decimals)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.sphere import as_points, normalise
-
-__all__ = ["Distribution", "Fingerprint", "distribution", "fingerprint"]
+from gnc_cli.geometry.gram import gram_tiles
+from gnc_cli.geometry.sphere import as_points, normalise
+from gnc_cli.runtime.deadline import Deadline
 
 _ALL_PAIRS = 6000
 """Up to this many rows every inner product enters the higher moments."""
@@ -61,11 +60,7 @@ def fingerprint(
     Args:
         W: rows that stand for directions, shape (K, d).
         ignore: rows to leave out (rattlers), Booleans or indices.
-        deadline: polled at each tile.
-
-    Raises:
-        DataError: not a matrix of at least two finite nonzero rows.
-        TimeoutError: the deadline expired first.
+        deadline: polled at each tile; ends in a TimeoutError.
 
     Example:
         >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
@@ -103,14 +98,10 @@ def distribution(
         W: rows that stand for directions, shape (K, d).
         tolerance: neighbours in the sorted list this near are one value, their mean.
         most: different values that are worth listing.
-        deadline: polled at each tile.
+        deadline: polled at each tile; ends in a TimeoutError.
 
     Returns:
         The distribution, or None where it has more than `most` different values.
-
-    Raises:
-        DataError: not a matrix of at least two finite nonzero rows.
-        TimeoutError: the deadline expired first.
 
     Example:
         >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
@@ -122,7 +113,7 @@ def distribution(
     sums: np.ndarray = np.empty(0)
     counts: np.ndarray = np.empty(0)
     for entries in _entries(W, deadline):
-        found, where = _cells(entries, keys)
+        found, where = _grid_cells(entries, keys)
         merged, place = np.unique(np.concatenate([keys, found]), return_inverse=True)
         into = place[len(keys) :][where]
         old = place[: len(keys)]
@@ -140,7 +131,7 @@ def distribution(
     return Distribution(values[::-1] + 0.0, totals[::-1].astype(np.int64))
 
 
-def _cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _grid_cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Grid cells of the entries: the different ones, sorted, and which of them each entry has."""
     cells = np.rint(entries / _GRID).astype(np.int64)
     if 0 < len(known) <= _FEW:  # most codes of algebra: no sorting needed
@@ -153,9 +144,6 @@ def _cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _entries(W: np.ndarray, deadline: Deadline | None) -> Iterator[np.ndarray]:
     """The entries above the diagonal of the Gram matrix, flat, tile by tile."""
-    for r in range(0, len(W), _SIDE):
-        for c in range(r, len(W), _SIDE):
-            if deadline is not None and deadline.expired:
-                raise TimeoutError("the deadline expired before every pair of rows was seen")
-            tile = W[r : r + _SIDE] @ W[c : c + _SIDE].T
-            yield tile[np.triu_indices(len(tile), 1)] if r == c else tile.ravel()
+    for rows, columns in gram_tiles(len(W), _SIDE, deadline=deadline):
+        tile = W[rows] @ W[columns].T
+        yield tile[np.triu_indices(len(tile), 1)] if rows == columns else tile.ravel()

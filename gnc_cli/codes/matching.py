@@ -1,9 +1,8 @@
-"""The search behind `congruence`: images of a spanning set, row by row, with cells and symmetries.
+"""The search behind `congruence`: images of a spanning set, row by row, and symmetries.
 
-Each guess sends one more row of X to a row of Y and sorts the rows of both codes anew (`cells`).
+Each guess sends one more row of X to a row of Y and colours all rows anew (`colour_refinement`).
 Where a guess has failed, a symmetry of Y that keeps the earlier images in place carries the failure
-to every row it reaches: codes with many symmetries, which would otherwise be told apart only after
-one failure for each of them, need one for each orbit.
+to every row it reaches: codes with many symmetries then need one failure per orbit, not per row.
 
 Reference: B. D. McKay, Practical graph isomorphism, 1981, for graphs; here inner products are real
 numbers with a tolerance, and the tolerance is part of the argument.
@@ -14,23 +13,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnc_cli.codes.alignment import assign, procrustes
-from gnc_cli.codes.cells import Cells, agreement, by_profile, together
-from gnc_cli.numerics.deadline import Deadline
-
-__all__ = ["REFINING", "Match", "MatchingSearch", "SearchEnd"]
+from gnc_cli.codes.colour_refinement import Colouring, agreement, by_profile
+from gnc_cli.runtime.deadline import Deadline
 
 _PAIRS = 1 << 20
 """Inner products that a guess may look at one by one."""
 REFINING = 12
 """Labels that a guess costs which is not refused at once, about."""
 _CHOICES = 6
-"""Cells of which a row is considered to be fixed next, the smallest first."""
+"""Colours of which a row is considered to be fixed next, the smallest first."""
 _SPANNED = 1e3
 """Rows within this many tolerances of the space fixed so far add nothing to it."""
 _SLACK = 1.5
-"""Matchings this many tolerances wide are kept in view, so that a symmetry half a tolerance wide
-never carries a failure to a row that has a matching."""
+"""Matchings this many tolerances wide are still followed, so that a symmetry half a tolerance
+wide never carries a failure to a row that has a matching."""
 _NEARLY = 20.0
 """A matching so many tolerances wide ends the search undecided: its symmetric images are as wide,
 and may be too many to look at."""
@@ -64,12 +60,12 @@ class SearchEnd:
 
 
 @dataclass
-class _Level:
+class Level:
     """The state after some guesses."""
 
     fixed: list[tuple[int, int]]
     """The guesses: a row of X and its image in Y."""
-    cells: Cells
+    colours: Colouring
     left: np.ndarray
     """Squared distance of each row of X from the space that the fixed ones span, shape (K,)."""
     basis: np.ndarray
@@ -114,27 +110,30 @@ class MatchingSearch:
         thorough: bool = False,
         fixed: tuple[tuple[int, int], ...] = (),
     ) -> Match | SearchEnd:
-        """Search until so many labels were sorted.
+        """Search with some guesses fixed, until the rows were sorted `labels` times.
 
-        Args:
-            labels: how many times the rows may be sorted.
-            deadline: polled at each guess.
-            thorough: begin with a look at every inner product, O(K^2 d), and choose the rows to fix
-                with more care.
-            fixed: guesses that stand.
+        A thorough search begins with a look at every inner product, O(K^2 d), and chooses the rows
+        to fix with more care.
         """
-        K, d = self.X.shape
         self.labels, self.thorough = labels, thorough
-        cells = by_profile(self.X, self.Y, self.delta) if thorough else together(K)
-        if cells is not None:
-            cells = cells.refine(self.X, self.Y, self.delta, reach=K if thorough else 0)
-        first = None if cells is None else _Level([], cells, np.ones(K), np.empty((0, d)))
+        level = self.start()
         for row, image in fixed:
-            if first is not None:
-                first.row = row
-                first = self._fix(first, image)
-        if first is None:
+            level = None if level is None else self.fix(level, row, image)
+        if level is None:
             return SearchEnd(None, False, self.guesses)
+        return self.below(level, deadline)
+
+    def start(self) -> Level | None:
+        """Before any guess; None where the rows themselves rule out a matching."""
+        K, d = self.X.shape
+        colours = by_profile(self.X, self.Y, self.delta) if self.thorough else Colouring.uniform(K)
+        if colours is not None:
+            colours = colours.refine(self.X, self.Y, self.delta, reach=K if self.thorough else 0)
+        return None if colours is None else Level([], colours, np.ones(K), np.empty((0, d)))
+
+    def below(self, first: Level, deadline: Deadline) -> Match | SearchEnd:
+        """Search with the guesses of a level, while labels are left."""
+        self.hardly = self.open_question = None
         stack, found = [first], self._enter(first)
         while found is None and stack:
             level = stack[-1]
@@ -150,33 +149,35 @@ class MatchingSearch:
                 return SearchEnd("the search for a matching was cut short", True, self.guesses)
             self.guesses += 1
             level.image, level.began = image, self.guesses
-            below = self._fix(level, image)
-            if below is not None:
-                stack.append(below)
-                found = self._enter(below)
+            next_level = self.fix(level, level.row, image)
+            if next_level is not None:
+                stack.append(next_level)
+                found = self._enter(next_level)
         return found or SearchEnd(self.hardly or self.open_question, False, self.guesses)
 
-    def _enter(self, level: _Level) -> Match | None:
+    def _enter(self, level: Level) -> Match | None:
         """Choose the row to fix next; at the end of a branch, the matching it leads to."""
         far = float(level.left.max())
-        if level.cells.discrete or far <= (_SPANNED * self.delta) ** 2:
+        if level.colours.discrete or far <= (_SPANNED * self.delta) ** 2:
             return self._match(level)
-        level.row = self._telling_row(level, far)
-        level.images = iter(np.flatnonzero(level.cells.b == level.cells.a[level.row]).tolist())
+        level.row = self._dividing_row(level, far)
+        images = np.flatnonzero(level.colours.b == level.colours.a[level.row])
+        # The row's own number first: of a symmetry, the rows that can stay do.
+        level.images = iter(images[np.argsort(images != level.row, kind="stable")].tolist())
         return None
 
-    def _telling_row(self, level: _Level, far: float) -> int:
-        """The row of X whose inner products tell most rows apart, of one row from each cell.
+    def _dividing_row(self, level: Level, far: float) -> int:
+        """The row of X whose inner products divide the rows best, of one row from each colour.
 
         Rows must lie well out of the space spanned so far, so that rounding does not grow.
         """
-        X, own = self.X, Cells(level.cells.a, level.cells.a, level.cells.count)
+        X, own = self.X, Colouring(level.colours.a, level.colours.a, level.colours.count)
         able = np.flatnonzero(level.left >= 0.8 * far)
         sizes = own.sizes()[own.a[able]]
         order = np.lexsort((-level.left[able], own.a[able], sizes))
         _, first = np.unique(own.a[able[order]], return_index=True)
         rows = able[order[np.sort(first)]]
-        # A row alone in its cell is known already: it tells nothing new.
+        # A row alone in its colour is known already: it divides nothing.
         rows = rows[int((sizes == 1).sum()) :] if sizes.max() > 1 else rows[:1]
         if len(rows) == 1:
             return int(rows[0])
@@ -184,32 +185,35 @@ class MatchingSearch:
         for row in rows[:_CHOICES].tolist():
             label = X @ X[row]
             self.labels -= 1
-            told = own.split(label, label, agreement(self.delta))
-            if told is not None and self.thorough:
+            divided = own.split(label, label, agreement(self.delta))
+            if divided is not None and self.thorough:
                 self.labels -= REFINING
-                told = told.refine(X, X, self.delta, reach=_PAIRS // len(X))
-            if told is not None and told.count > most:
-                best, most = row, told.count
+                divided = divided.refine(X, X, self.delta, reach=_PAIRS // len(X))
+            if divided is not None and divided.count > most:
+                best, most = row, divided.count
         return best
 
-    def _fix(self, level: _Level, image: int) -> _Level | None:
-        """Send `level.row` to `image`; None where the inner products forbid it."""
-        X, Y, row = self.X, self.Y, level.row
+    def fix(self, level: Level, row: int, image: int) -> Level | None:
+        """Send one more row to an image; None where the inner products forbid it."""
+        X, Y = self.X, self.Y
         self.labels -= 1
-        cells = level.cells.split(X @ X[row], Y @ Y[image], agreement(self.delta))
-        if cells is not None:
+        colours = level.colours.split(X @ X[row], Y @ Y[image], agreement(self.delta))
+        if colours is not None:
             self.labels -= REFINING
-            cells = cells.refine(X, Y, self.delta, reach=_PAIRS // len(X))
-        if cells is None:
+            colours = colours.refine(X, Y, self.delta, reach=_PAIRS // len(X))
+        if colours is None:
             return None
+        fixed = [*level.fixed, (row, image)]
+        if level.left[row] <= (_SPANNED * self.delta) ** 2:
+            return Level(fixed, colours, level.left, level.basis)
         new = X[row] - (level.basis @ X[row]) @ level.basis
         new -= (level.basis @ new) @ level.basis
         new /= np.linalg.norm(new)
         left = np.maximum(level.left - (X @ new) ** 2, 0.0)
         basis = np.concatenate([level.basis, new[None]])
-        return _Level([*level.fixed, (row, image)], cells, left, basis)
+        return Level(fixed, colours, left, basis)
 
-    def _fail(self, level: _Level) -> None:
+    def _fail(self, level: Level) -> None:
         """Note that the image tried last has no matching, if that was costly to find out."""
         if self.guesses - level.began >= _WORTHWHILE:
             level.costly.append(level.image)
@@ -217,7 +221,7 @@ class MatchingSearch:
             level.failed[level.costly] = True
             _spread(level.failed, level.symmetries)
 
-    def _hopeless(self, level: _Level, image: int, deadline: Deadline) -> bool:
+    def _hopeless(self, level: Level, image: int, deadline: Deadline) -> bool:
         """Whether a symmetry of Y carries a costly failure to this image; looks for a new one."""
         if not level.costly or level.failed[image]:
             return bool(level.costly)
@@ -233,17 +237,18 @@ class MatchingSearch:
                 return True
         return False
 
-    def _match(self, level: _Level) -> Match | None:
-        """The relabelling that the cells name, and its rotation, if all rows are near enough."""
-        cells = level.cells
+    def _match(self, level: Level) -> Match | None:
+        """The relabelling that the colours name, and its rotation, if all rows are near enough."""
+        colours = level.colours
         partner = np.empty(len(self.X), dtype=np.intp)
-        if cells.discrete:
-            partner[np.argsort(cells.a)] = np.argsort(cells.b)
+        if colours.discrete:
+            partner[np.argsort(colours.a)] = np.argsort(colours.b)
         else:
             rows, images = np.array(level.fixed).T
             turned = self.X @ procrustes(self.X[rows], self.Y[images])
-            for cell in range(cells.count):
-                mine, theirs = np.flatnonzero(cells.a == cell), np.flatnonzero(cells.b == cell)
+            for colour in range(colours.count):
+                mine = np.flatnonzero(colours.a == colour)
+                theirs = np.flatnonzero(colours.b == colour)
                 partner[mine] = theirs[assign(turned[mine], self.Y[theirs])]
         rotation = procrustes(self.X, self.Y[partner])
         difference = self.X @ rotation - self.Y[partner]
@@ -252,7 +257,7 @@ class MatchingSearch:
             return Match(partner, rotation, deviation)
         if deviation <= _NEARLY * self.tolerance:
             self.hardly = f"matched rows lie {deviation:.1e} apart, near the tolerance"
-        elif not cells.discrete:
+        elif not colours.discrete:
             self.open_question = "rows lie too close together to tell apart"
         return None
 
@@ -263,3 +268,22 @@ def _spread(failed: np.ndarray, symmetries: list[np.ndarray]) -> None:
     while count != (count := int(failed.sum())):
         for partner in symmetries:
             failed[partner[failed]] = True
+
+
+def procrustes(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The orthogonal matrix Q with the smallest sum of squares of `X Q - Y`, shape (d, d).
+
+    Source: P. H. Schoenemann, A generalized solution of the orthogonal Procrustes problem, 1966.
+    """
+    left, _, right = np.linalg.svd(X.T @ Y)
+    return np.asarray(left @ right)
+
+
+def assign(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """For each row of X its own row of Y, all together as near as can be."""
+    if len(X) == 1:
+        return np.zeros(1, dtype=np.intp)
+    from scipy.optimize import linear_sum_assignment
+
+    squares = (X * X).sum(1)[:, None] + (Y * Y).sum(1) - 2.0 * (X @ Y.T)
+    return np.asarray(linear_sum_assignment(squares)[1])

@@ -2,17 +2,17 @@
 
 Among all polynomials of degree n and height h, about (2 h + 1)^(n + 1), one comes as near to zero
 as 10^-(n + 1) log10(2 h + 1) by chance. The digits beyond that are the evidence; a proposal needs
-many of them, and is still no proof. Relations are found by PSLQ (H. R. P. Ferguson and D. H.
-Bailey, A polynomial time, numerically stable integer relation algorithm, 1992), as mpmath has it.
+many of them, and is still no proof. A relation between the powers is a short vector of a lattice
+(A. K. Lenstra, H. W. Lenstra and L. Lovasz, Factoring polynomials with rational coefficients,
+1982), which FLINT reduces.
 """
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gnc_cli.errors import UsageError
-from gnc_cli.numerics.deadline import Deadline
-
-__all__ = ["MinimalPolynomial", "minimal_polynomial"]
+from gnc_cli.runtime.deadline import Deadline
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,7 @@ def minimal_polynomial(
         deadline: polled at each degree; what was not tried is not proposed.
 
     Returns:
-        The proposal, or None. Some seconds for 50 digits that fit nothing, and growing fast with
-        digits and degree.
+        The proposal, or None.
 
     Raises:
         UsageError: no decimal number.
@@ -73,54 +72,44 @@ def minimal_polynomial(
         >>> minimal_polynomial("3.14159265358979323846264338327950288420", max_degree=4) is None
         True
     """
-    import mpmath  # type: ignore[import-untyped,unused-ignore]
+    from flint import fmpz_mat
 
+    try:
+        x = Fraction(number)
+    except (ValueError, ZeroDivisionError) as error:
+        raise UsageError(f"{number!r} is no decimal number") from error
     places = len(number.partition(".")[2])
-    with mpmath.workdps(places + 15):
-        try:
-            x = mpmath.mpf(number)
-        except ValueError as error:
-            raise UsageError(f"{number!r} is no decimal number") from error
-        if not mpmath.isfinite(x):
-            raise UsageError(f"{number!r} is no decimal number")
-        if x == 0:  # every power is then zero, and PSLQ refuses
-            found = MinimalPolynomial((1, 0), places - 2 * math.log10(3.0))
-            return found if found.evidence >= evidence else None
-        for degree in range(1, max_degree + 1):
-            height = int(10.0 ** min(300.0, (places - evidence) / (degree + 1))) // 2
-            if height < 1 or (deadline is not None and deadline.expired):
-                break
-            relation = mpmath.pslq(
-                [x**k for k in range(degree + 1)],
-                maxcoeff=height,
-                maxsteps=100_000,
-                tol=mpmath.mpf(10) ** -places * height * (degree + 1),
-            )
-            if relation is None:
-                continue
-            proposal = _judged([int(c) for c in relation[::-1]], x, places)
-            if proposal is not None and proposal.evidence >= evidence:
-                return proposal
+    for degree in range(1, max_degree + 1):
+        # Where not even coefficients of -1, 0 and 1 leave so much evidence, none do.
+        late = deadline is not None and deadline.expired
+        if late or (degree + 1) * math.log10(3.0) > places - evidence:
+            break
+        powers = [round(x**k * 10**places) for k in range(degree + 1)]
+        units = [[int(i == k) for i in range(degree + 1)] for k in range(degree + 1)]
+        lattice = fmpz_mat([[*unit, power] for unit, power in zip(units, powers, strict=True)])
+        relation = [int(c) for c in lattice.lll().tolist()[0][:-1]]
+        proposal = _judged(relation[::-1], x, places)
+        if proposal is not None and proposal.evidence >= evidence:
+            return proposal
     return None
 
 
-def _judged(relation: list[int], x: object, places: int) -> MinimalPolynomial | None:
+def _judged(relation: list[int], x: Fraction, places: int) -> MinimalPolynomial | None:
     """The relation with its evidence: how near zero it is beside what chance would give."""
-    import mpmath
-
     while relation and relation[0] == 0:
         relation = relation[1:]
     if len(relation) < 2:
         return None
     common = math.gcd(*relation) * (1 if relation[0] > 0 else -1)
     coefficients = tuple(c // common for c in relation)
-    height = max(abs(c) for c in coefficients)
-    value, slope = mpmath.polyval(list(coefficients), x, derivative=True)
+    value = slope = Fraction(0)
+    for c in coefficients:  # Horner, with the derivative
+        slope = slope * x + value
+        value = value * x + c
     # What the last digit of x leaves open; no agreement beyond it counts.
-    blur = abs(slope) * mpmath.mpf(10) ** -places
+    blur = abs(slope) / 10**places
     if abs(value) > blur:
         return None
-    nearness = -float(mpmath.log10(blur)) if blur else float(places)
-    return MinimalPolynomial(
-        coefficients, nearness - len(coefficients) * math.log10(2 * height + 1)
-    )
+    nearness = math.log10(blur.denominator) - math.log10(blur.numerator) if blur else float(places)
+    chance = len(coefficients) * math.log10(2 * max(map(abs, coefficients)) + 1)
+    return MinimalPolynomial(coefficients, nearness - chance)

@@ -1,1 +1,1 @@
-"""Files: the HDF5 format of codes, foreign formats, atomic writing."""
+"""The file format, readers of other formats, atomic writing."""

@@ -1,17 +1,21 @@
-"""Writing a file so that a reader sees the old one or the new one, never a part of either."""
+"""Writing a file so that a reader sees the old one or the new one, never a part of either.
+
+Also binary data on stdout, and a file for libraries that cannot cope with a failing write.
+"""
 
 import contextlib
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gnc_cli.errors import OutputError
 
-__all__ = ["atomic_file", "check_writable"]
-
+_PIECE = 1 << 20
+"""Bytes written to stdout at once."""
 
 @contextlib.contextmanager
 def atomic_file(
@@ -106,6 +110,46 @@ def check_writable(
     return target
 
 
+def write_text(path: str, text: str, *, force: bool = False) -> None:
+    """Write `text` as UTF-8, atomically; see `atomic_file`."""
+    with atomic_file(path, force=force) as file:
+        file.write(text.encode())
+
+
+@contextlib.contextmanager
+def deferring_errors(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """`file`, with its first OSError kept back until the block has ended, then raised.
+
+    HDF5 and PyTorch cannot recover from a full disk: they fail again on closing, with errors of
+    their own, and HDF5 once more at exit. So the library sees every write succeed, and the caller
+    gets the error and discards the file.
+    """
+    sink = _Sink(file)
+    try:
+        yield sink  # type: ignore[misc]
+    finally:
+        # Also where the library raised something of its own because of it.
+        if sink.error is not None:
+            raise sink.error
+
+
+def write_stdout(file: IO[bytes]) -> None:
+    """Copy `file`, from its beginning, to stdout; an OutputError if nobody reads it any more."""
+    file.seek(0)
+    try:
+        while piece := file.read(_PIECE):
+            while piece:  # an unbuffered stdout (python -u) may take a part at a time
+                piece = piece[sys.stdout.buffer.write(piece) :]
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Python flushes stdout once more at exit, and would complain about what is left.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError(
+            f"cannot write to stdout: {error.strerror}; is the pipe closed?"
+        ) from error
+
+
 def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
     reason = getattr(error, "strerror", None) or str(error)
     return OutputError(
@@ -122,3 +166,22 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class _Sink:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._file, name)
+
+        def call(*args: Any) -> Any:
+            if self.error is None:
+                try:
+                    return method(*args)
+                except OSError as error:
+                    self.error = error
+            return len(args[0]) if name in ("write", "readinto") else 0
+
+        return call

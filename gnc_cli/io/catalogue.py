@@ -1,4 +1,4 @@
-"""What a file offers, listed before anything is loaded, and the checks on what is taken from it.
+"""What a file offers, listed before anything is loaded, and the checks before it is.
 
 Every reader turns its file into a `Catalogue`; choosing a dataset, refusing a wrong one and wording
 the refusal happen here, once for all formats.
@@ -16,18 +16,8 @@ import numpy as np
 
 from gnc_cli.errors import DataError, GncError
 
-__all__ = [
-    "Catalogue",
-    "Entry",
-    "check_entry",
-    "checked",
-    "load_matrix",
-    "load_vector",
-    "memory_limit",
-    "require_finite",
-    "translated",
-]
-
+GROUP = "is a group, not a dataset"
+"""What is wrong with an entry that is a group."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
 
@@ -42,13 +32,18 @@ class Entry:
     """Integers or floating-point numbers, so that it converts to float64."""
     load: Callable[[], np.ndarray]
     problem: str | None = None
-    """Why it cannot be read at all: `is a group`, `is an external link to ...`."""
+    """Why it cannot be read at all: `GROUP`, `is an external link to ...`."""
     read: Callable[[int, int], np.ndarray] | None = None
     """Rows start to stop, from any thread; None where the format only gives the whole."""
     step: int = 1
     """Rows that the file keeps together: reading fewer at a time costs as much."""
     doubt: Callable[[], str | None] | None = None
     """What speaks against the declared shape, found by a look at the storage: `declares ...`."""
+
+    @classmethod
+    def refused(cls, problem: str) -> "Entry":
+        """An entry that is listed and never read."""
+        return cls((), "none", False, lambda: np.empty(0), problem)
 
     def __str__(self) -> str:
         return self.problem or f"{self.shape} {self.dtype}"
@@ -83,8 +78,7 @@ class Catalogue:
         found = [
             other
             for other, entry in self.entries.items()
-            if other.endswith((f".{name}", f"/{name}"))
-            and not (entry.problem or "").startswith("is a group")
+            if other.endswith((f".{name}", f"/{name}")) and entry.problem != GROUP
         ]
         if len(found) == 1:
             return found[0]
@@ -133,50 +127,6 @@ class Catalogue:
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
-def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
-    """The points stored under `name`, shape (K, d) with K, d >= 2, float64, finite, no zero row.
-
-    Raises:
-        DataError: anything else; names file, dataset, value and the next step.
-    """
-    where = catalogue.where(name)
-    entry = checked(catalogue, name)
-    if len(entry.shape) != 2:
-        raise DataError(
-            f"{where} has shape {entry.shape}; expected (K, d), one point a row" + _hint(entry)
-        )
-    K, d = entry.shape
-    if K < 2 or d < 2:
-        raise DataError(
-            f"{where} has shape {entry.shape}; a code needs K >= 2 rows and d >= 2 columns"
-            + _hint(entry)
-        )
-    matrix = _load(catalogue, name)
-    require_finite(matrix, where)
-    zero = np.flatnonzero(~matrix.any(axis=1))
-    if zero.size:
-        raise DataError(
-            f"{where} has {zero.size} zero row(s), the first is row {zero[0]}; "
-            "a point on the sphere needs a direction: remove or repair these rows"
-        )
-    return matrix
-
-
-def load_vector(catalogue: Catalogue, name: str, length: int) -> np.ndarray:
-    """The finite numbers stored under `name`, shape (length,), in the file's dtype.
-
-    Raises:
-        DataError: another shape or dtype, NaN or infinity.
-    """
-    entry = checked(catalogue, name)
-    where = catalogue.where(name)
-    if entry.shape != (length,):
-        raise DataError(f"{where} has shape {entry.shape}; expected ({length},), one for each row")
-    vector = _load(catalogue, name, keep_integers=True)
-    require_finite(vector, where)
-    return vector
-
-
 def memory_limit() -> int:
     """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -210,14 +160,7 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
     """Refuse a dataset that cannot be read, or whose declared shape is not to be believed.
 
     The shape may lie: a few compressed bytes can claim terabytes. So this comes before loading.
-
-    Args:
-        entry: the dataset.
-        where: begins the message.
-        whole: it is to be loaded whole, so that it must fit in the memory, as float64.
-
-    Raises:
-        DataError: either.
+    What is to be loaded `whole` must fit in the memory, as float64. `where` begins the message.
     """
     if entry.problem is not None:
         raise DataError(f"{where} {entry.problem}; copy the numbers into a dataset of this file")
@@ -235,46 +178,16 @@ def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
     """The entry `name`, fit to be read as real numbers; nothing is loaded.
 
     Raises:
-        DataError: it is a group or a link, or see `check_entry`, or no real numbers.
+        DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers.
     """
+    if name not in catalogue.entries:
+        raise DataError(f"{catalogue.path!r} has no dataset {name!r}; it holds {catalogue}")
     entry = catalogue.entries[name]
     where = catalogue.where(name)
-    if entry.problem is not None and entry.problem.startswith("is a group"):
+    if entry.problem == GROUP:
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
         check_entry(entry, where, whole=whole)
     if not entry.real:
         raise DataError(f"{where} has dtype {entry.dtype}; expected real numbers, say float64")
     return entry
-
-
-def _load(catalogue: Catalogue, name: str, keep_integers: bool = False) -> np.ndarray:
-    entry = catalogue.entries[name]
-    with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
-        array = entry.load()
-        if keep_integers and array.dtype.kind in "iu":
-            return array.astype(np.int64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def require_finite(array: np.ndarray, where: str) -> None:
-    """Refuse NaN and infinity.
-
-    Raises:
-        DataError: how many there are, and the first one's row and column.
-    """
-    if np.isfinite(array).all():
-        return
-    bad = np.argwhere(~np.isfinite(array))
-    at = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
-    raise DataError(
-        f"{where} has {len(bad)} value(s) that are not finite, the first is "
-        f"{array[tuple(bad[0])]} at {at}; remove or repair these rows"
-    )
-
-
-def _hint(entry: Entry) -> str:
-    if len(entry.shape) == 2 and entry.shape[1] == 1 and entry.shape[0] >= 4:
-        return " (one coordinate a line? put each point's d coordinates on one line)"
-    return ""

@@ -1,19 +1,36 @@
-"""What a code file holds, and the two attributes every file carries about its birth."""
+"""Codes in files: what they hold, reading from any format, writing whole or block by block.
 
-import datetime
-import json
+The format is chosen by suffix (`formats`), the dataset by name.
+"""
+
+import dataclasses
+import io
 import os
-import re
-import time
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import PurePath
+from typing import IO, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.results import plain
+from gnc_cli.io.atomic import atomic_file, check_writable, deferring_errors, write_stdout
+from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.formats import reader_for, writer_for
+from gnc_cli.io.hdf5 import open_hdf5, read_state, write_attributes, write_hdf5
+from gnc_cli.io.inputs import open_input, split_key
+from gnc_cli.io.loading import load_bias, load_labels, load_matrix
+from gnc_cli.io.outputs import check_suffix
+from gnc_cli.io.provenance import parse_provenance
 
-__all__ = ["CodeFile", "creation_time", "parse_provenance", "provenance_text"]
+STREAMED_SUFFIXES = (".h5", ".npy")
+_BLOCK_ENTRIES = 1 << 23
+_CHUNK_BYTES = 1 << 20
+
+Block = Callable[[int, int], np.ndarray]
+"""Rows start to stop, shape (stop - start, d)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,57 +69,179 @@ class CodeFile:
         if self.bias is not None and self.bias.shape != (K,):
             raise DataError(f"bias has shape {self.bias.shape}; expected ({K},)")
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """`weights` and, where there are any, `features`: float64, contiguous."""
+        named = {"weights": self.weights, "features": self.features}
+        return {
+            name: np.ascontiguousarray(array, dtype=np.float64)
+            for name, array in named.items()
+            if array is not None
+        }
 
-def creation_time() -> str:
-    """Now in UTC, ISO 8601 to the second; SOURCE_DATE_EPOCH, where set, stands in for the clock.
+
+def read_points(path: str | os.PathLike[str]) -> CodeFile:
+    """The code in any file gnc can read; rows as they are stored, not normalised.
+
+    The weights are the dataset `weights`, else `W`, else the only matrix; `FILE:key` names another.
+    Features come along where they have one row a class or the file is a code of ours; bias too.
+
+    Args:
+        path: a file, `FILE:key`, or `-` for HDF5 on stdin.
 
     Raises:
-        UsageError: SOURCE_DATE_EPOCH is not a number of seconds.
+        DataError: the file is missing, damaged, of another format, or holds no usable code.
     """
-    text = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        seconds = time.time() if text is None else int(text)
-        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(
-            f"SOURCE_DATE_EPOCH is {text!r}; expected seconds since 1970, for example 1700000000"
-        ) from error
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    name, key = split_key(os.fspath(path))
+    with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
+        return collect(catalogue, key)
 
 
-def provenance_text(provenance: dict[str, Any]) -> str:
-    """`provenance` as JSON text with sorted keys, absolute paths cut down to their last part.
+def collect(catalogue: Catalogue, key: str | None = None) -> CodeFile:
+    """Load the code from a catalogue and, unless `key` picks one dataset, what belongs to it.
 
-    >>> provenance_text({"seed": 0, "command": "gnc solve --init /home/ada/a.h5"})
-    '{"command": "gnc solve --init a.h5", "seed": 0}'
+    Raises:
+        DataError: see `read_points`.
     """
-    return json.dumps(_portable(plain(provenance)), sort_keys=True, allow_nan=False)
+    weights = load_matrix(catalogue, catalogue.find_code(key))
+    attrs = {k: v for k, v in catalogue.attrs.items() if k not in ("gnc_format", "kind")}
+    provenance = parse_provenance(attrs.pop("provenance", None))
+    features = labels = bias = None
+    entries = {} if key is not None else catalogue.entries
+    ours = catalogue.attrs.get("kind") == "code"
+    if "features" in entries and (ours or entries["features"].shape == weights.shape):
+        features = load_matrix(catalogue, "features")
+        if "labels" in entries:
+            labels = load_labels(catalogue, "labels", len(weights))
+    if "bias" in entries:
+        bias = load_bias(catalogue, "bias", len(weights))
+    if labels is not None and features is not None and len(labels) != len(features):
+        raise DataError(
+            f"{catalogue.where('labels')} has shape {labels.shape}; expected ({len(features)},), "
+            "one for each row of features"
+        )
+    return CodeFile(weights, features, labels, bias, attrs, provenance)
 
 
-def parse_provenance(text: Any) -> dict[str, Any]:
-    """The dictionary behind `provenance_text`; empty where the text is none of ours."""
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
-    try:
-        value = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {}
+def read_code(path: str | os.PathLike[str]) -> CodeFile:
+    """A code file that gnc wrote (HDF5), with its solver state; `-` is stdin.
+
+    Raises:
+        DataError: missing, truncated, or not a code file of gnc; `read_points` takes other files.
+    """
+    name = os.fspath(path)
+    with open_input(name) as file, open_hdf5(file, name) as (catalogue, h5):
+        if "gnc_format" not in catalogue.attrs or catalogue.attrs.get("kind") != "code":
+            raise DataError(
+                f"{name!r} is no code file of gnc (attributes gnc_format, kind=code); "
+                "solve writes one with --out FILE.h5"
+            )
+        return dataclasses.replace(collect(catalogue), state=read_state(catalogue, h5))
 
 
-# A path that starts a word: after a blank, a quote or an equals sign, but not inside a URL.
-_FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)*(?=[^\s/'"])""")
+def check_target(
+    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False
+) -> None:
+    """Refuse a target that `write_code` would refuse, before hours are spent on its content.
+
+    Raises:
+        UsageError: unknown suffix, or `-` while stdout is a terminal.
+        OutputError: no such folder, not writable, or an existing file with neither `force` nor
+            `resume`.
+    """
+    if os.fspath(path) == "-":
+        if sys.stdout.isatty():
+            raise UsageError("'-' would write HDF5 onto the terminal; pipe it or name a file")
+        return
+    writer_for(path)
+    check_writable(path, force=force, resume=resume)
 
 
-def _portable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _portable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_portable(item) for item in value]
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if not isinstance(value, str):
-        return value
-    if os.path.isabs(value) and "\n" not in value:
-        return os.path.basename(value.rstrip("/"))
-    return _FOLDERS.sub("", value)
+def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = False) -> None:
+    """Write `code` in the format of the path's suffix; `-` is HDF5 on stdout.
+
+    Raises:
+        UsageError: see `check_target`.
+        OutputError: the file exists without `force`, or cannot be written; nothing has changed.
+    """
+    check_target(path, force=force)
+    if os.fspath(path) == "-":
+        with io.BytesIO() as stream:
+            write_hdf5(stream, code)
+            write_stdout(stream)
+        return
+    writer = writer_for(path)
+    with atomic_file(path, force=force) as file:
+        writer(file, code)
+
+
+def check_stream_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a suffix that `write_streamed` does not write; see `check_suffix`."""
+    if os.fspath(path) != "-":
+        why = "a code of this size is written in chunks: "
+        check_suffix(path, STREAMED_SUFFIXES, "--out", why)
+
+
+def write_streamed(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int],
+    block: Block,
+    provenance: dict[str, Any],
+    *,
+    force: bool = False,
+) -> None:
+    """Write rows (K, d) as `/weights` of a code file, never more than a block in memory.
+
+    Args:
+        path: `.h5`, `.npy`, or `-` for HDF5 on stdout.
+        shape: (K, d).
+        block: makes rows `start` to `stop`.
+        provenance: as in `CodeFile`.
+        force: overwrite.
+
+    Raises:
+        UsageError: another suffix.
+        OutputError: the file exists without `force`, or cannot be written.
+    """
+    check_stream_target(path)
+    if os.fspath(path) == "-":
+        with tempfile.TemporaryFile() as file:
+            _stream_hdf5(file, shape, block, provenance)
+            write_stdout(file)
+        return
+    with atomic_file(path, force=force) as target:
+        if PurePath(path).suffix.lower() == ".npy":
+            _stream_npy(target, shape, block)
+        else:
+            _stream_hdf5(target, shape, block, provenance)
+
+
+def _stream_hdf5(
+    file: IO[bytes], shape: tuple[int, int], block: Block, provenance: dict[str, Any]
+) -> None:
+    import h5py
+
+    with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
+        write_attributes(h5, "code", provenance)
+        rows = max(1, min(shape[0], _CHUNK_BYTES // (4 * shape[1])))
+        weights = h5.create_dataset(
+            "weights", shape, np.float32, chunks=(rows, shape[1]),
+            compression="gzip", compression_opts=1, shuffle=True, track_times=False,
+        )  # fmt: skip
+        for start, values in _blocks(shape, block, rows):
+            weights[start : start + len(values)] = values
+
+
+def _stream_npy(file: IO[bytes], shape: tuple[int, int], block: Block) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False}
+    np.lib.format.write_array_header_1_0(file, {**header, "shape": shape})
+    for _, values in _blocks(shape, block, 1):
+        file.write(values.tobytes())
+
+
+def _blocks(
+    shape: tuple[int, int], block: Block, multiple: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Blocks of whole chunks, float32."""
+    step = max(multiple, _BLOCK_ENTRIES // shape[1] // multiple * multiple)
+    for start in range(0, shape[0], step):
+        yield start, block(start, min(start + step, shape[0])).astype(np.float32)

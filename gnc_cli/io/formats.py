@@ -1,26 +1,34 @@
-"""The formats by suffix: an open file becomes a `Catalogue`, valid inside a `with` block.
+"""The formats by suffix: how a file becomes a `Catalogue`, and how a code becomes a file.
 
-Names, shapes and dtypes come first, numbers only when asked for. Nothing is unpickled, no link is
-followed out of the file, and whatever a library raises becomes one DataError.
+A reader gives a catalogue that is valid inside a `with` block. Names, shapes and dtypes come first,
+numbers only when asked for. Nothing is unpickled, no link is followed out of the file, and whatever
+a library raises becomes one DataError. Only HDF5 holds everything of a code.
 """
 
 import contextlib
+import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import PurePath
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry
-from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5
-from gnc_cli.io.npy import npy, npz
-from gnc_cli.io.safetensors_file import safetensors, safetensors_index
-from gnc_cli.io.text import read_table
-from gnc_cli.io.torch_file import pt
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5, write_hdf5
+from gnc_cli.io.inputs import decoded
+from gnc_cli.io.npy import npy, npz, write_npy, write_npz
+from gnc_cli.io.outputs import check_suffix
+from gnc_cli.io.safetensors_file import safetensors, safetensors_index, write_safetensors
+from gnc_cli.io.torch_file import pt, write_pt
 
-__all__ = ["READERS", "Reader", "reader_for"]
+if TYPE_CHECKING:
+    from gnc_cli.io.codefile import CodeFile
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
+Writer = Callable[[IO[bytes], "CodeFile"], None]
 
 
 @contextlib.contextmanager
@@ -37,39 +45,102 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     yield Catalogue(path, {"table": Entry(table.shape, "float64", True, lambda: table)})
 
 
-READERS: dict[str, Reader] = {
-    ".h5": hdf5,
-    ".hdf5": hdf5,
-    ".npz": npz,
-    ".npy": npy,
-    ".txt": txt,
-    ".csv": txt,
-    ".safetensors": safetensors,
-    ".index.json": safetensors_index,
-    ".pt": pt,
-    ".pth": pt,
-    ".ckpt": pt,
+def read_table(file: IO[bytes], path: str) -> np.ndarray:
+    """The numbers of a text file, one row a line, shape (rows, columns), float64, exact.
+
+    Columns are separated by commas if the first line of data has one, by blanks otherwise.
+
+    Raises:
+        DataError: no text, no numbers, or rows of unequal length; names the line.
+    """
+    text = decoded(file, path, "if it is another format, give it that format's suffix")
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    first = next((line for line in lines if line), None)
+    if first is None:
+        raise DataError(f"{path!r} holds no numbers; expected one point a line")
+    delimiter = "," if "," in first else None
+    try:
+        return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2)
+    except ValueError:
+        _check_lines(path, lines, delimiter)
+        with translated(path, "a table of numbers"):
+            raise
+
+
+def write_txt(file: IO[bytes], code: "CodeFile") -> None:
+    """Weights, one row a line, 17 digits: enough to give every float64 back exactly."""
+    np.savetxt(file, code.weights, fmt="%.17g")
+
+
+class Format(NamedTuple):
+    """How files of one suffix are read and written."""
+
+    reader: Reader
+    writer: Writer | None = None
+    """None where codes are not written so."""
+
+
+FORMATS: dict[str, Format] = {
+    ".h5": Format(hdf5, write_hdf5),
+    ".hdf5": Format(hdf5, write_hdf5),
+    ".npz": Format(npz, write_npz),
+    ".npy": Format(npy, write_npy),
+    ".safetensors": Format(safetensors, write_safetensors),
+    ".index.json": Format(safetensors_index),
+    ".pt": Format(pt, write_pt),
+    ".pth": Format(pt),
+    ".ckpt": Format(pt),
+    ".txt": Format(txt, write_txt),
+    ".csv": Format(txt),
 }
+WRITTEN = tuple(suffix for suffix, form in FORMATS.items() if form.writer is not None)
+"""Suffixes that a code can be written with."""
 
 
 def reader_for(path: str, file: IO[bytes]) -> Reader:
-    """The reader that the suffix names, or the first bytes where no suffix does.
-
-    Raises:
-        DataError: neither names a format.
-    """
+    """The reader that the suffix names, or the first bytes where no suffix does."""
     if path == "-":
         return hdf5
     if path.endswith("index.json"):
         return safetensors_index
     suffix = PurePath(path).suffix.lower()
-    if suffix in READERS:
-        return READERS[suffix]
+    if suffix in FORMATS:
+        return FORMATS[suffix].reader
     start = file.read(len(SIGNATURE))
     file.seek(0)
     if start == SIGNATURE:
         return hdf5
     raise DataError(
         f"{path!r} has a suffix that names no format and does not begin like HDF5; "
-        f"rename it to one of {', '.join(READERS)}"
+        f"rename it to one of {', '.join(FORMATS)}"
     )
+
+
+def writer_for(path: str | os.PathLike[str]) -> Writer:
+    """The function that writes the format named by the suffix of `path`."""
+    writer = FORMATS[check_suffix(path, WRITTEN)].writer
+    assert writer is not None
+    return writer
+
+
+def _check_lines(path: str, lines: list[str], delimiter: str | None) -> None:
+    """Find the line that NumPy stumbled over, and say what is wrong with it."""
+    width = None
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        fields = line.split(delimiter)
+        for column, word in enumerate(fields, start=1):
+            try:
+                float(word)
+            except ValueError as error:
+                raise DataError(
+                    f"{path!r}, line {number}, column {column}: {word.strip()[:40]!r} is no "
+                    "number; put # before lines of words"
+                ) from error
+        width = len(fields) if width is None else width
+        if len(fields) != width:
+            raise DataError(
+                f"{path!r}, line {number} has {len(fields)} numbers, the lines before it {width}; "
+                "each line must hold one point"
+            )

@@ -1,36 +1,45 @@
-"""The HDF5 layout of a code file: `/weights`, `/features`, `/labels`, `/bias`, `/state`.
+"""HDF5: files of any origin as a catalogue with rows, and the layout of a code file.
 
-Writing is reproducible: no timestamps, a fixed order, so equal input gives equal bytes.
+`/weights`, `/features`, `/labels`, `/bias`, `/state`. Writing is reproducible: no timestamps, a
+fixed order, so equal input gives equal bytes.
+
+Contiguous datasets are read at their offset, from any thread at once; the others through h5py under
+a lock, with a cache of chunks, so that nothing is decompressed twice.
 """
 
 import contextlib
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 import gnc_cli
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry, check_entry, translated
-from gnc_cli.io.codefile import CodeFile, creation_time, provenance_text
-from gnc_cli.io.hdf5_rows import dataset_entry, refused
-from gnc_cli.io.sink import deferring_errors
+from gnc_cli.io.atomic import deferring_errors
+from gnc_cli.io.catalogue import GROUP, Catalogue, Entry, check_entry, memory_limit, translated
+from gnc_cli.io.file_rows import FlatArray, native
+from gnc_cli.io.provenance import creation_time, provenance_text
 
-__all__ = ["FORMAT", "SIGNATURE", "open_hdf5", "read_state", "write_attributes", "write_hdf5"]
+if TYPE_CHECKING:
+    from gnc_cli.io.codefile import CodeFile
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-GROUP = "is a group, not a dataset"
-"""What is wrong with an entry that is a group."""
 _SCALARS = "scalars"
 _MOST_OBJECTS = 10_000
+_MOST_GAIN = 1100
+"""More bytes than this from one compressed byte are a bomb: gzip reaches 1032, and never more."""
+_KEPT_BANDS = 2
+"""Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
+_AGAIN = "was the program that made it cut short? run it again"
 
 
-def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
+def write_hdf5(file: IO[bytes], code: "CodeFile") -> None:
     """Write `code` to an open binary file that can be read and positioned.
 
     Raises:
@@ -40,7 +49,7 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        write_attributes(h5, code.attrs, code.provenance)
+        write_attributes(h5, "code", code.provenance, code.attrs)
         _write_arrays(h5, code)
         if code.state is not None:
             _write_state(h5.create_group("state"), code.state)
@@ -76,11 +85,7 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
 
 
 def read_state(catalogue: Catalogue, h5: Any) -> dict[str, Any] | None:
-    """The nested dictionary that `write_hdf5` stored under `/state`; None where there is none.
-
-    Raises:
-        DataError: the group holds links or values that are not ours.
-    """
+    """The nested dictionary that `write_hdf5` stored under `/state`; None where there is none."""
     if "state" not in catalogue.entries:
         return None
     with translated(catalogue.path, "solver state"):
@@ -107,20 +112,25 @@ def _read_group(catalogue: Catalogue, parent: Any, name: str) -> dict[str, Any]:
     return state
 
 
-def write_attributes(h5: Any, attrs: dict[str, Any], provenance: dict[str, Any]) -> None:
-    """The attributes that every file of gnc carries, and further ones."""
+def write_attributes(
+    h5: Any, kind: str, provenance: dict[str, Any], attrs: dict[str, Any] | None = None
+) -> None:
+    """The attributes that every file of gnc carries, and further ones.
+
+    `kind` says what the open file holds: `code`, `features`, `rows`.
+    """
     ours = {
         "gnc_format": FORMAT,
-        "kind": "code",
+        "kind": kind,
         "created": creation_time(),
         "gnc_version": gnc_cli.__version__,
         "provenance": provenance_text(provenance),
     }
-    for name, value in (dict(sorted(attrs.items())) | ours).items():
+    for name, value in (dict(sorted((attrs or {}).items())) | ours).items():
         h5.attrs[name] = value
 
 
-def _write_arrays(h5: Any, code: CodeFile) -> None:
+def _write_arrays(h5: Any, code: "CodeFile") -> None:
     labels = code.labels
     if labels is None and code.features is not None and len(code.features) == len(code.weights):
         labels = np.arange(len(code.weights))  # a solved code: one feature a class
@@ -159,11 +169,11 @@ def _entries(h5: Any, file: IO[bytes]) -> dict[str, Entry]:
     lock = threading.Lock()
 
     def entry(dataset: Any) -> Entry:
-        return dataset_entry(dataset, file, size, lock)
+        return _dataset_entry(dataset, file, size, lock)
 
     entries = dict(_walk(h5, "", set(), links, entry))
     for name, target in links.items():
-        missing = refused(f"is a link to {target!r}, which is no dataset of this file")
+        missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
     return entries
 
@@ -202,16 +212,17 @@ def _walk(
         link = group.get(name, getlink=True)
         kind = group.get(name, getclass=True) if isinstance(link, h5py.HardLink) else None
         if isinstance(link, h5py.ExternalLink):
-            yield path, refused(f"is a link to another file, {link.filename!r}, and is refused")
+            outside = f"is a link to another file, {link.filename!r}, and is refused"
+            yield path, Entry.refused(outside)
         elif isinstance(link, h5py.SoftLink):
             links[path] = ("" if link.path.startswith("/") else prefix) + link.path.strip("/")
         elif kind is h5py.Group:
-            yield path, refused(GROUP)
+            yield path, Entry.refused(GROUP)
             yield from _walk(group[name], path + "/", seen, links, entry)
         elif kind is h5py.Dataset:
             yield path, entry(group[name])
         else:
-            yield path, refused("is a named type, not a dataset")
+            yield path, Entry.refused("is a named type, not a dataset")
 
 
 def _attributes(group: Any) -> dict[str, Any]:
@@ -224,3 +235,105 @@ def _attributes(group: Any) -> dict[str, Any]:
                 value = value.decode("utf-8", "replace")
             attrs[name] = value.item() if isinstance(value, np.generic) else value
     return attrs
+
+
+def _dataset_entry(dataset: Any, file: IO[bytes], size: int, lock: threading.Lock) -> Entry:
+    """An open h5py dataset; nothing is read yet. The lock is that of the file, as is its size."""
+    if dataset.is_virtual or dataset.external:
+        return Entry.refused("takes its data from other files and is refused")
+    if dataset.shape is None:
+        return Entry.refused("is empty")
+    try:
+        dtype = dataset.dtype
+    except TypeError:
+        return Entry.refused("has a type of numbers that NumPy lacks")
+    shape = tuple(int(n) for n in dataset.shape)
+    real = dtype.kind in "iuf"
+    flat = _flat(dataset, file, shape) if real else None
+
+    def load() -> np.ndarray:
+        if flat is not None:
+            return flat.load()
+        with lock:
+            return native(np.asarray(dataset[()]))
+
+    return Entry(
+        shape,
+        str(dtype),
+        real,
+        load,
+        read=None if not shape else flat.read if flat is not None else _rows(dataset, lock),
+        step=int(dataset.chunks[0]) if shape and dataset.chunks else 1,
+        doubt=lambda: _doubt(dataset, shape, size),
+    )
+
+
+def _rows(dataset: Any, lock: threading.Lock) -> Callable[[int, int], np.ndarray]:
+    """Rows of a dataset by way of h5py; the last bands of chunks stay decompressed for the next."""
+    cached: list[Any] = []
+
+    def read(start: int, stop: int) -> np.ndarray:
+        with lock:
+            if not cached:
+                cached.append(_with_cache(dataset))
+            return native(cached[0][start:stop])
+
+    return read
+
+
+def _with_cache(dataset: Any) -> Any:
+    """The dataset, opened again with a cache for `_KEPT_BANDS` bands of its chunks."""
+    import h5py
+
+    if dataset.chunks is None:
+        return dataset
+    across = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
+    across //= -(-dataset.shape[0] // dataset.chunks[0])
+    band = across * math.prod(dataset.chunks) * dataset.dtype.itemsize
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    # Chunks share a slot where there are few slots, and then push each other out.
+    slots = min(20 * _KEPT_BANDS * across + 521, 1 << 20)
+    access.set_chunk_cache(slots, _KEPT_BANDS * band, 1.0)
+    return h5py.Dataset(h5py.h5d.open(dataset.file.id, dataset.name.encode(), access))
+
+
+def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...]) -> FlatArray | None:
+    """The numbers where they lie, if they lie there as NumPy would have them."""
+    import h5py
+
+    offset = dataset.id.get_offset()  # None where chunked, compact or never written
+    if offset is None or not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype)):
+        return None
+    return FlatArray(file, offset, shape, dataset.dtype)
+
+
+def _doubt(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
+    """Why the declared shape cannot be true, by the bytes that are stored for it."""
+    declared = math.prod(shape) * dataset.dtype.itemsize
+    if declared == 0:
+        return None
+    claim = f"declares shape {shape}, {declared / 1e9:.3g} GB"
+    stored = dataset.id.get_storage_size()
+    if stored == 0:
+        return f"declares shape {shape}, and not one number of it was ever written; {_AGAIN}"
+    if stored > size:
+        return f"{claim}, and {stored} bytes stored in a file of {size}; is the file damaged?"
+    if not dataset.chunks:
+        return None if declared <= stored else f"{claim}, of which {stored} bytes are stored"
+    expected = math.prod(-(-n // c) for n, c in zip(shape, dataset.chunks, strict=True))
+    written = dataset.id.get_num_chunks()
+    if written < expected:
+        return (
+            f"declares shape {shape}, of which {written} of {expected} chunks were ever written; "
+            f"{_AGAIN}"
+        )
+    chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
+    if expected * chunk > _MOST_GAIN * stored:
+        return f"{claim}, from {stored} stored bytes, more than compression can do; is it damaged?"
+    band = max(chunk, dataset.chunks[0] * math.prod(shape[1:]) * dataset.dtype.itemsize)
+    if _KEPT_BANDS * band > memory_limit():
+        return (
+            f"has chunks {dataset.chunks}, {band / 1e9:.3g} GB for one row of them, which the "
+            "memory cannot hold; store it in smaller chunks"
+        )
+    return None

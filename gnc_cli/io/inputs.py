@@ -1,4 +1,4 @@
-"""Opening what the user named: a file, `FILE:key`, a pipe, or `-` for stdin."""
+"""Opening what the user named: a file, `FILE:key`, a pipe, or `-` for stdin; short text files."""
 
 import contextlib
 import io
@@ -10,8 +10,6 @@ from pathlib import PurePath
 from typing import IO
 
 from gnc_cli.errors import DataError, UsageError
-
-__all__ = ["open_input", "split_key"]
 
 
 def split_key(path: str) -> tuple[str, str | None]:
@@ -55,6 +53,23 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     with file:
         regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         yield _not_empty(file if regular else io.BytesIO(file.read()), path)
+
+
+def read_lines(path: str) -> list[str]:
+    """The lines of a UTF-8 text file, stripped; blank lines at the end are dropped."""
+    with open_input(path) as file:
+        text = decoded(file, path, "expected one name or label a line")
+    return [line.strip() for line in text.rstrip().splitlines()]
+
+
+def decoded(file: IO[bytes], path: str, advice: str) -> str:
+    """The whole of a UTF-8 text file; the message about other bytes ends in `advice`."""
+    try:
+        return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path!r} is no text file (byte {error.start} is not UTF-8); {advice}"
+        ) from error
 
 
 def _not_empty(file: IO[bytes], path: str) -> IO[bytes]:

@@ -1,6 +1,6 @@
-"""Rows of a long run, one JSON object a line, each safe on disk before the next one begins.
+"""Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses the row at work and nothing else: a line that was cut short is dropped on resuming.
+A kill loses only the row being written: a line that was cut short is dropped on resuming.
 """
 
 import fcntl
@@ -12,16 +12,14 @@ from typing import Any
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import check_writable
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """A file that only grows, held by one run at a time; a context that closes it.
 
     Args:
         path: the file, or None to keep nothing.
-        options: what must be equal for the rows of two runs to stand in one file; kept in each
-            row under `options`.
+        options: must be equal for the rows of two runs to be in one file; kept in each row under
+            `options`.
         resume: read the rows that are there and append to them.
         force: replace an existing file.
 
@@ -86,7 +84,7 @@ class Ledger:
             raise self._refusal(error) from error
 
     def close(self) -> None:
-        """Let go of the file; closing twice does no harm."""
+        """Release the file; closing twice does no harm."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,34 +1,69 @@
-"""Labels, classifier and bias out of a file: small enough to be loaded, and checked to the last."""
+"""Codes, labels, classifiers and biases out of a file, checked to the last number."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import (
-    Catalogue,
-    checked,
-    load_vector,
-    memory_limit,
-    require_finite,
-    translated,
-)
+from gnc_cli.io.catalogue import Catalogue, Entry, checked, memory_limit, translated
 from gnc_cli.io.file_rows import FileRows
-
-__all__ = ["load_bias", "load_labels", "load_weights"]
 
 _BLOCK_BYTES = 32 << 20
 _LARGEST = 1 << 53
 """No number of classes comes near; floats up to here are integers without doubt."""
 
 
-def load_labels(catalogue: Catalogue, name: str) -> np.ndarray:
+def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
+    """The points stored under `name`, shape (K, d) with K, d >= 2, float64, finite, no zero row.
+
+    Raises:
+        DataError: anything else; names file, dataset, value and the next step.
+    """
+    where = catalogue.where(name)
+    entry = checked(catalogue, name)
+    if len(entry.shape) != 2:
+        raise DataError(
+            f"{where} has shape {entry.shape}; expected (K, d), one point a row" + _hint(entry)
+        )
+    K, d = entry.shape
+    if K < 2 or d < 2:
+        raise DataError(
+            f"{where} has shape {entry.shape}; a code needs K >= 2 rows and d >= 2 columns"
+            + _hint(entry)
+        )
+    matrix = _load(catalogue, name)
+    require_finite(matrix, where)
+    zero = np.flatnonzero(~matrix.any(axis=1))
+    if zero.size:
+        raise DataError(
+            f"{where} has {zero.size} zero row(s), the first is row {zero[0]}; "
+            "a point on the sphere needs a direction: remove or repair these rows"
+        )
+    return matrix
+
+
+def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
+    """A bias, shape (K,), float64, finite; of any length where K is not given.
+
+    Raises:
+        DataError: another shape or dtype, NaN or infinity.
+    """
+    entry = checked(catalogue, name)
+    where = catalogue.where(name)
+    if len(entry.shape) != 1 or K not in (None, entry.shape[0]):
+        expected = "(K,)" if K is None else f"({K},)"
+        raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
+    bias = _load(catalogue, name)
+    require_finite(bias, where)
+    return bias
+
+
+def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
     """Class numbers, shape (N,), int64, from integers or integral floats of shape (N,) or (N, 1).
 
     Raises:
-        DataError: another shape or dtype, a value that is negative or no integer; names its row.
+        DataError: another shape or dtype, a value that is no class (of K, if given); names its row.
     """
-    _present(catalogue, name)
     entry = checked(catalogue, name)
     where = catalogue.where(name)
     if len(entry.shape) not in (1, 2) or entry.shape[1:] not in ((), (1,)):
@@ -40,7 +75,8 @@ def load_labels(catalogue: Catalogue, name: str) -> np.ndarray:
     if len(values) != entry.shape[0]:
         raise DataError(f"{where} came back as {values.shape} in place of {entry.shape}")
     with np.errstate(invalid="ignore"):
-        right = (values >= 0) & (values <= _LARGEST) & (values == np.floor(values))
+        most = _LARGEST if K is None else K - 1
+        right = (values >= 0) & (values <= most) & (values == np.floor(values))
     bad = np.flatnonzero(~right)
     if bad.size:
         step = "remove or renumber these rows"
@@ -51,7 +87,7 @@ def load_labels(catalogue: Catalogue, name: str) -> np.ndarray:
             )
         raise DataError(
             f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from 0 on: {step}"
+            f"row {bad[0]}; expected integers from 0 {'on' if K is None else f'to {most}'}: {step}"
         )
     return values.astype(np.int64)
 
@@ -98,21 +134,26 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
     return weights
 
 
-def load_bias(catalogue: Catalogue, name: str) -> np.ndarray:
-    """A bias, shape (K,), float64, finite.
-
-    Raises:
-        DataError: another rank or dtype, NaN or infinity.
-    """
-    _present(catalogue, name)
-    entry = checked(catalogue, name)
-    if len(entry.shape) != 1:
-        raise DataError(
-            f"{catalogue.where(name)} has shape {entry.shape}; expected (K,), one for each class"
-        )
-    return load_vector(catalogue, name, entry.shape[0]).astype(np.float64)
+def require_finite(array: np.ndarray, where: str) -> None:
+    """Refuse NaN and infinity; tells how many there are, and the first one's row and column."""
+    if np.isfinite(array).all():
+        return
+    bad = np.argwhere(~np.isfinite(array))
+    at = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), bad[0], strict=False))
+    raise DataError(
+        f"{where} has {len(bad)} value(s) that are not finite, the first is "
+        f"{array[tuple(bad[0])]} at {at}; remove or repair these rows"
+    )
 
 
-def _present(catalogue: Catalogue, name: str) -> None:
-    if name not in catalogue.entries:
-        raise DataError(f"{catalogue.path!r} has no dataset {name!r}; it holds {catalogue}")
+def _load(catalogue: Catalogue, name: str) -> np.ndarray:
+    entry = catalogue.entries[name]
+    with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.ascontiguousarray(entry.load(), dtype=np.float64)
+
+
+def _hint(entry: Entry) -> str:
+    if len(entry.shape) == 2 and entry.shape[1] == 1 and entry.shape[0] >= 4:
+        return " (one coordinate a line? put each point's d coordinates on one line)"
+    return ""

@@ -5,15 +5,18 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.flat import FlatArray
+from gnc_cli.io.file_rows import FlatArray
+from gnc_cli.io.provenance import provenance_text
 
-__all__ = ["npy", "npz"]
+if TYPE_CHECKING:
+    from gnc_cli.io.codefile import CodeFile
+
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -62,6 +65,22 @@ def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 else:
                     entries[name] = entry
         yield Catalogue(path, entries, attrs)
+
+
+def write_npy(file: IO[bytes], code: "CodeFile") -> None:
+    """Weights alone, float64, in NumPy's format."""
+    np.lib.format.write_array(file, code.arrays()["weights"], allow_pickle=False)
+
+
+def write_npz(file: IO[bytes], code: "CodeFile") -> None:
+    """`weights`, `features` where there are any, and `provenance` (a string), uncompressed."""
+    arrays = code.arrays() | {"provenance": np.array(provenance_text(code.provenance))}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            # np.savez would stamp each member with the time of day; equal input, equal bytes.
+            member = zipfile.ZipInfo(name + ".npy", date_time=(1980, 1, 1, 0, 0, 0))
+            with archive.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:

@@ -13,33 +13,20 @@ from typing import IO, Any
 
 import numpy as np
 
-import gnc_cli
-from gnc_cli.errors import UsageError
-from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.codefile import creation_time, provenance_text
-from gnc_cli.io.sink import deferring_errors
-from gnc_cli.results.lines import flat_row
-
-__all__ = [
-    "ROW_SUFFIXES", "check_rows_target", "column", "write_columns", "write_csv", "write_rows",
-]  # fmt: skip
+from gnc_cli.io.atomic import atomic_file, deferring_errors
+from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.outputs import check_suffix
+from gnc_cli.records import flatten
 
 ROW_SUFFIXES = (".csv", ".json", ".h5")
 
-_FORMAT = 1
 _Path = str | os.PathLike[str]
 
 
 def check_rows_target(option: str, path: _Path | None, suffixes: Sequence[str]) -> None:
-    """Refuse a name whose suffix chooses no format.
-
-    Raises:
-        UsageError: it is none of `suffixes`.
-    """
-    if path is not None and PurePath(path).suffix.lower() not in suffixes:
-        raise UsageError(
-            f"{option} {os.fspath(path)!r} has no known suffix; end it in {', '.join(suffixes)}"
-        )
+    """Refuse a name whose suffix chooses no format; see `check_suffix`."""
+    if path is not None:
+        check_suffix(path, suffixes, option)
 
 
 def write_rows(
@@ -71,7 +58,9 @@ def write_rows(
     suffix = PurePath(path).suffix.lower()
     head = {"command": result["command"], "version": result["version"]}
     held = result.get("rows", [result]) if rows is None else rows
-    lines = [head | flat_row(row) for row in held]
+    lines = [head | flatten(row, lists=False) for row in held]
+    for line in lines:
+        line.pop("schema", None)
     names = list(dict.fromkeys(name for line in lines for name in line))
     with atomic_file(path, force=force) as file:
         if suffix == ".json":
@@ -114,13 +103,7 @@ def write_columns(
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        ours = {
-            "gnc_format": _FORMAT, "kind": kind, "created": creation_time(),
-            "gnc_version": gnc_cli.__version__,
-            "provenance": provenance_text(provenance),
-        }  # fmt: skip
-        for name, value in ours.items():
-            h5.attrs[name] = value
+        write_attributes(h5, kind, provenance)
         parent = h5.create_group(kind)
         for name, data in columns.items():
             if data.dtype.kind == "S":

@@ -10,16 +10,18 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.flat import FlatArray
+from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.inputs import open_input
+from gnc_cli.io.provenance import provenance_text
 
-__all__ = ["safetensors", "safetensors_index"]
+if TYPE_CHECKING:
+    from gnc_cli.io.codefile import CodeFile
 
 _TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
@@ -67,17 +69,20 @@ def safetensors_index(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 )
             beside = str(PurePath(path).with_name(shard))
             if not os.path.exists(beside):
-                missing = _absent(f"is in {beside!r}, which is missing")
+                missing = Entry.refused(f"is in {beside!r}, which is missing")
                 entries |= dict.fromkeys(names, missing)
                 continue
             part = stack.enter_context(safetensors(stack.enter_context(open_input(beside)), beside))
-            absent = _absent(f"is not in {beside!r}, where the index has it")
+            absent = Entry.refused(f"is not in {beside!r}, where the index has it")
             entries |= {name: part.entries.get(name, absent) for name in names}
         yield Catalogue(path, entries)
 
 
-def _absent(problem: str) -> Entry:
-    return Entry((), "none", False, lambda: np.empty(0), problem)
+def write_safetensors(file: IO[bytes], code: "CodeFile") -> None:
+    """`weights` and `features`; provenance in the metadata."""
+    from safetensors.numpy import save
+
+    file.write(save(code.arrays(), metadata={"provenance": provenance_text(code.provenance)}))
 
 
 def _header(file: IO[bytes]) -> tuple[dict[str, Any], int, int]:

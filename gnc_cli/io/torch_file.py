@@ -12,14 +12,17 @@ import pickle
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.provenance import provenance_text
 
-__all__ = ["load_plain", "pt"]
+if TYPE_CHECKING:
+    from gnc_cli.io.codefile import CodeFile
 
 _MOST_ITEMS = 1_000_000
 _DEEPEST = 100
@@ -42,13 +45,19 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     yield Catalogue(path, entries, attrs)
 
 
+def write_pt(file: IO[bytes], code: "CodeFile") -> None:
+    """A dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
+    import torch
+
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in code.arrays().items()}
+    with deferring_errors(file) as sink:
+        torch.save(tensors | {"provenance": provenance_text(code.provenance)}, sink)
+
+
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
     """What the file holds, by `torch.load(weights_only=True)`, with numeric NumPy arrays allowed.
 
-    Args:
-        file: open for reading.
-        path: of the file; for messages, and to map it.
-        mapped: large tensors stay in the file until they are used, where its kind allows.
+    `mapped`: large tensors stay in the file until they are used, where its kind allows.
 
     Raises:
         DataError: damaged, or with Python objects that could run code.
@@ -155,7 +164,7 @@ def _tensor(tensor: Any) -> Entry:
     dtype = str(tensor.dtype).removeprefix("torch.")
     shape = tuple(tensor.shape)
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
-        return Entry(shape, dtype, False, lambda: np.empty(0), "is no plain dense tensor")
+        return Entry.refused("is no plain dense tensor")
     real = tensor.dtype.is_floating_point or dtype.startswith(("int", "uint"))
     plain = tensor.detach()
     alike = dtype in ("float16", "float32", "float64") or not tensor.dtype.is_floating_point

@@ -1,1 +1,1 @@
-"""What is possible for K points in d dimensions: one bound a file, each with its theorem."""
+"""`gnc bounds`: what is possible for (d, K), one theorem per file."""

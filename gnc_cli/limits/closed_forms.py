@@ -16,10 +16,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit, reaches
-
-__all__ = ["THEOREM_3_3_LOWER", "THEOREM_3_3_UPPER", "simplex_dimension", "simplex_points"]
+from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.limits.limit import (
+    LARGEST_D,
+    Count,
+    Dimension,
+    Ending,
+    Finding,
+    Limit,
+    counted,
+    reaches,
+)
 
 
 def simplex_points(d: int, target: Fraction) -> int:
@@ -41,27 +48,6 @@ def simplex_dimension(K: int, target: Fraction) -> Dimension:
 
 def _within_reach(d: int) -> Dimension:
     return Dimension(d) if d <= LARGEST_D else Dimension(None, Ending.BEYOND)
-
-
-def _known(d: int, K: int) -> bool:
-    return K <= 2 * d or d == 2
-
-
-def _code(d: int, K: int) -> str:
-    if K <= d + 1:
-        return "theorem 3.3: simplex ETF"
-    return "theorem 3.3: orthoplex" if K <= 2 * d else "theorem 3.3: regular polygon"
-
-
-def _value(d: int, K: int) -> float:
-    if K <= d + 1:
-        return K / (K - 1)
-    return 1.0 if K <= 2 * d else _polygon(K)
-
-
-def _polygon(K: int) -> float:
-    """1 - cos(2 pi / K); 0 where that is below the doubles, beyond K = 10^162."""
-    return 2.0 * math.sin(math.pi / K) ** 2
 
 
 def _polygon_points(target: Fraction) -> Count | None:
@@ -89,9 +75,8 @@ class _Lower(Limit):
     constructive = True
 
     def at(self, d: int, K: int) -> Finding | None:
-        if not _known(d, K):
-            return None
-        return Finding(_value(d, K), source=_code(d, K), how=_how(d, K))
+        form = closed_form(d, K)
+        return None if form is None else Finding(form.rho, source=_source(d, K), how=_how(d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         if target > 1:
@@ -100,13 +85,12 @@ class _Lower(Limit):
             count = _polygon_points(target) if d == 2 else _whole(2 * d)
         if count is None or count.exact is None:
             return count
-        return replace(count, source=_code(d, count.exact), how=_how(d, count.exact))
+        return replace(count, source=_source(d, count.exact), how=_how(d, count.exact))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
             return simplex_dimension(K, target)
-        polygon = reaches(_value(2, K), target)
-        return Dimension(2) if polygon else _within_reach(max(2, (K + 1) // 2))
+        return Dimension(2) if _in_plane(K, target) else _within_reach(max(2, (K + 1) // 2))
 
 
 class _Upper(Limit):
@@ -123,9 +107,10 @@ class _Upper(Limit):
     of_rho = True
 
     def at(self, d: int, K: int) -> Finding | None:
-        if not _known(d, K):
+        form = closed_form(d, K)
+        if form is None:
             return None
-        return Finding(max(_value(d, K), sys.float_info.min), source=_code(d, K))
+        return Finding(max(form.rho, sys.float_info.min), source=_source(d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         if target > 1:
@@ -135,11 +120,22 @@ class _Upper(Limit):
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
             return simplex_dimension(K, target)
-        return Dimension(2 if reaches(_value(2, K), target) else 3)
+        return Dimension(2 if _in_plane(K, target) else 3)
 
 
 def _whole(K: int) -> Count:
     return Count(math.log10(K), K)
+
+
+def _source(d: int, K: int) -> str | None:
+    form = closed_form(d, K)
+    return None if form is None else f"theorem 3.3: {form.name}"
+
+
+def _in_plane(K: int, target: Fraction) -> bool:
+    """Whether the regular K-gon, or the simplex of 2 or 3 points, reaches the target."""
+    form = closed_form(2, K)
+    return form is not None and reaches(form.rho, target)
 
 
 def _how(d: int, K: int) -> str:

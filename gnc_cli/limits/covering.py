@@ -20,11 +20,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, loosened
-from gnc_cli.numerics.caps import cap_clearance, log_cap_share, precise_cap_share
-
-__all__ = ["COVERING", "COVERING_3"]
+from gnc_cli.limits.caps import cap_clearance, log_cap_share, precise_cap_share
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, counted, loosened
 
 _JUST_ABOVE_1 = Fraction(math.nextafter(1.0, 2.0))
 

@@ -6,13 +6,10 @@ Newton's method on the optimality conditions then gives both to rounding. Nothin
 `delsarte.prove` takes any coefficients and says what they prove.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-
-from gnc_cli.limits.gegenbauer import derivatives, gegenbauer, harmonic_logs
-
-__all__ = ["Optimum", "optimum"]
 
 _ROUNDS = 10
 _LARGEST_SCALE = 20.0
@@ -227,3 +224,41 @@ def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touch
         if np.abs(step).max() < 1e-14:
             break
     return f, _Touching(x, weights, inner)
+
+
+def gegenbauer(d: int, degree: int, x: np.ndarray) -> np.ndarray:
+    """P_0 to P_degree at each x, shape (degree + 1, n).
+
+    Their recurrence: `(i + d - 2) P_{i+1} = (2 i + d - 2) x P_i - i P_{i-1}`.
+
+    Args:
+        d: at least 2; d = 2 gives Chebyshev polynomials, d = 3 Legendre polynomials.
+        degree: at least 0.
+        x: NumPy array in [-1, 1], shape (n,).
+    """
+    values = np.ones((degree + 1, len(x)))
+    values[1:2] = x
+    for i in range(1, degree):
+        values[i + 1] = ((2 * i + d - 2) * x * values[i] - i * values[i - 1]) / (i + d - 2)
+    return values
+
+
+def derivatives(d: int, degree: int, x: np.ndarray, order: int = 1) -> np.ndarray:
+    """Derivatives of P_0 to P_degree at each x, shape (degree + 1, n).
+
+    A derivative is a polynomial of the same kind in R^(d+2), times i (i + d - 2) / (d - 1).
+    """
+    if order == 0:
+        return gegenbauer(d, degree, x)
+    i = np.arange(1, degree + 1)
+    factors = i * ((i + d - 2) / (d - 1))
+    inner = derivatives(d + 2, degree, x, order - 1)
+    return np.concatenate([np.zeros((1, len(x))), factors[:, None] * inner[:-1]])
+
+
+def harmonic_logs(d: int, degree: int) -> list[float]:
+    """Logarithms of the dimensions of the harmonic spaces of degrees 1 to `degree` in R^d."""
+    return [
+        math.lgamma(i + d - 2) - math.lgamma(d - 1) - math.lgamma(i + 1) + math.log(2 * i + d - 2)
+        for i in range(1, degree + 1)
+    ]

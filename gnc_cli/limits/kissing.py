@@ -29,8 +29,6 @@ from fractions import Fraction
 
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
 
-__all__ = ["KISSING", "KISSING_BOUNDS"]
-
 _LP = "Levenshtein 1979; Odlyzko and Sloane 1979"
 _MITTELMANN = "Mittelmann and Vallentin 2010"
 _MACHADO = "Machado and de Oliveira Filho 2018"

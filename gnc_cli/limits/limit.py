@@ -6,19 +6,29 @@ sqrt(2 clearance). By the bisector theorem (docs/theorem.md) it is the largest o
 too, rho* = 1 - t*: every bound is about one number.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
-
-__all__ = [
-    "LARGEST_D", "Count", "Dimension", "Ending", "Finding", "Limit", "loosened", "reaches",
-]  # fmt: skip
+from typing import Any, Literal
 
 LARGEST_D = 10**6
 """Dimensions are searched up to here."""
+ROUNDING = 1e-12
+"""Relative: bounds that meet may cross, or miss each other, by so much."""
 
 _LOOSE = 1 - Fraction(1, 10**13)
+
+
+class Quantity(StrEnum):
+    """What is bounded."""
+
+    ONE_VS_REST = "one-vs-rest"
+    """The largest one-vs-rest distance, rho*."""
+    ONE_VS_ONE = "one-vs-one"
+    """The smallest largest cosine, t*."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Count:
     how: str | None = None
 
 
-class Ending(Enum):
+class Ending(StrEnum):
     """How a search for a dimension ended."""
 
     FOUND = "found"
@@ -87,9 +97,23 @@ class Limit(ABC):
     listed: bool = False
     """A list of codes, whose values jump from K to K; else a formula."""
 
+    def side(self, quantity: Quantity) -> Literal["lower", "upper"]:
+        """`lower` or `upper`: an existing code bounds a distance below, a cosine above."""
+        return "lower" if self.exists == (quantity is Quantity.ONE_VS_REST) else "upper"
+
+    def cited(self, quantity: Quantity, found: Finding | Count | None) -> str:
+        """Whom to cite: the bisector theorem too where a bound on t* becomes one on rho* or back.
+
+        That rho* >= 1 - t* needs no theorem: the code itself serves as its features.
+        """
+        source = (found.source if found is not None else None) or self.source
+        from_rho = quantity is Quantity.ONE_VS_ONE
+        turned = self.exists == from_rho and self.of_rho == from_rho
+        return f"bisector theorem with {source}" if turned else source
+
     @abstractmethod
     def at(self, d: int, K: int) -> Finding | None:
-        """What is said at (d, K), d and K at least 2; None where nothing is."""
+        """The bound at (d, K), d and K at least 2; None where it says nothing."""
 
     @abstractmethod
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -159,3 +183,37 @@ def loosened(target: Fraction) -> Fraction:
 def reaches(value: float, target: Fraction) -> bool:
     """Whether `value >= target`, exactly."""
     return value >= target
+
+
+_DIGITS = 15
+_PRECISION = 40
+_ROUNDING = 1e-25
+"""Relative, of a formula; what is so near below a whole number means it."""
+
+
+def counted(log10: float, formula: Callable[[], Any]) -> Count | None:
+    """The whole number below a formula's value, which is taken as it is: no near miss counts.
+
+    Args:
+        log10: of the value, good to ten digits.
+        formula: the value as an mpmath number, right to 25 digits; called with 40 digits of
+            precision, and only where the value has at most fifteen.
+
+    Returns:
+        None below 2.
+
+    Example:
+        >>> from mpmath import mpf
+        >>> counted(2.38, lambda: 2 / mpf("0.0083333333333333333333333333333333")).exact
+        240
+        >>> counted(2.38, lambda: 2 / mpf("0.0083333333333334")).exact
+        239
+    """
+    if log10 > _DIGITS:
+        return Count(log10)
+    import mpmath
+
+    with mpmath.workdps(_PRECISION):
+        # Of an mpmath number `math.floor` takes the double.
+        whole = int(formula() * (1 + mpmath.mpf(_ROUNDING)))
+    return Count(math.log10(whole), whole) if whole >= 2 else None

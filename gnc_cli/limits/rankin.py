@@ -26,12 +26,9 @@ import sys
 from fractions import Fraction
 from typing import Any
 
+from gnc_cli.limits.caps import log_gamma_ratio
 from gnc_cli.limits.closed_forms import simplex_dimension, simplex_points
-from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
-from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
-
-__all__ = ["RANKIN", "RANKIN_CAPS"]
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, counted
 
 _SOURCE = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 

@@ -1,4 +1,4 @@
-"""The simplicial density bound: no packing of caps is denser than caps around a regular simplex.
+"""The simplicial bounds: no packing of caps is denser than caps around a regular simplex.
 
 Caps of angular radius r < pi/4 about the points of a code with minimum angle 2r are a packing. By
 Boroczky's theorem the density of each in its Dirichlet-Voronoi cell is at most that of d caps that
@@ -9,22 +9,34 @@ with pairwise cosine c / (1 + c), c = cos 2r, and the area of a cap cancels:
     K <= d * share(d - 1, c / (1 + c)) / share(d, c),
 
 share(n, c) that of S^(n-1) in the cone of n unit vectors with pairwise cosine c. The bound falls
-from infinity at r = 0 to 2d at r = pi/4. For d = 3 it is Fejes Toth's bound; where points crowd it
-tends to Rogers' bound on sphere packings.
+from infinity at r = 0 to 2d at r = pi/4; where points crowd it tends to Rogers' bound on sphere
+packings.
+
+For d = 3 it is Fejes Toth's, and elementary: among K points on S^2 some two lie within the angle
+phi with 4 - 4 sin^2(phi/2) = csc^2 w, where w = K pi / (6 (K - 2)): the side of the equilateral
+triangle whose area is the mean area of a triangulation by K points. So the clearance is at most
+(4 - csc^2 w)/2, with equality at K = 3, 4, 6 and 12: triangle, tetrahedron, octahedron,
+icosahedron. With w = pi/6 + delta, delta = pi / (3 (K - 2)), it is
+2 sin(delta) sin(pi/3 + delta) / sin^2(pi/6 + delta), where nothing cancels.
+
+References:
+    L. Fejes Toth, Ueber die Abschaetzung des kuerzesten Abstandes zweier Punkte eines auf einer
+    Kugelflaeche liegenden Punktsystems, Jahresbericht der DMV 53 (1943).
+    H. S. M. Coxeter, An upper bound for the number of equal nonoverlapping spheres that can touch
+    another of the same size, Proc. Symp. Pure Math. 7 (1963).
+    K. Boroczky, Packing of spheres in spaces of constant curvature, Acta Math. Acad. Sci. Hungar.
+    32 (1978).
 """
 
 import math
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Finding, Limit
-from gnc_cli.numerics.simplex_angle import log_simplex_share, precise_simplex_share
-
-__all__ = ["SIMPLICIAL", "Simplicial", "log_simplicial_bound"]
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, counted
+from gnc_cli.limits.simplex_angle import log_simplex_share, precise_simplex_share
 
 _FIRST_D = 4
-"""In three dimensions the bound has another name and elementary functions."""
+"""In three dimensions it is Fejes Toth's bound."""
 _BETTER = 128
 """In more dimensions Levenshtein's bound is better."""
 _FLAT = -70.0
@@ -37,7 +49,53 @@ _DIGITS = 31
 """Up to five are lost where d is large; `counted` asks for 25."""
 
 
-class Simplicial(Limit):
+class _FejesToth(Limit):
+    """The bound in three dimensions.
+
+    Example:
+        >>> round(1.0 - FEJES_TOTH.at(3, 12).value, 12) == round(5**-0.5, 12)
+        True
+    """
+
+    name = "fejes-toth"
+    source = "Fejes Toth 1943, the shortest distance of two of K points on a sphere"
+    exists = False
+
+    def at(self, d: int, K: int) -> Finding | None:
+        return Finding(_on_the_sphere(K)) if d == 3 and K >= 3 else None
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        if d != 3:
+            return None
+        if target > Fraction(3, 2):
+            # Not even the triangle reaches it: all but two points are excluded.
+            return Count(math.log10(2), 2)
+        import mpmath
+
+        def formula() -> Any:
+            goal = mpmath.mpf(target.numerator) / target.denominator
+            # tan w = 1/q, and delta = w - pi/6 by the theorem of addition, nothing cancelling.
+            q, root3 = mpmath.sqrt(3 - 2 * goal), mpmath.sqrt(3)
+            delta = mpmath.atan2(2 * goal, (root3 + q) * (1 + root3 * q))
+            return 2 + mpmath.pi / (3 * delta)
+
+        return counted(float(mpmath.log10(formula())), formula)
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        # What is impossible here is so on the circle, which lies in it.
+        return Dimension(2 if self._reached(3, K, target) else 4)
+
+
+def _on_the_sphere(K: int) -> float:
+    delta = math.pi / (3 * (K - 2))
+    numerator = math.sin(delta) * math.sin(math.pi / 3.0 + delta)
+    return 2.0 * numerator / math.sin(math.pi / 6.0 + delta) ** 2
+
+
+FEJES_TOTH = _FejesToth()
+
+
+class _Simplicial(Limit):
     """Boroczky's theorem, for K > 2d; fewer points may have a minimum angle of pi/2."""
 
     name = "simplicial"
@@ -84,7 +142,7 @@ class Simplicial(Limit):
         return super()._reached(max(d, _FIRST_D), K, target)
 
 
-SIMPLICIAL = Simplicial()
+SIMPLICIAL = _Simplicial()
 
 
 def log_simplicial_bound(d: int, log_clearance: float) -> float:

@@ -24,11 +24,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.limits.counting import counted
-from gnc_cli.limits.limit import Count, Finding, Limit, loosened
-from gnc_cli.numerics.gamma_ratio import log_gamma_ratio
-
-__all__ = ["THEOREM_3_9_CHORD", "THEOREM_3_9_LOWER", "THEOREM_3_9_UPPER"]
+from gnc_cli.limits.caps import log_gamma_ratio
+from gnc_cli.limits.limit import Count, Finding, Limit, counted, loosened
 
 _SQUARE = Fraction("10.35922126369750281973339902293206372982679")
 """2 pi sqrt(e), so that hypotheses are compared as integers: K^2 against this times d."""

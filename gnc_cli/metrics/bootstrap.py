@@ -12,17 +12,14 @@ from functools import partial
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.metrics.class_moments import ClassMoments, by_class
 from gnc_cli.metrics.gnc1 import gnc1_from_covariances
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.row_blocks import check_labels, read_block
-from gnc_cli.metrics.stream_moments import stream_moments
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.rows import Rows, block_rows, blocks, ordered
-from gnc_cli.numerics.sphere import normalise
-from gnc_cli.results import BootstrapIntervals, Bracket
-
-__all__ = ["bootstrap"]
+from gnc_cli.metrics.records import BootstrapIntervals
+from gnc_cli.metrics.rows import Rows, block_rows, blocks, check_labels, ordered, read_block
+from gnc_cli.records import Bracket
+from gnc_cli.runtime.deadline import Deadline
 
 _PASS_BYTES = 256 << 20
 """Sums and weights of the replicates that share a pass."""
@@ -31,7 +28,7 @@ _PASS_BYTES = 256 << 20
 def bootstrap(
     rows: Rows,
     labels: np.ndarray,
-    K: int,
+    moments: ClassMoments,
     W: np.ndarray | None = None,
     right: np.ndarray | None = None,
     ncc_right: np.ndarray | None = None,
@@ -40,7 +37,6 @@ def bootstrap(
     seed: int,
     level: float = 0.95,
     unit: bool = True,
-    whole: ClassMoments | None = None,
     means_of: ClassMoments | None = None,
     where: str = "features",
     block: int | None = None,
@@ -61,7 +57,7 @@ def bootstrap(
     Args:
         rows: features, shape (N, d).
         labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
-        K: number of classes.
+        moments: of these rows, K classes.
         W: class weights, shape (K, d), scaled to norm 1 here where `unit`; None for no GNC3.
         right: samples of each class that the classifier gets right, shape (K,); None if unknown.
         ncc_right: samples nearest to their own class mean, shape (K,), the means being held fixed.
@@ -69,7 +65,6 @@ def bootstrap(
         seed: replicate b draws from `SeedSequence(seed).spawn(replicates)[b]`.
         level: share of the replicates within the interval.
         unit: scale the rows to norm 1.
-        whole: moments of the rows, where known already; it saves a pass over them.
         means_of: moments of other data in the same space, shape (K, d), whose class means count
             (`--means-from`): GNC1 is then about these means, with their Sigma_B and their number
             of classes. GNC3 stays on the means of the rows drawn.
@@ -81,7 +76,7 @@ def bootstrap(
 
     Raises:
         UsageError: no replicate, or a level that is not between 0 and 1.
-        DataError: as `stream_moments`.
+        DataError: a row that counts is not finite or, where `unit`, zero; labels do not fit.
         TimeoutError: the deadline came first.
     """
     if replicates < 1 or not 0.0 < level < 1.0:
@@ -89,58 +84,47 @@ def bootstrap(
             f"bootstrap with {replicates} replicates at level {level}; "
             "expected at least 1 and a level between 0 and 1"
         )
-    check_labels(labels, rows.shape[0], K)
-    space = "unit" if unit else "raw"
-    counts = np.bincount(labels[labels >= 0], minlength=K)
-    present = counts > 0
-    measured = None
-    if means_of is None:
-        if whole is None:
-            whole = stream_moments(
-                rows, labels, K, spaces=(space,), where=where, block=block, workers=workers,
-                deadline=deadline,
-            ).moments[space]  # fmt: skip
-        measured, centres = _gnc1(whole, whole), whole.means
-    else:
-        centres = means_of.means
-    weights = None
+    check_labels(labels, rows.shape[0], moments.K)
+    space, counts, present = "unit" if unit else "raw", moments.counts, moments.present
     if W is not None:
-        weights = normalise(W[present]) if unit else np.asarray(W, dtype=np.float64)[present]
+        W = normalise(W[present]) if unit else np.asarray(W, dtype=np.float64)[present]
+    centres = (means_of or moments).means
+    between = None if means_of is None else centres[means_of.present]
     draws = _Draws(labels, counts)
     measure = partial(
-        _measure, between=means_of, weights=weights, right=right, ncc_right=ncc_right
+        _measure, counts=counts, between=between, W=W, right=right, ncc_right=ncc_right
     )
     seeds = np.random.SeedSequence(seed).spawn(replicates)
     step, N = block_rows(rows, block), rows.shape[0]
     found: list[_Replicate] = []
-    for first, last in blocks(replicates, _together(rows.shape, K, replicates)):
+    for first, last in blocks(replicates, _together(rows.shape, moments.K, replicates)):
         generators = [np.random.default_rng(each) for each in seeds[first:last]]
-        times = [draws.draw(rng) for rng in generators]
-        about = partial(ClassMoments.about, centres, fixed=means_of is not None)
-        moments = [about() for _ in generators]
+        sums = [_Resample(draws.draw(rng), centres) for rng in generators]
         reads = (
             partial(read_block, rows, labels, (space,), where, a, b) for a, b in blocks(N, step)
         )
         for place, part in enumerate(ordered(reads, 1)):
-            start = place * step
-            additions = (
-                partial(_add, m, part.rows[space], part.labels, t[start : start + step][part.kept])
-                for m, t in zip(moments, times, strict=True)
-            )
+            deviations = part.rows[space]
+            deviations -= centres[part.labels]
+            at = np.arange(place * step, min(N, (place + 1) * step))[part.kept]
             # Each replicate belongs to one thread at a time and sees the blocks in order.
-            for _ in ordered(additions, workers):
+            for _ in ordered((partial(s.add, deviations, part.labels, at) for s in sums), workers):
                 pass
             if deadline is not None and deadline.expired:
                 raise TimeoutError(f"bootstrap: stopped after {first} of {replicates} replicates")
-        made = (partial(measure, *pair) for pair in zip(moments, generators, strict=True))
+        made = (partial(measure, *pair) for pair in zip(sums, generators, strict=True))
         found.extend(ordered(made, workers))
         if progress is not None:
             progress("bootstrap", last, replicates, last / replicates)
     gnc1 = [each.gnc1 for each in found]
+    mean = sum(gnc1) / len(gnc1)
+    if means_of is None and mean > 0.0:
+        measured = _gnc1(moments.within_cov(), centres[present])
+        gnc1 = [value * measured / mean for value in gnc1]
     return BootstrapIntervals(
         replicates=replicates,
         level=level,
-        gnc1=_interval(gnc1 if measured is None else _around(measured, gnc1), level),
+        gnc1=_interval(gnc1, level),
         gnc3=_interval([each.gnc3 for each in found], level),
         ncc_accuracy=_interval([each.ncc_accuracy for each in found], level),
         accuracy=_interval([each.accuracy for each in found], level),
@@ -181,36 +165,53 @@ def _together(shape: tuple[int, int], K: int, replicates: int) -> int:
     return max(1, min(replicates, _PASS_BYTES // (8 * d * (K + d) + 2 * N)))
 
 
-def _add(moments: ClassMoments, rows: np.ndarray, labels: np.ndarray, times: np.ndarray) -> None:
-    drawn = np.flatnonzero(times)
-    if drawn.size:
-        batch = moments.admit(rows[drawn], labels[drawn], times[drawn].astype(np.float64))
-        moments.add(batch.sums(moments.shift))
+class _Resample:
+    """Sums over the rows of one replicate, each as often as it is drawn, about fixed points."""
+
+    def __init__(self, times: np.ndarray, centres: np.ndarray) -> None:
+        self._times, self.centres = times, centres
+        self.sums = np.zeros(centres.shape)
+        """Sums of deviations by class, shape (K, d)."""
+        self.scatter = np.zeros((centres.shape[1],) * 2)
+        """Sum of their outer products, shape (d, d)."""
+
+    def add(self, deviations: np.ndarray, labels: np.ndarray, at: np.ndarray) -> None:
+        """Take in the deviations (n, d) of rows `at`; they are left as they were."""
+        times = self._times[at]
+        drawn = np.flatnonzero(times)
+        D, weights = deviations[drawn], times[drawn].astype(np.float64)
+        classes, _, pick = by_class(labels[drawn], weights)
+        self.sums[classes] += pick @ D
+        D *= np.sqrt(weights)[:, None]
+        self.scatter += D.T @ D
 
 
 def _measure(
-    moments: ClassMoments,
+    resample: _Resample,
     rng: np.random.Generator,
-    between: ClassMoments | None,
-    weights: np.ndarray | None,
+    counts: np.ndarray,
+    between: np.ndarray | None,
+    W: np.ndarray | None,
     right: np.ndarray | None,
     ncc_right: np.ndarray | None,
 ) -> _Replicate:
-    present = moments.present
-    counts = np.rint(moments.mass).astype(np.int64)
+    """Metrics of one replicate; `between` are the class means of other data, if these count."""
+    present = counts > 0
+    off = resample.sums[present] / counts[present, None]
+    means = resample.centres[present] + off
+    scatter = resample.scatter
+    if between is None:
+        between, scatter = means, scatter - (off * counts[present, None]).T @ off
     return _Replicate(
-        gnc1=_gnc1(moments, between or moments),
-        gnc3=None if weights is None else gnc3(weights, moments.means[present]),
+        gnc1=_gnc1(scatter / counts.sum(), between),
+        gnc3=None if W is None else gnc3(W, means),
         ncc_accuracy=_share(ncc_right, counts, rng),
         accuracy=_share(right, counts, rng),
     )
 
 
-def _gnc1(moments: ClassMoments, between: ClassMoments) -> float:
-    """Spread of `moments` against the class means of `between`."""
-    return gnc1_from_covariances(
-        moments.within_cov(), between.between_cov(), int(between.present.sum())
-    ).value
+def _gnc1(within_cov: np.ndarray, means: np.ndarray) -> float:
+    return gnc1_from_covariances(within_cov, means.T @ means / len(means), len(means)).value
 
 
 def _share(right: np.ndarray | None, counts: np.ndarray, rng: np.random.Generator) -> float | None:
@@ -219,12 +220,6 @@ def _share(right: np.ndarray | None, counts: np.ndarray, rng: np.random.Generato
         return None
     drawn = rng.binomial(counts, right / np.maximum(counts, 1))
     return int(drawn.sum()) / int(counts.sum())
-
-
-def _around(measured: float, values: Sequence[float]) -> list[float]:
-    """Values of a positive quantity, scaled to the mean that was measured."""
-    mean = sum(values) / len(values)
-    return [value * measured / mean if mean > 0.0 else value for value in values]
 
 
 def _interval(values: Sequence[float | None], level: float) -> Bracket | None:

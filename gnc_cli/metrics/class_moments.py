@@ -1,36 +1,45 @@
 """Counts, means and covariances of classes in one pass, to the digits of two passes.
 
-Sums are taken about a fixed point of each class, its shift: its first row (which then has nothing
-to add) or the mean of the rows that came with it. Deviations from a nearby point are exact where
-classes have collapsed, and what the shift is off is taken off once, at the end: `sum_i (h_i -
-m)(h_i - m)^T = sum_i (h_i - s)(h_i - s)^T - n (m - s)(m - s)^T`. Chan, Golub, LeVeque, "Algorithms
-for computing the sample variance", The American Statistician 37 (1983).
+The rows of a block are summed about the means of their classes in that block, and joined to what
+went before by the pairwise rule, in which nothing cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b)
+(m_b - m_a)(m_b - m_a)^T`. Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The
+American Statistician 37 (1983). Means are kept as a row of the class and a small offset from it:
+differences of rows are exact where classes have collapsed, and so are those of such means.
 """
 
-from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_batch import Batch, BatchSums, ClassGroups
-from gnc_cli.numerics.rows import ArrayRows, block_rows, blocks
+from gnc_cli.metrics.rows import ArrayRows, block_rows, blocks, check_labels
 
-__all__ = ["ClassMoments"]
+_ROWS_AT_ONCE = 256
+"""Rows whose deviations are taken at a time, so that they are still in the cache."""
 
-_FAR = 8.0
-"""A shift moves to the mean when the sum of squares about it is this much too large."""
-_MANY = 9
-"""Rows of a new class in one batch from which their mean, not the first row, is its shift."""
-_FIRST_LOOK = 64
-"""Rows of a class before its shift is looked at: fewer cannot cost two digits."""
-_IN_CACHE = 256
-"""Class sums that are added at a time."""
-_CLASSES_AT_ONCE = 2048
-"""Class sums that are corrected for at a time, to need no third (K, d) array."""
+
+@dataclass(frozen=True, eq=False)
+class ClassSums:
+    """Sums by class over some rows, of the c classes that occur."""
+
+    classes: np.ndarray
+    """Ascending, shape (c,)."""
+    counts: np.ndarray
+    """Rows of each, shape (c,)."""
+    shifts: np.ndarray
+    """A row of each class, or its given centre, shape (c, d)."""
+    offsets: np.ndarray
+    """The means less these, shape (c, d)."""
+    squares: np.ndarray
+    """Sums of squared distances to the mean or centre of the class, shape (c,)."""
+    scatter: np.ndarray
+    """`D^T D` of all deviations from the mean or centre of the class, shape (d, d)."""
 
 
 class ClassMoments:
-    """Counts, means and scatter of K classes: one pass, shifted sums in float64, mergeable.
+    """Counts, means and scatter of K classes in float64; mergeable.
 
     Memory: two (K, d) arrays and one (d, d). Classes without rows enter no mean.
 
@@ -58,77 +67,42 @@ class ClassMoments:
         if d < 1 or K < 1:
             raise DataError(f"d = {d}, K = {K}: class moments need at least 1 of each")
         self.d, self.K = int(d), int(K)
-        self.fixed = centres is not None
-        """The shifts are centres given from outside, and stay."""
+        self.centres: np.ndarray | None = None
+        if centres is not None:
+            self.centres = np.array(centres, dtype=np.float64)
+            if self.centres.shape != (K, d) or not np.isfinite(self.centres).all():
+                raise DataError(
+                    f"centres have shape {self.centres.shape}; expected ({K}, {d}), finite rows"
+                )
         self.counts: np.ndarray = np.zeros(K, dtype=np.int64)
         """Rows by class, shape (K,)."""
-        self.mass: np.ndarray = np.zeros(K)
-        """Sums of sample weights by class, shape (K,): the counts, where no weights were used."""
-        self.shift: np.ndarray = np.zeros((K, d))
-        """What the sums are about, shape (K, d): near the mean of each class seen."""
-        self._admitted = np.zeros(K, dtype=bool)
-        self._sums = np.zeros((K, d))
-        self._squares = np.zeros(K)
-        self._scatter = np.zeros((d, d))
-        if centres is not None:
-            centres = np.array(centres, dtype=np.float64)
-            if centres.shape != (K, d) or not np.isfinite(centres).all():
-                raise DataError(
-                    f"centres have shape {centres.shape}; expected ({K}, {d}), finite rows"
-                )
-            self.shift = centres
+        self.shifts: np.ndarray = np.zeros((K, d)) if self.centres is None else self.centres
+        """The first row of each class, or its centre, shape (K, d)."""
+        self.offsets: np.ndarray = np.zeros((K, d))
+        """The means less these, shape (K, d)."""
+        self.squares: np.ndarray = np.zeros(K)
+        """Sums of squared distances to the class mean (or centre), shape (K,)."""
+        self.scatter: np.ndarray = np.zeros((d, d))
+        """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
-    @classmethod
-    def about(cls, shift: np.ndarray, *, fixed: bool = False) -> "ClassMoments":
-        """Empty moments whose shifts are these points (K, d), near the means: shared, not copied.
-
-        With `fixed` they are centres, which `within_cov` and `spread` are about.
-
-        Not to be updated, merged or settled, which move shifts: for `admit` and `add` alone.
-        """
-        moments = cls(shift.shape[1], shift.shape[0])
-        moments.shift, moments.fixed = shift, fixed
-        moments._admitted[:] = True
-        return moments
-
-    # Taking in rows -----------------------------------------------------------------------------
-
-    def update(
-        self, features: np.ndarray, labels: np.ndarray, sample_weights: np.ndarray | None = None
-    ) -> None:
+    def update(self, features: np.ndarray, labels: np.ndarray) -> None:
         """Take in rows.
 
         Args:
             features: any real dtype, shape (n, d).
             labels: integers, shape (n,); rows of label -1 are left out.
-            sample_weights: not negative, shape (n,); a weight of 2 counts as the row given twice,
-                and rows of weight 0 are left out.
 
         Raises:
-            DataError: shapes disagree, a label is out of range, or a weight or a feature of a row
-                that counts is not finite.
+            DataError: shapes disagree, a label is out of range, or a row that counts is not finite.
         """
         features, labels = np.asarray(features), np.asarray(labels)
-        if features.shape != (len(labels), self.d) or labels.ndim != 1:
+        if features.shape != (len(labels), self.d):
             raise DataError(
                 f"features have shape {features.shape}, labels {labels.shape}; "
                 f"expected (n, {self.d}), (n,)"
             )
-        if labels.dtype.kind not in "iu":
-            raise DataError(f"labels have dtype {labels.dtype}; expected integers")
-        labels = labels.astype(np.int64)
-        if len(labels) and not (labels.min() >= -1 and labels.max() < self.K):
-            wrong = labels.min() if labels.min() < -1 else labels.max()
-            raise DataError(f"label {wrong} is out of range; expected 0 to {self.K - 1}, or -1")
-        weights = None
-        if sample_weights is not None:
-            weights = np.asarray(sample_weights, dtype=np.float64)
-            if weights.shape != labels.shape or not (np.isfinite(weights) & (weights >= 0)).all():
-                raise DataError(
-                    f"sample_weights have shape {weights.shape}; expected {labels.shape}, "
-                    "finite and not negative"
-                )
-        kept = np.flatnonzero(labels >= 0 if weights is None else (labels >= 0) & (weights > 0))
+        check_labels(labels, len(features), self.K)
+        kept = np.flatnonzero(labels >= 0)
         for start, stop in blocks(len(kept), block_rows(ArrayRows(features))):
             part = kept[start:stop]
             rows = np.asarray(features[part], dtype=np.float64, order="C")
@@ -136,157 +110,65 @@ class ClassMoments:
             if not finite.all():
                 row = int(part[np.flatnonzero(~finite)[0]])
                 raise DataError(f"features hold NaN or infinity, first in row {row}")
-            seen = np.unique(labels[part])
-            before = self.counts[seen]
-            batch = self.admit(rows, labels[part], None if weights is None else weights[part])
-            self.add(batch.sums(self.shift))
-            # A class is looked at when its count passes a power of two: log n times, not n times.
-            after = self.counts[seen]
-            passed = np.frexp(after)[1] > np.frexp(before)[1]
-            self.settle(seen[passed & (after >= _FIRST_LOOK)])
+            sums = class_sums(rows, labels[part].astype(np.int64), self.centres)
+            apart = self.join(sums)
+            self.scatter += sums.scatter + apart.T @ apart
 
-    def admit(
-        self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
-    ) -> Batch:
-        """Give the classes that are new in these rows their shift; to be called in order.
-
-        That is the first row, which has then been taken in, or the mean of many rows.
-
-        Args:
-            rows: float64, shape (n, d); overwritten.
-            labels: all >= 0, shape (n,).
-            weights: positive, shape (n,); None for 1.
+    def join(self, sums: ClassSums) -> np.ndarray:
+        """Take in the sums over other rows, all but the scatter.
 
         Returns:
-            The rows that are left to be summed about the shifts.
+            Rows `apart`, shape (m, d), the steps between old and new means: `sums.scatter +
+            apart.T @ apart` is what must be added to `scatter`. It is left to the caller, since
+            streams compute the product in other threads.
         """
-        new = ~self._admitted[labels]
-        if not new.any():
-            return Batch(rows, labels, weights)
-        groups = ClassGroups(labels)
-        new = ~self._admitted[groups.classes]
-        self._admitted[groups.classes] = True
-        if self.fixed:
-            return Batch(rows, labels, weights)
-        many = new & (groups.counts >= _MANY)
-        if many.any():
-            self.shift[groups.classes[many]] = groups.means(rows, many)
-        few = new & ~many
-        classes, first = groups.classes[few], groups.first[few]
-        self.shift[classes] = rows[first]
-        self.counts[classes] += 1
-        self.mass[classes] += 1.0 if weights is None else weights[first]
-        return Batch(rows, labels, weights).without(first)
-
-    def add(self, sums: BatchSums) -> None:
-        """Take in the sums about `shift` of a batch that was admitted."""
-        groups = sums.groups
-        self.counts[groups.classes] += groups.counts
-        self.mass[groups.classes] += groups.mass
-        self._squares[groups.classes] += sums.squares
-        for start, stop in blocks(len(groups.classes), _IN_CACHE):
-            self._sums[groups.classes[start:stop]] += sums.sums[start:stop]
-        self._scatter += sums.scatter
-
-    def settle(self, classes: np.ndarray | None = None) -> None:
-        """Move shifts that turned out far from the mean (an outlier came first) to the mean.
-
-        No sums of a batch may be outstanding.
-
-        Args:
-            classes: those to look at; None for all that are large enough.
-        """
-        if self.fixed:
-            return
-        if classes is None:
-            classes = np.flatnonzero(self.counts >= _FIRST_LOOK)
-        if not len(classes):
-            return
-        mass, sums, squares = self.mass[classes], self._sums[classes], self._squares[classes]
-        off = np.einsum("kd,kd->k", sums, sums) / mass
-        self._centre(classes[off > _FAR * (squares - off)])
-
-    def _centre(self, classes: np.ndarray) -> None:
-        """Shifts of these classes to their means; the sums keep what rounding left over."""
-        if not len(classes):
-            return
-        mass = self.mass[classes, None]
-        sums = self._sums[classes]
-        off = sums / np.sqrt(mass)
-        self._scatter -= off.T @ off
-        self._squares[classes] -= np.einsum("kd,kd->k", off, off)
-        before = self.shift[classes]
-        self.shift[classes] = before + sums / mass
-        self._sums[classes] = sums - mass * (self.shift[classes] - before)
-
-    # Putting together ---------------------------------------------------------------------------
+        before = self.counts[sums.classes]
+        known = before > 0
+        self.counts[sums.classes] += sums.counts
+        self.squares[sums.classes] += sums.squares
+        if self.centres is None:
+            self.shifts[sums.classes[~known]] = sums.shifts[~known]
+        share = sums.counts / (before + sums.counts)
+        apart = np.empty_like(sums.offsets)
+        for start, stop in blocks(len(apart), _ROWS_AT_ONCE):
+            some, at = apart[start:stop], sums.classes[start:stop]
+            np.subtract(sums.shifts[start:stop], self.shifts.take(at, axis=0), out=some)
+            some += sums.offsets[start:stop]
+            offsets = self.offsets.take(at, axis=0)
+            some -= offsets
+            offsets += some * share[start:stop, None]
+            self.offsets[at] = offsets
+            some *= np.sqrt(before * share)[start:stop, None]
+        if self.centres is not None:
+            return apart[:0]
+        self.squares[sums.classes] += np.einsum("kd,kd->k", apart, apart)
+        return apart if known.all() else apart[known]
 
     def merge(self, other: "ClassMoments") -> None:
-        """Take in the rows that `other` has seen. No answer of `other` changes.
+        """Take in the rows that `other` has seen; `other` stays as it is.
 
         Raises:
             DataError: d, K or the centres differ.
         """
-        if (self.d, self.K, self.fixed) != (other.d, other.K, other.fixed):
+        mine, theirs = self.centres is None, other.centres is None
+        if (self.d, self.K, mine) != (other.d, other.K, theirs):
             raise DataError(
                 f"moments of (d, K) = ({other.d}, {other.K}) cannot join those of "
                 f"({self.d}, {self.K}); centres must be given to both or to neither"
             )
-        if self.fixed and not np.array_equal(self.shift, other.shift):
+        if not mine and not np.array_equal(self.centres, other.centres):  # type: ignore[arg-type]
             raise DataError("moments about different centres cannot be merged")
-        shared = np.flatnonzero(self.present & other.present)
-        if self.fixed:
-            self._sums += other._sums
-        else:
-            self._meet(other, shared)
-            only = np.flatnonzero(other.present & ~self.present)
-            self.shift[only] = other.shift[only]
-            self._sums[only] = other._sums[only]
-        self._admitted |= other._admitted
-        self.counts += other.counts
-        self.mass += other.mass
-        self._squares += other._squares
-        self._scatter += other._scatter
+        at = np.flatnonzero(other.present)
+        sums = ClassSums(
+            at, other.counts[at], other.shifts[at], other.offsets[at], other.squares[at],
+            other.scatter,
+        )  # fmt: skip
+        apart = self.join(sums)
+        self.scatter += sums.scatter + apart.T @ apart
 
-    def _meet(self, other: "ClassMoments", shared: np.ndarray) -> None:
-        """Shifts and sums of the shared classes to the joint means; Chan's term to the scatter."""
-        self._centre(shared)
-        other._centre(shared)
-        a, b = self.mass[shared, None], other.mass[shared, None]
-        here, there = self.shift[shared], other.shift[shared]
-        sums_here, sums_there = self._sums[shared], other._sums[shared]
-        # Both scatters are about the exact means by now, shift + sums / mass.
-        apart = (there - here) + (sums_there / b - sums_here / a)
-        joint = here + apart * (b / (a + b))
-        self.shift[shared] = joint
-        self._sums[shared] = sums_here + a * (here - joint) + (sums_there + b * (there - joint))
-        apart *= np.sqrt(a * b / (a + b))
-        self._scatter += apart.T @ apart
-        self._squares[shared] += np.einsum("kd,kd->k", apart, apart)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything there is to know, as arrays: what processes send each other."""
-        return {
-            "counts": self.counts, "mass": self.mass, "shift": self.shift, "sums": self._sums,
-            "squares": self._squares, "scatter": self._scatter, "fixed": np.array(self.fixed),
-        }  # fmt: skip
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, np.ndarray]) -> "ClassMoments":
-        """The moments that gave this state; the arrays are copied."""
-        K, d = state["shift"].shape
-        moments = cls(d, K)
-        moments.fixed = bool(state["fixed"])
-        moments.counts = np.array(state["counts"], dtype=np.int64)
-        moments.mass = np.array(state["mass"], dtype=np.float64)
-        moments.shift = np.array(state["shift"], dtype=np.float64)
-        moments._sums = np.array(state["sums"], dtype=np.float64)
-        moments._squares = np.array(state["squares"], dtype=np.float64)
-        moments._scatter = np.array(state["scatter"], dtype=np.float64)
-        moments._admitted = moments.mass > 0
-        return moments
-
-    # Answers ------------------------------------------------------------------------------------
+    def copy(self) -> "ClassMoments":
+        """The same moments, independent of these."""
+        return deepcopy(self)
 
     @property
     def N(self) -> int:
@@ -296,7 +178,7 @@ class ClassMoments:
     @property
     def present(self) -> np.ndarray:
         """Classes with a row, shape (K,), bool."""
-        return self.mass > 0
+        return self.counts > 0
 
     @property
     def singles(self) -> int:
@@ -306,9 +188,9 @@ class ClassMoments:
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (K, d); zero for absent classes. Computed anew at each call."""
-        means = np.empty_like(self.shift)
-        for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
-            self._some_means(start, stop, means[start:stop])
+        means = self.shifts + self.offsets
+        if self.centres is not None:
+            means[~self.present] = 0.0
         return means
 
     def within_cov(self) -> np.ndarray:
@@ -318,55 +200,82 @@ class ClassMoments:
             DataError: no row was taken in.
         """
         self._check_any()
-        scatter = self._scatter.copy()
-        if not self.fixed:
-            mass = self._safe_mass()
-            for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
-                off = self._sums[start:stop] / np.sqrt(mass[start:stop, None])
-                scatter -= off.T @ off
-        return scatter / self.mass.sum()
+        return self.scatter / self.N
 
-    def between_cov(self, centred: bool = False) -> np.ndarray:
-        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`.
-
-        Args:
-            centred: about the mean of the class means; the paper's is not centred.
+    def between_cov(self) -> np.ndarray:
+        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred.
 
         Raises:
             DataError: no row was taken in.
         """
         self._check_any()
         present = self.present
-        number = int(present.sum())
-        centre = self.means.sum(axis=0) / number if centred else None
-        scatter = np.zeros_like(self._scatter)
-        for start, stop in blocks(self.K, _CLASSES_AT_ONCE):
-            means = self._some_means(start, stop, np.empty((stop - start, self.d)))
-            if not present[start:stop].all():
-                means = means[present[start:stop]]
-            if centre is not None:
-                means -= centre
-            scatter += means.T @ means
-        return scatter / number
+        means = self.shifts[present] + self.offsets[present]
+        return means.T @ means / len(means)
 
     def spread(self) -> np.ndarray:
         """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
-        mass = self._safe_mass()
-        squares = self._squares
-        if not self.fixed:
-            squares = squares - np.einsum("kd,kd->k", self._sums, self._sums) / mass
-        return np.maximum(squares, 0.0) / mass
-
-    def _some_means(self, start: int, stop: int, out: np.ndarray) -> np.ndarray:
-        mass = self.mass[start:stop, None]
-        np.divide(self._sums[start:stop], np.where(mass > 0, mass, 1.0), out=out)
-        out += self.shift[start:stop]
-        out[mass[:, 0] <= 0] = 0.0
-        return out
-
-    def _safe_mass(self) -> np.ndarray:
-        return np.where(self.present, self.mass, 1.0)
+        return self.squares / np.maximum(self.counts, 1)
 
     def _check_any(self) -> None:
         if not self.present.any():
             raise DataError("no class has a sample; are all labels -1?")
+
+
+def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
+    """Sums of rows about the means of their classes, or about given points.
+
+    Args:
+        rows: float64, shape (n, d); overwritten.
+        labels: all >= 0, shape (n,).
+        centres: a point for each of all classes, shape (K, d); None for the classes' own means.
+    """
+    classes, place, pick = by_class(labels)
+    counts = np.bincount(place, minlength=len(classes))
+    first = np.zeros(len(classes), dtype=np.intp)
+    first[place[::-1]] = np.arange(len(labels))[::-1]
+    shifts = rows[first] if centres is None else centres[classes]
+    _subtract(rows, shifts, place)
+    offsets = (pick @ rows) / counts[:, None]
+    if centres is None:
+        several = counts[place] > 1
+        if not several.all():  # a row alone in its class is its mean
+            rows, place = rows[several], place[several]
+        _subtract(rows, offsets, place)
+    distances = np.einsum("nd,nd->n", rows, rows)
+    squares = np.bincount(place, distances, minlength=len(classes))
+    return ClassSums(classes, counts, shifts, offsets, squares, rows.T @ rows)
+
+
+def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
+    """`rows -= points[place]`, in place and within the cache."""
+    for start, stop in blocks(len(rows), _ROWS_AT_ONCE):
+        rows[start:stop] -= points.take(place[start:stop], axis=0)
+
+
+def by_class(
+    labels: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Which rows belong to which class.
+
+    Sums by class are a product with a sparse matrix, which takes the rows as they come (20 times
+    faster than `np.add.reduceat` on sorted rows).
+
+    Args:
+        labels: all >= 0, shape (n,).
+        weights: of the rows, shape (n,); None for 1.
+
+    Returns:
+        The classes that occur, ascending, shape (c,); the place of each row's class among them,
+        shape (n,); and a sparse (c, n) matrix whose product with rows sums them by class.
+    """
+    from scipy.sparse import csr_array
+
+    order = np.argsort(labels, kind="stable")
+    ranked = labels[order]
+    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
+    place = np.empty(len(labels), dtype=np.intp)
+    place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(labels)))
+    values = np.ones(len(labels)) if weights is None else weights[order]
+    ends = np.append(starts, len(labels))
+    return ranked[starts], place, csr_array((values, order, ends), shape=(len(starts), len(labels)))

@@ -2,7 +2,7 @@
 
 Accuracy, nearest-class-mean accuracy (NCC), the same with the sample left out, their agreement and
 the one-vs-rest margins, in one pass. All decisions are those of float64, at the price of float32
-products: see `numerics/screened.py`.
+products: see `scores.py`.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,10 @@ from functools import partial
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.classifier import Classifier
-from gnc_cli.metrics.nearest_mean import NearestMean
-from gnc_cli.metrics.row_blocks import check_labels
-from gnc_cli.metrics.scored_block import ScoredBlock
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.rows import Rows, block_rows, blocks, ordered
-
-__all__ = ["Decisions", "merge", "stream_decisions"]
+from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.metrics.rows import Rows, block_rows, blocks, check_labels, ordered
+from gnc_cli.metrics.scores import Samples, Scores, screen
+from gnc_cli.runtime.deadline import Deadline
 
 _BY_CLASS = (
     "right", "ncc_right", "loo_right", "loo_counted", "positive", "margin_min", "margin_sum",
@@ -27,11 +23,15 @@ _BY_CLASS = (
 """What may be None of a record."""
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
+_EVEN = 1e-6
+"""Weights whose norms differ relatively by less are ranked by the unit product, with that error."""
+_STRIP = 128
+"""Samples that are worked on at a time, so that what belongs to them stays in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Counts by class, int64, shape (K,); None where it was not asked or could not be known."""
+    """Counts by class, int64, shape (K,); None where it was not asked for or is not known."""
 
     counted: np.ndarray
     """Samples looked at."""
@@ -64,11 +64,10 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
             return None
         return np.minimum(x, y) if name == "margin_min" else x + y
 
-    agree = None if a.agree is None or b.agree is None else a.agree + b.agree
     return Decisions(
         counted=a.counted + b.counted,
         **{name: both(name) for name in _BY_CLASS},
-        agree=agree,
+        agree=None if a.agree is None or b.agree is None else a.agree + b.agree,
         rechecked=a.rechecked + b.rechecked,
     )
 
@@ -96,15 +95,15 @@ def stream_decisions(
 
     With several workers, hold BLAS to one thread around this (`limit_threads(1)`). The answer does
     not depend on their number. Memory beside the arguments: a float32 copy of weights and means,
-    and some 40 MB a worker (at K = 10^6 some 200 MB).
+    and some 60 MB per worker (at K = 10^6 some 200 MB).
 
     Args:
-        rows: features as stored, shape (N, d); None where logits alone are looked at.
+        rows: features as stored, shape (N, d); None with logits alone.
         labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
         weights: raw, shape (K, d), float64; with them accuracy (unless there are logits) and
             margins are known.
         bias: shape (K,), float64.
-        logits: shape (N, K); they alone then decide what the classifier says.
+        logits: shape (N, K); they alone then decide the classifier's answer.
         means: class means in the space that `unit` says, shape (K, d), float64.
         present: classes that have a mean, shape (K,), bool; None for all.
         own_counts: samples of each class, shape (K,), where the means are the samples' own: then
@@ -112,7 +111,7 @@ def stream_decisions(
         unit: nearest means of unit rows; False: of raw rows. Logits always take raw rows.
         where: names the rows in messages, as `'f.h5': dataset 'features'`.
         logits_where: likewise the logits.
-        block: rows to read at a time; None for about 8 MB as float64.
+        block: rows to read at a time; None for about 16 MB as float64.
         workers: threads.
         span: only the rows from start to stop.
         deadline: looked at after each block.
@@ -124,7 +123,7 @@ def stream_decisions(
         TimeoutError: the deadline came first.
 
     Example:
-        >>> from gnc_cli.numerics.rows import ArrayRows
+        >>> from gnc_cli.metrics.rows import ArrayRows
         >>> features = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.9]])
         >>> found = stream_decisions(ArrayRows(features), np.array([0, 1, 1]), weights=np.eye(2))
         >>> found.right, found.margin_min.round(3)
@@ -132,13 +131,13 @@ def stream_decisions(
     """
     K = _class_count(rows, labels, weights, logits, means)
     check_labels(labels, len(labels), K)
-    judge = _Judge(
+    decide = _BlockDecisions(
         K,
         labels,
         rows,
         logits,
-        None if weights is None else Classifier(weights, bias),
-        None if means is None else NearestMean(means, present, own_counts, unit),
+        None if weights is None else _Classifier(weights, bias),
+        None if means is None else _NearestMean(means, present, own_counts, unit),
         unit,
         where,
         logits_where,
@@ -146,8 +145,9 @@ def stream_decisions(
     source = logits if rows is None else rows
     assert source is not None
     first, end = span or (0, len(labels))
-    step, total, done = block_rows(source, block), judge.nothing(), 0
-    jobs = (partial(judge, first + a, first + b) for a, b in blocks(end - first, step))
+    step, done = block_rows(source, block), 0
+    total = decide(first, first)  # of no sample: what is known, in the right shapes
+    jobs = (partial(decide, first + a, first + b) for a, b in blocks(end - first, step))
     for found in ordered(jobs, workers):
         total = merge(total, found)
         done = min(done + step, end - first)
@@ -173,67 +173,43 @@ def _class_count(
     K = {shapes[name][0] for name in ("weights", "means") if name in shapes}
     K |= {shapes["logits"][1]} if logits is not None else set()
     if len(N) > 1 or len(d) > 1 or len(K) != 1 or (d and rows is None):
-        told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise DataError(
-            f"shapes disagree: {len(labels)} labels, {told}; expected features (N, d), weights and "
-            "means (K, d), logits (N, K)"
+            f"shapes disagree: {len(labels)} labels, {given}; expected features (N, d), weights "
+            "and means (K, d), logits (N, K)"
         )
     return int(K.pop())
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class _BlockDecisions:
     """Decides on blocks of samples; any thread."""
 
     K: int
     labels: np.ndarray
     rows: Rows | None
     logits: Rows | None
-    classifier: Classifier | None
-    nearest: NearestMean | None
+    classifier: "_Classifier | None"
+    nearest: "_NearestMean | None"
     unit: bool
     where: str
     logits_where: str
 
     def __call__(self, start: int, stop: int) -> Decisions:
-        labels = self.labels[start:stop]
-        kept = labels >= 0
-        again = np.zeros(int(kept.sum()), dtype=bool)
-        called = nearest = loo = loo_counted = margins = None
+        kept = self.labels[start:stop] >= 0
+        y = self.labels[start:stop][kept]
+        again = np.zeros(len(y), dtype=bool)
+        called = nearest = loo_right = loo_counted = margins = None
         if self.rows is not None:
-            block = ScoredBlock.read(self.rows, self.labels, self.unit, self.where, start, stop)
+            samples = Samples.read(self.rows, self.labels, self.unit, self.where, start, stop)
             if self.classifier is not None:
-                told = self.classifier.names(block)
-                called, margins, again = told.names, told.margins, again | told.again
+                called, margins, doubtful = self.classifier.decide(samples)
+                again |= doubtful
             if self.nearest is not None:
-                near = self.nearest.names(block)
-                nearest, again = near.names, again | near.again
-                loo, loo_counted = near.loo_right, near.loo_counted
+                nearest, loo_right, loo_counted, doubtful = self.nearest.decide(samples)
+                again |= doubtful
         if self.logits is not None:
             called = self._largest_logits(start, stop, kept)
-        return self._counted(labels[kept], called, nearest, loo, loo_counted, margins, again)
-
-    def nothing(self) -> Decisions:
-        """What a block without samples would give; nothing is read."""
-        none, unsaid = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        told = none if self.rows is not None and self.classifier is not None else None
-        near = none if self.nearest is not None else None
-        by_own = self.nearest is not None and self.nearest.own_counts is not None
-        left_out = unsaid if by_own else None
-        called = none if self.logits is not None else told
-        return self._counted(none, called, near, left_out, left_out, told, unsaid)
-
-    def _counted(
-        self,
-        y: np.ndarray,
-        called: np.ndarray | None,
-        nearest: np.ndarray | None,
-        loo: np.ndarray | None,
-        loo_counted: np.ndarray | None,
-        margins: np.ndarray | None,
-        again: np.ndarray,
-    ) -> Decisions:
-        """Counts by class of samples with labels y, shape (B,); all arguments likewise."""
 
         def count(which: np.ndarray | None) -> np.ndarray | None:
             return None if which is None else np.bincount(y[which], minlength=self.K)
@@ -243,16 +219,14 @@ class _Judge:
             lowest = np.full(self.K, np.inf)
             np.minimum.at(lowest, y, margins)
             total = np.bincount(y, np.rint(margins * _GRID), self.K) / _GRID
-        agree = None
-        if called is not None and nearest is not None:
-            agree = int(np.count_nonzero(called == nearest))
+        both = called is not None and nearest is not None
         return Decisions(
             counted=np.bincount(y, minlength=self.K),
             right=count(None if called is None else called == y),
             ncc_right=count(None if nearest is None else nearest == y),
-            loo_right=count(loo),
+            loo_right=count(loo_right),
             loo_counted=count(loo_counted),
-            agree=agree,
+            agree=int(np.count_nonzero(called == nearest)) if both else None,
             positive=count(None if margins is None else margins > 0.0),
             margin_min=lowest,
             margin_sum=total,
@@ -262,11 +236,11 @@ class _Judge:
     def _largest_logits(self, start: int, stop: int, kept: np.ndarray) -> np.ndarray:
         """Column of each kept row's largest logit, the first of ties."""
         assert self.logits is not None
-        logits = self.logits.read(start, stop)[kept]
+        logits = self.logits.read(start, stop)[kept] if stop > start else np.empty((0, self.K))
         if logits.dtype == np.float16:  # compared slowly by NumPy
             logits = logits.astype(np.float32)
         at = logits.argmax(axis=1)
-        # NaN counts as the largest, so the largest tells of all.
+        # NaN counts as the largest, so the largest shows them all.
         bad = ~np.isfinite(logits[np.arange(len(at)), at])
         if bad.any():
             index = np.arange(start, stop)[kept]
@@ -275,3 +249,161 @@ class _Judge:
                 f"{index[-1]}, first row {index[bad][0]}; mend or remove it"
             )
         return at
+
+
+class _Classifier:
+    """A linear classifier at work: the class it names, and the one-vs-rest margins of the samples.
+
+    Logits are those of raw samples, raw weights and the bias; margins `<w_y, h> - max_{j != y}
+    <w_j, h>` those of unit samples and unit weights. One product of unit rows serves both.
+
+    Args:
+        weights: shape (K, d), K >= 2, float64, raw. A zero row has no direction: its unit weight
+            counts as zero.
+        bias: shape (K,); None for none.
+
+    Raises:
+        DataError: the shapes disagree, fewer than two classes, or NaN or infinity.
+    """
+
+    def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
+        K = len(weights)
+        if weights.ndim != 2 or K < 2 or (bias is not None and bias.shape != (K,)):
+            other = "" if bias is None else f", the bias {bias.shape}"
+            raise DataError(f"weights have shape {weights.shape}{other}; expected (K, d), K >= 2")
+        norms = row_norms(weights)
+        if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
+            raise DataError("weights or bias hold NaN or infinity")
+        exponent = int(np.frexp(norms.max())[1])
+        scale = np.full(K, np.ldexp(1.0, exponent))
+        self.factors = (norms / scale).astype(np.float32)
+        self.offsets: np.ndarray | None = None
+        if bias is None or not bias.any():
+            self.logits = Scores(weights, scale, unit=False)
+        else:
+            size = int(np.frexp(np.abs(bias).max())[1])
+            offsets, rise = np.ldexp(bias, -size), size - exponent
+            self.logits = Scores(weights, scale, unit=False, offsets=offsets, rise=rise)
+            self.offsets = offsets.astype(np.float32)
+        self.cosines = Scores(weights, np.where(norms > 0.0, norms, 1.0), unit=True)
+        self.small = self.cosines.small()[:, :-1]
+        self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
+
+    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The class of the largest logit, the first of ties; the margin; whether in float64."""
+        own = samples.labels
+        raised, logit_error = self.logits.factors(samples)
+        raised = raised.astype(np.float32)
+        error = self.cosines.factors(samples)[1]
+
+        def to_logits(tile: np.ndarray, rows: slice, columns: slice) -> None:
+            for start, stop in blocks(len(tile), _STRIP):
+                strip = tile[start:stop]
+                strip *= self.factors[columns]
+                if self.offsets is not None:
+                    strip += raised[rows][start:stop, None] * self.offsets[columns]
+
+        cosines, logits = screen(
+            samples.small[:, :-1], self.small, own, None if self.even else to_logits
+        )
+        if self.even:
+            logit_error = error + _EVEN
+        called, again = self.logits.decide(samples, logits, logit_error, own)
+
+        rival = cosines.at.copy()
+        doubtful = ~(cosines.top.astype(np.float64) - cosines.second > 2.0 * error)
+        look = np.flatnonzero(doubtful)
+        rival[look] = self.cosines.exact(samples, look, own[look])[2]
+        return called, self._margins(samples.unit, own, rival), again | doubtful
+
+    def _margins(self, unit: np.ndarray, own: np.ndarray, rival: np.ndarray) -> np.ndarray:
+        """Unit weights' float64 inner products with unit rows, own less rival."""
+        W, norms = self.cosines.V, self.cosines.divisor
+        margins = np.empty(len(unit))
+        for start, stop in blocks(len(unit), _STRIP):
+            some, y, j = unit[start:stop], own[start:stop], rival[start:stop]
+            mine = np.einsum("bd,bd->b", W[y], some) / norms[y]
+            margins[start:stop] = mine - np.einsum("bd,bd->b", W[j], some) / norms[j]
+        return margins
+
+
+class _NearestMean:
+    """Nearest class mean (NCC, appendix B.4 of arXiv 2310.05351), also with the sample left out.
+
+    The nearest mean m_k of a sample h has the largest `<h, m_k> - |m_k|**2 / 2`. Without the sample
+    itself the mean of its own n samples lies `n / (n - 1)` times as far from it, in the same
+    direction.
+
+    Args:
+        means: shape (K, d), float64; those of absent classes are not looked at.
+        present: shape (K,), bool; None for all.
+        own_counts: samples behind each mean, shape (K,), where the means are the samples' own;
+            None for means of other data.
+        unit: the means are of unit rows; else of raw ones.
+
+    Raises:
+        DataError: no class is present, or a mean of one that is present is not finite.
+    """
+
+    def __init__(
+        self,
+        means: np.ndarray,
+        present: np.ndarray | None,
+        own_counts: np.ndarray | None,
+        unit: bool,
+    ) -> None:
+        K = len(means)
+        self.classes = np.arange(K) if present is None else np.flatnonzero(present)
+        if not self.classes.size:
+            raise DataError("no class has a mean: there is no nearest one")
+        kept = means if len(self.classes) == K else means[self.classes]
+        norms = row_norms(kept)
+        if not np.isfinite(norms).all():
+            k = self.classes[np.flatnonzero(~np.isfinite(norms))[0]]
+            raise DataError(f"class means hold NaN or infinity, first that of class {k}")
+        self.columns = np.full(K, -1)
+        self.columns[self.classes] = np.arange(len(self.classes))
+        self.own_counts = own_counts
+        exponent = int(np.frexp(norms.max())[1])
+        scale = np.full(len(kept), np.ldexp(1.0, exponent))
+        offsets = -0.5 * (norms / scale) ** 2
+        self.scores = Scores(kept, scale, unit=unit, offsets=offsets, rise=exponent)
+        self.small = self.scores.small()
+
+    def decide(
+        self, samples: Samples
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray]:
+        """The class of the nearest mean, the first of ties; whether its own is the nearest without
+        the sample, and whether its class has a mean without it; whether in float64."""
+        own = self.columns[samples.labels]
+        raised, error = self.scores.factors(samples)
+        samples.small[:, -1] = raised
+        leaders, _ = screen(samples.small, self.small, own)
+        chosen, again = self.scores.decide(samples, leaders, error, own)
+        if self.own_counts is None:
+            return self.classes[chosen], None, None, again
+
+        n = self.own_counts[samples.labels]
+        counted = (n > 1) & (own >= 0)
+        stretch = np.where(counted, n / np.maximum(n - 1, 1), 1.0) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Scores are `whole - (squared distance) / (2 raised)`, alike for all columns.
+            whole = 0.5 / raised
+            moved = whole - stretch * (whole - leaders.own)
+            ahead = moved - leaders.top
+            strayed = (stretch + 1.0) * error + 1e-15 * stretch * whole
+        right = ahead > 0.0
+        doubtful = counted & ~(np.abs(ahead) > strayed)
+        look = np.flatnonzero(doubtful)
+        _, _, at = self.scores.exact(samples, look, own[look])
+        mine = stretch[look] * self._squares(samples, look, own[look])
+        other = self._squares(samples, look, at)
+        right[look] = (mine < other) | ((mine == other) & (own[look] < at))
+        return self.classes[chosen], right & counted, counted, again | doubtful
+
+    def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Squared distances of some samples to one mean each, all scaled alike sample by sample."""
+        rows, raised = self.scores.scaled(samples, which)
+        means = self.scores.V[columns] / self.scores.divisor[columns, None]
+        rows -= raised[:, None] * means
+        return np.einsum("md,md->m", rows, rows)

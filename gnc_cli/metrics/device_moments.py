@@ -1,9 +1,7 @@
 """Class moments accumulated where the tensors are: the sums of `ClassMoments` on a GPU.
 
-Only torch is spoken here, and only by those who bring its tensors. Each batch is summed about its
-own class means in float64 and joined to what went before by the pairwise rule, in which nothing
-cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b) (m_b - m_a)(m_b - m_a)^T`. Chan, Golub, LeVeque,
-"Algorithms for computing the sample variance", The American Statistician 37 (1983).
+The method is that of `class_moments.py`, in torch: each batch is summed about its own class means
+in float64 and joined to what went before by the pairwise rule.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,8 +13,6 @@ from gnc_cli.metrics.class_moments import ClassMoments
 
 if TYPE_CHECKING:
     import torch
-
-__all__ = ["DeviceMoments"]
 
 
 class DeviceMoments:
@@ -77,7 +73,7 @@ class DeviceMoments:
             where = torch.as_tensor(labels).detach().to(self.device, torch.int64)
             kept = where >= 0
             largest = rows.abs().amax(dim=1)
-            if not len(where) or self._refuses(where, largest, kept, unit):
+            if not len(where) or not self._any_row(where, largest, kept, unit):
                 return
             rows, where = rows[kept], where[kept]
             if unit:
@@ -85,8 +81,8 @@ class DeviceMoments:
                 rows = rows / rows.norm(dim=1, keepdim=True)
             self._join(rows, where)
 
-    def _refuses(self, where: Any, largest: Any, kept: Any, unit: bool) -> bool:
-        """Whether no row counts; one transfer from the device for all questions.
+    def _any_row(self, where: Any, largest: Any, kept: Any, unit: bool) -> bool:
+        """Check a batch with one transfer from the device; whether any row of it counts.
 
         Raises:
             DataError: as `update`.
@@ -94,8 +90,8 @@ class DeviceMoments:
         import torch
 
         wrong = ~torch.isfinite(largest) | (largest == 0.0 if unit else torch.zeros_like(kept))
-        asked = torch.stack([where.min(), where.max(), kept.sum(), (wrong & kept).sum()])
-        lowest, highest, count, bad = asked.tolist()
+        answers = torch.stack([where.min(), where.max(), kept.sum(), (wrong & kept).sum()])
+        lowest, highest, count, bad = answers.tolist()
         if lowest < -1 or highest >= self.K:
             label = lowest if lowest < -1 else highest
             raise DataError(f"label {label} is out of range; expected 0 to {self.K - 1}, or -1")
@@ -103,7 +99,7 @@ class DeviceMoments:
             row = int((wrong & kept).nonzero()[0])
             what = "zero and has no direction" if largest[row] == 0.0 else "NaN or infinite"
             raise DataError(f"features: row {row} is {what} ({bad} such row(s) in the batch)")
-        return count == 0
+        return bool(count)
 
     def _join(self, rows: Any, where: Any) -> None:
         import torch
@@ -130,12 +126,9 @@ class DeviceMoments:
 
     def to_host(self) -> ClassMoments:
         """The moments so far, as NumPy's; the device keeps its own."""
-        counts = self._counts.cpu().numpy()
-        means: np.ndarray = self._means.cpu().numpy()
-        return ClassMoments.from_state(
-            {
-                "counts": np.rint(counts).astype(np.int64), "mass": counts, "shift": means,
-                "sums": np.zeros_like(means), "squares": self._squares.cpu().numpy(),
-                "scatter": self._scatter.cpu().numpy(), "fixed": np.array(False),
-            }
-        )  # fmt: skip
+        moments = ClassMoments(self.d, self.K)
+        moments.counts[:] = np.rint(self._counts.cpu().numpy())
+        moments.shifts[:] = self._means.cpu().numpy()
+        moments.squares[:] = self._squares.cpu().numpy()
+        moments.scatter[:] = self._scatter.cpu().numpy()
+        return moments

@@ -8,10 +8,10 @@ in tiles and only the closest stay.
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.gram import candidate_pairs
-from gnc_cli.numerics.rounding import gamma
-from gnc_cli.numerics.sphere import as_unit_points, pair_cosines
+from gnc_cli.geometry.gram import candidate_pairs
+from gnc_cli.geometry.rounding import gamma
+from gnc_cli.geometry.sphere import as_unit_points, pair_cosines
+from gnc_cli.runtime.deadline import Deadline
 
 __all__ = ["find_duplicates"]
 

@@ -1,8 +1,8 @@
-"""GNC1: how much features vary within their classes, against how the class means spread.
+"""Variability within the classes against the spread of the class means: GNC1, NC1, CDNV.
 
-`tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_W = mean_i (h_i - mean_{y_i})(...)^T` and `Sigma_B =
-mean_k class_mean_k class_mean_k^T`, not centred (section 2.2 of arXiv 2310.05351). K counts the
-classes present.
+GNC1 is `tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_W = mean_i (h_i - mean_{y_i})(...)^T` and
+`Sigma_B = mean_k class_mean_k class_mean_k^T`, not centred (section 2.2 of arXiv 2310.05351). K
+counts the classes present. NC1 has the same form with centred class means.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments
-
-__all__ = ["Gnc1", "gnc1", "gnc1_from_covariances"]
+from gnc_cli.metrics.pairs import PairTile
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,6 @@ class Gnc1:
     """Rank of Sigma_B that the pseudo-inverse kept."""
     classes_present: int
     """Classes with at least one sample: the K of the formula."""
-    single_sample_classes: int
-    """Classes with exactly one sample: they add nothing to Sigma_W."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
@@ -43,7 +40,7 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
     Example:
         >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
         >>> gnc1(features, np.array([0, 0, 1, 1]))
-        Gnc1(value=0.0, rank=2, classes_present=2, single_sample_classes=0)
+        Gnc1(value=0.0, rank=2, classes_present=2)
     """
     features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
@@ -60,16 +57,11 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
     classes, compact = np.unique(labels, return_inverse=True)
     moments = ClassMoments(features.shape[1], len(classes))
     moments.update(features, compact)
-    return gnc1_from_covariances(
-        moments.within_cov(), moments.between_cov(), len(classes), moments.singles
-    )
+    return gnc1_from_covariances(moments.within_cov(), moments.between_cov(), len(classes))
 
 
 def gnc1_from_covariances(
-    within_cov: np.ndarray,
-    between_cov: np.ndarray,
-    classes_present: int,
-    single_sample_classes: int = 0,
+    within_cov: np.ndarray, between_cov: np.ndarray, classes_present: int
 ) -> Gnc1:
     """GNC1 from covariances that were accumulated elsewhere.
 
@@ -79,7 +71,6 @@ def gnc1_from_covariances(
         within_cov: Sigma_W, mean over samples, shape (d, d).
         between_cov: Sigma_B, mean over the classes present, shape (d, d).
         classes_present: K.
-        single_sample_classes: passed through.
 
     Raises:
         DataError: not two finite square matrices of one shape, no class, or Sigma_B is zero.
@@ -102,4 +93,62 @@ def gnc1_from_covariances(
     basis = vectors[:, kept]
     spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
     value = float((spread / values[kept]).sum() / classes_present)
-    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present), int(single_sample_classes))
+    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present))
+
+
+def nc1(within_cov: np.ndarray, M: np.ndarray) -> float | None:
+    """`tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_B = mean_k M_k M_k^T`. Collapsed at 0.
+
+    NC1 of Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186), on raw
+    features; on unit features it is the GNC1 of the authors' code of arXiv 2310.05351.
+
+    Args:
+        within_cov: Sigma_W, mean over samples, shape (d, d).
+        M: centred class means of the K classes that have one, shape (K, d).
+
+    Returns:
+        None where M is zero: one class present, or all class means equal.
+
+    Example:
+        >>> nc1(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        0.5
+    """
+    return gnc1_from_covariances(within_cov, M.T @ M / len(M), len(M)).value if M.any() else None
+
+
+def nc1_trace_quotient(within_cov: np.ndarray, M: np.ndarray) -> float | None:
+    """`tr Sigma_W / tr Sigma_B`; arguments and None as in `nc1`.
+
+    Example:
+        >>> nc1_trace_quotient(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        2.0
+    """
+    return float(np.trace(within_cov) * len(M) / np.vdot(M, M)) if M.any() else None
+
+
+def cdnv_sums(tile: PairTile, spread: np.ndarray, sampled: np.ndarray) -> np.ndarray:
+    """Of a tile for `pair_means`: CDNV, mean of `(var_k + var_j) / (2 |m_k - m_j|^2)` over k != j.
+
+    The class-distance normalised variance of Galanti, Gyorgy and Hutter, On the role of neural
+    collapse in transfer learning (arXiv 2112.15121). Collapsed at 0; undefined where two class
+    means coincide.
+
+    Args:
+        tile: of the class means.
+        spread: var_k, the mean squared distance of class k to its mean, which may be that of other
+            data, shape (P,).
+        sampled: which classes have samples, shape (P,), bool: the pairs of others are left out.
+
+    Example:
+        >>> from functools import partial
+        >>> from gnc_cli.metrics.pairs import pair_means
+        >>> cdnv = partial(cdnv_sums, spread=np.array([1.0, 3.0]), sampled=np.array([True, True]))
+        >>> pair_means(np.array([[0.0], [2.0]]), cdnv)
+        [array([0.5])]
+    """
+    counted = sampled[tile.rows, None] & sampled[tile.columns]
+    counted[tile.own] = False
+    inverse = np.where(counted, 1.0 / tile.squares, 0.0)
+    rows = spread[tile.rows] @ inverse.sum(axis=1)
+    columns = (inverse @ spread[tile.columns]).sum()
+    return np.array([0.5 * (rows + columns), counted.sum()])

@@ -1,30 +1,48 @@
-"""GNC2: how far the worst class weight lies from the hull of all the others."""
+"""GNC2: how far the worst class weight lies from the hull of all the others.
+
+`gnc2` brackets this minimum alone. `gnc2_detail` adds the quantiles over classes, the nearest
+classes and the worst ones, from one search: up to 5000 classes every bracket is closed and the
+minimum read off; beyond, the pruned search finds the minimum and a seeded sample of classes gives
+the quantiles.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest
-from gnc_cli.results import Bracket
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
+from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest
+from gnc_cli.geometry.rounding import gamma
+from gnc_cli.geometry.sphere import as_points, chord
+from gnc_cli.metrics.records import Gnc2Quantiles
+from gnc_cli.records import Bracket, Rattlers
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.devices import accelerator
 
-__all__ = ["gnc2"]
+_EVERY = 5000
+"""Up to so many classes each has its bracket closed."""
+_SAMPLE = 1000
+"""Classes drawn for the quantiles beyond that."""
+_WORST = 10
+_TOLERANCE = 1e-12
+_RATTLER_TOLERANCE = 1e-7
+"""Absolute, on distances."""
+_WORTH_A_DEVICE = 5e10
+"""Operations in one product of all rows with all rows; below, `auto` stays on the CPU."""
 
 
-def gnc2(
-    W: np.ndarray,
-    *,
-    directions: np.ndarray | None = None,
-    tolerance: float = 1e-10,
-    deadline: Deadline | None = None,
-) -> Bracket:
+def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None = None) -> Bracket:
     """Certified `rho_one_vs_rest(W)` (section 2.2 of arXiv 2310.05351).
 
     Collapsed at the largest value possible for (d, K): `K / (K - 1)` for K <= d + 1.
 
     Args:
         W: class weights, unit rows for the paper's metric, shape (K, d).
-        directions: guesses of the best features, shape (K, d); they only save time.
         tolerance: width at which the bracket is closed, absolute.
-        deadline: the bracket is valid whenever it strikes, only wider.
+        deadline: the bracket is valid whenever it expires, only wider.
 
     Raises:
         DataError: W is not a finite matrix of two rows or more.
@@ -34,6 +52,163 @@ def gnc2(
         >>> round(bracket.lower, 12), round(bracket.upper, 12)
         (2.0, 2.0)
     """
-    return minimum_one_vs_rest(
-        W, directions=directions, tolerance=tolerance, deadline=deadline
-    )[0]
+    return minimum_one_vs_rest(W, tolerance=tolerance, deadline=deadline)
+
+
+@dataclass(frozen=True, eq=False)
+class Gnc2Detail:
+    """One-vs-rest distances of a classifier's rows, with proofs (arXiv 2310.05351, section 2)."""
+
+    bracket: Bracket
+    """GNC2, the least distance of all K classes."""
+    weakest: int
+    """The class with the least upper end."""
+    classes: np.ndarray
+    """The classes with brackets of their own: all, or the sample and the worst; sorted, (m,)."""
+    lower: np.ndarray
+    """Proved lower ends of those, shape (m,)."""
+    upper: np.ndarray
+    """Proved upper ends of those, shape (m,)."""
+    nearest: np.ndarray | None
+    """The other class with the largest cosine, integers, shape (K,); None where the rows are not
+    unit or the deadline expired before every pair was seen."""
+    nearest_cosine: np.ndarray | None
+    """That cosine, shape (K,); None likewise."""
+    quantiles: Gnc2Quantiles | None
+    """None where only the minimum was asked for."""
+    rattlers: Rattlers
+    """One-vs-rest: None unless all classes were looked at, to the end; one-vs-one: None with
+    `nearest`."""
+    worst: np.ndarray
+    """Up to ten classes, the smallest distance first: of all, or of those in `classes` and those
+    refined in the search for the minimum."""
+
+
+def gnc2_detail(
+    W: np.ndarray,
+    *,
+    every_class: bool | None = None,
+    minimum_only: bool = False,
+    unit: bool = True,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+    device: str = "cpu",
+    progress: Callable[[str, int, int, float], None] | None = None,
+) -> Gnc2Detail:
+    """Bracket the one-vs-rest distances that `gnc measure` reports.
+
+    Args:
+        W: class weights, rows, shape (K, d).
+        every_class: close the bracket of each class; by default up to 5000 of them.
+        minimum_only: no quantiles: the minimum and the worst classes alone.
+        unit: the rows are of norm 1; otherwise cosines are left out.
+        seed: of the sample of classes.
+        deadline: brackets are valid whenever it expires, only wider.
+        device: where products with all rows are computed: `cpu`, `cuda`, `cuda:N`; `auto` takes a
+            GPU for large W where there is one. Projections are computed on the CPU.
+        progress: called with "gnc2", classes done, classes to do (in the search for the minimum:
+            with those that may still attain it), the least upper end so far.
+
+    Raises:
+        DataError: W is not a finite matrix of two rows or more, or not of unit rows.
+        UsageError, UnavailableError: the device is unknown, or not there.
+
+    Example:
+        >>> detail = gnc2_detail(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        >>> round(detail.bracket.lower, 12), detail.rattlers.one_vs_rest, detail.nearest
+        (1.0, 0, array([1, 0, 1, 0]))
+    """
+    W = as_points(W)
+    K, d = W.shape
+    target = accelerator(device, worthwhile=2.0 * K * K * d >= _WORTH_A_DEVICE)
+    products = ArrayProducts if target is None else partial(TensorProducts, device=target)
+    search = HullSearch(W, None, _TOLERANCE, deadline=deadline, products=products)
+    nearest, cosines = _nearest(W, deadline) if unit else (None, None)
+    search.first_bounds(nearest)
+    every = not minimum_only and (K <= _EVERY if every_class is None else every_class)
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress("gnc2", done, total, float(search.upper.min()))
+
+    def narrowed(done: int) -> None:
+        left = search.lower < search.upper.min() - _TOLERANCE
+        report(done, min(K, done + int(left.sum())))
+
+    if every:
+        looked = np.arange(K)
+        # The lowest first: a deadline then costs only the classes that matter least.
+        order = np.argsort(search.lower, kind="stable")
+        search.close_all(order, lambda done: report(done, K))
+        worst = _lowest(search, looked)
+    else:
+        refined = search.minimum(_TOLERANCE, after=narrowed)
+        sample = np.arange(0)
+        if not minimum_only:
+            rng = np.random.default_rng(seed)
+            sample = np.sort(rng.choice(K, min(K, _SAMPLE), replace=False))
+            search.close_all(sample, lambda done: report(done, len(sample)))
+        worst = _lowest(search, np.union1d(sample, refined))
+        search.close(worst)
+        worst = _lowest(search, worst)
+        looked = np.union1d(sample, worst)
+    lower, upper = search.ends()
+    bracket = Bracket(float(lower.min()), float(upper.min()))
+    over = looked if every else sample
+    return Gnc2Detail(
+        bracket=bracket,
+        weakest=int(upper.argmin()),
+        classes=looked,
+        lower=lower[looked],
+        upper=upper[looked],
+        nearest=nearest,
+        nearest_cosine=cosines,
+        quantiles=None
+        if minimum_only
+        else _quantiles(bracket, lower[over], upper[over], None if every else seed),
+        rattlers=Rattlers(
+            one_vs_one=None if cosines is None else _one_vs_one(cosines),
+            one_vs_rest=_one_vs_rest(lower, upper, bracket) if every else None,
+            tolerance=_RATTLER_TOLERANCE,
+        ),
+        worst=worst,
+    )
+
+
+def _nearest(
+    W: np.ndarray, deadline: Deadline | None
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    try:
+        cosines, nearest = row_maxima(W, deadline=deadline)
+    except TimeoutError:
+        return None, None
+    return nearest, cosines
+
+
+def _lowest(search: HullSearch, among: np.ndarray) -> np.ndarray:
+    """Up to ten of some classes, by their upper ends: those are attained."""
+    return among[np.argsort(search.upper[among], kind="stable")[:_WORST]]
+
+
+def _quantiles(
+    bracket: Bracket, lower: np.ndarray, upper: np.ndarray, seed: int | None
+) -> Gnc2Quantiles:
+    """Each end of a quantile is the quantile of those ends, moved out by its own rounding."""
+    low, high = (
+        np.quantile(ends, [0.001, 0.01, 0.1, 0.5]) * (1.0 + side * gamma(4))
+        for ends, side in ((lower, -1), (upper, 1))
+    )
+    a, b, c, e = (Bracket(float(p), float(q)) for p, q in zip(low, high, strict=True))
+    return Gnc2Quantiles(bracket, a, b, c, e, classes=len(lower), seed=seed)
+
+
+def _one_vs_rest(lower: np.ndarray, upper: np.ndarray, least: Bracket) -> int | None:
+    """How many classes rattle; None where a bracket is too wide to tell."""
+    free = lower > least.upper + _RATTLER_TOLERANCE
+    held = upper <= least.lower + _RATTLER_TOLERANCE
+    return int(free.sum()) if (free | held).all() else None
+
+
+def _one_vs_one(cosines: np.ndarray) -> int:
+    chords = chord(cosines)
+    return int((chords > chords.min() + _RATTLER_TOLERANCE).sum())

@@ -1,10 +1,8 @@
-"""GNC3: how far class weights and class means are from pointing the same way."""
+"""Self-duality, how far class weights and class means are from pointing the same way: GNC3, NC3."""
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-
-__all__ = ["gnc3"]
 
 
 def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
@@ -34,3 +32,23 @@ def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
     if not np.isfinite(value):
         raise DataError("W or class_means holds NaN or infinity; is a class without samples?")
     return max(0.0, value) if value > -1e-12 else value  # rounding must not show as a sign
+
+
+def nc3(W: np.ndarray, M: np.ndarray) -> float | None:
+    """Self-duality `| W/|W|_F - M/|M|_F |_F`, from 0 when collapsed to 2.
+
+    Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186).
+
+    Args:
+        W: class weights as they are, of the classes that have a mean, shape (K, d).
+        M: centred class means of those classes, shape (K, d).
+
+    Returns:
+        None where W or M is zero.
+
+    Example:
+        >>> round(nc3(np.eye(2), 3 * np.eye(2)), 12)
+        0.0
+    """
+    norms = float(np.linalg.norm(W)), float(np.linalg.norm(M))
+    return float(np.linalg.norm(W / norms[0] - M / norms[1])) if all(norms) else None

@@ -1,17 +1,16 @@
-"""All pairs of rows, tile by tile: one product a tile feeds every statistic over pairs.
+"""All pairs of rows, tile by tile: one product per tile serves every statistic over pairs.
 
 Squared distances come from the Gram tile, and from differences where that form cancels. Beyond
-30000 rows the pairs are too many for a side remark: a seeded sample of rows is held against all.
+30000 rows the pairs are too many: a seeded sample of rows is compared with all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.numerics.deadline import Deadline
-
-__all__ = ["PairTile", "pair_rows", "pair_tiles"]
+from gnc_cli.geometry.gram import gram_tiles
+from gnc_cli.runtime.deadline import Deadline
 
 _SIDE = 512
 """Side of a tile: its few float64 arrays (2 MB each) stay near the processor."""
@@ -27,12 +26,12 @@ _DIFFERENCES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class PairTile:
-    """Some rows against some other rows."""
+    """Some rows and some other rows, each of the one with each of the other."""
 
     rows: np.ndarray
     """Indices of the tile's rows, shape (r,)."""
     columns: np.ndarray
-    """Indices of the rows they are held against, shape (c,)."""
+    """Indices of the rows they are compared with, shape (c,)."""
     own: tuple[np.ndarray, np.ndarray]
     """Where in the tile a row meets itself; no pair."""
     weight: int
@@ -43,34 +42,41 @@ class PairTile:
     """Squared distances, shape (r, c): exactly 0 where two rows coincide, 1 in place of `own`."""
 
     @property
-    def pairs(self) -> int:
-        """Ordered pairs that the tile stands for."""
-        return self.weight * (self.products.size - len(self.own[0]))
-
-    def among(self, keep: np.ndarray) -> "PairTile":
-        """The pairs both of whose rows are kept.
-
-        Args:
-            keep: of all rows, tiled or not, shape (K,), bool.
-        """
-        rows, columns = keep[self.rows], keep[self.columns]
-        i, j = self.own
-        kept = rows[i]
-        own = (np.cumsum(rows) - 1)[i[kept]], (np.cumsum(columns) - 1)[j[kept]]
-        at = np.ix_(rows, columns)
-        return PairTile(
-            self.rows[rows], self.columns[columns], own, self.weight,
-            self.products[at], self.squares[at],
-        )  # fmt: skip
+    def count(self) -> int:
+        """Ordered pairs in the tile itself."""
+        return self.products.size - len(self.own[0])
 
 
 def pair_rows(K: int) -> int:
-    """How many of K rows `pair_tiles` holds against all others.
+    """How many of K rows `pair_tiles` compares with all others.
 
     >>> pair_rows(10_000), pair_rows(100_000)
     (10000, 1000)
     """
     return K if K <= _ALL_ROWS else max(_SIDE, _SAMPLED_PAIRS // K)
+
+
+def pair_means(
+    X: np.ndarray,
+    *sums: Callable[[PairTile], np.ndarray],
+    floor: float = 0.0,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+) -> list[np.ndarray | None]:
+    """Means over the pairs of rows; the other arguments are those of `pair_tiles`.
+
+    Args:
+        X: float64, shape (K, d).
+        sums: each gives sums over the pairs of a tile, shape (m + 1,), their number last.
+
+    Returns:
+        For each of `sums` the means, shape (m,); None where there is no pair or one is not finite.
+    """
+    totals = [np.zeros(1)] * len(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for tile in pair_tiles(X, floor=floor, seed=seed, deadline=deadline):
+            totals = [t + tile.weight * f(tile) for t, f in zip(totals, sums, strict=True)]
+    return [t[:-1] / t[-1] if t[-1] > 0 and np.isfinite(t).all() else None for t in totals]
 
 
 def pair_tiles(
@@ -88,29 +94,26 @@ def pair_tiles(
         TimeoutError: the deadline expired first.
     """
     K = len(X)
-    every = np.arange(K)
     count = pair_rows(K)
-    rows = every if count == K else np.sort(np.random.default_rng(seed).permutation(K)[:count])
+    sampled = count < K
+    chosen = np.random.default_rng(seed).permutation(K)[:count] if sampled else np.arange(K)
+    chosen.sort()
     norms = np.einsum("kd,kd->k", X, X)
-    for r in range(0, count, _SIDE):
-        at = rows[r : r + _SIDE]
-        for c in range(r if count == K else 0, K, _SIDE):
-            if deadline is not None and deadline.expired:
-                raise TimeoutError("the deadline expired before every pair of classes was seen")
-            columns = every[c : c + _SIDE]
-            products = X[at] @ X[c : c + _SIDE].T
-            inside = np.flatnonzero((at >= c) & (at < c + len(columns)))
-            own = (inside, at[inside] - c)
-            scale = norms[at, None] + norms[columns]
-            squares = scale - 2.0 * products
-            scale *= _CANCELS
-            near = squares <= scale
-            if near.any():
-                _from_differences(X[at], X[columns], near, squares)
-            squares[squares <= floor * floor] = 0.0
-            squares[own] = 1.0
-            weight = 2 if count == K and c > r else 1
-            yield PairTile(at, columns, own, weight, products, squares)
+    for some, across in gram_tiles(count, _SIDE, K if sampled else None, deadline):
+        rows, columns = chosen[some], np.arange(across.start, across.stop)
+        products = X[rows] @ X[across].T
+        inside = np.flatnonzero((rows >= across.start) & (rows < across.stop))
+        own = (inside, rows[inside] - across.start)
+        scale = norms[rows, None] + norms[across]
+        squares = scale - 2.0 * products
+        scale *= _CANCELS
+        near = squares <= scale
+        if near.any():
+            _from_differences(X[rows], X[across], near, squares)
+        squares[squares <= floor * floor] = 0.0
+        squares[own] = 1.0
+        weight = 1 if sampled or some == across else 2
+        yield PairTile(rows, columns, own, weight, products, squares)
 
 
 def _from_differences(X: np.ndarray, Y: np.ndarray, where: np.ndarray, squares: np.ndarray) -> None:

@@ -1,27 +1,19 @@
 """Class moments of rows that may be larger than memory: one pass, every core busy.
 
-Worker threads read, convert and scale blocks ahead; classes that a block brings in get their shift
-in order; worker threads then multiply, and what they find is added in order. So the answer does
-not depend on the number of workers, to the last bit.
+Worker threads read blocks ahead, scale and sum them; the sums are joined in order; worker threads
+then multiply what the joining left over. So the answer does not depend on the number of workers, to
+the last bit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
-from gnc_cli.metrics.class_batch import Batch, BatchSums
-from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.row_blocks import RowBlock, check_labels, read_block
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.rows import Rows, block_rows, blocks, ordered
-
-__all__ = ["StreamedMoments", "stream_moments"]
-
-_SETTLE_AFTER = 64
-"""Blocks before the shifts are looked at (workers wait for each other); then 8 times as many."""
+from gnc_cli.metrics.class_moments import ClassMoments, ClassSums, class_sums
+from gnc_cli.metrics.rows import Rows, block_rows, blocks, check_labels, ordered, read_block
+from gnc_cli.runtime.deadline import Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +41,6 @@ class StreamedMoments:
         return StreamedMoments(self.moments, low, high, max(self.block, other.block))
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Of one block."""
-
-    sums: dict[str, BatchSums]
-    norm_min: float
-    norm_max: float
-
-
 def stream_moments(
     rows: Rows,
     labels: np.ndarray,
@@ -83,7 +66,7 @@ def stream_moments(
         spaces: "unit", "raw" or both.
         centres: by space, class means of other data, shape (K, d): see `ClassMoments`.
         where: names the rows in messages, as `'f.h5': dataset 'features'`.
-        block: rows to read at a time; None for about 8 MB as float64.
+        block: rows to read at a time; None for about 16 MB as float64.
         workers: threads.
         span: only the rows from start to stop.
         deadline: looked at after each block.
@@ -94,7 +77,7 @@ def stream_moments(
         TimeoutError: the deadline came first.
 
     Example:
-        >>> from gnc_cli.numerics.rows import ArrayRows
+        >>> from gnc_cli.metrics.rows import ArrayRows
         >>> features = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]])
         >>> found = stream_moments(ArrayRows(features), np.array([0, 1, 1]), K=2)
         >>> found.moments["unit"].means, found.norm_max
@@ -103,43 +86,47 @@ def stream_moments(
     """
     check_labels(labels, rows.shape[0], K)
     first, end = span or (0, rows.shape[0])
-    step = block_rows(rows, block)
+    step, low, high, done = block_rows(rows, block), np.inf, 0.0, 0
     moments = {s: ClassMoments(rows.shape[1], K, centres=(centres or {}).get(s)) for s in spaces}
-    read = partial(read_block, rows, labels, spaces, where)
+    read = partial(_block_sums, rows, labels, moments, where)
     jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
-    low, high, done, size = np.inf, 0.0, 0, _SETTLE_AFTER
-    ready = ordered(jobs, workers)
-    while done < end - first:
-        for found in ordered(_products(islice(ready, size), moments), workers):
-            for space, sums in found.sums.items():
-                moments[space].add(sums)
-            low, high = min(low, found.norm_min), max(high, found.norm_max)
-            done = min(done + step, end - first)
-            if progress is not None:
-                progress("moments", done, end - first, done / (end - first))
-            if deadline is not None and deadline.expired:
-                raise TimeoutError(f"{where}: stopped after {done} of {end - first} rows")
-        # No sums are outstanding here, whatever the number of workers: shifts may move.
-        for each in moments.values():
-            each.settle()
-        size *= 8
+    for scatters, least, most in ordered(_joined(ordered(jobs, workers), moments), workers):
+        for space, scatter in scatters.items():
+            moments[space].scatter += scatter
+        low, high = min(low, least), max(high, most)
+        done = min(done + step, end - first)
+        if progress is not None:
+            progress("moments", done, end - first, done / (end - first))
+        if deadline is not None and deadline.expired:
+            raise TimeoutError(f"{where}: stopped after {done} of {end - first} rows")
     return StreamedMoments(moments, float(low), float(high), step)
 
 
-def _products(
-    ready: Iterator[RowBlock], moments: Mapping[str, ClassMoments]
-) -> Iterator[Callable[[], _Found]]:
-    """Admit the classes of each block, in order, and hand out the work on it."""
-    for block in ready:
-        low, high = block.norms.min(initial=np.inf), block.norms.max(initial=0.0)
-        batches = {
-            space: moments[space].admit(rows, block.labels) for space, rows in block.rows.items()
-        }
-        yield partial(_multiply, batches, moments, low, high)
+def _block_sums(
+    rows: Rows,
+    labels: np.ndarray,
+    moments: Mapping[str, ClassMoments],
+    where: str,
+    start: int,
+    stop: int,
+) -> tuple[dict[str, ClassSums], float, float]:
+    """Sums of one block by space, and its smallest and largest norm."""
+    block = read_block(rows, labels, tuple(moments), where, start, stop)
+    sums = {s: class_sums(x, block.labels, moments[s].centres) for s, x in block.rows.items()}
+    return sums, block.norms.min(initial=np.inf), block.norms.max(initial=0.0)
 
 
-def _multiply(
-    batches: Mapping[str, Batch], moments: Mapping[str, ClassMoments], low: float, high: float
-) -> _Found:
-    sums = {space: batch.sums(moments[space].shift) for space, batch in batches.items()}
-    return _Found(sums, low, high)
+def _joined(
+    ready: Iterable[tuple[dict[str, ClassSums], float, float]],
+    moments: Mapping[str, ClassMoments],
+) -> Iterator[Callable[[], tuple[dict[str, np.ndarray], float, float]]]:
+    """Join the sums of each block, in order, and hand out the products that are left to do."""
+    for sums, low, high in ready:
+        parts = {space: (s.scatter, moments[space].join(s)) for space, s in sums.items()}
+        yield partial(_scatters, parts, low, high)
+
+
+def _scatters(
+    parts: Mapping[str, tuple[np.ndarray, np.ndarray]], low: float, high: float
+) -> tuple[dict[str, np.ndarray], float, float]:
+    return {space: S + apart.T @ apart for space, (S, apart) in parts.items()}, low, high

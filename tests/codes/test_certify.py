@@ -1,15 +1,23 @@
-"""Certificates: known answers, brute force, a conic solver, and invariance."""
+"""Certificates, rattlers and contacts: known answers, brute force, a conic solver, invariance."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.codes.certify import Certified, certify_code
-from gnc_cli.errors import DataError
-from gnc_cli.numerics.sphere import normalise, random_points
-from tests.numerics.test_min_norm_point import witness
-from tests.problems import WITH_POINTS, Problem, icosahedron, random_rotation
+from gnc_cli.codes.certify import (
+    Certified,
+    certify_code,
+    contact_pairs,
+    one_vs_one_rattlers,
+    one_vs_rest_rattlers,
+)
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.geometry.sphere import normalise, random_points
+from tests.geometry.test_min_norm_point import witness
+from tests.problems import WITH_POINTS, Problem, icosahedron, polygon, random_rotation
 
 sizes = st.tuples(st.integers(2, 30), st.integers(2, 7), st.integers(0, 999))
 
@@ -35,7 +43,6 @@ def test_known_answers(known: Problem) -> None:
         assert len(found.contact_pairs) == known.contacts
 
 
-@settings(max_examples=40, deadline=None)
 @given(sizes)
 def test_brute_force_and_invariance(size: tuple[int, int, int]) -> None:
     K, d, seed = size
@@ -110,3 +117,55 @@ def test_rows_must_be_unit(spoilt: float) -> None:
     code[3] = spoilt
     with pytest.raises(DataError):
         certified(code)
+
+
+def test_rows_beside_a_gap() -> None:
+    """Seven corners of an octagon: those beside the gap are held on one side only."""
+    W = np.delete(polygon(8), 7, axis=0)
+    found = certified(W)
+    assert not found.rattles_one_vs_one.any()  # type: ignore[union-attr]
+    # Each still has a neighbour at the smallest chord, but the hull of the others is farther.
+    assert np.array_equal(np.flatnonzero(found.rattles_one_vs_rest), [0, 6])  # type: ignore[arg-type]
+
+
+def test_a_lone_point_over_a_hexagon_rattles() -> None:
+    """The pole of an equatorial hexagon touches nothing; its hull distance is the larger, too."""
+    W = np.vstack([np.c_[polygon(6), np.zeros(6)], [[0.0, 0.0, 1.0]]])
+    found = certified(W)
+    for rattles in (found.rattles_one_vs_one, found.rattles_one_vs_rest):
+        assert rattles is not None and np.flatnonzero(rattles).tolist() == [6]
+    assert len(contact_pairs(W, 1e-9)) == 6
+
+
+def test_a_point_less_leaves_contacts() -> None:
+    assert len(contact_pairs(icosahedron()[1:], 1e-9)) == 25
+
+
+def test_tolerance_is_a_distance() -> None:
+    """Chords 1 and 1 + 1e-6: apart for a tolerance below, together above."""
+    a, b = 2.0 * np.arcsin(np.array([1.0, 1.0 + 1e-6]) / 2.0)
+    t = np.array([0.0, a, a + b])
+    W = np.stack([np.cos(t), np.sin(t)], axis=1)
+    row_max = row_maxima(W)[0]
+    assert np.array_equal(one_vs_one_rattlers(row_max, 0.9e-6), [False, False, True])
+    assert not one_vs_one_rattlers(row_max, 1.1e-6).any()
+    assert np.array_equal(contact_pairs(W, 0.9e-6), [[0, 1]])
+    assert np.array_equal(contact_pairs(W, 1.1e-6), [[0, 1], [1, 2]])
+
+
+def test_an_unproved_rattler_is_none() -> None:
+    """Only a bracket that lies wholly above the minimum counts."""
+    W = np.delete(polygon(8), 7, axis=0)
+    result, rho = one_vs_rest(W), minimum_one_vs_rest(W)
+    excess = float(result.lower[0] - rho.upper)
+    assert excess > 0.0
+    assert one_vs_rest_rattlers(result, rho, excess * 0.999)[0]
+    assert not one_vs_rest_rattlers(result, rho, excess * 1.001)[0]
+
+
+@pytest.mark.parametrize("tolerance", [-1e-9, float("nan")])
+def test_bad_tolerance(tolerance: float) -> None:
+    with pytest.raises(UsageError, match="tolerance"):
+        one_vs_one_rattlers(np.zeros(3), tolerance)
+    with pytest.raises(UsageError, match="tolerance"):
+        contact_pairs(np.eye(3), tolerance)

@@ -6,40 +6,40 @@ rational arithmetic, at a hull point and a hyperplane that prove each other. Not
 tolerance.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from flint import fmpq, fmpq_mat
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.codes.certify import certify_code, simple_bracket
-from gnc_cli.numerics import hull_search
-from gnc_cli.numerics.gram import row_maxima
-from gnc_cli.numerics.min_norm_point import certify, min_norm_point
-from gnc_cli.numerics.one_vs_rest import minimum_one_vs_rest, one_vs_rest
-from gnc_cli.numerics.sphere import random_points
-from gnc_cli.results import Bracket
+from gnc_cli.geometry import one_vs_rest as module
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.min_norm_point import hull_distance_bound, min_norm_point
+from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.records import Bracket
 from tests.problems import hemicube, icosahedron, orthoplex, simplex
 
-Point = tuple[Fraction, ...]
+
+def exact(x: float) -> fmpq:
+    return fmpq(*float(x).as_integer_ratio())
 
 
-def squared_distance(W: np.ndarray, k: int) -> Fraction:
+def squared_distance(W: np.ndarray, k: int) -> fmpq:
     """The squared distance of row k to the hull of the other rows, exactly."""
-    own = [Fraction(c) for c in W[k].tolist()]
-    V = [
-        tuple(a - Fraction(c) for a, c in zip(own, row.tolist(), strict=True))
-        for row in np.delete(W, k, axis=0)
-    ]
-    corral, weights = [min(range(len(V)), key=lambda j: dot(V[j], V[j]))], [Fraction(1)]
+    rows = [[exact(c) for c in row] for row in W.tolist()]
+    V = [[a - c for a, c in zip(rows[k], row, strict=True)] for j, row in enumerate(rows) if j != k]
+    corral, weights = [min(range(len(V)), key=lambda j: dot(V[j], V[j]))], [fmpq(1)]
     while True:
-        x = combined(weights, [V[j] for j in corral])
+        x = [dot(weights, column) for column in zip(*(V[j] for j in corral), strict=True)]
         entering = min(range(len(V)), key=lambda j: dot(x, V[j]))
         if dot(x, V[entering]) >= dot(x, x):
             return dot(x, x)
-        corral, weights = [*corral, entering], [*weights, Fraction(0)]
+        corral, weights = [*corral, entering], [*weights, fmpq(0)]
         while min(target := affine_weights([V[j] for j in corral])) <= 0:
             step = min(w / (w - t) for w, t in zip(weights, target, strict=True) if t <= 0)
             weights = [w + step * (t - w) for w, t in zip(weights, target, strict=True)]
@@ -48,31 +48,23 @@ def squared_distance(W: np.ndarray, k: int) -> Fraction:
         weights = target
 
 
-def affine_weights(V: list[Point]) -> list[Fraction]:
+def affine_weights(V: list[list[fmpq]]) -> list[fmpq]:
     """Weights, of sum 1, of the shortest point in the affine hull of independent points."""
-    edges = [tuple(a - b for a, b in zip(v, V[0], strict=True)) for v in V[1:]]
-    rows = [[dot(e, f) for f in edges] + [-dot(e, V[0])] for e in edges]
-    for i in range(len(rows)):  # a Gram matrix needs no pivoting
-        rows[i] = [entry / rows[i][i] for entry in rows[i]]
-        for j in range(len(rows)):
-            if j != i:
-                factor = rows[j][i]
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
-    tail = [row[-1] for row in rows]
-    return [1 - sum(tail), *tail]
+    if len(V) == 1:
+        return [fmpq(1)]
+    edges = fmpq_mat([[a - b for a, b in zip(v, V[0], strict=True)] for v in V[1:]])
+    first = fmpq_mat([[-c] for c in V[0]])
+    tail = [w for (w,) in (edges * edges.transpose()).solve(edges * first).tolist()]
+    return [1 - sum(tail, fmpq(0)), *tail]
 
 
-def dot(x: Point, y: Point) -> Fraction:
-    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
+def dot(x: Sequence[fmpq], y: Sequence[fmpq]) -> fmpq:
+    return sum((a * b for a, b in zip(x, y, strict=True)), fmpq(0))
 
 
-def combined(weights: list[Fraction], V: list[Point]) -> Point:
-    return tuple(dot(tuple(weights), column) for column in zip(*V, strict=True))
-
-
-def holds(lower: float, truth: Fraction, upper: float) -> bool:
+def holds(lower: float, truth: fmpq, upper: float) -> bool:
     """Whether a squared distance lies in a bracket of the distance."""
-    return 0.0 <= lower and Fraction(lower) ** 2 <= truth <= Fraction(upper) ** 2
+    return 0.0 <= lower and exact(lower) ** 2 <= truth <= exact(upper) ** 2
 
 
 def on_sphere(plane: list[Fraction]) -> np.ndarray:
@@ -114,10 +106,14 @@ def check_every_bracket(W: np.ndarray) -> None:
     for lower, upper, square in zip(found.lower, found.upper, truth, strict=True):
         assert holds(float(lower), square, float(upper))
     rho = min(truth)
-    for options in ({}, {"max_exact": 0}, {"directions": np.roll(W, 1, axis=0), "max_exact": 1}):
-        bracket, _, lowest = minimum_one_vs_rest(W, **options)
-        assert holds(bracket.lower, rho, bracket.upper)
-        assert all(Fraction(float(a)) ** 2 <= b for a, b in zip(lowest, truth, strict=True))
+    bracket = minimum_one_vs_rest(W)
+    assert holds(bracket.lower, rho, bracket.upper)
+    search = module.HullSearch(W, None, 1e-9)
+    for step in (search.first_bounds, lambda: search.minimum(1e-9)):
+        step()
+        lower, upper = search.ends()
+        for low, square, high in zip(lower, truth, upper, strict=True):
+            assert holds(float(low), square, float(high))
     # Cosines by chords and by products, which differ where the norms do.
     products = W @ W.T - 9.0 * np.eye(len(W))
     brackets = [certify_code(W, tolerance=1e-7).rho_one_vs_rest]
@@ -133,7 +129,7 @@ def check_as_large(W: np.ndarray) -> None:
     """As `check_every_bracket`, by what large codes are looked at with: float32, small batches."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"_SINGLE": 0, "_FEW_DIMENSIONS": 0, "_FIRST_BATCH": 1}.items():
-            patch.setattr(hull_search, name, value)
+            patch.setattr(module, name, value)
         check_every_bracket(W)
 
 
@@ -160,23 +156,13 @@ def test_the_truth_is_never_outside(check: Callable[[np.ndarray], None], W: np.n
     check(W)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("check", [check_every_bracket, check_as_large])
-@settings(max_examples=1500)
-@given(W=codes())
-def test_it_never_is_in_thousands_of_codes(
-    check: Callable[[np.ndarray], None], W: np.ndarray
-) -> None:
-    check(W)
-
-
 @pytest.mark.parametrize("code", [simplex(6), icosahedron(), hemicube()], ids=["6", "12", "16"])
 def test_known_codes(code: np.ndarray) -> None:
     check_every_bracket(code)
     check_as_large(code)
 
 
-@pytest.mark.parametrize("K, d", [(9, 3), (20, 5), (14, 10), (8, 20)])
+@pytest.mark.parametrize("K, d", [(9, 3), (12, 6), (8, 20)])
 def test_random_codes(K: int, d: int, rng: np.random.Generator) -> None:
     W = random_points(rng, K, d)
     check_every_bracket(W)
@@ -187,9 +173,8 @@ def test_random_codes(K: int, d: int, rng: np.random.Generator) -> None:
 def test_certificates_of_hull_points(W: np.ndarray) -> None:
     V = W[0] - W[1:]
     truth = squared_distance(np.vstack([np.zeros(W.shape[1]), V]), 0)
-    x, weights = min_norm_point(V)
-    for bracket in (certify(x, V, weights), certify(x, V)):
-        assert holds(bracket.lower, truth, bracket.upper)
+    weights = min_norm_point(V)[1]
+    assert holds(0.0, truth, hull_distance_bound(V, weights))
 
 
 def test_crossed_ends_are_an_error_and_never_hidden() -> None:
@@ -198,7 +183,7 @@ def test_crossed_ends_are_an_error_and_never_hidden() -> None:
     assert Bracket(0.0, 2.0).narrowed(Bracket(1.0, 3.0)) == Bracket(1.0, 2.0)
     with pytest.raises(ArithmeticError):
         Bracket(0.0, 1.0).narrowed(Bracket(1.5, 2.0))
-    search = hull_search.HullSearch(np.eye(3), np.arange(3), None, 1e-12, 1 << 20, None)
+    search = module.HullSearch(np.eye(3), None, 1e-12)
     search.lower[1] = 2.0
     with pytest.raises(ArithmeticError, match="class 1: lower end 2.0 above"):
         search.ends()

@@ -13,13 +13,9 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
+from gnc_cli.limits.catalogue import catalogue
 from gnc_cli.limits.levenshtein import design_size
-from gnc_cli.limits.limit import Finding, Limit
-from gnc_cli.workflows.bounds_catalogue import catalogue
-from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
-from gnc_cli.workflows.bounds_rows import side_of
-
-__all__ = ["CHUNKS", "TOLERANCE", "grid", "limits", "sample", "violations"]
+from gnc_cli.limits.limit import Finding, Limit, Quantity
 
 CHUNKS = 10
 TOLERANCE = 1e-12
@@ -79,7 +75,7 @@ def _astronomical(count: int) -> frozenset[int]:
 
 
 @cache
-def limits(quantity: str) -> list[Limit]:
+def limits(quantity: Quantity) -> list[Limit]:
     """Every bound on a quantity."""
     return catalogue(quantity)
 
@@ -90,7 +86,7 @@ def violations(d: int, K: int, construction: bool = True, simplicial: bool = Tru
     skipped |= {"simplicial"} - ({"simplicial"} if simplicial else set())
     found: _Findings = {}
     wrong = []
-    for quantity in (ONE_VS_REST, ONE_VS_ONE):
+    for quantity in (Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE):
         low, high = -math.inf, math.inf
         low_name = high_name = ""
         for limit in limits(quantity):
@@ -102,22 +98,22 @@ def violations(d: int, K: int, construction: bool = True, simplicial: bool = Tru
             finding = found[key]
             if finding is None or not finding.valid:
                 continue
-            value = finding.value if quantity == ONE_VS_REST else 1.0 - finding.value
-            side = side_of(limit, quantity)
+            value = finding.value if quantity == Quantity.ONE_VS_REST else 1.0 - finding.value
+            side = limit.side(quantity)
             if not _possible(value, quantity, limit.exists):
                 wrong.append(f"({d}, {K}) {quantity} {limit.name} = {value!r}")
             if side == "lower" and value > low:
                 low, low_name = value, limit.name
             elif side == "upper" and value < high:
                 high, high_name = value, limit.name
-        slack = TOLERANCE * (high if quantity == ONE_VS_REST else 1.0)
+        slack = TOLERANCE * (high if quantity == Quantity.ONE_VS_REST else 1.0)
         if not low <= high + slack:
             wrong.append(f"({d}, {K}) {quantity} {low_name} {low!r} > {high_name} {high!r}")
     return wrong
 
 
-def _possible(value: float, quantity: str, exists: bool) -> bool:
+def _possible(value: float, quantity: Quantity, exists: bool) -> bool:
     """Nothing is proved to be impossible at all, but a guarantee may be too small for a double."""
-    if quantity == ONE_VS_ONE:
+    if quantity == Quantity.ONE_VS_ONE:
         return -1.0 <= value <= 1.0
     return 0.0 <= value <= 2.0 and (exists or value > 0.0)

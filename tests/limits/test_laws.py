@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gnc_cli
-from gnc_cli.io.known_codes import stored_table
+from gnc_cli.known_codes.table import stored_table
+from gnc_cli.limits.catalogue import catalogue
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
@@ -20,17 +21,16 @@ from gnc_cli.limits.limit import (
     Ending,
     Finding,
     Limit,
+    Quantity,
     loosened,
     reaches,
 )
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD
-from gnc_cli.workflows.bounds_catalogue import catalogue
-from gnc_cli.workflows.bounds_request import ONE_VS_ONE, ONE_VS_REST
 from tests.limits import law_grid
 
 MARGINS = Path(__file__).parents[2] / "data" / "known_codes" / "margins.csv"
 
-LIMITS: list[Limit] = [*catalogue(ONE_VS_ONE), THEOREM_3_9_CHORD]
+LIMITS: list[Limit] = [*catalogue(Quantity.ONE_VS_ONE), THEOREM_3_9_CHORD]
 EXCLUDING = [limit for limit in LIMITS if not limit.exists]
 BY_NAME = pytest.mark.parametrize(
     "limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}"
@@ -86,10 +86,10 @@ def test_the_grid_and_its_sample_are_as_large_as_they_say() -> None:
         assert corners <= {pair[:2] for pair in pairs}
 
 
-@pytest.mark.parametrize("quantity", [ONE_VS_REST, ONE_VS_ONE])
+@pytest.mark.parametrize("quantity", [Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE])
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_false_bound_is_found_out(
-    monkeypatch: pytest.MonkeyPatch, quantity: str, exists: bool
+    monkeypatch: pytest.MonkeyPatch, quantity: Quantity, exists: bool
 ) -> None:
     """Even where it is false by little: the icosahedron's value, a billionth off."""
 
@@ -104,7 +104,7 @@ def test_a_false_bound_is_found_out(
 
     liar = Liar()
     liar.exists = exists
-    usual = {q: law_grid.limits(q) for q in (ONE_VS_REST, ONE_VS_ONE)}
+    usual = {q: law_grid.limits(q) for q in (Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE)}
     usual[quantity] = [*usual[quantity], liar]
     monkeypatch.setattr(law_grid, "limits", usual.__getitem__)
     wrong = law_grid.violations(3, 12)

@@ -1,9 +1,8 @@
 """Levenshtein's bound against sharp codes, Levenshtein's own formulas in fifty digits, and laws."""
 
-import csv
 import math
 from fractions import Fraction
-from pathlib import Path
+from typing import TypeVar
 
 import mpmath
 import numpy as np
@@ -12,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from gnc_cli.limits.levenshtein import LEVENSHTEIN, design_size
+from gnc_cli.limits.levenshtein import (
+    LEVENSHTEIN,
+    binary,
+    design_size,
+    first_root,
+    first_valley,
+    sums,
+)
 from gnc_cli.limits.limit import Dimension, Ending, loosened
-from tests.limits.levenshtein_verbatim import verbatim
-
-TABLE = Path(__file__).parents[2] / "data" / "known_codes" / "table.csv"
 
 SHARP = [
     (5, 16, Fraction(1, 5)),
@@ -41,6 +44,35 @@ SHARP = [
 dimensions = st.integers(2, 40) | st.integers(2, 10**6)
 sizes = st.integers(2, 10**4) | st.floats(0.31, 300.0).map(lambda log10: int(mpf(10) ** log10))
 cosines = st.fractions(-1, Fraction(999, 1000), max_denominator=1000)
+
+
+Number = TypeVar("Number", Fraction, mpf)
+
+
+def verbatim(d: int, clearance: Number) -> Number:
+    """L(d, s), s = 1 - clearance, as Levenshtein writes it, by recursions; exact for fractions.
+
+    The largest zero of the k-th Jacobi polynomial is below s if and only if all up to the k-th are
+    positive there. With exponents one up on both sides they are Gegenbauer's of d + 2, one up on
+    one side the differences of Gegenbauer's of d.
+    """
+    s = 1 - clearance
+    one = s**0
+    before, P = one, s
+    wide_before, wide = one, s
+    k = 1
+    while True:
+        after = ((2 * k + d - 2) * s * P - k * before) / (k + d - 2)
+        if P <= after:
+            factor = math.comb(k + d - 3, k - 1)
+            return factor * (one * (2 * k + d - 3) / (d - 1) - (before - P) / ((1 - s) * P))
+        if wide <= 0:
+            factor = math.comb(k + d - 2, k)
+            ratio = (1 + s) * (P - after) / ((1 - s) * (P + after))
+            return factor * (one * (2 * k + d - 1) / (d - 1) - ratio)
+        before, P = P, after
+        wide_before, wide = wide, ((2 * k + d) * s * wide - k * wide_before) / (k + d)
+        k += 1
 
 
 def digits(clearance: float) -> int:
@@ -164,14 +196,6 @@ def test_degrees_change_without_a_step(d: int, m: int) -> None:
     assert fewer is None or fewer.exact == size - 1
 
 
-@given(dimensions, sizes)
-def test_falls_with_points_and_rises_with_dimensions(d: int, K: int) -> None:
-    here = LEVENSHTEIN.at(d, K).value
-    assert 0.0 < here <= K / (K - 1)
-    assert LEVENSHTEIN.at(d, K + 1 + K // 1000).value <= here
-    assert LEVENSHTEIN.at(d + 1, K).value >= here * (1 - 4e-16)
-
-
 @given(dimensions, cosines)
 def test_points_and_values_agree(d: int, s: Fraction) -> None:
     target = 1 - s
@@ -182,15 +206,6 @@ def test_points_and_values_agree(d: int, s: Fraction) -> None:
         assert count.exact == math.floor(verbatim(d, target))
         assert LEVENSHTEIN.at(d, count.exact).value >= target * (1 - 1e-15)
         assert LEVENSHTEIN.at(d, count.exact + 1).value <= target * (1 + 1e-15)
-
-
-def test_no_known_code_is_better() -> None:
-    with TABLE.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) > 200
-    for row in rows:
-        bound = 1.0 - LEVENSHTEIN.at(int(row["d"]), int(row["K"])).value
-        assert float(row["max_cosine"]) >= bound - 1e-12, row
 
 
 def test_dimensions() -> None:
@@ -206,3 +221,79 @@ def test_dimensions() -> None:
 def test_ends() -> None:
     assert LEVENSHTEIN.points(3, Fraction(1, 10**20)) is None
     assert LEVENSHTEIN.at(2, 10**300).value > 0.0
+
+
+# The sums and roots behind it
+
+
+@given(st.fractions(Fraction(1, 10**30), 2), st.integers(1, 200))
+def test_binary(value: Fraction, bits: int) -> None:
+    a, e = binary(value, bits)
+    assert a.bit_length() in (bits, bits + 1)
+    assert 0 <= value - Fraction(a, 2**e) < Fraction(1, 2**e)
+
+
+@pytest.mark.parametrize(
+    ("d", "p", "b", "c"),
+    [(2, 1, 2, 1.25), (3, 5, 9, 0.25), (4, 300, 303, 1e-4), (9, 10**40, 10**40, 3e-79),
+     (300, 40, 339, 0.5), (10**6, 60, 10**6 + 59, 0.75)],
+)  # fmt: skip
+def test_sums_are_as_good_as_they_say(d: int, p: int, b: int, c: float) -> None:
+    a, e = binary(Fraction(c), 60)
+    for bits in (100, 800):
+        values, noise_bits = sums(d, p, b, a, e, bits)
+        with mpmath.workdps(400):
+            x, half = mpf(c) / 2, mpf(d + 1) / 2
+            # c d/dc of 2F1(-p, b; h; x), and again, by their contiguous functions.
+            first = -p * b / half * mpmath.hyp2f1(1 - p, b + 1, half + 1, x)
+            second = p * (p - 1) * b * (b + 1) / half / (half + 1)
+            second *= mpmath.hyp2f1(2 - p, b + 2, half + 2, x)
+            expected = (mpmath.hyp2f1(-p, b, half, x), first * x, second * x**2 + first * x)
+            for value, wanted in zip(values, expected, strict=False):
+                assert abs(value - wanted * mpf(2) ** bits) <= mpf(2) ** noise_bits
+
+
+@pytest.mark.parametrize(("d", "p"), [(2, 1), (2, 9), (3, 40), (5, 7), (30, 12), (1000, 6)])
+def test_the_first_root_is_the_largest_zero_of_a_jacobi_polynomial(d: int, p: int) -> None:
+    """V is the Jacobi polynomial with exponents ((d-1)/2, (d-3)/2) where b = p + d - 1."""
+    root = first_root(d, p, p + d - 1, 1, 0)
+    half = mpf(d - 1) / 2
+    with mpmath.workdps(50):
+        signs = [
+            [mpmath.jacobi(k, half, half - 1, 1 - mpf(root) * side) > 0 for k in range(1, p + 1)]
+            for side in (1 - mpf("3e-16"), 1 + mpf("3e-16"))
+        ]
+    # All up to the p-th are positive if and only if their zeros lie below.
+    assert all(signs[0]) and signs[1] == [True] * (p - 1) + [False]
+
+
+def plain(d: int, clearance: float) -> tuple[int, float]:
+    """The first minimum and its P_k / (P_(k-1) - P_k), from P_0 on in sixty digits."""
+    with mpmath.workdps(60):
+        s = 1 - mpf(clearance)
+        k, before, here = 1, mpf(1), s
+        while (after := ((2 * k + d - 2) * s * here - k * before) / (k + d - 2)) < here:
+            k, before, here = k + 1, here, after
+        return k, float(here / (before - here))
+
+
+def test_valleys_that_start_late(rng: np.random.Generator) -> None:
+    for _ in range(100):
+        d = int(10 ** rng.uniform(math.log10(2), 6))
+        clearance = min(2.0, 10 ** rng.uniform(-4.5, 0.5))
+        if math.sqrt(d) > 2000 * clearance:
+            continue
+        k, ratio = plain(d, clearance)
+        valley = first_valley(d, clearance)
+        assert valley is not None and valley.k == k
+        assert valley.floor / (clearance * valley.fall) == pytest.approx(ratio, rel=1e-10)
+
+
+def test_valleys_out_of_reach() -> None:
+    for d, clearance in ((2, 1e-13), (3, 1e-12), (10**6, 1e-9), (8, 1e-300)):
+        assert first_valley(d, clearance) is None
+
+
+def test_a_polynomial_without_a_root_ends() -> None:
+    with pytest.raises(ArithmeticError, match="no root for d=3, p=1, b=3, A=0, B=1"):
+        first_root(3, 1, 3, 0, 1)

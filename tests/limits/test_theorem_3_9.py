@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -101,20 +100,6 @@ def test_the_last_dimension_is_the_last_valid_one(K: int) -> None:
         assert last == 0 or hypothesis_holds(last, K)
 
 
-@pytest.mark.parametrize("K", [5, 10, 73, 178, 10**4, 10**6, 10**30, 10**300])
-def test_both_rise_with_d_where_the_hypothesis_holds(K: int) -> None:
-    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
-        values = [limit.at(d, K).value for d in range(2, 3001) if hypothesis_holds(d, K)]
-        assert np.all(np.diff(values) > 0.0)
-        assert values[-1] < (0.5 if limit is THEOREM_3_9_LOWER else 2.0)
-
-
-@given(dimensions, sizes)
-def test_both_fall_with_K(d: int, K: int) -> None:
-    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
-        assert limit.at(d, K + max(1, K // 10)).value <= limit.at(d, K).value
-
-
 @given(dimensions, targets)
 @example(2, Fraction(1, 2))
 @example(60, Fraction("0.3"))
@@ -151,12 +136,3 @@ def test_the_largest_size_not_excluded(d: int, target: Fraction) -> None:
         assert hypothesis_holds(d, K + 1) and paper(d, K + 1)[1] < margin
         reached = paper(d, K)[1] >= margin * (1 - mpmath.mpf(10) ** -9)
         assert reached or not hypothesis_holds(d, K)
-
-
-@given(st.integers(5, 10**9), st.integers(2, 3000), st.floats(1e-9, 1e-4))
-def test_dimension_and_value_say_the_same(K: int, d: int, off: float) -> None:
-    for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
-        found = limit.at(d, K)
-        if found.valid:
-            assert limit.dimension(K, Fraction(found.value * (1.0 - off))).d <= d
-            assert (limit.dimension(K, Fraction(found.value * (1.0 + off))).d or LARGEST_D) > d

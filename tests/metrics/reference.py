@@ -106,23 +106,6 @@ def one_vs_rest(W: np.ndarray, k: int) -> float:
     return float(np.linalg.norm((weights / weights.sum()) @ vertices))
 
 
-def one_vs_rest_slsqp(W: np.ndarray, k: int) -> float:
-    """The same by sequential quadratic programming: `min |v (W - w_k)|`, v convex weights."""
-    from scipy.optimize import minimize
-
-    vertices = np.delete(W, k, axis=0) - W[k]
-    result = minimize(
-        lambda v: float(np.sum((v @ vertices) ** 2)),
-        np.full(len(vertices), 1.0 / len(vertices)),
-        jac=lambda v: 2.0 * vertices @ (v @ vertices),
-        bounds=[(0.0, 1.0)] * len(vertices),
-        constraints={"type": "eq", "fun": lambda v: v.sum() - 1.0},
-        method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    return math.sqrt(result.fun)
-
-
 def gnc2(W: np.ndarray) -> float:
     """The smallest one-vs-rest distance."""
     return min(one_vs_rest(W, k) for k in range(len(W)))
@@ -161,31 +144,12 @@ def share_right(scores: np.ndarray, labels: np.ndarray) -> float:
     return sum(int(np.argmax(s)) == y for s, y in zip(scores, labels, strict=True)) / len(labels)
 
 
-def ncc_accuracy(features: np.ndarray, labels: np.ndarray, means: Means, K: int) -> float:
-    """Share of samples whose nearest class mean is their own class's."""
-    return share_right(nearest_mean_scores(features, means, K), labels)
-
-
 def ncc_leave_one_out(features: np.ndarray, labels: np.ndarray, K: int) -> float | None:
     """The same, each sample out of its own mean; classes of one sample are not counted."""
     counted = [i for i, y in enumerate(labels) if (labels == y).sum() > 1]
     if not counted:
         return None
     return share_right(leave_one_out_scores(features, labels, K)[counted], labels[counted])
-
-
-def agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """NC4: share of samples to which two tables of scores give the same class."""
-    pairs = zip(first, second, strict=True)
-    return float(np.mean([np.argmax(a) == np.argmax(b) for a, b in pairs]))
-
-
-def sample_margins(features: np.ndarray, labels: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """`min_j <w_y - w_j, h>` of each sample, unit features and unit weights, shape (N,)."""
-    return np.array([
-        min(float((W[y] - W[j]) @ h) for j in range(len(W)) if j != y)
-        for h, y in zip(features, labels, strict=True)
-    ])  # fmt: skip
 
 
 # Variants -----------------------------------------------------------------------------------------

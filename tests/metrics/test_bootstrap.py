@@ -1,18 +1,22 @@
 """Bootstrap intervals: the definition by repeated rows, seeds, workers, and known distributions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics import bootstrap as module
 from gnc_cli.metrics.bootstrap import bootstrap
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.rows import ArrayRows
-from gnc_cli.numerics.sphere import normalise
+from gnc_cli.metrics.records import BootstrapIntervals
+from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.stream_moments import stream_moments
+from gnc_cli.runtime.deadline import Deadline
 
 
 def samples(N: int = 400, K: int = 6, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -20,6 +24,15 @@ def samples(N: int = 400, K: int = 6, d: int = 4) -> tuple[np.ndarray, np.ndarra
     W = rng.standard_normal((K, d))
     y = rng.integers(-1, K - 1, N)
     return W[y] + 0.3 * rng.standard_normal((N, d)), y, W
+
+
+def intervals(
+    X: np.ndarray, y: np.ndarray, K: int, *more: Any, unit: bool = True, **options: Any
+) -> BootstrapIntervals:
+    """Of rows whose moments are taken here."""
+    space = "unit" if unit else "raw"
+    moments = stream_moments(ArrayRows(X), y, K, spaces=(space,)).moments[space]
+    return bootstrap(ArrayRows(X), y, moments, *more, unit=unit, **options)
 
 
 @pytest.fixture
@@ -38,7 +51,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 
 def test_a_replicate_is_the_metrics_of_rows_drawn_again(drawn: list[np.ndarray]) -> None:
     X, y, W = samples()
-    found = bootstrap(ArrayRows(X), y, 6, W, replicates=9, seed=3, level=0.5, block=37, workers=2)
+    found = intervals(X, y, 6, W, replicates=9, seed=3, level=0.5, block=37, workers=2)
     unit, present = normalise(X), np.unique(y[y >= 0])
     one, three = [], []
     for times in drawn:
@@ -72,8 +85,8 @@ def test_replicates_about_the_means_of_other_data(unit: bool, drawn: list[np.nda
     train = normalise(W[labels] + 0.3 * rng.standard_normal((90, 4)))
     fitted = ClassMoments(4, 6)
     fitted.update(train, labels)
-    found = bootstrap(
-        ArrayRows(X), y, 6, W, replicates=40, seed=3, level=0.5, unit=unit, means_of=fitted,
+    found = intervals(
+        X, y, 6, W, replicates=40, seed=3, level=0.5, unit=unit, means_of=fitted,
         block=37, workers=2,
     )  # fmt: skip
     between = fitted.means.T @ fitted.means / 6
@@ -100,8 +113,8 @@ def test_seeds_workers_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     right = np.bincount(y[y >= 0], minlength=6) // 2
 
     def run(seed: int, workers: int):
-        return bootstrap(
-            ArrayRows(X), y, 6, W, right, right, replicates=12, seed=seed, block=50, workers=workers
+        return intervals(
+            X, y, 6, W, right, right, replicates=12, seed=seed, block=50, workers=workers
         )
 
     first = run(1, 1)
@@ -115,8 +128,8 @@ def test_shares_follow_the_binomial() -> None:
     N, right = 200, 150
     X = np.random.default_rng(0).standard_normal((N, 2)) + 3
     y = np.zeros(N, dtype=int)
-    found = bootstrap(
-        ArrayRows(X),
+    found = intervals(
+        X,
         y,
         1,
         None,
@@ -135,33 +148,32 @@ def test_shares_follow_the_binomial() -> None:
 
 def test_raw_rows_and_weights_as_they_are() -> None:
     X, y, W = samples()
-    unit = bootstrap(ArrayRows(normalise(X)), y, 6, normalise(W), replicates=5, seed=0)
-    raw = bootstrap(ArrayRows(normalise(X)), y, 6, normalise(W), replicates=5, seed=0, unit=False)
+    unit = intervals(normalise(X), y, 6, normalise(W), replicates=5, seed=0)
+    raw = intervals(normalise(X), y, 6, normalise(W), replicates=5, seed=0, unit=False)
     assert unit.gnc3 is not None and raw.gnc3 is not None
     assert raw.gnc3.lower == pytest.approx(unit.gnc3.lower, rel=1e-12)
-    scaled = bootstrap(ArrayRows(X), y, 6, 7 * W, replicates=5, seed=0)
+    scaled = intervals(X, y, 6, 7 * W, replicates=5, seed=0)
     assert scaled.gnc3 is not None
     assert scaled.gnc3.lower == pytest.approx(unit.gnc3.lower, rel=1e-12)
 
 
 def test_classes_of_one_sample_do_not_move() -> None:
     X = np.eye(3)
-    found = bootstrap(ArrayRows(X), np.arange(3), 3, np.eye(3), replicates=4, seed=0)
+    found = intervals(X, np.arange(3), 3, np.eye(3), replicates=4, seed=0)
     assert found.gnc1 is not None and (found.gnc1.lower, found.gnc1.upper) == (0.0, 0.0)
     assert found.gnc3 is not None and (found.gnc3.lower, found.gnc3.upper) == (0.0, 0.0)
 
 
 def test_refusals_and_deadline() -> None:
     X, y, W = samples()
-    rows = ArrayRows(X)
     with pytest.raises(UsageError, match="0 replicates"):
-        bootstrap(rows, y, 6, W, replicates=0, seed=0)
+        intervals(X, y, 6, W, replicates=0, seed=0)
     with pytest.raises(UsageError, match="level 1.0"):
-        bootstrap(rows, y, 6, W, replicates=2, seed=0, level=1.0)
+        intervals(X, y, 6, W, replicates=2, seed=0, level=1.0)
     with pytest.raises(DataError, match="label 4"):
-        bootstrap(rows, y, 4, replicates=2, seed=0)
+        bootstrap(ArrayRows(X), y, ClassMoments(4, 4), replicates=2, seed=0)
     with pytest.raises(TimeoutError):
-        bootstrap(rows, y, 6, W, replicates=2, seed=0, deadline=Deadline(0.0))
+        intervals(X, y, 6, W, replicates=2, seed=0, deadline=Deadline(0.0))
     seen: list[tuple[str, int, int, float]] = []
-    bootstrap(rows, y, 6, W, replicates=2, seed=0, progress=lambda *a: seen.append(a))
+    intervals(X, y, 6, W, replicates=2, seed=0, progress=lambda *a: seen.append(a))
     assert seen == [("bootstrap", 2, 2, 1.0)]

@@ -17,33 +17,28 @@ class Reference:
     means: np.ndarray
     within: np.ndarray
     between: np.ndarray
-    centred: np.ndarray
     spread: np.ndarray
 
 
 def two_passes(
-    X: np.ndarray, y: np.ndarray, K: int, weights: np.ndarray | None = None,
-    centres: np.ndarray | None = None,
-) -> Reference:  # fmt: skip
+    X: np.ndarray, y: np.ndarray, K: int, centres: np.ndarray | None = None
+) -> Reference:
     """The definitions, class by class, in long double."""
     X = X.astype(np.longdouble)
-    w = np.ones(len(y)) if weights is None else weights
-    w = np.where(y >= 0, w, 0).astype(np.longdouble)
     d = X.shape[1]
     means, spread = np.zeros((K, d), np.longdouble), np.zeros(K, np.longdouble)
     scatter = np.zeros((d, d), np.longdouble)
     present = []
     for k in range(K):
-        rows, mass = X[(y == k) & (w > 0)], w[(y == k) & (w > 0)]
+        rows = X[y == k]
         if len(rows):
             present.append(k)
-            means[k] = (mass[:, None] * rows).sum(axis=0) / mass.sum()
+            means[k] = rows.mean(axis=0)
             D = rows - (means[k] if centres is None else centres[k])
-            scatter += (mass[:, None] * D).T @ D
-            spread[k] = (mass * (D * D).sum(axis=1)).sum() / mass.sum()
+            scatter += D.T @ D
+            spread[k] = (D * D).sum() / len(rows)
     M = means[present]
-    C = M - M.mean(axis=0)
-    return Reference(means, scatter / w.sum(), M.T @ M / len(M), C.T @ C / len(M), spread)
+    return Reference(means, scatter / (y >= 0).sum(), M.T @ M / len(M), spread)
 
 
 def error(found: np.ndarray, true: np.ndarray) -> float:
@@ -57,9 +52,6 @@ def agrees(moments: ClassMoments, true: Reference, tolerance: float = 1e-12) -> 
     assert error(moments.within_cov(), true.within) <= tolerance
     assert error(moments.between_cov(), true.between) <= tolerance
     assert error(moments.spread(), true.spread) <= tolerance
-    # What centring cancels, no method has: the means have their digits by the largest of them.
-    lost = np.abs(true.between).max() / max(np.abs(true.centred).max(), 1e-300)
-    assert error(moments.between_cov(centred=True), true.centred) <= tolerance * max(1.0, lost)
 
 
 def feed(moments: ClassMoments, X: np.ndarray, y: np.ndarray, step: int) -> ClassMoments:
@@ -72,10 +64,10 @@ def feed(moments: ClassMoments, X: np.ndarray, y: np.ndarray, step: int) -> Clas
 @pytest.mark.parametrize("deviation", [1.0, 1e-7])
 @pytest.mark.parametrize("offset", [0.0, 100.0])
 @pytest.mark.parametrize("order", ["shuffled", "sorted"])
-@pytest.mark.parametrize("step", [29, 5000])
+@pytest.mark.parametrize("step", [29, 1500])
 def test_two_passes(dtype: type, deviation: float, offset: float, order: str, step: int) -> None:
     rng = np.random.default_rng(0)
-    K, d, N = 9, 7, 3000
+    K, d, N = 9, 7, 1500
     y = np.concatenate([[3], rng.choice([0, 1, 2, 4, 5, 6, 8], N - 1, p=[0.7] + [0.05] * 6)])
     y = np.sort(y) if order == "sorted" else y
     X = (rng.standard_normal((K, d)) + offset)[y] + deviation * rng.standard_normal((N, d))
@@ -88,10 +80,10 @@ def test_two_passes(dtype: type, deviation: float, offset: float, order: str, st
     assert not moments.means[7].any()
 
 
-@pytest.mark.parametrize("step", [1, 50, 20000])
+@pytest.mark.parametrize("step", [1, 50, 4000])
 def test_an_outlier_in_front_costs_no_digits(step: int) -> None:
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((20000 if step > 1 else 2000, 3))
+    X = rng.standard_normal((4000 if step > 1 else 1000, 3))
     X[0] += 1e5
     y = np.zeros(len(X), dtype=int)
     moments = feed(ClassMoments(3, 1), X, y, step)
@@ -99,17 +91,6 @@ def test_an_outlier_in_front_costs_no_digits(step: int) -> None:
     # The outlier dominates: what is left of the others shows only without it.
     assert error(moments.within_cov(), true.within) <= 1e-13
     assert error(moments.spread(), true.spread) <= 1e-13
-
-
-def test_a_shift_far_from_the_rows_moves_to_them() -> None:
-    # A first row of next to no weight: about it, later rows collapsed to 1e-4 lose eight digits.
-    rng = np.random.default_rng(2)
-    X = 1.0 + 1e-4 * rng.standard_normal((30000, 2))
-    y = np.zeros(len(X), dtype=int)
-    moments = ClassMoments(2, 1)
-    moments.update(np.zeros((1, 2)), y[:1], np.array([1e-30]))
-    feed(moments, X, y, 100)
-    assert error(moments.spread(), two_passes(X, y, 1).spread) <= 1e-10
 
 
 numbers = st.floats(-4, 4, width=16)
@@ -130,83 +111,26 @@ def close(a: np.ndarray, b: np.ndarray, floor: float) -> None:
     np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=1e-11, atol=floor)
 
 
-def same(a: ClassMoments, b: ClassMoments, X: np.ndarray) -> None:
-    """To rounding of the rows: differences of rows carry what the rows themselves carry."""
-    size, apart = np.abs(X).max(), np.ptp(X, axis=0).max()
-    np.testing.assert_array_equal(a.counts, b.counts)
-    close(a.means, b.means, 1e-14 * size)
-    for found, other in [(a.within_cov(), b.within_cov()), (a.spread(), b.spread())]:
-        close(found, other, 1e-12 * apart * apart)
-    close(a.between_cov(), b.between_cov(), 1e-14 * size * size)
-
-
-@given(labelled())
-def test_hypothesis_two_passes(data: tuple[np.ndarray, np.ndarray, int]) -> None:
-    X, y, K = data
-    moments = ClassMoments(X.shape[1], K)
-    moments.update(X, y)
-    true = two_passes(X, y, K)
-    size, apart = np.abs(X).max(), np.ptp(X, axis=0).max()
-    close(moments.means, true.means, 1e-15 * size)
-    close(moments.within_cov(), true.within, 1e-12 * apart * apart)
-    close(moments.spread(), true.spread, 1e-12 * apart * apart)
-    close(moments.between_cov(), true.between, 1e-14 * size * size)
-    assert moments.N == (y >= 0).sum()
-    assert (moments.spread() >= 0).all()
-
-
 @given(labelled(), st.integers(0, 30), st.integers(1, 7))
-def test_any_split_merges_to_the_whole(
+def test_any_split_gives_two_passes(
     data: tuple[np.ndarray, np.ndarray, int], cut: int, step: int
 ) -> None:
+    """To rounding of the rows: differences of rows carry what the rows themselves carry."""
     X, y, K = data
-    whole, a, b = (ClassMoments(X.shape[1], K) for _ in range(3))
-    whole.update(X, y)
+    a, b = (ClassMoments(X.shape[1], K) for _ in range(2))
     feed(a, X[:cut], y[:cut], step)
     feed(b, X[cut:], y[cut:], step)
-    before = b.means, b.spread()
+    before = b.copy()
     a.merge(b)
-    same(a, whole, X)
-    close(b.means, before[0], 1e-15 * np.abs(X).max())
-    close(b.spread(), before[1], 1e-12 * np.ptp(X, axis=0).max() ** 2)
-
-
-@given(labelled(), st.randoms(use_true_random=False))
-def test_order_does_not_matter(data: tuple[np.ndarray, np.ndarray, int], random) -> None:
-    X, y, K = data
-    order = list(range(len(y)))
-    random.shuffle(order)
-    a, b = ClassMoments(X.shape[1], K), ClassMoments(X.shape[1], K)
-    feed(a, X, y, 3)
-    feed(b, X[order], y[order], 4)
-    same(a, b, X)
-
-
-@given(labelled(), st.integers(0, 2**32 - 1))
-def test_integer_weights_are_repeated_rows(
-    data: tuple[np.ndarray, np.ndarray, int], seed: int
-) -> None:
-    X, y, K = data
-    times = np.random.default_rng(seed).integers(0, 4, len(y))
-    if not times[y >= 0].any():
-        return
-    weighted, repeated = ClassMoments(X.shape[1], K), ClassMoments(X.shape[1], K)
-    weighted.update(X, y, times)
-    repeated.update(np.repeat(X, times, axis=0), np.repeat(y, times))
-    np.testing.assert_array_equal(weighted.mass, repeated.counts)
+    for name in ("counts", "means", "squares", "scatter"):
+        np.testing.assert_array_equal(getattr(b, name), getattr(before, name))
+    true = two_passes(X, y, K)
     size, apart = np.abs(X).max(), np.ptp(X, axis=0).max()
-    close(weighted.means, repeated.means, 1e-14 * size)
-    close(weighted.within_cov(), repeated.within_cov(), 1e-12 * apart * apart)
-    close(weighted.spread(), repeated.spread(), 1e-12 * apart * apart)
-
-
-def test_weights_of_any_kind() -> None:
-    rng = np.random.default_rng(3)
-    X, y, w = rng.standard_normal((500, 4)), rng.integers(0, 5, 500), rng.exponential(size=500)
-    moments = ClassMoments(4, 5)
-    for part in np.array_split(np.arange(500), 7):
-        moments.update(X[part], y[part], w[part])
-    agrees(moments, two_passes(X, y, 5, w))
+    close(a.means, true.means, 1e-14 * size)
+    close(a.within_cov(), true.within, 1e-12 * apart * apart)
+    close(a.spread(), true.spread, 1e-12 * apart * apart)
+    close(a.between_cov(), true.between, 1e-14 * size * size)
+    assert a.N == (y >= 0).sum() and (a.spread() >= 0).all()
 
 
 def test_collapsed_parts_merge_exactly() -> None:
@@ -217,7 +141,7 @@ def test_collapsed_parts_merge_exactly() -> None:
     for part in np.array_split(np.arange(900), [7, 300, 301]):
         piece = ClassMoments(5, 6)
         piece.update(X[part], y[part])
-        whole.merge(ClassMoments.from_state(piece.state()))
+        whole.merge(piece.copy())
     agrees(whole, two_passes(X, y, 6))
 
 
@@ -231,7 +155,7 @@ def test_about_the_means_of_other_data() -> None:
     halves = [ClassMoments(3, 4, centres=centres) for _ in range(2)]
     halves[0].update(X[:100], y[:100])
     halves[1].update(X[100:], y[100:])
-    halves[0].merge(ClassMoments.from_state(halves[1].state()))
+    halves[0].merge(halves[1])
     agrees(halves[0], two_passes(X, y, 4, centres=centres))
 
 
@@ -279,8 +203,6 @@ def test_refusals() -> None:
         moments.update(np.zeros((1, 2)), np.array([0.0]))
     with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
         moments.update(np.array([[np.nan, 0], [0, 1], [np.inf, 0]]), np.array([-1, 0, 0]))
-    with pytest.raises(DataError, match="sample_weights"):
-        moments.update(np.zeros((1, 2)), np.array([0]), np.array([-1.0]))
     with pytest.raises(DataError, match="cannot join"):
         moments.merge(ClassMoments(2, 4))
     with pytest.raises(DataError, match="different centres"):

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.device_moments import DeviceMoments
-from gnc_cli.numerics.sphere import normalise
 
 
 def _batches(

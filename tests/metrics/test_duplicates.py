@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import gnc_cli.geometry.gram as gram
 import gnc_cli.metrics.duplicates as module
-import gnc_cli.numerics.gram as gram
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.duplicates import find_duplicates
-from gnc_cli.numerics.deadline import Deadline
-from gnc_cli.numerics.sphere import normalise, random_points
+from gnc_cli.runtime.deadline import Deadline
 
 
 def by_gram(W: np.ndarray, cosine: float) -> tuple[set[tuple[int, int]], list[int]]:
@@ -32,13 +32,12 @@ def by_gram(W: np.ndarray, cosine: float) -> tuple[set[tuple[int, int]], list[in
     return pairs, first
 
 
-@settings(max_examples=60)
 @given(
     st.integers(2, 60),
     st.integers(2, 6),
     st.integers(0, 999),
     st.floats(-0.5, 0.995),
-    st.sampled_from([1, 7, 1024]),
+    st.sampled_from([5, 1024]),
 )
 def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: int) -> None:
     rng = np.random.default_rng(seed)
@@ -60,12 +59,12 @@ def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: 
 
 
 def test_thousands_that_coincide(rng: np.random.Generator) -> None:
-    """Tokens never seen: two million pairs, of which only the closest are listed."""
-    same = np.repeat(random_points(rng, 1, 8), 2000, axis=0)
+    """Tokens never seen: half a million pairs, of which only the closest are listed."""
+    same = np.repeat(random_points(rng, 1, 8), 1000, axis=0)
     W = np.vstack([random_points(rng, 100, 8), same])
-    W = normalise(W + 1e-9 * rng.standard_normal(W.shape))[rng.permutation(2100)]
+    W = normalise(W + 1e-9 * rng.standard_normal(W.shape))[rng.permutation(1100)]
     pairs, cosines, count, kept = find_duplicates(W, 0.9999999, limit=50)
-    assert count == 2000 * 1999 // 2 and len(pairs) == 50 and len(kept) == 101
+    assert count == 1000 * 999 // 2 and len(pairs) == 50 and len(kept) == 101
     assert (pairs[:, 0] < pairs[:, 1]).all() and cosines.min() > 1.0 - 1e-15
 
 

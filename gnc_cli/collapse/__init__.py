@@ -1,0 +1,1 @@
+"""`gnc measure`: collapse metrics of features and weights."""

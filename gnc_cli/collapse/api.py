@@ -1,0 +1,270 @@
+"""`measure`: collapse metrics of features, weights or both. The function behind `gnc measure`."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gnc_cli import parsing
+from gnc_cli.errors import UsageError
+from gnc_cli.io.arguments import validated
+from gnc_cli.parameters import (
+    Device,
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    Seed,
+    Threads,
+    one_of,
+    real,
+    text,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+
+
+class Normalize(StrEnum):
+    """Which rows are made unit."""
+
+    AUTO = "auto"
+    REQUIRE = "require"
+    OFF = "off"
+
+
+class Variants(StrEnum):
+    """Which metrics of others are added to the paper's."""
+
+    NONE = "none"
+    AUTHORS = "authors"
+    CLASSIC = "classic"
+    ALL = "all"
+
+
+def _selection(value: Any) -> list[tuple[str, Any]]:
+    """Pairs of a key and what it must be, from a dictionary, pairs, or texts of `KEY=VALUE`."""
+    items = value.items() if isinstance(value, Mapping) else value
+    pairs = [parsing.pair(item) if isinstance(item, str) else item for item in items]
+    return [(key, _wanted(wanted)) for key, wanted in pairs]
+
+
+def _wanted(value: Any) -> Any:
+    """The values that `0..100..10`, `1,5` or `train,test` stand for; others as they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parsing.integers(value) if ".." in value else [w.strip() for w in value.split(",")]
+    except UsageError:
+        return value
+
+
+def _reference(value: Any) -> float | str:
+    """`0.66` is a distance; a file of that name is `./0.66`."""
+    try:
+        distance = parsing.number(value)
+    except UsageError:
+        return os.fspath(value)
+    if not 0.0 < distance <= 2.0:
+        raise UsageError(f"{distance:g} is no one-vs-rest distance; give one above 0, up to 2")
+    return distance
+
+
+_WHAT = "What to measure"
+_HOW = "Conventions"
+_GNC2 = "Classifier and margin"
+_OUTPUT = "Output"
+
+
+@validated
+def measure(
+    *files: Annotated[
+        Path,
+        Parameter("Features, labels, weights in one file each: .h5, .npz, .pt, .safetensors; codes "
+                  "too. One row of the result per file and snapshot; '-' is HDF5 on stdin.",
+                  group=_WHAT, metavar="[FILES]...", argument=True, repeatable=True, reads=True),
+    ],
+    features: Annotated[
+        Any,
+        Parameter("Features (N, d) from this file, of this dataset. Repeatable; several files and "
+                  "globs are shards of one set.",
+                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
+    labels: Annotated[
+        Any,
+        Parameter("Labels (N,), whole numbers 0..K-1. Repeatable, as --features.",
+                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
+    weights: Annotated[
+        Any,
+        Parameter("Classifier (K, d), one row per class. Repeatable; globs such as 'rank_*.pt' "
+                  "are joined.", group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
+    bias: Annotated[
+        Any,
+        Parameter("Bias (K,) of the classifier, for accuracy. Repeatable.",
+                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
+    logits: Annotated[
+        Any,
+        Parameter("Logits (N, K) for accuracy, in place of weights and bias. Repeatable.",
+                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
+    shards: Annotated[
+        bool, Parameter("All FILES are parts of one set of features.", group=_WHAT)
+    ] = False,
+    transpose_weights: Annotated[
+        bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
+    ] = False,
+    K: Annotated[
+        int | None,
+        Parameter("Number of classes; refused where the files have another. Default: what they "
+                  "say.", whole(2), _WHAT, short="-K"),
+    ] = None,
+    select: Annotated[
+        Mapping[str, Any] | Iterable[Any] | None,
+        Parameter("Only rows of this kind: epoch=0..100..10, split=test, snapshot=final. "
+                  "Repeatable.", text(_selection, "KEY=VALUE"), _WHAT, repeatable=True),
+    ] = None,
+    normalize: Annotated[
+        str,
+        Parameter("auto: unit rows where the metric asks; require: they must be unit already; "
+                  "off: as stored, but for sample margins. Default auto.",
+                  one_of(Normalize), _HOW),
+    ] = Normalize.AUTO,
+    means_from: Annotated[
+        Path | None,
+        Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and the "
+                  "variants, as is right for test data.", group=_HOW, metavar="FILE", reads=True),
+    ] = None,
+    variants: Annotated[
+        str,
+        Parameter("Further metrics by name: authors (as the paper's code has them), classic (NC1 "
+                  "to NC4, CDNV, energies, rank), all. Default none.", one_of(Variants), _HOW),
+    ] = Variants.NONE,
+    bootstrap: Annotated[
+        int | None,
+        Parameter("95 % intervals from so many resamples, class by class. Default none.",
+                  whole(2, 100_000), _HOW),
+    ] = None,
+    reference: Annotated[
+        float | Path | None,
+        Parameter("Hold GNC2 against this code, or this distance. Default: the best known for d "
+                  "and K.", text(_reference, "FILE|NUMBER"), _GNC2, reads=True),
+    ] = None,
+    duplicates: Annotated[
+        float | None,
+        Parameter("List pairs of classes above this cosine, and GNC2 without them.",
+                  real(-1.0, 1.0), _GNC2, metavar="COS"),
+    ] = None,
+    classes: Annotated[
+        Path | None,
+        Parameter("Only these classes: one label per line, or one name where --class-names has "
+                  "it.", group=_GNC2, metavar="FILE", reads=True),
+    ] = None,
+    min_count: Annotated[
+        int | None, Parameter("Only classes with so many samples.", whole(1), _GNC2)
+    ] = None,
+    class_names: Annotated[
+        Path | None,
+        Parameter("Names for tables and pictures, one per line in the order of the labels.",
+                  group=_GNC2, metavar="FILE", reads=True),
+    ] = None,
+    seed: Seed = 0,
+    time_limit: Annotated[
+        float | None,
+        Parameter("Wall time after which GNC2 of a row is cut short, its bracket certified but "
+                  "wider; samples are read to their end. Default none.",
+                  real(above=0.0), "Effort and machine", metavar="SECONDS"),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    out: Annotated[
+        Path | None,
+        Parameter("Write the rows: .csv, .json (as --json prints it) or .h5; .jsonl keeps each as "
+                  "it is ready.", group=_OUTPUT, metavar="FILE",
+                  writes=(".csv", ".json", ".h5", ".jsonl")),
+    ] = None,
+    resume: Annotated[
+        bool,
+        Parameter("Go on with --out rows.jsonl: rows that it has already are not measured again.",
+                  group=_OUTPUT),
+    ] = False,
+    per_class: Annotated[
+        Path | None,
+        Parameter("Write one row per class: .csv or .h5. Count, mean norm, spread, one-vs-rest "
+                  "bracket, nearest class, rattler, accuracy, margin.", group=_OUTPUT,
+                  metavar="FILE", writes=(".csv", ".h5")),
+    ] = None,
+    group: Annotated[
+        str | None,
+        Parameter("Mean and deviation over rows that differ in this key alone, such as seed.",
+                  group=_OUTPUT, metavar="KEY"),
+    ] = None,
+    force: Force = False,
+    plot: Plot = None,
+    interrupt: threading.Event | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+    on_row: "Callable[[MeasureResult], None] | None" = None,
+) -> "MeasureResult | MeasureSeries":  # fmt: skip
+    """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
+
+    Features with labels, a classifier alone, or both; every number names the
+    space it is of. Several files or snapshots make one row each.
+
+    Args:
+        files: with features (N, d), labels (N,) and weights (K, d), or some of these; each file and
+            each snapshot in it is a row of the result. `-` is HDF5 on stdin.
+        features, labels, weights, bias, logits: from files of their own (`FILE:key`, globs; several
+            are shards of one set), or arrays: features (N, d), labels (N,), weights (K, d), bias
+            (K,), logits (N, K).
+        shards: the files are parts of one set.
+        transpose_weights: weights are stored as (d, K).
+        K: number of classes, checked against the files.
+        select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
+        normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
+            `off`: as stored.
+        means_from: training set whose class means count for GNC1, NCC and agreement.
+        variants: `none`, `authors`, `classic` or `all`.
+        bootstrap: resamples for 95 % intervals.
+        reference: what GNC2 is held against: a number, or a file with a code; by default the best
+            known.
+        duplicates: list the pairs of classes above this cosine, and GNC2 without them.
+        classes: file of the labels (or names) to measure, one per line.
+        min_count: leave out classes of fewer samples.
+        class_names: file of names, one per line.
+        seed: of samples of classes and resamples.
+        time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
+            duplicates and classic variants that they cut short are left out. The samples are read
+            in full.
+        device: `auto`, `cpu`, `cuda` or `cuda:N`, for GNC2.
+        threads: by default chosen from the size.
+        out: file for the rows, .csv, .json or .h5; or .jsonl, which keeps each row as it is ready.
+        resume: go on with a .jsonl file: rows that it has already are not measured again unless a
+            file changed or time had cut them short, and are part of the result.
+        per_class: file for one row per class, .csv or .h5; brackets every class.
+        group: key whose rows are put together as mean and deviation, such as `seed`.
+        force: overwrite files.
+        plot: PNG, SVG or PDF.
+        interrupt: set it to stop early with the rows so far.
+        progress: called with `(stage, done, total, value)`.
+        on_row: called with each row as it is ready.
+
+    Returns:
+        A result for one set; a series for several, or with `group` or a `.jsonl` file.
+
+    Raises:
+        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
+
+    Example:
+        >>> import numpy as np
+        >>> result = measure(features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+        >>> result.gnc1, round(result.gnc2.lower, 12), result.gnc3, result.ncc_accuracy
+        (0.0, 1.224744871392, 0.0, 1.0)
+    """
+    asked = dict(locals())
+    from gnc_cli.collapse.run import run
+
+    return run(**asked)

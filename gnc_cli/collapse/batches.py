@@ -1,0 +1,209 @@
+"""What `GNCMetrics` takes in: one batch of a training loop, checked; and all batches so far."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.decisions import Decisions, merge
+from gnc_cli.metrics.rows import is_tensor, to_numpy
+
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+
+
+def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
+    """Labels as int64, shape (n,), checked against the features' shape and K; -1 is left out."""
+    found = to_numpy(labels)
+    if found.ndim != 1 or tuple(shape) != (len(found), d):
+        hint = ""
+        if len(shape) > 2 and shape[-1] == d:
+            hint = f"; flatten with reshape(-1, {d}) and reshape(-1)"
+        raise DataError(
+            f"features have shape {tuple(shape)}, labels {found.shape}; expected (n, {d}), (n,)"
+            + hint
+        )
+    if not len(found):
+        return np.zeros(0, dtype=np.int64)
+    if found.dtype.kind not in "iu":
+        raise DataError(f"labels have dtype {found.dtype}; expected integers from 0 to {K - 1}")
+    found = found.astype(np.int64)
+    if found.min() < -1 or found.max() >= K:
+        wrong = found.min() if found.min() < -1 else found.max()
+        raise DataError(
+            f"label {wrong} is out of range; expected 0 to {K - 1}, or -1 for a sample to leave out"
+        )
+    return found
+
+
+def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
+    """The class of the largest logit, the first of ties, shape (n,); found where the logits are."""
+    if not is_tensor(logits):
+        logits = np.asarray(logits)
+    if tuple(logits.shape) != shape:
+        raise DataError(f"logits have shape {tuple(logits.shape)}; expected {shape}")
+    if not shape[0]:
+        return np.zeros(0, dtype=np.int64)
+    if is_tensor(logits):
+        logits = logits.detach()
+        found, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
+    else:
+        found, largest = logits.argmax(axis=1), logits.max(axis=1)
+    if not np.isfinite(largest).all():
+        row = int(np.flatnonzero(~np.isfinite(largest))[0])
+        raise DataError(f"logits hold NaN or infinity as the largest of a row, first in row {row}")
+    return found
+
+
+def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
+    """A classifier's weights as they are, float64, finite, shape (K, d)."""
+    raw = to_numpy(weights).astype(np.float64)
+    if raw.shape != (K, d):
+        hint = "; transpose them" if raw.shape == (d, K) else ""
+        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{hint}")
+    if not np.isfinite(raw).all():
+        row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
+        raise DataError(f"weights hold NaN or infinity, first in row {row}")
+    return raw
+
+
+def checked_rows(rows: np.ndarray, labels: np.ndarray, *, unit: bool) -> np.ndarray:
+    """Rows of a batch, finite; where `unit` scaled to norm 1, float64. Those of label -1 are not
+    looked at."""
+    if not len(rows):
+        return rows
+    if unit:
+        return normalise(np.where((labels >= 0)[:, None], rows, 1.0))
+    bad = (labels >= 0) & ~np.isfinite(rows).all(axis=1)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"features hold NaN or infinity, first in row {row} of the batch")
+    return rows
+
+
+def on_cuda(value: Any) -> bool:
+    """Whether `value` is a tensor on a CUDA device, where sums in float64 are at home."""
+    return is_tensor(value) and value.device.type == "cuda"
+
+
+def dtype_name(value: Any) -> str:
+    """`float32`, `bfloat16`, ...: of a tensor, an array or lists."""
+    if is_tensor(value):
+        return str(value.dtype).removeprefix("torch.")
+    return np.asarray(value).dtype.name
+
+
+def coarsest(a: str | None, b: str | None) -> str | None:
+    """Of two dtypes the one that keeps fewer digits; None is the lack of one.
+
+    >>> coarsest("float32", "bfloat16")
+    'bfloat16'
+    """
+    if a is None or b is None:
+        return a or b
+    return min(a, b, key=lambda name: _DIGITS.get(name, 64))
+
+
+@dataclass(frozen=True, eq=False)
+class Accumulated:
+    """Statistics of batches; picklable, so that processes can send it to each other."""
+
+    moments: dict[str, ClassMoments]
+    """By space, `unit` or `raw`: that of the GNC metrics first."""
+    right: np.ndarray
+    """Samples that their logits get right, by class, shape (K,)."""
+    answered: np.ndarray
+    """Samples that came with logits, by class, shape (K,)."""
+    judged: dict[str, Decisions]
+    """Of the second pass, by space; empty without one."""
+    judged_by: tuple[np.ndarray, ...]
+    """Samples by class, shape (K,), behind the means of the second pass, one per process."""
+    own: bool
+    """Whether the second pass was over the samples of the first."""
+    alone: bool
+    """Whether the second pass went by means that other processes had no part in."""
+    storage: str | None
+    """Dtype of the features; the coarsest where they differ."""
+
+    def joined(self, other: "Accumulated") -> "Accumulated":
+        """Both together; neither changes."""
+        moments = {}
+        for space, mine in self.moments.items():
+            moments[space] = mine.copy()
+            moments[space].merge(other.moments[space])
+        return Accumulated(
+            moments=moments,
+            right=self.right + other.right,
+            answered=self.answered + other.answered,
+            judged=joined_decisions(self.judged, other.judged),
+            judged_by=self.judged_by + other.judged_by,
+            own=self.own and other.own,
+            alone=self.alone or other.alone,
+            storage=coarsest(self.storage, other.storage),
+        )
+
+    @property
+    def own_space(self) -> ClassMoments:
+        """The moments in the space of the GNC metrics."""
+        return next(iter(self.moments.values()))
+
+    @property
+    def decisions(self) -> Decisions | None:
+        """Of the second pass, in the space of the GNC metrics; else what the logits said."""
+        if self.judged:
+            return next(iter(self.judged.values()))
+        if not self.answered.any():
+            return None
+        return Decisions(
+            right=self.right, ncc_right=None, loo_right=None, loo_counted=None, agree=None,
+            counted=self.answered, positive=None, margin_min=None, margin_sum=None, rechecked=0,
+        )  # fmt: skip
+
+    @property
+    def stale(self) -> bool:
+        """Whether some process judged before another took in more samples."""
+        return not all(np.array_equal(by, self.own_space.counts) for by in self.judged_by)
+
+    @property
+    def nc4(self) -> float | None:
+        """Share of samples on which the classifier and the nearest mean of raw rows agree."""
+        raw = self.judged.get("raw")
+        if raw is None or raw.agree is None or not raw.counted.any():
+            return None
+        return raw.agree / int(raw.counted.sum())
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of the logits."""
+        answered = int(self.answered.sum())
+        return int(self.right.sum()) / answered if answered else None
+
+    def check_second_pass(self) -> None:
+        """Refuse a second pass by other means, or not over each sample of the first once."""
+        if self.stale:
+            raise UsageError(
+                "update() came after judge() in some process: judge() all batches again, in every "
+                "process, then sync()"
+            )
+        if not self.judged or not self.own:
+            return
+        counts = self.own_space.counts
+        counted = next(iter(self.judged.values())).counted
+        seen, N = int(counted.sum()), int(counts.sum())
+        if (counted > counts).any():
+            raise UsageError(
+                f"judge() has seen {seen} samples that are not the {N} of update(), each once: "
+                "reset() and give both the same batches, or judge(own=False) other data"
+            )
+        if seen < N:
+            raise UsageError(
+                f"judge() has seen {seen} of {N} samples: judge() the other batches too, in every "
+                "process, then sync(); or judge(own=False) other data"
+            )
+
+
+def joined_decisions(a: dict[str, Decisions], b: dict[str, Decisions]) -> dict[str, Decisions]:
+    """Decisions on two sets of samples, by space; either may be empty."""
+    return {space: merge(a[space], b[space]) for space in a} if a and b else a or b

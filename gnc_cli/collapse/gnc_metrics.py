@@ -1,0 +1,362 @@
+"""Collapse metrics inside a training loop: batches in, one `MeasureResult` out.
+
+The methods are `update`, `compute`, `reset`, `merge_state` and `sync`, as in torchmetrics, which is
+not needed, nor is torch: tensors of any device are taken as they come, arrays and lists too.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.collapse.assemble import assemble
+from gnc_cli.collapse.batches import (
+    Accumulated,
+    checked_labels,
+    checked_rows,
+    coarsest,
+    dtype_name,
+    joined_decisions,
+    largest_logits,
+    on_cuda,
+    raw_weights,
+)
+from gnc_cli.collapse.parts import Effort, Statistics, Weights, given_weights, mean_weights
+from gnc_cli.collapse.policy import class_means, floor_warning, policy_of
+from gnc_cli.collapse.reference import gnc2_reference
+from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, Policy
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.decisions import Decisions, stream_decisions
+from gnc_cli.metrics.device_moments import DeviceMoments
+from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.threads import limit_threads, threads_for
+
+__all__ = ["GNCMetrics"]
+
+
+class GNCMetrics:
+    """GNC1, GNC2 (certified), GNC3, accuracy and nearest-class-mean accuracy of batches.
+
+    All counts are micro: each sample counts once, whatever batch it came in. Put the network in
+    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d), as much again while it
+    computes. Features on a CUDA device are summed there and do not leave it.
+
+    Args:
+        d: dimension of the features.
+        K: number of classes; labels run from 0 to K - 1.
+        normalize: GNC metrics and NCC of unit rows, as in the paper; False takes rows as they are.
+        variants: `none`, `authors`, `classic` or `all`, as in `measure`.
+        reference: what GNC2 is held against; by default the best that is known for (d, K).
+
+    Raises:
+        UsageError: d or K below 2, or no such variants.
+
+    Example:
+        >>> metrics = GNCMetrics(d=2, K=2)
+        >>> metrics.update([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0]], [0, 0, 1])
+        >>> result = metrics.compute(weights=[[1.0, 0.0], [0.0, 1.0]])
+        >>> result.gnc1, result.gnc3, round(result.gnc2.lower, 12)
+        (0.0, 0.0, 1.414213562373)
+    """
+
+    def __init__(
+        self,
+        d: int,
+        K: int,
+        *,
+        normalize: bool = True,
+        variants: str = "none",
+        reference: float | None = None,
+    ) -> None:
+        if d < 2 or K < 2:
+            raise UsageError(f"GNCMetrics(d={d}, K={K}): d and K must be at least 2")
+        if variants not in ("none", "authors", "classic", "all"):
+            raise UsageError(f"variants={variants!r}: choose none, authors, classic or all")
+        self.d, self.K, self.normalize, self.variants = d, K, normalize, variants
+        self._own = "unit" if normalize else "raw"
+        classic = normalize and variants in ("classic", "all")
+        self._spaces = (self._own, "raw") if classic else (self._own,)
+        self._reference = reference
+        self._found: dict[int, Gnc2Reference | None] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._host = {space: ClassMoments(self.d, self.K) for space in self._spaces}
+        self._device: dict[str, DeviceMoments] = {}
+        self._right = np.zeros(self.K, dtype=np.int64)
+        self._answered = np.zeros(self.K, dtype=np.int64)
+        self._storage: str | None = None
+        self._touch()
+
+    def _touch(self) -> None:
+        """The class means change: what was judged by them, and joined with others, is stale."""
+        self._forget_second_pass()
+        self._together: Accumulated | None = None
+        self._moments: dict[str, ClassMoments] | None = None
+
+    def _forget_second_pass(self) -> None:
+        self._judged: dict[str, Decisions] = {}
+        self._judged_by: tuple[np.ndarray, ...] = ()
+        self._judged_own, self._judged_alone = True, False
+
+    # Taking in ----------------------------------------------------------------------------------
+
+    def update(self, features: Any, labels: Any, logits: Any = None) -> None:
+        """Take in a batch.
+
+        Args:
+            features: raw, any floating dtype and device, shape (n, d); gradients are not followed.
+            labels: integers, shape (n,); samples of label -1 are left out.
+            logits: shape (n, K), for the accuracy.
+
+        Raises:
+            DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
+                it must be scaled. Nothing of the batch has then been taken in.
+        """
+        rows: Any = features if on_cuda(features) else to_numpy(features)
+        known = checked_labels(labels, rows.shape, self.d, self.K)
+        answers = None if logits is None else largest_logits(logits, (len(known), self.K))
+        if on_cuda(rows):
+            if not self._device:
+                device = rows.device
+                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self._spaces}
+            for space, sums in self._device.items():
+                sums.update(rows, known, unit=space == "unit")
+        else:
+            units = checked_rows(rows, known, unit=self.normalize)
+            for space, moments in self._host.items():
+                moments.update(units if space == "unit" else rows, known)
+        if answers is not None:
+            self._answered += np.bincount(known[known >= 0], minlength=self.K)
+            self._right += np.bincount(known[(known >= 0) & (answers == known)], minlength=self.K)
+        self._storage = coarsest(self._storage, dtype_name(features))
+        if (known >= 0).any():
+            self._touch()
+
+    def judge(
+        self,
+        features: Any,
+        labels: Any,
+        weights: Any = None,
+        bias: Any = None,
+        *,
+        own: bool = True,
+        workers: int = 1,
+    ) -> None:
+        """Take in a batch of the second pass, which decides by the class means of the first.
+
+        It brings NCC accuracy (also leave-one-out) and, with weights, accuracy, agreement and
+        sample margins. Between the passes nothing may be added; several processes call `sync`
+        before it and after it. It has to see each sample of the first pass once.
+
+        Args:
+            features: as for `update`; decided on the CPU.
+            labels: as for `update`.
+            weights: the classifier, raw, shape (K, d).
+            bias: shape (K,).
+            own: the batches are those of the first pass again; False for other data, say test
+                data against the means of the training set: then nothing is left out of a mean.
+            workers: threads; with several, hold BLAS to one (`limit_threads(1)`).
+
+        Raises:
+            DataError: as `update`; or there was no first pass.
+        """
+        state = self._state()
+        if not state.moments[self._own].N:
+            raise DataError("judge() needs class means: update() with all batches first")
+        rows = to_numpy(features)
+        known = checked_labels(labels, rows.shape, self.d, self.K)
+        raw = None if weights is None else raw_weights(weights, self.K, self.d)
+        offset = None if bias is None else to_numpy(bias).astype(np.float64)
+        found = {
+            space: stream_decisions(
+                ArrayRows(rows),
+                known,
+                weights=raw,
+                bias=offset,
+                means=moments.means,
+                present=moments.present,
+                own_counts=moments.counts if own else None,
+                unit=space == "unit",
+                where="the batch",
+                workers=workers,
+            )
+            for space, moments in state.moments.items()
+        }
+        self._judged = joined_decisions(self._judged, found)
+        self._judged_by = (state.moments[self._own].counts,)
+        self._judged_own &= own
+        self._judged_alone |= self._together is None
+        if self._together is not None:
+            self._together = replace(self._together, judged={}, judged_by=())
+
+    # Putting together ---------------------------------------------------------------------------
+
+    def merge(self, other: "GNCMetrics") -> None:
+        """Take in the batches that `other` has seen; a second pass comes after it.
+
+        Raises:
+            UsageError: `other` was made with other arguments.
+        """
+        mine = (self.d, self.K, self._spaces)
+        theirs = (other.d, other.K, other._spaces)
+        if mine != theirs:
+            raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
+        for space, moments in self._host.items():
+            moments.merge(other._local().moments[space])
+        self._right += other._right
+        self._answered += other._answered
+        self._storage = coarsest(self._storage, other._storage)
+        self._touch()
+
+    def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
+        """`merge` with each of them, in order."""
+        for other in metrics:
+            self.merge(other)
+
+    def sync(self) -> None:
+        """Join the batches of all processes, the same in each; every process calls it.
+
+        What this process took in itself stays apart, so that nothing counts twice: call it as often
+        as you like, after the last `update` and again after the last `judge`. One process alone
+        needs no torch.distributed.
+
+        Raises:
+            UsageError: a process judged by its own class means, before the first `sync`.
+        """
+        with Processes.current() as processes:
+            if processes.size == 1:
+                return
+            whole: Accumulated | None = None
+            for part in processes.each(self._local()):
+                whole = part if whole is None else whole.joined(part)
+        assert whole is not None
+        if whole.alone:
+            self._touch()
+            raise UsageError(
+                "judge() came before sync(), by the class means of one process alone; call sync() "
+                "again, and then judge()"
+            )
+        if whole.stale:
+            self._forget_second_pass()  # in every process, so that all can judge again
+        self._together = whole
+
+    def _local(self) -> Accumulated:
+        """What this process took in."""
+        if self._moments is None:
+            self._moments = {s: m.copy() for s, m in self._host.items()}
+            for space, sums in self._device.items():
+                self._moments[space].merge(sums.to_host())
+        return Accumulated(
+            self._moments, self._right, self._answered, self._judged, self._judged_by,
+            self._judged_own, self._judged_alone, self._storage,
+        )  # fmt: skip
+
+    def _state(self) -> Accumulated:
+        return self._local() if self._together is None else self._together
+
+    # Answers ------------------------------------------------------------------------------------
+
+    def class_means(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means of the features taken in so far: of unit rows, unless `normalize` is False.
+
+        Returns:
+            Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
+            shape (K,), bool.
+        """
+        moments = self._state().moments[self._own]
+        return moments.means, moments.present
+
+    def compute(
+        self,
+        weights: Any = None,
+        *,
+        detail: bool = False,
+        time_limit: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> MeasureResult:
+        """The metrics of all batches so far; batches may be added afterwards.
+
+        Args:
+            weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
+                and there is no GNC3.
+            detail: also quantiles and rattlers, as `measure` gives them.
+            time_limit: seconds for GNC2; its bracket is valid whenever time runs out.
+            deadline: another end for it, whichever comes first; it may be interrupted.
+
+        Returns:
+            A frozen record; `.flat()` for dashboards, `.to_json()`. Accuracy is None without
+            logits or `judge`; NCC, agreement and sample margins without `judge`.
+
+        Raises:
+            DataError: no batch was taken in, or the weights cannot be used.
+            UsageError: `sync` is missing after `judge`; the second pass saw a part of the samples,
+                or some twice; or a process took in more samples after it.
+        """
+        started = time.monotonic()
+        if time_limit is not None:
+            deadline = (Deadline() if deadline is None else deadline).within(time_limit)
+        state = self._state()
+        moments = state.own_space
+        if not moments.N:
+            raise DataError("there is nothing to compute: update() with features and labels first")
+        if self._judged and not state.judged:
+            raise UsageError("judge() came after sync(): call sync() again before compute()")
+        state.check_second_pass()
+        if weights is None:
+            rows = mean_weights(moments, unit=self.normalize)
+        else:
+            raw = raw_weights(weights, self.K, self.d)
+            rows = given_weights(
+                raw, unit=self.normalize, labels=np.arange(self.K), where="weights"
+            )
+        effort = Effort(
+            minimum_only=not detail,
+            variants=self.variants,
+            device=str(weights.device) if on_cuda(weights) else "cpu",
+            deadline=deadline,
+        )
+        warning = None
+        if state.storage in ("float64", "float32", "float16"):
+            warning = floor_warning(moments, np.dtype(state.storage), self.normalize)
+        m = len(rows.rows)
+        with limit_threads(threads_for(2.0 * m * m * self.d)):
+            result = assemble(
+                Statistics(moments, state.moments.get("raw"), state.decisions, nc4=state.nc4),
+                rows,
+                effort,
+                labels=np.arange(self.K),
+                reference=self._held_against(m),
+                policy=self._policy(state, rows),
+                warnings=() if warning is None else (warning,),
+                started=started,
+            )
+        # A second pass without weights says nothing of the classifier; the logits did.
+        return (
+            result if result.accuracy is not None else replace(result, accuracy=state.accuracy)
+        )
+
+    def _policy(self, state: Accumulated, weights: Weights) -> Policy:
+        by_weights = any(found.right is not None for found in state.judged.values())
+        by_logits = "logits" if state.answered.any() else "none"
+        return policy_of(
+            weights,
+            normalize="auto" if self.normalize else "off",
+            accuracy="raw rows" if by_weights else by_logits,
+            means_from=class_means("own") | {"ncc": "own" if state.own else "other"},
+            storage=state.storage,
+            variants=self.variants,
+        )
+
+    def _held_against(self, K: int) -> Gnc2Reference | None:
+        if not self.normalize:
+            return None
+        if K not in self._found:
+            self._found[K] = gnc2_reference(self.d, K, self._reference)
+        return self._found[K]

@@ -1,0 +1,95 @@
+"""What a call of `measure` asks for: its arguments held against each other, before any work."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import PurePath
+from typing import Any
+
+from gnc_cli.errors import UsageError
+from gnc_cli.parameters import Path, spelled
+
+
+@dataclass(frozen=True)
+class Request:
+    """How every row is measured."""
+
+    K: int | None
+    normalize: str
+    means_from: str | None
+    variants: str
+    bootstrap: int | None
+    reference: float | str | None
+    duplicates: float | None
+    classes: str | None
+    min_count: int | None
+    class_names: str | None
+    every_class: bool
+    """A bracket for each class, however many."""
+    seed: int
+    device: str
+    threads: int | None
+
+    @property
+    def unit(self) -> bool:
+        """Whether the GNC metrics are of unit rows."""
+        return self.normalize != "off"
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """In which rows the moments are needed, that of the GNC metrics first."""
+        own = "unit" if self.unit else "raw"
+        classic = self.variants in ("classic", "all")
+        return (own, "raw") if classic and self.unit else (own,)
+
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for two rows to stand in one file."""
+        return {k: v for k, v in asdict(self).items() if k not in ("device", "threads")}
+
+
+def read_request(
+    *,
+    means_from: Path | None,
+    classes: Path | None,
+    class_names: Path | None,
+    per_class: Path | None,
+    group: str | None,
+    out: Path | None,
+    resume: bool,
+    **others: Any,
+) -> Request:
+    """The request of arguments that are each in range.
+
+    Raises:
+        UsageError: an argument contradicts another.
+    """
+    for name in ("duplicates", "reference"):
+        if others[name] is not None and others["normalize"] == "off":
+            raise UsageError(
+                f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
+            )
+    if out is not None and os.fspath(out) == "-":
+        raise UsageError(
+            f"{spelled('out')} keeps the rows in a file; for rows on stdout write --csv or --json"
+        )
+    if per_class is not None and (group is not None or is_ledger(out)):
+        raise UsageError(
+            f"{spelled('per_class')} is of one set; drop {spelled('group')}, or the .jsonl file"
+        )
+    if resume and not is_ledger(out):
+        raise UsageError(
+            f"{spelled('resume')} goes on with the rows of a file; add "
+            f"{spelled('out', 'rows.jsonl')}"
+        )
+    return Request(
+        means_from=_text(means_from), classes=_text(classes), class_names=_text(class_names),
+        every_class=per_class is not None, **others,
+    )  # fmt: skip
+
+
+def is_ledger(out: Path | None) -> bool:
+    """Whether `out` keeps rows as JSON lines, each as soon as it is there."""
+    return out is not None and PurePath(out).suffix.lower() == ".jsonl"
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)

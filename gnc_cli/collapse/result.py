@@ -1,0 +1,305 @@
+"""Results of `gnc measure`: collapse metrics of one set of features, or of many."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from gnc_cli.metrics.records import BootstrapIntervals, Gnc2Quantiles
+from gnc_cli.records import HIDDEN, Bracket, Rattlers, Result
+
+
+@dataclass(frozen=True)
+class Gnc2Reference:
+    """What GNC2 is held against: a one-vs-rest distance that is known to be within reach."""
+
+    value: float
+    """A one-vs-rest distance."""
+    kind: str
+    """`theorem`, `table`, `solved`, `construction`, `file` or `pinned`."""
+    id: str
+    """The theorem, the entry, the construction, the file."""
+    source: str
+    """What the entry says of itself; `1 - max_cosine` where the code behind it is a Tammes code."""
+    data_version: str | None
+    """Date and sha256 of the table, or the version of gnc that built the code."""
+    proven: bool
+    """The value is rho*(d, K) itself: no classifier has a larger distance."""
+
+
+@dataclass(frozen=True)
+class MeasureMargins:
+    """The largest margins that losses on the sphere could still ask of this classifier."""
+
+    cosface: float
+    """Additive cosine margin, features at their best: the certified lower end of GNC2."""
+    arcface_rad: float | None
+    """Additive angle with each feature on its class weight: the minimum angle, radians; None where
+    a weight is zero."""
+    scale: float | None
+    """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
+    no margin is left."""
+    probability: float
+    """0.9; `gnc bounds --margin` has the scale of any probability."""
+
+
+@dataclass(frozen=True)
+class SampleMargins:
+    """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples, unit features and unit weights."""
+
+    positive_share: float
+    """Share of samples whose margin is above 0."""
+    min: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """How the samples fall on the classes."""
+
+    present: int
+    missing: int
+    """Classes without a sample; they enter no mean."""
+    min_count: int | None
+    """Samples of the smallest class present; None without features."""
+    max_count: int | None
+    single_sample: int | None
+    """Classes with one sample: they add nothing to the within-class covariance."""
+    missing_labels: tuple[int, ...] = ()
+    """The first ten of the missing."""
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class, as `--per-class` lists it."""
+
+    label: int
+    name: str | None
+    count: int | None
+    mean_norm: float | None
+    """Norm of the mean of its unit features, at most 1."""
+    spread: float | None
+    """Mean squared distance of its unit features to their mean."""
+    one_vs_rest: Bracket | None
+    """Distance of its weight to the hull of the others; None outside the sample."""
+    nearest: int | None
+    """The class whose weight makes the largest cosine with its own."""
+    nearest_name: str | None
+    nearest_cosine: float | None
+    rattler: bool | None
+    """One-vs-rest: proved to lie farther out than the minimum by more than the tolerance."""
+    accuracy: float | None = None
+    """Share of its samples that the classifier gets right."""
+    min_margin: float | None = None
+    """Smallest one-vs-rest margin of its samples."""
+
+
+@dataclass(frozen=True)
+class DuplicatePair:
+    """Two classes whose weights nearly coincide."""
+
+    a: int
+    b: int
+    cosine: float
+    a_name: str | None = None
+    b_name: str | None = None
+
+
+@dataclass(frozen=True)
+class WithoutDuplicates:
+    """What is left when one class is kept of each group of duplicates."""
+
+    cosine: float
+    """Two classes above it are duplicates."""
+    pairs: int
+    """How many pairs there are in all."""
+    classes: int
+    """Classes kept."""
+    gnc2: Bracket | None
+    """GNC2 of these; None where fewer than two are left."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """In which arithmetic the numbers were found."""
+
+    storage: str | None
+    """Dtype of the features; None without samples."""
+    sums: str = "float64"
+    decisions: str = "float32 products, near ties again in float64"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What was done; results of equal policy can be compared."""
+
+    normalize: str
+    """`auto`, `require` or `off`."""
+    spaces: dict[str, str]
+    """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`."""
+    weights: str
+    """`given`, or `class means stand in`."""
+    class_means: dict[str, str] | None
+    """Whose class means each metric takes: `own`, or the file of `--means-from`; None without
+    samples."""
+    between_cov: str
+    """Whether the between-class covariance is centred."""
+    classes: str | None
+    """The file of `--classes`."""
+    min_count: int | None
+    classes_left_out: int
+    """By these two."""
+    precision: Precision
+    variants: str
+    """`none`, `authors`, `classic` or `all`."""
+
+
+@dataclass(frozen=True)
+class MeasureResult(Result):
+    """Collapse metrics of one set of features, weights or both: the result of `gnc measure`."""
+
+    file: str | None
+    """As the user named it; several shards joined by a comma; None for arrays."""
+    snapshot: str | None
+    """The group of `/snapshots` in the file."""
+    epoch: float | None
+    """What the file says of it; likewise the next ones."""
+    step: float | None
+    layer: str | None
+    split: str | None
+    N: int | None
+    """Samples; None where there are weights alone."""
+    d: int
+    """Dimension of the features and weights."""
+    K: int
+    """Classes measured."""
+    gnc1: float | None
+    """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features; 0 at collapse."""
+    gnc1_rank: int | None
+    """Rank of the between-class covariance that the pseudo-inverse kept."""
+    gnc2: Bracket
+    """Smallest one-vs-rest distance of the unit weights, certified; of the class means without
+    weights."""
+    gnc2_quantiles: Gnc2Quantiles | None
+    gnc2_reference: Gnc2Reference | None
+    """None where nothing is known, or rows are taken as they are."""
+    gnc2_ratio: float | None
+    """gnc2.lower / gnc2_reference.value."""
+    gnc3: float | None
+    """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
+    ncc_accuracy: float | None
+    """Share of samples whose nearest class mean is their own."""
+    ncc_leave_one_out: float | None
+    """NCC accuracy with each sample taken out of its own class's mean; None on other means."""
+    accuracy: float | None
+    """Share of samples that the classifier gets right."""
+    ncc_agreement: float | None
+    """Share of samples on which the classifier and the nearest class mean agree."""
+    sample_margins: SampleMargins | None
+    margins: MeasureMargins
+    max_cosine: float | None
+    """Of two class weights; None where a weight is zero."""
+    rattlers: Rattlers | None
+    variants: dict[str, dict[str, Any]]
+    """The metrics of `--variants` by family, `authors` and `classic`."""
+    bootstrap: BootstrapIntervals | None
+    classes: ClassCounts
+    worst_classes: tuple[ClassRow, ...]
+    """The ten classes nearest to the hull of the others, the nearest first."""
+    duplicates: tuple[DuplicatePair, ...] | None
+    """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
+    without_duplicates: WithoutDuplicates | None
+    policy: Policy
+    warnings: tuple[str, ...]
+    """What to be careful about."""
+    attrs: dict[str, Any] = field(default_factory=dict)
+    """What the file says of the row, for `--group`: seed and the like."""
+    out: str | None = None
+    """The file that the result was written to."""
+    per_class: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """Every `ClassRow`, by label."""
+    one_vs_rest: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
+    cut_short: bool = field(default=False, metadata=HIDDEN)
+    """The time limit came before everything asked for was there."""
+    interrupted: bool = field(default=False, metadata=HIDDEN)
+    """A signal came before GNC2 was closed."""
+
+    command = "measure"
+
+    @property
+    def title(self) -> str:
+        """The heading of a report."""
+        name = self.file or "arrays"
+        samples = "" if self.N is None else f"N = {self.N}, "
+        return f"{name}{f': {self.snapshot}' if self.snapshot else ''}, {samples}{super().title}"
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What a person should be careful about."""
+        return tuple(f"warning: {warning}" for warning in self.warnings)
+
+    def order(self) -> tuple[float, float]:
+        """For sorting: by epoch, then step; rows without them come last."""
+        epoch, step = self.epoch, self.step
+        return math.inf if epoch is None else epoch, math.inf if step is None else step
+
+
+@dataclass(frozen=True)
+class MeasureGroup:
+    """Rows that differ in one key alone (`--group seed`): mean and standard deviation."""
+
+    epoch: float | None
+    """Shared by the rows of the group; likewise the next ones."""
+    step: float | None
+    layer: str | None
+    split: str | None
+    snapshot: str | None
+    attrs: dict[str, Any]
+    """What else the files say and the rows share: a temperature, the name of a network."""
+    count: int
+    mean: dict[str, float | None]
+    """Of each number of the rows: gnc1, gnc2.lower, gnc3, accuracy, ..."""
+    deviation: dict[str, float | None]
+    """Sample standard deviation (count - 1); None for a single row."""
+
+
+@dataclass(frozen=True)
+class MeasureSeries(Result):
+    """Several snapshots or files, in order of epoch."""
+
+    rows: tuple[MeasureResult, ...]
+    """One per file and snapshot; with `--resume` also those that the file had already."""
+    groups: tuple[MeasureGroup, ...]
+    group: str | None
+    """The key that the rows of a group differ in."""
+    skipped: int
+    """Sets that were not measured again, for `--resume` found them in the file."""
+    out: str | None = None
+    interrupted: bool = field(default=False, metadata=HIDDEN)
+    """Stopped before all sets were measured."""
+
+    command = "measure"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Each row as a result of its own, as `on_row` gets it."""
+        return [row.to_json() for row in self.rows]
+
+    @property
+    def title(self) -> str:
+        """The heading of a report."""
+        return f"{len(self.rows)} rows"
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Each warning once, with the number of rows that it is of; how far an interrupted series
+        came."""
+        found: dict[str, int] = {}
+        for row in self.rows:
+            for warning in row.messages:
+                found[warning] = found.get(warning, 0) + 1
+        total = len(self.rows)
+        said = [w + (f" ({n} of {total} rows)" if total > 1 else "") for w, n in found.items()]
+        if self.interrupted and self.rows:
+            rest = "; --resume goes on" if str(self.out).endswith(".jsonl") else ""
+            said.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")
+        return tuple(said)

@@ -1,0 +1,266 @@
+"""Which dataset of a file plays which role: features, labels, weights, bias or logits.
+
+By the user's key, by its name in one of many spellings, or as the only one that fits.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
+from gnc_cli.parameters import spelled
+
+_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "features": (
+        ("features",),
+        ("H",),
+        ("feats", "embeddings", "embedding"),
+        ("X", "x"),
+    ),
+    "labels": (("labels",), ("y", "targets", "target", "label")),
+    "weights": (
+        ("weights",),
+        ("W",),
+        (
+            "weight", "classifier", "prototypes", "fc.weight", "head.weight", "head.fc.weight",
+            "classifier.weight", "lm_head.weight", "output.weight", "embed_out.weight",
+        ),
+        (
+            "embed_tokens.weight", "wte.weight", "transformer.wte.weight", "embed_in.weight",
+            "word_embeddings.weight", "embeddings.word_embeddings.weight",
+            "transformer.word_embeddings.weight", "tok_embeddings.weight", "shared.weight",
+        ),
+    ),
+    "bias": (("bias",), ("b",), ("fc.bias", "head.bias", "classifier.bias", "lm_head.bias")),
+    "logits": (("logits",), ("logit", "scores")),
+}  # fmt: skip
+"""By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
+
+The last tier of weights are input embeddings, which language models with a tied head use twice.
+"""
+
+_WRAPPERS = {
+    "module", "model", "_orig_mod", "state_dict", "model_state_dict", "model_state", "net",
+    "network", "decoder", "language_model", "gpt_neox", "bert", "state_dict_softmax_fc",
+}  # fmt: skip
+"""What training frameworks put before the names of a model's parameters."""
+_RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One dataset of one file."""
+
+    path: str
+    name: str
+
+
+def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
+    """The dataset that `--role FILE` or `--role FILE:key` means; the key may name a group."""
+    group = "" if key is None else _group(catalogue, key)
+    if key is not None and group is None:
+        return catalogue.named(key)
+    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
+    if name is None and key is not None:
+        return catalogue.named(key)  # a group that holds no such thing; the checks will say so
+    if name is None:
+        raise DataError(
+            f"{catalogue.path!r} has no dataset that is called {role}; choose with "
+            f"{spelled(role, catalogue.path + ':KEY')} among {catalogue}"
+        )
+    return name
+
+
+def roles_of_file(
+    catalogue: Catalogue,
+    key: str | None = None,
+    given: Collection[str] = (),
+    role: str | None = None,
+) -> dict[str, str]:
+    """The datasets of a file by role, as far as they go.
+
+    Args:
+        key: a dataset, or a group in which to look.
+        given: roles that come from elsewhere.
+        role: for which an option names the file: `FILE:key` is then that dataset alone. None: a
+            dataset is what its name says, else features where labels have as many rows, and
+            weights otherwise; the others come along.
+    """
+    group = "" if key is None else _group(catalogue, key)
+    if role is None and group is not None:
+        return roles_of_group(catalogue, group, given)
+    name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
+    if role is not None and group is None:
+        return {role: name}
+    near = name[: name.rfind("/") + 1]
+    picked = {role or _role_of(catalogue, name, near, given): name}
+    return roles_of_group(catalogue, near, given, picked)
+
+
+def roles_of_group(
+    catalogue: Catalogue,
+    group: str,
+    given: Collection[str] = (),
+    picked: dict[str, str] | None = None,
+) -> dict[str, str]:
+    """The datasets of a group (`snapshots/final/`) by role; labels and weights that it lacks are
+    the root's. The user's key has `picked` some, others are `given` elsewhere."""
+    found = dict(picked or {})
+
+    def missing(role: str) -> bool:
+        return role not in found and role not in given
+
+    def look(role: str, place: str) -> None:
+        if missing(role) and (name := find_role(catalogue, role, place)) not in (
+            None, *found.values()
+        ):  # fmt: skip
+            found[role] = str(name)
+
+    for role in ("features", "labels", "weights", "logits"):
+        look(role, group)
+    if missing("features"):
+        if missing("labels") and group:
+            look("labels", "")
+        if not missing("labels"):
+            _find_unnamed_features(catalogue, group, found)
+    if not (found.keys() | set(given)) & {"features", "weights", "logits"}:
+        only = _only_dataset(catalogue, "weights", group)
+        if only is None or only in found.values():
+            raise DataError(
+                f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
+                f"choose with {spelled('features')} or "
+                f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
+            )
+        found["weights"] = only
+    if group:  # after its own have been looked for
+        look("labels", "")
+        look("weights", "")
+    if missing("bias") and "weights" in found:
+        bias = bias_of(catalogue, found["weights"])
+        if bias is not None:
+            found["bias"] = bias
+    if not (found.keys() | set(given)) & {"features", "logits"}:
+        found.pop("labels", None)
+    return found
+
+
+def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
+    """The dataset of a group whose name says that it plays `role`; None where there is none."""
+    found: dict[tuple[int, int], list[str]] = {}
+    groups: list[str] = []
+    for name, entry in _members(catalogue, group):
+        bare, wrappers = _unwrapped(name.removeprefix(group))
+        tier = _tier(role, bare)
+        if tier is None:
+            continue
+        if entry.problem == GROUP:
+            groups += [name] if not wrappers and "." not in bare else []
+        elif tier == 0 or entry.problem or len(entry.shape) in _RANKS[role]:
+            found.setdefault((tier, wrappers), []).append(name)
+    if not found:
+        # Perhaps the group is what the user takes for a dataset; the checks will say what it is.
+        return groups[0] if groups else None
+    best = found[min(found)]
+    if len(best) > 1:
+        raise DataError(
+            f"{catalogue.path!r} has several datasets that may be {role}: "
+            f"{', '.join(map(repr, best))}; choose with "
+            f"{spelled(role, catalogue.path + ':KEY')} among {catalogue}"
+        )
+    return best[0]
+
+
+def bias_of(catalogue: Catalogue, weights: str) -> str | None:
+    """The bias that belongs to a dataset of weights: the same place, the same layer."""
+    cut = max(weights.rfind("."), weights.rfind("/")) + 1
+    place, last = weights[:cut], weights[cut:]
+    if last not in ("weight", "weights", "W", "classifier", "prototypes"):
+        return None
+    return next((f"{place}{b}" for b in ("bias", "b") if f"{place}{b}" in catalogue.entries), None)
+
+
+def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
+    """The one dataset of a group that has the rank of `role`, whatever its name; else None."""
+    members = dict(_members(catalogue, group))
+    fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
+    if role == "labels" and len(fitting) > 1:
+        fitting = [n for n in fitting if len(members[n].shape) == 1 and "int" in members[n].dtype]
+    if not group and not fitting:
+        # Whatever it is: the checks will say what is wrong.
+        fitting = [name for name, entry in members.items() if entry.problem != GROUP]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _find_unnamed_features(catalogue: Catalogue, group: str, found: dict[str, str]) -> None:
+    """Where there are labels, the one matrix of as many rows whose name says nothing."""
+    rest = [
+        name
+        for name, entry in _members(catalogue, group)
+        if entry.real and len(entry.shape) == 2 and name not in found.values()
+        and not _roles_by_name(name.removeprefix(group))
+    ]  # fmt: skip
+    if "labels" in found:
+        rows = catalogue.entries[found["labels"]].shape[:1]
+        rest = [name for name in rest if catalogue.entries[name].shape[:1] == rows]
+    if len(rest) == 1:
+        found["features"] = rest[0]
+    elif len(rest) > 1:
+        raise DataError(
+            f"{catalogue.path!r}{_place(group)} has several matrices that may be features: "
+            f"{', '.join(map(repr, rest))}; choose with "
+            f"{spelled('features', catalogue.path + ':KEY')}"
+        )
+
+
+def _role_of(catalogue: Catalogue, name: str, near: str, given: Collection[str]) -> str:
+    """What a dataset is that the user named without saying."""
+    by_name = _roles_by_name(name.removeprefix(near))
+    for role in ("weights", "features", "logits", "labels", "bias"):
+        if role in by_name:
+            return role
+    if "labels" in given:
+        return "features"
+    labels = find_role(catalogue, "labels", near) or find_role(catalogue, "labels")
+    rows = catalogue.entries[name].shape[:1]
+    alike = labels is not None and catalogue.entries[labels].shape[:1] == rows
+    return "features" if alike and "features" not in given else "weights"
+
+
+def _roles_by_name(name: str) -> set[str]:
+    bare, _ = _unwrapped(name)
+    return {role for role in _NAMES if _tier(role, bare) is not None}
+
+
+def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
+    for name, entry in catalogue.entries.items():
+        inside = name.removeprefix(group)
+        if name.startswith(group) and not inside.startswith(("state/", "snapshots/")):
+            yield name, entry
+
+
+def _tier(role: str, bare: str) -> int | None:
+    return next((i for i, names in enumerate(_NAMES[role]) if bare in names), None)
+
+
+def _unwrapped(name: str) -> tuple[str, int]:
+    """The name without the wrappers before it, and how many there were."""
+    parts = name.replace("/", ".").split(".")
+    count = 0
+    while count < len(parts) - 1 and parts[count] in _WRAPPERS:
+        count += 1
+    return ".".join(parts[count:]), count
+
+
+def _group(catalogue: Catalogue, key: str) -> str | None:
+    """`key/` or `key.` where the key is no dataset but begins the names of some."""
+    name = key.strip("/")
+    if name in catalogue.entries and catalogue.entries[name].problem != GROUP:
+        return None
+    for prefix in (f"{name}/", f"{name}."):
+        if any(entry.startswith(prefix) for entry in catalogue.entries):
+            return prefix
+    return None
+
+
+def _place(group: str) -> str:
+    return f", group {group.rstrip('/.')!r}," if group else ""

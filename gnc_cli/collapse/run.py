@@ -1,0 +1,217 @@
+"""One call of `measure`: its sources, row after row, and the files that are written."""
+
+import json
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gnc_cli import __version__
+from gnc_cli.collapse.class_rows import write_per_class
+from gnc_cli.collapse.measurer import Measurer
+from gnc_cli.collapse.request import is_ledger, read_request
+from gnc_cli.collapse.result import MeasureGroup, MeasureResult, MeasureSeries
+from gnc_cli.collapse.sources import Source, find_sources
+from gnc_cli.collapse.statistics import Reading
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.ledger import Ledger
+from gnc_cli.io.row_files import write_rows
+from gnc_cli.parameters import Path, spelled
+from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.runtime.distributed import Processes
+
+_Done = tuple[str, float | None]
+"""Stamp of a row, and the time limit that cut it short."""
+_SHARED = ("epoch", "step", "layer", "split", "snapshot")
+_OF_THE_FILE = ("gnc_format", "kind", "created", "gnc_version", "provenance")
+_NOT_AVERAGED = (
+    "seconds", "file", *_SHARED, "attrs", "N", "d", "K", "gnc1_rank", "gnc2_reference",
+    "rattlers", "bootstrap", "classes", "without_duplicates", "policy",
+)  # fmt: skip
+"""Parts of a row that are no measurement of it, or no mean of rows says anything about."""
+
+
+def run(
+    files: Sequence[Path],
+    *,
+    features: Any,
+    labels: Any,
+    weights: Any,
+    bias: Any,
+    logits: Any,
+    shards: bool,
+    transpose_weights: bool,
+    K: int | None,
+    select: Sequence[tuple[str, Any]] | None,
+    per_class: Path | None,
+    group: str | None,
+    out: Path | None,
+    resume: bool,
+    force: bool,
+    plot: Path | None,
+    time_limit: float | None,
+    interrupt: threading.Event | None,
+    progress: Callable[[str, int, int, float], None] | None,
+    on_row: Callable[[MeasureResult], None] | None,
+    **how: Any,
+) -> MeasureResult | MeasureSeries:
+    """Measure with checked arguments; see `api.measure`. `how` are those of `Request`."""
+    started = time.monotonic()
+    request = read_request(
+        K=K, per_class=per_class, group=group, out=out, resume=resume, **how
+    )
+    given = {
+        "features": features, "labels": labels, "weights": weights, "bias": bias, "logits": logits,
+    }  # fmt: skip
+    sources = find_sources(
+        files, given, shards=shards, transpose_weights=transpose_weights, K=K, select=select or ()
+    )
+    if per_class is not None and len(sources) != 1:
+        raise UsageError(
+            f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
+            f"{spelled('select')} one"
+        )
+    ledger_file = out if is_ledger(out) else None
+    with Processes.current() as processes:
+        measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress))
+        with Ledger(
+            ledger_file if processes.first else None, request.identity(), resume=resume, force=force
+        ) as ledger:
+            series = _measure_all(sources, measurer, ledger, on_row)
+        result: MeasureResult | MeasureSeries = series
+        if group is not None:
+            groups = group_rows(series.rows, group) if series.rows else ()
+            result = replace(series, groups=groups, group=group)
+        elif len(series.rows) == len(sources) == 1 and ledger_file is None:
+            result = series.rows[0]
+        result = replace(
+            result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
+        )
+        if processes.first and series.rows:
+            _write(result, per_class, plot, force)
+    return result
+
+
+def _measure_all(
+    sources: Sequence[Source],
+    measurer: Measurer,
+    ledger: Ledger,
+    on_row: Callable[[MeasureResult], None] | None,
+) -> MeasureSeries:
+    """One row after the other; those that the ledger holds already are not measured again."""
+    reading = measurer.reading
+    done: dict[Any, _Done] = reading.processes.all_gather(
+        {_key(row): (row.get("stamp", ""), row.get("cut_short")) for row in ledger.rows}
+    )[0]
+    fresh: list[MeasureResult] = []
+    interrupted, skipped = False, 0
+    for at, source in enumerate(sources):
+        stamp, limit = measurer.stamp(source), reading.time_limit
+        if _is_done(done.get((source.file, source.snapshot)), stamp, limit):
+            skipped += 1
+            continue
+        try:
+            with source.open() as samples:
+                row = measurer.measure(samples, source)
+        except TimeoutError:
+            interrupted = True
+            break
+        if reading.interruption.interrupted:
+            fresh.append(replace(row, interrupted=True))  # its brackets are valid, and wide
+            interrupted = True
+            break
+        fresh.append(row)
+        cut_short = limit if row.cut_short else None
+        ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
+        if on_row is not None:
+            on_row(row)
+        if reading.progress is not None and len(sources) > 1:
+            reading.progress("rows", at + 1, len(sources), row.gnc2.lower)
+    earlier = {_key(row): read_plain(MeasureResult, row) for row in ledger.rows}
+    # The last row of each set, by epoch and step; else as the files stand.
+    rows = earlier | {(row.file, row.snapshot): row for row in fresh}
+    return MeasureSeries(
+        seconds=0.0,
+        version=__version__,
+        rows=tuple(sorted(rows.values(), key=MeasureResult.order)),
+        groups=(),
+        group=None,
+        skipped=skipped,
+        interrupted=interrupted,
+    )
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, Any]:
+    return row.get("file"), row.get("snapshot")
+
+
+def _is_done(known: _Done | None, stamp: str, limit: float | None) -> bool:
+    """Whether a row of this stamp is there, and not cut short by less time than there is now."""
+    if known is None or known[0] != stamp:
+        return False
+    return known[1] is None or (limit is not None and limit <= known[1])
+
+
+def _write(
+    result: MeasureResult | MeasureSeries, per_class: Path | None, plot: Path | None, force: bool
+) -> None:
+    """The files asked for; the rows of a ledger are in it already."""
+    if result.out is not None and not is_ledger(result.out):
+        write_rows(result.out, result.to_json(), force=force)
+    if per_class is not None and isinstance(result, MeasureResult):
+        made = {
+            "command": "gnc measure", "file": result.file, "snapshot": result.snapshot,
+            "policy": result.policy, "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
+        }  # fmt: skip
+        write_per_class(per_class, result.per_class, force=force, provenance=made)
+    if plot is not None:
+        from gnc_cli.collapse.plot import plot_measure
+
+        plot_measure(result, plot)
+
+
+def group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, ...]:
+    """Mean and standard deviation over the rows that agree in all but `key` and the file.
+
+    Args:
+        rows: in order.
+        key: an attribute of the files or snapshots, such as `seed`.
+
+    Raises:
+        DataError: no row has the attribute.
+    """
+    there = {name for row in rows for name in row.attrs}
+    if key not in there:
+        names = ", ".join(sorted(there - {*_OF_THE_FILE})) or "none"
+        raise DataError(
+            f"{spelled('group', key)}: no row carries that attribute; there are {names}"
+        )
+    members: dict[str, list[dict[str, float]]] = {}
+    for row in rows:
+        attrs = {k: v for k, v in row.attrs.items() if k != key and k not in _OF_THE_FILE}
+        shared = {name: getattr(row, name) for name in _SHARED} | {"attrs": attrs}
+        members.setdefault(json.dumps(shared, sort_keys=True), []).append(_numbers(row))
+    groups = []
+    for text, group in members.items():
+        mean: dict[str, float | None] = {}
+        deviation: dict[str, float | None] = {}
+        for name in dict.fromkeys(name for numbers in group for name in numbers):
+            values = [numbers[name] for numbers in group if name in numbers]
+            mean[name] = statistics.fmean(values)
+            deviation[name] = statistics.stdev(values) if len(values) > 1 else None
+        groups.append(MeasureGroup(**json.loads(text), count=len(group), mean=mean,
+                                   deviation=deviation))  # fmt: skip
+    return tuple(groups)
+
+
+def _numbers(row: MeasureResult) -> dict[str, float]:
+    """What was measured, as numbers under dotted keys."""
+    measured = {name: part for name, part in plain(row).items() if name not in _NOT_AVERAGED}
+    return {
+        name: float(value)
+        for name, value in flatten(measured, lists=False).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }

@@ -1,0 +1,335 @@
+"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays.
+
+Finding looks at names, shapes and attributes alone; opening reads labels and weights, and leaves
+features and logits in their files, to be read by rows.
+"""
+
+import glob
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.collapse.opening import InputCache, Plan, Samples, open_plan
+from gnc_cli.collapse.roles import (
+    Piece,
+    bias_of,
+    dataset_for,
+    find_role,
+    roles_of_file,
+    roles_of_group,
+)
+from gnc_cli.collapse.selection import Wanted, attributes, natural_key, order, selects
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.inputs import split_key
+from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.parameters import spelled
+
+File = tuple[str, str | None]
+"""A path, and the key behind its colon."""
+Names = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One row to measure: found, not open."""
+
+    open: Callable[[], AbstractContextManager[Samples]] = field(repr=False, compare=False)
+    """The numbers, inside a `with` block, as often as wanted; raises DataError where the datasets
+    cannot be used, alone or together."""
+    file: str | None = None
+    """As the user named it; several shards joined by a comma; None for arrays."""
+    snapshot: str | None = None
+    """A group of `/snapshots`; None for the file itself."""
+    attrs: dict[str, Any] = field(default_factory=dict)
+    """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
+    stamp: str = ""
+    """Changes when a file of the row does."""
+
+
+def find_sources(
+    files: Sequence[Any],
+    given: Mapping[str, Any],
+    *,
+    shards: bool = False,
+    transpose_weights: bool = False,
+    K: int | None = None,
+    select: Sequence[tuple[str, Wanted]] = (),
+) -> list[Source]:
+    """One source per row of the result, from files or from arrays.
+
+    Args:
+        files: the files in front.
+        given: what has a file or an array of its own: features, labels, weights, bias, logits.
+        shards, transpose_weights, K, select: as for `find_samples`.
+
+    Raises:
+        UsageError: nothing to measure, or files and arrays mixed.
+        DataError: a file is missing or damaged, or no row is selected.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    if not files and not given:
+        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
+    if shards and not files:
+        raise UsageError(
+            f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
+        )
+    paths = {name: _paths(value) for name, value in given.items()}
+    named = {name: found for name, found in paths.items() if found is not None}
+    arrays = [name for name in given if name not in named]
+    if not arrays:
+        return find_samples(
+            [os.fspath(f) for f in files], shards=shards, transpose_weights=transpose_weights, K=K,
+            select=select, **named,
+        )  # fmt: skip
+    if files or named:
+        raise UsageError(
+            f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
+        )
+    samples = _samples_of_arrays(given, transpose_weights)
+    return [Source(lambda: nullcontext(samples))]
+
+
+def find_samples(
+    files: Sequence[str],
+    *,
+    shards: bool = False,
+    transpose_weights: bool = False,
+    K: int | None = None,
+    select: Sequence[tuple[str, Wanted]] = (),
+    **named: Names,
+) -> list[Source]:
+    """The rows that files and options make, in order of epoch, step, layer, split and name.
+
+    Each file is a row, and each of its snapshots; what has an option of its own comes from there
+    for every row. Without files, the files of `features` are shards of one row; a bare `FILE` there
+    gives its labels, weights and logits too, `FILE:key` that dataset alone. The bias of a layer
+    comes with its weights.
+
+    Args:
+        files: `FILE`, `FILE:key`, globs, `-`.
+        named: features, labels, weights, bias, logits: the same; several files are shards.
+        shards: all `files` are parts of one set.
+        transpose_weights: weights are stored as (d, K).
+        K: the classes that weights must have together.
+        select: pairs (key, wanted) that a row must meet; the keys are its attributes, `file` and
+            `snapshot`; wanted is a text, a number, or a list or range of these.
+
+    Raises:
+        DataError: a file is missing or damaged, holds nothing to measure or too much to choose
+            from, or no row is selected.
+        UsageError: a key that no row has.
+    """
+    given = {role: expand(names) for role, names in named.items()}
+    find = _Finder(given, transpose_weights, K)
+    found = expand(files)
+    if shards and found:
+        sources = [find.in_shards(found)]
+    elif found:
+        sources = [source for file in found for source in find.in_file(file)]
+    elif "features" in given:
+        del find.named["features"]
+        sources = [find.in_shards(given["features"], "features")]
+    elif given:
+        sources = [find.in_options()]
+    else:
+        raise UsageError("nothing to measure; name a file")
+    sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
+    if not select:
+        return sources
+    facts = [s.attrs | {"file": s.file, "snapshot": s.snapshot} for s in sources]
+    chosen = selects(facts, select)
+    return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
+
+
+def expand(names: Names) -> list[File]:
+    """Files and keys behind `FILE`, `FILE:key` and globs of both.
+
+    A glob gives its files in natural order; a file of that very name comes first. The order of the
+    names themselves stays as it is.
+
+    Raises:
+        DataError: no file matches a glob.
+    """
+    found: list[File] = []
+    for name in [names] if isinstance(names, str) else names:
+        path, key = split_key(name)
+        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
+            found.append((path, key))
+            continue
+        matches = sorted(glob.glob(path, recursive=True), key=natural_key)
+        if not matches:
+            raise DataError(f"no file matches {path!r}; check the pattern and the folder")
+        found += [(match, key) for match in matches]
+    return found
+
+
+class _Finder:
+    """Makes sources; `named` has the datasets that options name."""
+
+    def __init__(self, given: Mapping[str, Sequence[File]], transpose: bool, K: int | None) -> None:
+        self.cache, self.given, self.transpose, self.K = InputCache(), given, transpose, K
+        self.named = {role: self._named_pieces(role) for role in given}
+        if "weights" in given and "bias" not in given and (biases := self._biases()):
+            self.named["bias"] = biases
+
+    def in_file(self, file: File) -> list[Source]:
+        """The file and its snapshots."""
+        path, key = file
+        shown = path if key is None else f"{path}:{key}"
+        with self.cache.open(path) as catalogue:
+            outside = [
+                f"{name!r} {entry.problem}"
+                for name, entry in catalogue.entries.items()
+                if (name.rpartition("/")[0] or name) == "snapshots"
+                and "another file" in str(entry.problem)
+            ]
+            if outside:
+                raise DataError(f"{path!r}: {outside[0]}; copy it into this file")
+            wanted = (key or "").strip("/").split("/")
+            if wanted[0] == "snapshots" and len(wanted) == 2 and wanted[1] in catalogue.snapshots:
+                return [self._snapshot(catalogue, shown, wanted[1])]
+            names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
+            sources = [self._snapshot(catalogue, shown, name) for name in names]
+            if not names or ("features" not in self.named and find_role(catalogue, "features")):
+                roles = roles_of_file(catalogue, key, self.named)
+                sources.append(self._source(catalogue, shown, None, [(path, roles)]))
+            return sources
+
+    def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
+        """One row of all the files, which an option names for `role`."""
+        parts: list[tuple[str, dict[str, str]]] = []
+        with ExitStack() as stack:
+            for path, key in files:
+                with self.cache.open(path) as catalogue:
+                    parts.append((path, roles_of_file(catalogue, key, self.named, role)))
+            first = stack.enter_context(self.cache.open(files[0][0]))
+            for each in ("features", "labels", "logits"):
+                lacking = [path for path, roles in parts if each not in roles]
+                if lacking and len(lacking) < len(parts):
+                    raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
+            return self._source(first, ",".join(path for path, _ in files), None, parts)
+
+    def in_options(self) -> Source:
+        """One row of what options name alone, without features."""
+        role = next(role for role in ("weights", "logits", *self.given) if role in self.given)
+        with self.cache.open(self.given[role][0][0]) as catalogue:
+            shown = ",".join(path for path, _ in self.given[role])
+            return self._source(catalogue, shown, None, [])
+
+    def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
+        roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
+        return self._source(catalogue, shown, name, [(catalogue.path, roles)])
+
+    def _source(
+        self,
+        catalogue: Catalogue,
+        shown: str,
+        snapshot: str | None,
+        parts: Sequence[tuple[str, dict[str, str]]],
+    ) -> Source:
+        """A source from the roles of its files; what options name comes before these."""
+        pieces: dict[str, list[Piece]] = {}
+        for path, roles in parts:
+            for role, name in roles.items():
+                pieces.setdefault(role, []).append(Piece(path, name))
+        counted = (
+            "features" in pieces
+            and "labels" not in pieces
+            and "labels" not in self.named
+            and find_role(catalogue, "labels") is None
+            and catalogue.attrs.get("kind") == "code"
+        )
+        together = {role: tuple(found) for role, found in pieces.items()} | self.named
+        plan = Plan(
+            pieces=together,
+            copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
+            counted=counted,
+            transpose=self.transpose,
+            K=self.K,
+        )
+        paths = dict.fromkeys(piece.path for found in together.values() for piece in found)
+        return Source(
+            partial(open_plan, plan, self.cache), shown, snapshot,
+            attributes(catalogue, snapshot), ",".join(self.cache.stamp(path) for path in paths),
+        )  # fmt: skip
+
+    def _named_pieces(self, role: str) -> tuple[Piece, ...]:
+        pieces = []
+        for path, key in self.given[role]:
+            with self.cache.open(path) as catalogue:
+                pieces.append(Piece(path, dataset_for(catalogue, role, key)))
+        return tuple(pieces)
+
+    def _biases(self) -> tuple[Piece, ...]:
+        """The bias beside each piece of the named weights; none where not all have one."""
+        found = []
+        for piece in self.named["weights"]:
+            with self.cache.open(piece.path) as catalogue:
+                name = bias_of(catalogue, piece.name)
+            if name is not None:
+                found.append(Piece(piece.path, name))
+        if found and len(found) < len(self.named["weights"]):
+            having = {bias.path for bias in found}
+            lacking = next(w.path for w in self.named["weights"] if w.path not in having)
+            raise DataError(
+                f"{lacking!r} has no bias, the other shards have; add it or name {spelled('bias')}"
+            )
+        return tuple(found)
+
+
+def _paths(value: Any) -> list[str] | None:
+    """File names, from one or several; None for arrays."""
+    several = value if isinstance(value, (list, tuple)) and value else [value]
+    if all(isinstance(v, (str, os.PathLike)) for v in several):
+        return [os.fspath(v) for v in several]
+    return None
+
+
+def _samples_of_arrays(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
+    arrays = {name: _array(name, value) for name, value in given.items()}
+    if transpose_weights and "weights" in arrays:
+        arrays["weights"] = arrays["weights"].T
+    labels = arrays.get("labels")
+    if labels is not None:
+        if labels.dtype.kind not in "iu" or (labels.size and int(labels.min()) < 0):
+            raise DataError(
+                f"labels have dtype {labels.dtype}, smallest {labels.min() if labels.size else 0}; "
+                "expected integers from 0 on: remove other rows from labels and features"
+            )
+        labels = labels.astype(np.int64)
+    rows = {n: ArrayRows(arrays[n]) for n in ("features", "logits") if n in arrays}
+    return Samples(
+        features=rows.get("features"),
+        labels=labels,
+        weights=_finite("weights", arrays.get("weights")),
+        bias=_finite("bias", arrays.get("bias")),
+        logits=rows.get("logits"),
+        where={name: name for name in arrays},
+    )
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    array = to_numpy(value)
+    rank = 1 if name in ("labels", "bias") else 2
+    narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
+    if array.ndim != rank or narrow or array.dtype.kind not in "iuf":
+        shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
+        raise DataError(
+            f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
+        )
+    return array
+
+
+def _finite(name: str, array: np.ndarray | None) -> np.ndarray | None:
+    if array is None:
+        return None
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} holds NaN or infinity")
+    return array

@@ -1,0 +1,390 @@
+"""The tables that `gnc measure` shows: one set as a sheet, several sets one line each."""
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from gnc_cli.collapse.result import (
+    ClassRow,
+    DuplicatePair,
+    Gnc2Reference,
+    MeasureGroup,
+    MeasureResult,
+    MeasureSeries,
+    Policy,
+    WithoutDuplicates,
+)
+from gnc_cli.console.numbers import certified, count, lower_end, plural, short
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.records import Bracket
+
+Fact = tuple[str, Any, Callable[[Any], str], str, str]
+"""Name, value (None: no line), how it is written, remark, key of the JSON."""
+
+Columns = Mapping[str, Sequence[str | None]]
+"""Headings with the cells below them; one without cells is left out."""
+
+_PAIRS = 10
+"""Pairs of duplicates that are shown; --json has more."""
+_PLACES = ("epoch", "step", "layer", "split")
+_QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
+_DESCRIBED = {
+    "seconds", *_PLACES, "gnc1", "gnc2_ratio", "gnc3", "ncc_accuracy", "ncc_leave_one_out",
+    "accuracy", "ncc_agreement", "max_cosine",
+}  # fmt: skip
+"""Numbers of a result that have words of their own here."""
+_KINDS = {
+    "theorem": "best known", "table": "best known", "solved": "best known, our own code",
+    "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
+}  # fmt: skip
+
+
+def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
+    """The tables for a person.
+
+    Args:
+        verbose: whole sources, more columns, and the keys of the JSON beside the figures.
+    """
+    if isinstance(result, MeasureResult):
+        return _set(result, verbose)
+    return _series(result, verbose)
+
+
+# One set ------------------------------------------------------------------------------------------
+
+
+def _set(r: MeasureResult, verbose: bool) -> list[Table]:
+    place = ", ".join(f"{key} {value}" for key, value in _place(r).items())
+    samples = "no samples" if r.N is None else f"N = {count(r.N)}"
+    title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
+    title += f"d = {count(r.d)}, K = {count(r.K)}" + (f"   {place}" if place else "")
+    rows = [
+        (name, form(value), _interval(r, key) + remark, key)
+        for name, value, form, remark, key in [*_collapse(r, verbose), *_decisions(r), *_others(r)]
+        if value is not None
+    ]
+    tables = [facts(title, [*rows, *_variants(r)], verbose=verbose)]
+    if r.worst_classes:
+        tables.append(_worst(r.worst_classes, verbose))
+    if r.duplicates is not None and r.without_duplicates is not None:
+        tables.append(_duplicates(r.duplicates, r.without_duplicates))
+    return [*tables, Table(notes=_notes([r], r.out))]
+
+
+def _collapse(r: MeasureResult, verbose: bool) -> list[Fact]:
+    policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
+    space = _space(policy)
+    covariance = f"Sigma_B {policy.between_cov}, rank {count(r.gnc1_rank)}"
+    proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
+    stand_in = "" if policy.weights == "given" else "class means stand in for weights; "
+    if reference is not None:
+        value, why = f"{reference.value:.12f}", reference_text(reference, verbose)
+    else:
+        value, why = "-", "references are of unit rows" if space == "raw" else "none known"
+    of = "" if q is None else f"quantiles over {count(q.classes)} classes"
+    of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
+    return [
+        ("GNC1", r.gnc1, figure, f"{space} features, {covariance}", "gnc1"),
+        ("GNC2", lower_end(rho, 12), str, stand_in + proof, "gnc2"),
+        ("  reference", value, str, why, "gnc2_reference"),
+        ("  ratio", r.gnc2_ratio, lambda v: at_least(rho, v, share(v)), "GNC2 / reference",
+         "gnc2_ratio"),
+        *(
+            (f"  {name}", None if q is None else proved(getattr(q, key), 9), str,
+             of if key == "q0_001" else "", f"gnc2_quantiles.{key}")
+            for key, name in _QUANTILES.items()
+        ),
+        ("GNC3", r.gnc3, figure, f"{space} features and weights, means as they are", "gnc3"),
+    ]  # fmt: skip
+
+
+def _decisions(r: MeasureResult) -> list[Fact]:
+    space, margins, c = _space(r.policy), r.sample_margins, r.classes
+    more = ", ..." if c.missing > len(c.missing_labels) else ""
+    missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
+    single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
+    found: list[Fact] = [
+        ("NCC accuracy", r.ncc_accuracy, share, f"nearest class mean, {space} features",
+         "ncc_accuracy"),
+        ("  leave one out", r.ncc_leave_one_out, share, "each sample taken out of its own mean",
+         "ncc_leave_one_out"),
+        ("accuracy", r.accuracy, share, "classifier: raw features, weights and bias, or logits",
+         "accuracy"),
+        ("NCC agreement", r.ncc_agreement, share,
+         "classifier and nearest mean name the same class", "ncc_agreement"),
+    ]  # fmt: skip
+    if margins is not None:
+        found += [
+            ("positive margins", margins.positive_share, share,
+             "share of samples whose one-vs-rest margin is above 0",
+             "sample_margins.positive_share"),
+            ("  smallest", margins.min, figure, "unit features, unit weights",
+             "sample_margins.min"),
+            ("  mean", margins.mean, figure, "", "sample_margins.mean"),
+        ]  # fmt: skip
+    if r.N is not None:
+        found += [
+            ("classes", f"{count(c.present)} of {count(r.K)}", str,
+             missing if c.missing else "with samples", "classes.present"),
+            ("samples per class", f"{count(c.min_count)} to {count(c.max_count)}", str, single,
+             "classes.min_count"),
+        ]  # fmt: skip
+    return found
+
+
+def _others(r: MeasureResult) -> list[Fact]:
+    """Margins of the weights; then numbers without words of their own here, by their names."""
+    rho, margins, free = r.gnc2, r.margins, r.rattlers
+    wanted = f"{margins.probability:g} on every class"
+    if margins.scale is not None:
+        remark = f"softmax can reach {wanted} from here on"
+    elif _inside(rho):
+        remark = f"softmax cannot reach {wanted} at any scale"
+    else:
+        remark = f"no scale is proved to reach {wanted}"
+    found: list[Fact] = [
+        ("CosFace margin", margins.cosface, lambda v: at_least(rho, v, figure(v)),
+         "largest m that every class can satisfy", "margins.cosface"),
+        ("ArcFace margin", figure(margins.arcface_rad), str, "radians, features on their weights",
+         "margins.arcface_rad"),
+        ("scale 1/tau", figure(margins.scale), str, remark, "margins.scale"),
+        ("largest cosine", figure(r.max_cosine), str, "of two class weights", "max_cosine"),
+    ]  # fmt: skip
+    if free is not None:
+        found.append(("rattlers", f"{count(free.one_vs_rest)} one-vs-rest", str,
+                      f"free by more than {free.tolerance:.1g}", "rattlers"))  # fmt: skip
+    return found + [
+        (field.name.replace("_", " "), getattr(r, field.name), figure, "", field.name)
+        for field in dataclasses.fields(r)
+        if isinstance(getattr(r, field.name), float) and field.name not in _DESCRIBED
+    ]
+
+
+def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
+    spaces = {
+        "authors": f"{r.policy.spaces['authors']}, Sigma_B centred",
+        "classic": "raw rows; energies and ranks of unit rows",
+    }
+    for family, values in r.variants.items():
+        yield family, "", spaces.get(family, ""), f"variants.{family}"
+        for key, value in values.items():
+            shown = count(value) if isinstance(value, int) else figure(value)
+            yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
+
+
+def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
+    columns: Columns = {
+        "class": [class_name(c.label, c.name) for c in rows],
+        "one-vs-rest": _column((c.one_vs_rest for c in rows), lambda rho: proved(rho, 9)),
+        "samples": _column((c.count for c in rows), count),
+        "mean norm": _column((c.mean_norm for c in rows if verbose), "{:.4f}".format),
+        "spread": _column((c.spread for c in rows if verbose), short),
+        "accuracy": _column((c.accuracy for c in rows), "{:.4f}".format),
+        "min margin": _column((c.min_margin for c in rows), "{:.4f}".format),
+        "cosine": _column((c.nearest_cosine for c in rows), "{:.6f}".format),
+        "nearest": [
+            None if c.nearest is None else class_name(c.nearest, c.nearest_name) for c in rows
+        ],
+    }
+    return _table("classes nearest to the hull of the others", columns, ("class", "nearest"))
+
+
+def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Table:
+    rows = [
+        (f"{p.cosine:.9f}", f"{class_name(p.a, p.a_name)}, {class_name(p.b, p.b_name)}")
+        for p in pairs[:_PAIRS]
+    ]
+    more = [f"... and {count(left.pairs - len(rows))} more"] if left.pairs > len(rows) else []
+    if left.gnc2 is None:
+        rest = "one class is left without them, and no GNC2: raise the cosine"
+    else:
+        rest = f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
+        rest += certified(left.gnc2)
+    title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
+    return Table(title, ("cosine", "classes"), rows, [*more, rest], frozenset({1}))
+
+
+# Several sets -------------------------------------------------------------------------------------
+
+
+def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
+    rows = series.rows
+    files = {row.file for row in rows}
+    one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
+    known = f", {series.skipped} of them measured before" if series.skipped else ""
+    places = [_place(row) for row in rows]
+    several = {key for key in ("file", "snapshot") if len({getattr(r, key) for r in rows}) > 1}
+    sizes = len({(r.d, r.K) for r in rows}) > 1
+    names = {file: os.path.basename(file or "arrays") for file in files}
+    if len({*names.values()}) < len(files):
+        names = {file: file or "arrays" for file in files}
+    columns: Columns = {
+        "file": [names[r.file] for r in rows if "file" in several],
+        "snapshot": [r.snapshot for r in rows if "snapshot" in several],
+        **{key: [place.get(key) for place in places] for key in _PLACES},
+        "d": [count(r.d) for r in rows if sizes],
+        "K": [count(r.K) for r in rows if sizes],
+        "N": _column((r.N for r in rows), count),
+        "GNC1": _column((r.gnc1 for r in rows), short),
+        "GNC2": [proved(r.gnc2, 6) for r in rows],
+        "ratio": [
+            None if r.gnc2_ratio is None
+            else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
+            for r in rows
+        ],
+        "GNC3": _column((r.gnc3 for r in rows), short),
+        "NCC": _column((r.ncc_accuracy for r in rows), "{:.4f}".format),
+        "accuracy": _column((r.accuracy for r in rows), "{:.4f}".format),
+    }  # fmt: skip
+    title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
+    tables = [_table(title, columns, ("file", "snapshot", "layer", "split"))]
+    tables += [_groups(series)] if series.groups else []
+    references = dict.fromkeys(
+        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, verbose)}"
+        for r in rows if r.gnc2_reference is not None
+    )  # fmt: skip
+    notes = [(Styled("reference", "bold"), text) for text in references]
+    return [*tables, Table(notes=[*notes, *_notes(rows, series.out)])]
+
+
+def _groups(series: MeasureSeries) -> Table:
+    groups, places = series.groups, [_place(group) for group in series.groups]
+    # What all groups share says nothing about any.
+    names = dict.fromkeys(name for group in groups for name in group.attrs)
+    differ = [n for n in names if len({str(group.attrs.get(n)) for group in groups}) > 1]
+    # Snapshots are mostly named for their epoch.
+    named = any(group.epoch is None for group in groups)
+    columns: Columns = {
+        **{name: [_word(group.attrs.get(name)) for group in groups] for name in differ},
+        "snapshot": [group.snapshot for group in groups if named],
+        **{key: [place.get(key) for place in places] for key in _PLACES},
+        "rows": [count(group.count) for group in groups],
+        "GNC1": [_spread(group, "gnc1", ".3g") for group in groups],
+        "GNC2": [_spread(group, "gnc2.lower", ".4f") for group in groups],
+        "GNC3": [_spread(group, "gnc3", ".3g") for group in groups],
+        "NCC": [_spread(group, "ncc_accuracy", ".4f") for group in groups],
+        "accuracy": [_spread(group, "accuracy", ".4f") for group in groups],
+    }
+    return _table(f"mean ± deviation over {series.group}", columns, ("snapshot", "layer", "split"))
+
+
+def _spread(group: MeasureGroup, key: str, form: str) -> str | None:
+    mean, deviation = group.mean.get(key), group.deviation.get(key)
+    if mean is None:
+        return None
+    return f"{mean:{form}}" + ("" if deviation is None else f" ±{deviation:.1g}")
+
+
+def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
+    """A table of columns, without those that hold nothing."""
+    held = {name: cells for name, cells in columns.items() if any(cells)}
+    places = frozenset(at for at, name in enumerate(held) if name in words)
+    return Table(title, list(held), list(zip(*held.values(), strict=True)), text=places)
+
+
+def _column(values: Iterable[Any], text: Callable[[Any], str]) -> list[str | None]:
+    return [None if value is None else text(value) for value in values]
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def _notes(rows: Sequence[MeasureResult], out: str | None) -> list[Cell]:
+    """What was done, each policy once, and what was written."""
+    policies = dict.fromkeys(policy_text(row.policy) for row in rows)
+    written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
+    return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *written]
+
+
+def _place(row: MeasureResult | MeasureGroup) -> dict[str, str]:
+    """Epoch, step, layer and split, as far as the file says them."""
+    values = {key: getattr(row, key) for key in _PLACES}
+    return {key: _word(value) for key, value in values.items() if value is not None}
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def _interval(r: MeasureResult, key: str) -> str:
+    bounds = None if r.bootstrap is None else getattr(r.bootstrap, key, None)
+    if r.bootstrap is None or bounds is None:
+        return ""
+    ends = f"{figure(bounds.lower, 5)} to {figure(bounds.upper, 5)}"
+    return f"{100 * r.bootstrap.level:g} %: {ends}; "
+
+
+def _inside(rho: Bracket) -> bool:
+    return rho.lower == 0.0 and rho.upper <= 1e-9
+
+
+def _space(policy: Policy) -> str:
+    """In which rows the GNC metrics are: `unit` or `raw`."""
+    return "raw" if policy.normalize == "off" else "unit"
+
+
+def figure(value: float | None, digits: int = 6) -> str:
+    """So many significant digits, with an exponent below 0.001; a dash for None."""
+    if value is None or math.isnan(value):
+        return "-"
+    if 0.0 < abs(value) < 1e-3:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:#.{digits}g}".rstrip(".") if value else "0"
+
+
+def share(value: float | None) -> str:
+    """A share of samples; a dash for None. Only the whole is 1."""
+    if value is None:
+        return "-"
+    text = f"{value:.6f}"
+    return text if value == 1.0 or float(text) < 1.0 else f"{value:.9f}"
+
+
+def at_least(bracket: Bracket, value: float, text: str, digits: int = 6) -> str:
+    """`text` for `value`, which follows from the lower end; rounded down and marked where the upper
+    end is not near.
+
+    >>> at_least(Bracket(0.703, 1.186), 0.7030007, "0.703001")
+    '>=0.703000'
+    """
+    if bracket.width <= 10.0**-digits:
+        return text
+    return f">={lower_end(Bracket(value, math.inf), digits)}"
+
+
+def proved(bracket: Bracket, most: int) -> str:
+    """The certified lower end to `most` digits, at least 6; marked where that is all."""
+    return at_least(bracket, bracket.lower, lower_end(bracket, most))
+
+
+def reference_text(reference: Gnc2Reference, verbose: bool = False) -> str:
+    """What GNC2 is held against: how good it is, by name, of which table or version."""
+    kind = "optimal" if reference.proven else _KINDS.get(reference.kind, reference.kind)
+    parts = [reference.id] if reference.id != reference.kind else []
+    parts += [reference.source] if verbose or reference.kind == "pinned" else []
+    version = f" ({reference.data_version})" if reference.data_version else ""
+    return f"{kind}: {'; '.join(parts)}{version}" if parts else f"{kind}{version}"
+
+
+def class_name(label: int, name: str | None) -> str:
+    """`cat (3)`, or the label alone."""
+    return str(label) if name is None else f"{name} ({label})"
+
+
+def policy_text(policy: Policy) -> str:
+    """Everything that was done, in one line."""
+    parts = [f"{_space(policy)} rows for GNC and NCC"]
+    parts += ["weights given" if policy.weights == "given" else policy.weights]
+    if (means := policy.class_means) is not None:
+        parts.append(f"Sigma_B {policy.between_cov}")
+        parts += [] if means["ncc"] == "own" else [f"class means of {means['ncc']}"]
+    if policy.classes_left_out:
+        why = [policy.classes] if policy.classes else []
+        why += [f"at least {policy.min_count} samples"] if policy.min_count else []
+        parts.append(f"{count(policy.classes_left_out)} classes left out ({', '.join(why)})")
+    stored = f"{policy.precision.storage} stored, " if policy.precision.storage else ""
+    parts.append(f"{stored}{policy.precision.sums} sums")
+    parts += [f"variants: {policy.variants}"] if policy.variants != "none" else []
+    return "; ".join(parts)

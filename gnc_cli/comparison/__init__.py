@@ -1,0 +1,1 @@
+"""`gnc compare`: codes against the known codes."""

@@ -1,0 +1,149 @@
+"""`compare`: codes beside the best known ones. The function behind `gnc compare`."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gnc_cli.comparison.result import CompareResult, CompareRow
+from gnc_cli.io.arguments import validated
+from gnc_cli.known_codes.verdict import TOLERANCE
+from gnc_cli.parameters import (
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    Seed,
+    Threads,
+    TimeLimit,
+    real,
+    whole,
+    wholes,
+)
+
+if TYPE_CHECKING:
+    from gnc_cli.known_codes.best import Table
+
+_COMPARE = "What to compare"
+_SOLVES = "Fresh solves"
+_GATES = "Gates for CI"
+
+
+@validated
+def compare(
+    *files: Annotated[
+        Any,
+        Parameter("Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
+                  "Sloane's); FILE:KEY picks a dataset; '-' is HDF5 on stdin.", group=_COMPARE,
+                  metavar="[FILES]...", argument=True, repeatable=True, reads=True),
+    ],
+    list: Annotated[
+        bool, Parameter("List the table, or what --d and --K leave of it.", group=_COMPARE)
+    ] = False,
+    solve: Annotated[
+        bool, Parameter("Solve every pair of --d and --K and compare that.", group=_COMPARE)
+    ] = False,
+    d: Annotated[
+        Any,
+        Parameter("Dimensions: 3, 3,5 or 3..8; of a file with one number per line, its dimension.",
+                  wholes(2), _COMPARE, short="-d"),
+    ] = None,
+    K: Annotated[
+        Any,
+        Parameter("Numbers of points: 24, 2..100 or 10..100..10.", wholes(2), _COMPARE,
+                  short="-K"),
+    ] = None,
+    proven: Annotated[bool, Parameter("List proved optima alone.", group=_COMPARE)] = False,
+    table: Annotated[
+        "Table",
+        Parameter("A current table of known codes, d,N,cosine per line, held beside our copy.",
+                  group=_COMPARE, metavar="FILE", reads=True),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        Parameter("Exit 5 where a cosine is worse than the best known by more. Default 1e-9.",
+                  real(0.0), _GATES),
+    ] = TOLERANCE,
+    require_entry: Annotated[
+        bool,
+        Parameter("Exit 5 on no_entry as well: nothing as good to compare with.", group=_GATES),
+    ] = False,
+    digits: Annotated[
+        int | None,
+        Parameter("Polish each file's code to so many digits of its cosine, and propose its "
+                  "minimal polynomial.", whole(1, 1000), _COMPARE),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        Parameter("Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
+                  "each file's code there.", group="Output", metavar="DIR"),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        Parameter("Time of each solve. Default 10.", real(above=0.0), _SOLVES, metavar="SECONDS"),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        Parameter("Solves side by side, one process each. Default 1.", whole(1), _SOLVES),
+    ] = None,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    threads: Threads = None,
+    out: Annotated[
+        Path | None,
+        Parameter("Keep the rows of --solve, each as it is ready: .jsonl.", group=_SOLVES,
+                  metavar="FILE", writes=(".jsonl",)),
+    ] = None,
+    resume: Annotated[
+        bool, Parameter("Go on from the rows in the --out file.", group=_SOLVES)
+    ] = False,
+    force: Force = False,
+    plot: Plot = None,
+    interrupt: threading.Event | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+    on_row: Callable[[CompareRow], None] | None = None,
+) -> CompareResult:  # fmt: skip
+    """Hold codes against the known codes: is yours as good as the best, and which one is it?
+
+    Give files; or --list the table, or --solve pairs afresh.
+
+    Args:
+        files: codes: files that `gnc` reads, `FILE:key`, `-` for HDF5 on stdin, arrays (K, d),
+            results of `solve`.
+        list: the table itself, narrowed by `d`, `K` and `proven`.
+        solve: a fresh solve of every pair of `d` and `K`.
+        d, K: at least 2, one or several; beside files d says how many coordinates make a point
+            where a file has one per line.
+        proven: of the table only what is proved optimal.
+        table: a table of known codes or its file, `d,N,cosine` per line; our copy by default.
+        tolerance: the largest gap that passes.
+        require_entry: pairs that the table lacks do not pass.
+        digits: polish each code and give so many digits of its cosine, and its minimal polynomial.
+        export: folder for coordinates, Gram matrix, contact graph and inner products.
+        budget: seconds of a solve, 10 by default.
+        workers: solves side by side, 1 by default.
+        seed: of the solves.
+        time_limit: seconds; a normal end.
+        threads: of the measurement; by default chosen from the size.
+        out: file for the rows of solves, JSON lines, each as it is ready.
+        resume: go on from the rows in `out`.
+        force: overwrite files.
+        plot: PNG, SVG or PDF.
+        interrupt: set it to stop early with the rows so far.
+        progress: called with `(stage, done, total, largest gap)`.
+        on_row: called with each row as it is ready.
+
+    Returns:
+        One row per code or entry; `passed` in a row says whether its gap is within the tolerance.
+
+    Raises:
+        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
+
+    Example:
+        >>> row = compare([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]).rows[0]
+        >>> row.status.value, row.max_cosine, row.source
+        ('matches', 0.0, 'theorem 3.3: regular polygon')
+    """
+    asked = dict(locals())
+    from gnc_cli.comparison.run import run
+
+    return run(**asked)

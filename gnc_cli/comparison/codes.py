@@ -1,0 +1,300 @@
+"""One code beside the best known one: read, measured, judged, recognised."""
+
+import os
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.codes.certify import ALL_CLASSES, certify_code, one_vs_one_rattlers, simple_bracket
+from gnc_cli.codes.exact_cosine import ExactRows, verify_below
+from gnc_cli.comparison.congruence import Recognised, recognise
+from gnc_cli.comparison.result import FileRow
+from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
+from gnc_cli.errors import DataError
+from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.rounding import UNIT32, gamma
+from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import limit_threads, threads_for
+
+_TOLERANCE = 1e-7
+"""Of rattlers and contacts, on distances."""
+_TOLERANCE_SINGLE = 1e-5
+"""The same where coordinates have the digits of float32 only."""
+_EQUAL = 1e-12
+"""Rows this near have one direction: what roundings leave of a row that stands there twice."""
+_MOST_PRODUCTS = 1e12
+"""K^2 d up to which contacts are counted: about a minute of one core."""
+_SIDE = 1024
+_BRACKETED = 4
+"""Rows of a large code whose distance to the hull of the others is computed, for the upper end."""
+_SECONDS = 10.0
+"""For these rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A code to compare."""
+
+    rows: np.ndarray
+    """As they are stored, shape (K, d), float64."""
+    file: str | None
+    """As the user named it; None for an array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A row of the result, and what pictures and further digits need."""
+
+    row: FileRow
+    weights: np.ndarray
+    """Unit rows, shape (K, d)."""
+    contact_pairs: np.ndarray | None
+    rattles: np.ndarray | None
+    """One-vs-one rattlers, shape (K,), bool."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    max_cosine: float
+    min_angle: float
+    rho: Bracket
+    rattlers: Rattlers
+    contacts: int | None
+    pairs: np.ndarray | None
+    rattles: np.ndarray
+
+
+def load_code(source: Any, d: int | None = None) -> Code:
+    """The code in a file, an array, or whatever carries `weights`, such as a solve's result.
+
+    Args:
+        source: `FILE`, `FILE:key`, `-` for HDF5 on stdin; or rows (K, d).
+        d: the dimension, where a file of single numbers does not say it.
+
+    Raises:
+        DataError, UsageError: see `read_published`; or no matrix of at least two points.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return Code(read_published(source, d).weights, os.fspath(source))
+    try:
+        rows = np.array(getattr(source, "weights", source), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{type(source).__name__} is no matrix of numbers: {error}") from error
+    if rows.ndim != 2 or min(rows.shape) < 2:
+        raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
+    return Code(rows, None)
+
+
+def judge_code(
+    code: Code,
+    table: KnownCodes,
+    *,
+    tolerance: float,
+    require_entry: bool,
+    deadline: Deadline,
+    threads: int | None = None,
+) -> Judged:
+    """Measure a code and hold it against the best known one.
+
+    The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
+    of a binary file to the last bit, for the decimals of a text file as they are written (for
+    these as read to float64, which the advice then says, where the file cannot be read again).
+
+    Args:
+        code: its rows need not be of unit length.
+        table: known codes.
+        tolerance: largest gap that passes.
+        require_entry: a pair that the table lacks does not pass.
+        deadline: where it comes first, the row has no cosine and no status.
+        threads: by default chosen from the size of the problem.
+
+    Raises:
+        DataError: a row is zero or not finite.
+    """
+    started = time.monotonic()
+    K, d = code.rows.shape
+    W = _unit(code)
+    exact = _Exact(code)
+    known = best(d, K, table)
+    with limit_threads(threads_for(2.0 * K * K * d, threads)):
+        try:
+            found = _measure(W, _tolerance(code.rows), deadline)
+            known_as = recognise(W, found.max_cosine, found.rattles, deadline)
+            equal = _equal_rows(W, found.max_cosine, deadline)
+        except TimeoutError:
+            found, known_as, equal = None, Recognised(None, None), None
+        gap = None if found is None or known is None else found.max_cosine - known.max_cosine
+        status = None if found is None else comparison_status(found.max_cosine, known, exact.below)
+        keys = verdict_keys(status, d, K, known, table.stamp, lambda: exact.rows, code.file)
+    if status is ComparisonStatus.IMPROVES and exact.rounded:
+        keys["advice"] += ", for the coordinates read as float64"
+    if equal is not None:
+        keys["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
+    proven = None if known is None else known.proven
+    row = FileRow(
+        d=d, K=K,
+        max_cosine=None if found is None else found.max_cosine,
+        best_known=None if known is None else known.max_cosine,
+        gap=gap, status=status,
+        rattlers=None if found is None else found.rattlers,
+        contacts=None if found is None else found.contacts,
+        congruent_to=known_as.name,
+        source=None if known is None else known.source,
+        proven=proven,
+        file=code.file,
+        rho_one_vs_rest=None if found is None else found.rho,
+        passed=passes(
+            status, gap, tolerance=tolerance, require_entry=require_entry,
+            on_record=keys["on_record"], proven=proven,
+        ),
+        min_angle_deg=None if found is None else float(np.degrees(found.min_angle)),
+        congruence=known_as.state,
+        seconds=time.monotonic() - started,
+        **keys,
+    )  # fmt: skip
+    pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
+    return Judged(row, W, pairs, rattles)
+
+
+def _unit(code: Code) -> np.ndarray:
+    """Unit rows; those that are so already to the last bits stay as they are."""
+    try:
+        unit = normalise(code.rows)
+    except DataError as error:
+        raise DataError(f"{code.file or 'the array'}: {error}; remove or mend it") from error
+    with np.errstate(over="ignore"):
+        off = np.abs(np.linalg.norm(code.rows, axis=1, keepdims=True) - 1.0)
+    return np.ascontiguousarray(np.where(off <= 1e-14, code.rows, unit))
+
+
+def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
+    """Largest cosine, rattlers, contacts and rho; counts and bounds beyond `ALL_CLASSES` rows.
+
+    Raises:
+        TimeoutError: the deadline came before every pair was seen.
+    """
+    if len(W) <= ALL_CLASSES:
+        found = certify_code(W, tolerance=tolerance, deadline=deadline)
+        assert found.rattles_one_vs_one is not None
+        return _Measured(
+            found.max_cosine, found.min_angle, found.rho_one_vs_rest, found.rattlers,
+            None if found.contact_pairs is None else len(found.contact_pairs),
+            found.contact_pairs, found.rattles_one_vs_one,
+        )  # fmt: skip
+    row_max, _ = row_maxima(W, deadline=deadline)
+    rattles = one_vs_one_rattlers(row_max, tolerance)
+    cosine = float(row_max.max())
+    shortest = float(chord(cosine))
+    return _Measured(
+        cosine, angle_from_chord(shortest), rho_bracket(W, row_max, deadline),
+        Rattlers(int(rattles.sum()), None, tolerance),
+        count_contacts(W, shortest, tolerance, deadline), None, rattles,
+    )  # fmt: skip
+
+
+def _equal_rows(
+    W: np.ndarray, max_cosine: float, deadline: Deadline
+) -> tuple[int, int] | None:
+    """Two rows of one direction, if there are any."""
+    if max_cosine < 1.0 - _EQUAL:
+        return None
+    i, j, distance = closest_pair(W, deadline=deadline)
+    return (i, j) if distance <= _EQUAL else None
+
+
+def _tolerance(rows: np.ndarray) -> float:
+    """Of rattlers and contacts: looser where the numbers have no more than float32's digits."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = rows.astype(np.float32).astype(np.float64)
+    return _TOLERANCE_SINGLE if np.array_equal(single, rows) else _TOLERANCE
+
+
+class _Exact:
+    """The rows of a code as exact numbers; a text file is read again only where they are needed."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self.rounded = False
+        """The numbers of a text file were rounded to float64."""
+
+    @cached_property
+    def rows(self) -> ExactRows:
+        """Decimals of a text file, else the floats."""
+        file = self._code.file
+        if file is not None and is_text(file):
+            words = read_decimals(file, self._code.rows)
+            if words is not None:
+                return ExactRows.of_texts(words)
+            self.rounded = True
+        return ExactRows.of_floats(self._code.rows)
+
+    def below(self, t: Fraction) -> bool:
+        """Whether it is proved that no cosine is above t."""
+        return verify_below(self.rows, t).holds is True
+
+
+# Codes too large to list their contacts or to bracket every row: counts and bounds.
+
+
+def count_contacts(
+    W: np.ndarray, shortest: float, tolerance: float, deadline: Deadline
+) -> int | None:
+    """Pairs of rows whose chord exceeds the smallest one by at most `tolerance`.
+
+    Tiles of float32 products name the rows that can have contacts; float64 counts those.
+
+    Args:
+        W: unit rows, shape (K, d).
+        shortest: the smallest chord.
+        tolerance: absolute, on chords.
+        deadline: polled at each tile.
+
+    Returns:
+        The number; None where K^2 d is above 1e12 or the deadline comes first.
+    """
+    K, d = W.shape
+    if float(K) * K * d > _MOST_PRODUCTS:
+        return None
+    least = 1.0 - (shortest + tolerance) ** 2 / 2.0
+    small = W.astype(np.float32)
+    # Both roundings to float32, the product's own, and float64's, to spare.
+    cut = np.float32(least - 2.0 * gamma(d + 3, UNIT32))
+    count = 0
+    try:
+        for rows, columns in gram_tiles(K, _SIDE, deadline=deadline):
+            near = np.flatnonzero((small[rows] @ small[columns].T).max(axis=1) >= cut)
+            tile = W[near + rows.start] @ W[columns].T >= least
+            if rows == columns:
+                tile &= near[:, None] < np.arange(tile.shape[1])
+            count += int(tile.sum())
+    except TimeoutError:
+        return None
+    return count
+
+
+def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Bracket:
+    """Bracket of the one-vs-rest distance, the smallest of any row to the hull of the others.
+
+    What the closest pair proves, and above it a look at a few rows of small chord.
+
+    Args:
+        W: unit rows, shape (K, d).
+        row_max: each row's largest cosine, shape (K,).
+        deadline: bounds the look at single rows; the bracket is valid anyway.
+    """
+    simple = simple_bracket(W, row_max)
+    if deadline.expired:
+        return simple
+    rows = np.argsort(-row_max, kind="stable")[:_BRACKETED]
+    found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
+    return simple.narrowed(Bracket(0.0, float(found.upper.min())))

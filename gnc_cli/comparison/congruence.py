@@ -1,0 +1,127 @@
+"""Which named or stored code a code equals, up to rotation, reflection and relabelling."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.codes.certify import one_vs_one_rattlers
+from gnc_cli.codes.congruence import Undecided, congruence
+from gnc_cli.codes.fingerprints import fingerprint
+from gnc_cli.constructions.registry import find, in_dimension
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.known_codes.best import constructed
+from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.runtime.deadline import Deadline
+
+_ROWS = 1e-6
+"""Largest distance of corresponding rows: far above what a polish leaves, far below what tells two
+codes apart."""
+_COSINES = 1e-5
+"""Candidates whose largest cosine is off by more are not built."""
+_MOST_NUMBERS = 2e7
+_MOST_ROWS = 3000
+"""Up to this many rows the whole Gram matrix may be looked at for its two values."""
+
+_SECONDS = 10.0
+"""For recognition where nobody set a time limit; what is open then is undecided."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a search for a congruent code ended with."""
+
+    name: str | None
+    """Of the code that it equals."""
+    state: str | None
+    """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
+    search was cut short and some may fit; None: too large, not looked for."""
+
+
+def recognise(
+    W: np.ndarray,
+    max_cosine: float,
+    rattles: np.ndarray,
+    deadline: Deadline | None = None,
+) -> Recognised:
+    """Look for a construction or stored code that `W` equals.
+
+    Args:
+        W: unit rows, shape (K, d).
+        max_cosine: of W.
+        rattles: one-vs-one rattlers of W, shape (K,), bool; their places are not compared.
+        deadline: bounds the search; without a limit of its own it gets ten seconds.
+    """
+    K, d = W.shape
+    if W.size > _MOST_NUMBERS:
+        return Recognised(None, None)
+    clock = deadline or Deadline()
+    clock = clock.within(_SECONDS) if clock.seconds is None else clock
+    state = "decided"
+    for name, cosine, build in _candidates(d, K):
+        if abs(cosine - max_cosine) > _COSINES:
+            continue
+        try:
+            equal = _equal(W, np.asarray(build()), rattles, clock)
+        except TimeoutError:
+            equal = Undecided("the fingerprints took too long", 0)
+        if isinstance(equal, Undecided):
+            _log.info("congruence with %s is undecided: %s", name, equal.reason)
+            state = "undecided"
+        elif equal:
+            return Recognised(f"{name}, rattlers aside" if rattles.any() else name, "decided")
+    if d + 1 < K <= min(2 * d, _MOST_ROWS) and _in_orthoplex(W):
+        return Recognised(f"orthoplex-{d}, {K} of its {2 * d} points", "decided")
+    return Recognised(None, state)
+
+
+def _equal(
+    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline
+) -> bool | Undecided:
+    """Whether two codes are one, rattlers aside.
+
+    Fingerprints come first: a code with other inner products needs no matching.
+
+    Raises:
+        TimeoutError: the deadline came before the fingerprints.
+    """
+    ignore = None
+    if rattles.any():
+        ignore = rattles, one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
+    mine, theirs = (
+        fingerprint(X, ignore=None if ignore is None else ignore[i], deadline=deadline)
+        for i, X in enumerate((W, rows))
+    )
+    if not mine.agrees(theirs, _ROWS):
+        return False
+    found = congruence(W, rows, tolerance=_ROWS, ignore=ignore, deadline=deadline)
+    return found if isinstance(found, Undecided) else found is not None
+
+
+def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:
+    """Codes of K points that fit into d dimensions: name, largest cosine, what makes the rows."""
+    # Theorem 3.3; the smaller simplices lie in subspaces.
+    theorem = find(f"simplex-{K - 1}") if 3 <= K <= d else find(f"polygon-{K}") if d == 2 else None
+    if theorem is not None:
+        yield theorem.name, theorem.cosine.value, theorem.build
+    for code in in_dimension(d):
+        if code.K == K:
+            yield code.name, code.cosine.value, code.build
+    part = constructed(d, K) if K > 2 * d else None
+    if part is not None and part.changes:
+        yield part.origin, part.cosine.value, part.build
+    for name, rows in stored_codes(d, K):
+        yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
+
+
+def _in_orthoplex(W: np.ndarray) -> bool:
+    """Whether all inner products of different rows are 0 or -1."""
+    gram = W @ W.T
+    np.fill_diagonal(gram, 0.0)
+    return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= _ROWS)

@@ -1,0 +1,255 @@
+"""The picture of `gnc compare --plot`: one code, gaps of many, or the table."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.records import ComparisonStatus
+from gnc_cli.search.pictures import cosine_histogram, draw_code, draw_contacts
+from gnc_cli.search.plot import show_cosines
+
+_TITLES = {
+    Mode.FILES: "Codes beside the best known ones",
+    Mode.SOLVE: "Fresh solves beside the best known codes",
+    Mode.LIST: "Best known spherical codes",
+}
+_GAP = "|largest cosine - best known|"
+_FLOOR = 1e-13
+"""Smaller gaps are rounding, the table's or ours: they lie on the floor."""
+_TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
+_MOST_LABELS = 14
+_MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
+    ComparisonStatus.MATCHES: (BLUE, "o", 30, "ties"),
+    ComparisonStatus.WORSE: (ORANGE, "o", 30, "missed"),
+    ComparisonStatus.IMPROVES: (GREEN, "^", 60, "improves"),
+    ComparisonStatus.NO_ENTRY: (GREY, "|", 30, "no entry"),
+}
+"""Colour, marker, its size and its name in the legend."""
+_NEAR = 1.3
+"""Marks whose K differ by a larger factor are not joined: nothing is known between them."""
+
+
+def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
+    """Draw a comparison into a .png, .svg or .pdf file.
+
+    One file: its contact graph beside the distribution of its inner products. Several files: one
+    line each with the gap. Fresh solves: gaps against K, one panel for each d. The list: packing
+    density against K, one curve for each d.
+
+    Raises:
+        UsageError: unknown suffix.
+        OutputError: the file cannot be written; nothing has changed.
+    """
+    codes = result.codes
+    with styled():
+        if result.mode is Mode.LIST:
+            figure = _density_figure(result)
+        elif len(codes) == 1 and codes[0].row.max_cosine is not None:
+            figure = _code_figure(codes[0])
+        else:
+            figure = _gap_figure(result)
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
+        save(figure, path)
+
+
+def _code_figure(code: Any) -> Any:
+    from matplotlib.figure import Figure
+
+    row: CompareRow = code.row
+    W = code.weights
+    figure = Figure(figsize=(12.0, 6.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
+    none = np.empty((0, 2), dtype=np.intp)
+    pairs = none if code.contact_pairs is None else code.contact_pairs
+    if row.d <= 3:
+        draw_code(left, W, pairs, code.rattles)
+    else:
+        draw_contacts(left, len(W), pairs, code.rattles, listed=code.contact_pairs is not None)
+    show_cosines(right, cosine_histogram(W), row.K)
+    said = [f"largest cosine {row.max_cosine:.12g}"]
+    if row.best_known is not None and row.status is not None:
+        beside = {
+            ComparisonStatus.MATCHES: "ties the best known",
+            ComparisonStatus.IMPROVES: "improves on the best known",
+            ComparisonStatus.WORSE: "best known",
+            ComparisonStatus.NO_ENTRY: "of a construction",
+        }[row.status]
+        said.append(f"{beside} {row.best_known:.12g}")
+    if row.contacts is not None:
+        said.append(f"{row.contacts:,} contacts")
+    if row.rattlers is not None and row.rattlers.one_vs_one:
+        said.append(f"{row.rattlers.one_vs_one} rattlers")
+    name = f"{row.congruent_to}: " if row.congruent_to else ""
+    show_heading(figure, f"{name}d = {row.d}, K = {row.K:,}", "     ".join(said))
+    return figure
+
+
+# How far many codes are from the best known ones, on a log scale
+
+
+def _gap_figure(result: CompareResult) -> Any:
+    from matplotlib.figure import Figure
+
+    rows = result.rows
+    if rows and all(row.file for row in rows):
+        figure = Figure(figsize=(9.0, 2.0 + 0.3 * len(rows)), layout="constrained")
+        _show_gaps_by_file(figure.add_subplot(), rows)
+    else:
+        dims = sorted({row.d for row in rows}) or [0]
+        columns = 1 if len(dims) <= 6 else 2
+        lines = -(-len(dims) // columns)
+        figure = Figure(figsize=(9.5 * columns, 1.6 + 1.75 * lines), layout="constrained")
+        axes = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        _show_gaps_by_size(figure, list(axes.T.ravel()), dims, rows)
+    counts = Counter(_mark(row)[3] for row in rows)
+    said = ",  ".join(f"{n} {name}" for name, n in counts.items()) or "no rows"
+    show_heading(figure, _TITLES[result.mode], f"{said}     table of {result.table.date}")
+    return figure
+
+
+def _show_gaps_by_size(
+    figure: Any, axes: Sequence[Any], dims: Sequence[int], rows: Sequence[CompareRow]
+) -> None:
+    """One panel for each dimension: size of the gap against K; left-over panels are blank."""
+    for ax in axes[len(dims) :]:
+        ax.set_axis_off()
+    for ax, d in zip(axes, dims, strict=False):
+        ax.set_yscale("log")
+        ax.set_ylim(*_gap_limits(rows))
+        ax.axhline(_FLOOR, color=GREY, lw=0.8)
+        some = [row for row in rows if row.d == d]
+        for row in some:
+            colour, marker, size, _ = _mark(row)
+            ax.vlines(row.K, _FLOOR, _height(row), color=colour, lw=0.9, alpha=0.6)
+            ax.scatter(row.K, _height(row), s=size, color=colour, marker=marker, zorder=3,
+                       clip_on=False)  # fmt: skip
+        missed = [row for row in some if _height(row) > _FLOOR]
+        for row in missed if len(missed) <= _MOST_LABELS else ():
+            ax.annotate(str(row.K), (row.K, _height(row)), (0, 5), ha="center", fontsize=8,
+                        textcoords="offset points", color=_mark(row)[0])  # fmt: skip
+        ax.set_title(f"d = {d}")
+        ax.grid(axis="y")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.tick_params(labelbottom=True)
+        ax.set_yticks(list(_TICKS), list(_TICKS.values()))
+    figure.supxlabel("K", fontsize=10)
+    figure.supylabel(_GAP, fontsize=10)
+    _show_legend(axes[0], rows)
+
+
+def _show_gaps_by_file(ax: Any, rows: Sequence[CompareRow]) -> None:
+    """One line for each file, from the top down: the size of its gap."""
+    ax.set_xscale("log")
+    ax.set_xlim(*_gap_limits(rows))
+    for line, row in enumerate(rows):
+        colour, marker, size, _ = _mark(row)
+        ax.hlines(line, _FLOOR, _height(row), color=colour, lw=1.0, alpha=0.6)
+        ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3,
+                   clip_on=False)  # fmt: skip
+    ax.set_yticks(range(len(rows)), [f"{row.file}  ({row.d}, {row.K:,})" for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_xticks(list(_TICKS), list(_TICKS.values()))
+    ax.set_xlabel(_GAP)
+    ax.grid(axis="x")
+    _show_legend(ax, rows)
+
+
+def _mark(row: CompareRow) -> tuple[str, str, int, str]:
+    return _MARKS[row.status or ComparisonStatus.NO_ENTRY]
+
+
+def _height(row: CompareRow) -> float:
+    """Size of the gap, at least the floor; the floor where there is nothing to compare with."""
+    compared = row.gap is not None and row.status not in (None, ComparisonStatus.NO_ENTRY)
+    return max(abs(row.gap or 0.0), _FLOOR) if compared else _FLOOR
+
+
+def _gap_limits(rows: Sequence[CompareRow]) -> tuple[float, float]:
+    return _FLOOR / 4.0, max([60.0 * _height(row) for row in rows] + [1e-8])
+
+
+def _show_legend(ax: Any, rows: Sequence[CompareRow]) -> None:
+    for colour, marker, size, name in dict.fromkeys(_mark(row) for row in rows):
+        ax.scatter([], [], s=size, color=colour, marker=marker, label=name)
+    if rows:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(_MARKS),
+                  handletextpad=0.2, borderaxespad=0.1)  # fmt: skip
+
+
+# Packing density of the table
+
+
+def _density_figure(result: CompareResult) -> Any:
+    """Marks for each dimension, joined where K is near; filled ones are proved optimal."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 6.4), layout="constrained")
+    ax = figure.add_subplot()
+    dims = sorted({row.d for row in result.rows})
+    least = 1.0
+    for rank, d in enumerate(dims):
+        colour = colormaps["viridis"](0.85 * rank / max(1, len(dims) - 1))
+        some = sorted((row for row in result.rows if row.d == d), key=lambda row: row.K)
+        K = np.array([row.K for row in some])
+        density = np.array([packing_density(d, row.K, row.best_known or 0.0) for row in some])
+        least = min(least, *density)
+        proven = np.array([bool(row.proven) for row in some])
+        for run in neighbours(K):
+            ax.plot(K[run], density[run], color=colour, lw=0.9, alpha=0.7)
+        ax.scatter(K[proven], density[proven], s=24, color=[colour], zorder=3)
+        ax.scatter(K[~proven], density[~proven], s=14, facecolors="white", edgecolors=[colour],
+                   linewidths=0.9, zorder=3)  # fmt: skip
+        ax.plot([], [], "o-", color=colour, ms=4, lw=0.9, label=f"d = {d}")
+    sizes = [row.K for row in result.rows]
+    if sizes and max(sizes) > 30 * min(sizes):
+        ax.set_xscale("log")
+    ax.scatter([], [], s=24, color=INK, label="proved optimal")
+    ax.scatter([], [], s=14, facecolors="white", edgecolors=INK, label="best known")
+    figure.legend(loc="outside right upper", ncols=1 + len(dims) // 25)
+    ax.set_yscale("log" if least < 0.1 else "linear")
+    ax.set_xlabel("K")
+    ax.set_ylabel("share of the sphere under caps of half the smallest angle")
+    ax.grid()
+    facts = f"{len(sizes):,} codes in {len(dims)} dimensions     table of {result.table.date}"
+    show_heading(figure, _TITLES[Mode.LIST], facts)
+    return figure
+
+
+def packing_density(d: int, K: int, max_cosine: float) -> float:
+    """Share of the sphere in R^d that K caps cover whose radius is half the smallest angle.
+
+    The share of one cap of angle theta <= pi/2 is `I(sin^2 theta; (d-1)/2, 1/2) / 2`, the
+    regularised incomplete beta function; half of any angle is that small.
+
+    Example:
+        >>> round(packing_density(3, 12, 5 ** -0.5), 4), round(packing_density(2, 4, 0.0), 12)
+        (0.8961, 1.0)
+    """
+    from scipy.special import betainc
+
+    half_sine_squared = (1.0 - max_cosine) / 2.0
+    share = 0.5 * float(betainc((d - 1) / 2.0, 0.5, half_sine_squared))
+    return K * share
+
+
+def neighbours(K: np.ndarray) -> list[np.ndarray]:
+    """Runs of entries that a line may join: each K follows the last or is within a factor of it.
+
+    Args:
+        K: numbers of points, increasing, shape (m,).
+
+    Returns:
+        Indices of each run, in order; together all of 0 .. m - 1.
+
+    Example:
+        >>> [K.tolist() for K in neighbours(np.array([2, 3, 4, 6, 24, 30, 120]))]
+        [[0, 1, 2], [3], [4, 5], [6]]
+    """
+    far = (np.diff(K) > 1) & (K[1:] > _NEAR * K[:-1])
+    return np.split(np.arange(len(K)), np.flatnonzero(far) + 1)

@@ -1,0 +1,95 @@
+"""A call of `compare`: which of its modes is meant, and whether its options belong to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gnc_cli.comparison.result import Mode
+from gnc_cli.errors import UsageError
+from gnc_cli.known_codes.verdict import TOLERANCE
+from gnc_cli.parameters import Path, spelled
+
+_UNDERSTANDS = {
+    Mode.FILES: {"d", "tolerance", "require_entry", "digits", "export", "time_limit", "threads"},
+    Mode.LIST: {"d", "K", "proven"},
+    Mode.SOLVE: {"d", "K", "tolerance", "require_entry", "budget", "workers", "seed",
+                 "time_limit", "out", "resume"},
+}  # fmt: skip
+"""What each mode takes besides what all take."""
+_DEFAULTS = {"tolerance": TOLERANCE, "seed": 0}
+"""Of the others None or False."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A checked call of `compare`."""
+
+    mode: Mode
+    files: tuple[Any, ...]
+    """Files and arrays."""
+    d: tuple[int, ...] | None
+    """Dimensions; None where not given."""
+    K: tuple[int, ...] | None
+    proven: bool
+    tolerance: float
+    require_entry: bool
+    digits: int | None
+    export: Path | None
+    budget: float
+    workers: int
+    seed: int
+    time_limit: float | None
+    threads: int | None
+    out: Path | None
+    resume: bool
+    force: bool
+
+
+def read_request(
+    files: tuple[Any, ...], *, list: bool, solve: bool, force: bool, **options: Any
+) -> Request:
+    """Which arguments of `compare` go together; each by itself has been checked.
+
+    Raises:
+        UsageError: no mode or several, or an option that the mode does not take or lacks.
+    """
+    asked = {Mode.LIST: list, Mode.SOLVE: solve, Mode.FILES: bool(files)}
+    modes = [mode for mode, wanted in asked.items() if wanted]
+    if not modes:
+        raise UsageError(
+            "nothing to compare; give files (gnc compare code.h5), or "
+            f"{spelled('list')} or {spelled('solve')}"
+        )
+    if len(modes) > 1:
+        raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
+    (mode,) = modes
+    for name, value in options.items():
+        is_given = not (value is None or value is False or value == _DEFAULTS.get(name))
+        if is_given and name not in _UNDERSTANDS[mode]:
+            others = [other for other in Mode if name in _UNDERSTANDS[other]]
+            raise UsageError(f"{spelled(name)} belongs to {_named(others)}; drop it")
+    d = options["d"]
+    if mode is Mode.FILES and d is not None and len(d) != 1:
+        raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(d)}")
+    if mode is Mode.SOLVE:
+        examples = {"d": "3..5", "K": "2..40"}
+        missing = [spelled(name, text) for name, text in examples.items() if options[name] is None]
+        if missing:
+            raise UsageError(
+                f"{spelled('solve')} needs to know which pairs: add {' '.join(missing)}"
+            )
+    if options["out"] == "-":
+        raise UsageError(
+            f"{spelled('out')} keeps the rows in a file; for rows on stdout write --jsonl"
+        )
+    if options["resume"] and options["out"] is None:
+        raise UsageError(
+            f"{spelled('resume')} goes on from the rows in a file; add "
+            f"{spelled('out', 'rows.jsonl')}"
+        )
+    options["budget"] = options["budget"] or 10.0
+    options["workers"] = options["workers"] or 1
+    return Request(mode=mode, files=files, force=force, **options)
+
+
+def _named(modes: "list[Mode]") -> str:
+    return " and ".join("files" if m is Mode.FILES else spelled(m.value) for m in modes)

@@ -1,0 +1,212 @@
+"""Results of `gnc compare`: codes beside the known codes, one row each."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gnc_cli.records import (
+    HIDDEN,
+    OMITTED_IF_NONE,
+    Bracket,
+    ComparisonStatus,
+    Rattlers,
+    Result,
+    TableStamp,
+    plain,
+    rows_of,
+)
+
+
+class Mode(StrEnum):
+    """What `compare` does."""
+
+    FILES = "files"
+    LIST = "list"
+    SOLVE = "solve"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRow:
+    """One code, or one entry of the table, beside the best known code of its (d, K)."""
+
+    d: int
+    """Dimension of the space."""
+    K: int
+    """Number of points."""
+    max_cosine: float | None = None
+    """Largest cosine between two different points; None in a list, or where time ran out."""
+    best_known: float | None
+    """Smallest largest cosine on record for this d and K; None where there is none."""
+    gap: float | None = None
+    """max_cosine - best_known: negative is better."""
+    status: ComparisonStatus | None = None
+    """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
+    where nothing was compared."""
+    rattlers: Rattlers | None
+    """Points that are free to move; None where not known."""
+    contacts: int | None
+    """Pairs at the smallest distance, within the rattler tolerance; None where not known."""
+    congruent_to: str | None = None
+    """The construction or stored code it equals up to rotation, reflection and order."""
+    source: str | None
+    """Of best_known: a theorem, the table's words, or a construction by name; with --table also
+    which of the two tables counts, where they differ."""
+    proven: bool | None
+    """Whether best_known is proved optimal; None where not settled."""
+    file: str | None = None
+    """The file that was read; None for solves, arrays and lists."""
+    seconds: float | None = None
+    """Wall time of this row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRow(CompareRow):
+    """An entry of the table."""
+
+    figure: str
+    """best_known as the table writes it, every digit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRow(CompareRow):
+    """A code with its verdict."""
+
+    rho_one_vs_rest: Bracket | None
+    """Smallest distance of a point from the convex hull of all others; None where not computed."""
+    reference: str | None
+    """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
+    date: str | None
+    """Of the table or solve that best_known is from; None for a theorem or a construction."""
+    on_record: bool
+    """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
+    code."""
+    improves_on: str | None
+    """Which table an improvement improves on, with its date and sha256."""
+    proved_cosine: str | None
+    """Of an improvement, a decimal that no cosine of the coordinates exceeds, proved in rational
+    arithmetic."""
+    advice: str
+    """What the verdict means and what the user may do next, one sentence."""
+    passed: bool | None = None
+    """Whether the gap is within the tolerance, the code not below a figure proved optimal and,
+    where an entry is required, the pair on record; None where undecided."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A proposal for the minimal polynomial of a cosine."""
+
+    coefficients: tuple[str, ...]
+    """Integers of any size as text, the highest power first."""
+    text: str
+    """The polynomial in x as it is written."""
+    evidence: float
+    """Decimal digits with which the cosine fits, beyond those that chance explains."""
+
+
+@dataclass(frozen=True)
+class PolishedCosine:
+    """The code behind a file to many digits, or what stood in their way."""
+
+    decimals: int
+    """Digits after the point."""
+    cosine: str | None = None
+    """The largest cosine of the polished code, rounded to nearest; None where there was an
+    obstacle."""
+    how: str | None = None
+    """What decided: `contacts` or `first-order conditions`."""
+    contacts: int | None = None
+    """Pairs of points at this cosine."""
+    moved: float | None = None
+    """Largest change of a coordinate by the polish."""
+    polynomial: Polynomial | None = None
+    """None where none fits better than chance."""
+    obstacle: str | None = None
+    """Why there are no digits, a value of `codes.digits.Obstacle`; None where there are."""
+    advice: str | None = None
+    """What is wrong and what may help, one sentence; None where there are digits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRow(JudgedRow):
+    """A code of the user's, from a file or an array."""
+
+    min_angle_deg: float | None
+    """Angle of the closest pair, degrees."""
+    congruence: str | None
+    """Whether congruent_to was `decided`; `undecided` where time ran out; None where the code is
+    too large to be looked for."""
+    digits: PolishedCosine | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --digits."""
+    exported: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --export: the files written."""
+    left_out: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --export: one line for each file that was not written, with the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvedRow(JudgedRow):
+    """A fresh solve."""
+
+    problem: str
+    """What was optimised."""
+    method: str
+    """`auto`: theorems first; `descent`: a search alone."""
+    origin: str
+    """What found the code."""
+    outcome: str
+    """How the search ended, as gnc solve says it."""
+    seed: int
+    """Of the search."""
+    restarts: int
+    """Starts that were run."""
+
+
+@dataclass(frozen=True)
+class CompareResult(Result):
+    """Codes beside the known codes: the result of `gnc compare`."""
+
+    rows: tuple[FileRow | SolvedRow | ListedRow, ...]
+    """One per file, pair or entry."""
+    table: TableStamp
+    """The table of known codes."""
+    mode: Mode = field(metadata=HIDDEN)
+    stopped: bool = field(default=False, metadata=HIDDEN)
+    """A signal came before all rows were there."""
+    unfinished: bool = field(default=False, metadata=HIDDEN)
+    """Some of the pairs to solve are missing."""
+    codes: tuple[Any, ...] = field(default=(), metadata=HIDDEN, repr=False, compare=False)
+    """Of files: `codes.Judged` of each row, with the arrays that pictures need."""
+
+    command = "compare"
+    computed = ("counts",)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows have each status."""
+        return {s.value: sum(row.status is s for row in self.rows) for s in ComparisonStatus}
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended the computation early."""
+        return self.stopped
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What a person must know besides: one line each."""
+        if self.unfinished and not self.stopped:
+            return (
+                "--time-limit came before all pairs were solved; --resume goes on from an --out "
+                "file",
+            )
+        return ()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows of CSV and JSON lines: without the counts and the table's stamp."""
+        body = self.to_json()
+        head = {key: body[key] for key in ("schema", "command", "version")}
+        return [head | plain(row) for row in self.rows]
+
+    def judged(self) -> list[dict[str, Any]]:
+        """The rows that gates look at: with the counts."""
+        return rows_of(self.to_json())

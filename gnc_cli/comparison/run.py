@@ -1,0 +1,137 @@
+"""One call of `compare`: the table listed, files compared, or pairs solved; then the picture."""
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from math import nan
+from typing import Any
+
+from gnc_cli import __version__
+from gnc_cli.comparison.request import Request, read_request
+from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
+from gnc_cli.known_codes.best import Table, read_table
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.parameters import Path
+from gnc_cli.records import Rattlers
+from gnc_cli.runtime.deadline import Deadline
+
+Progress = Callable[[str, int, int, float], None]
+OnRow = Callable[[CompareRow], None]
+
+
+def run(
+    files: tuple[Any, ...],
+    *,
+    table: Table,
+    plot: Path | None,
+    interrupt: threading.Event | None,
+    progress: Progress | None,
+    on_row: OnRow | None,
+    **options: Any,
+) -> CompareResult:
+    """Compare with checked arguments; see `api.compare`."""
+    started = time.monotonic()
+    request = read_request(files, **options)
+    if table is None:
+        known = read_table()
+    else:
+        from gnc_cli.limits.catalogue import possible_table
+
+        known = possible_table(table)
+    deadline = Deadline(request.time_limit, interrupt)
+    rows: Collection[Any]
+    codes: tuple[Any, ...] = ()
+    unfinished = False
+    match request.mode:
+        case Mode.LIST:
+            rows = [_listed(entry) for entry in known.select(
+                request.d, request.K, proven=request.proven
+            )]  # fmt: skip
+            if on_row is not None:
+                for row in rows:
+                    on_row(row)
+        case Mode.FILES:
+            codes = compare_files(request, known, deadline, progress, on_row)
+            rows = [code.row for code in codes]
+        case Mode.SOLVE:
+            from gnc_cli.comparison.solve import compare_solves
+
+            rows, finished = compare_solves(request, known, deadline, progress, on_row)
+            unfinished = not finished
+    result = CompareResult(
+        seconds=time.monotonic() - started, version=__version__, rows=tuple(rows),
+        table=known.stamp, mode=request.mode, stopped=deadline.interrupted,
+        unfinished=unfinished, codes=codes,
+    )  # fmt: skip
+    if plot is not None:
+        from gnc_cli.comparison.plot import plot_compare
+
+        plot_compare(result, plot)
+    return result
+
+
+def _listed(entry: Any) -> ListedRow:
+    # The table counts rattlers of the one-vs-one kind, and does not say within which tolerance.
+    free = None if entry.rattlers is None else Rattlers(entry.rattlers, None, nan)
+    return ListedRow(
+        d=entry.d, K=entry.K, best_known=entry.max_cosine, rattlers=free,
+        contacts=entry.contacts, source=entry.source, proven=entry.proven, figure=entry.figure,
+    )  # fmt: skip
+
+
+def compare_files(
+    request: Request,
+    table: KnownCodes,
+    deadline: Deadline,
+    progress: Progress | None,
+    on_row: OnRow | None,
+) -> tuple[Any, ...]:
+    """`codes.Judged` of each file, in their order; further digits; files for other programs.
+
+    All files are read before the first is measured: a bad file costs no waiting.
+
+    Raises:
+        DataError, UsageError, OutputError: a source cannot be used, a file cannot be written.
+    """
+    from gnc_cli.comparison.codes import judge_code, load_code
+    from gnc_cli.runtime.threads import limit_threads, threads_for
+
+    dimension = None if request.d is None else request.d[0]
+    codes = [load_code(source, dimension) for source in request.files]
+    folders = []
+    if request.export is not None:
+        from gnc_cli.comparison.export import export_code, export_folders
+
+        folders = export_folders(request.export, codes, force=request.force)
+    judged = []
+    for at, code in enumerate(codes):
+        if deadline.interrupted:
+            break
+        found = judge_code(
+            code, table, tolerance=request.tolerance, require_entry=request.require_entry,
+            deadline=deadline, threads=request.threads,
+        )  # fmt: skip
+        if found.row.status is None and deadline.interrupted:
+            break
+        polished = None
+        with limit_threads(threads_for(float(code.rows.size) ** 3, request.threads)):
+            if request.digits is not None:
+                from gnc_cli.comparison.digits import polished_cosine
+
+                digits, polished = polished_cosine(found, request.digits, deadline)
+                found = replace(found, row=replace(found.row, digits=digits))
+            if folders:
+                exported, left_out = export_code(
+                    found, polished, folders[at], deadline, force=request.force
+                )
+                found = replace(
+                    found, row=replace(found.row, exported=exported, left_out=left_out)
+                )
+        judged.append(found)
+        if on_row is not None:
+            on_row(found.row)
+        if progress is not None:
+            gap = max((j.row.gap for j in judged if j.row.gap is not None), default=nan)
+            progress("codes, largest gap", len(judged), len(codes), gap)
+    return tuple(judged)

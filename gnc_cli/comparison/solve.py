@@ -1,0 +1,174 @@
+"""`compare --solve`: a fresh solve of every pair (d, K), beside the best known code.
+
+The regression test of the solver: what it finds in so many seconds per pair, from nothing. Where
+theorem 3.3 has a closed form, the solver may use it (`method auto`); everywhere else it descends
+from random starts (`method descent`), without constructions. `gnc solve --problem tammes --method
+descent --seed SEED` repeats a row, with `--steps 600` up to 64 points. A row that no time limit cut
+is the same for any number of workers; one that it cut depends on how far a process got.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import nan
+from typing import cast
+
+from gnc_cli.codes.exact_cosine import verify_below
+from gnc_cli.comparison.congruence import recognise
+from gnc_cli.comparison.request import Request
+from gnc_cli.comparison.result import CompareRow, SolvedRow
+from gnc_cli.comparison.workers import Flag, run_jobs
+from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.io.ledger import Ledger
+from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.records import TableStamp, plain, read_plain
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.search.result import SolveResult
+
+_PROBLEM = "tammes"
+_STEPS, _SMALL = 600, 64
+"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
+descents see more basins than one round of long ones."""
+_RECOGNISING = 2.0
+"""Seconds for finding out which named code a code is."""
+
+
+@dataclass(frozen=True)
+class PairJob:
+    """One pair to solve, with all that a process of its own needs."""
+
+    d: int
+    K: int
+    budget: float
+    """Seconds."""
+    seed: int
+    known: Reference | None
+    stamp: TableStamp
+    """Of the table asked for."""
+
+
+class _DeadlineFlag:
+    """A deadline in the place of an event: searches poll it as they would an interruption."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+
+    def is_set(self) -> bool:
+        return self.deadline.expired
+
+
+def compare_solves(
+    request: Request,
+    table: KnownCodes,
+    deadline: Deadline,
+    progress: Callable[[str, int, int, float], None] | None = None,
+    on_row: Callable[[CompareRow], None] | None = None,
+) -> tuple[list[SolvedRow], bool]:
+    """Solve each pair for so many seconds and hold it against the best known code.
+
+    With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
+    that file are taken and the others made.
+
+    Returns:
+        Rows by dimension, then size, and whether all are there.
+
+    Raises:
+        DataError, OutputError, UnavailableError: see `Ledger` and `run_jobs`.
+    """
+    jobs = [
+        PairJob(d, K, request.budget, request.seed, best(d, K, table), table.stamp)
+        for d in sorted(request.d or ())
+        for K in sorted(request.K or ())
+    ]
+    # What the rows of one ledger have in common.
+    options = {
+        "mode": "solve", "problem": _PROBLEM, "budget": request.budget, "seed": request.seed,
+        "table": table.stamp.sha256,
+    }  # fmt: skip
+    rows: dict[tuple[int, int], SolvedRow] = {}
+
+    def add(row: SolvedRow) -> None:
+        good = passes(
+            row.status, row.gap, tolerance=request.tolerance, require_entry=request.require_entry,
+            on_record=row.on_record, proven=row.proven,
+        )  # fmt: skip
+        rows[row.d, row.K] = row = replace(row, passed=good)
+        if on_row is not None:
+            on_row(row)
+
+    def done(job: PairJob, row: SolvedRow) -> None:
+        # Whether a row passes is a matter of each run's own tolerance.
+        ledger.append({key: value for key, value in plain(row).items() if key != "passed"})
+        add(row)
+        if progress is not None:
+            gap = max((r.gap for r in rows.values() if r.gap is not None), default=nan)
+            progress("pairs, largest gap", len(rows), len(jobs), gap)
+
+    with Ledger(
+        request.out, options, resume=request.resume, force=request.force
+    ) as ledger:
+        wanted = {(job.d, job.K) for job in jobs}
+        for kept in ledger.rows:
+            if (kept.get("d"), kept.get("K")) in wanted:
+                add(read_plain(SolvedRow, kept))
+        missing = [job for job in jobs if (job.d, job.K) not in rows]
+        finished = run_jobs(
+            missing, solve_pair, done, workers=request.workers, interrupt=_DeadlineFlag(deadline)
+        )
+    return [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows], finished
+
+
+def solve_pair(job: PairJob, flag: Flag) -> SolvedRow | None:
+    """Solve one pair on one thread; None where the flag cut it short."""
+    from gnc_cli.search.api import solve
+
+    method = "auto" if closed_form(job.d, job.K) is not None else "descent"
+    with limit_threads(1):
+        if method == "descent":
+            _warm_up()
+        result = solve(
+            job.d, job.K, problem=_PROBLEM, method=method, seed=job.seed, time_limit=job.budget,
+            threads=1, steps=_STEPS if job.K <= _SMALL else None,
+            interrupt=cast(threading.Event, flag),
+        )  # fmt: skip
+        if flag.is_set():
+            return None
+        return _row(job, cast(SolveResult, result), method)
+
+
+def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
+    known, W = job.known, result.weights
+
+    def verified(t: Fraction) -> bool:
+        return verify_below(W, t).holds is True
+
+    status = comparison_status(result.max_cosine, known, verified)
+    rattles = result.extras.get("rattlers_one_vs_one")
+    name = None
+    if rattles is not None:
+        name = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING)).name
+    return SolvedRow(
+        d=job.d, K=job.K, max_cosine=result.max_cosine,
+        best_known=None if known is None else known.max_cosine,
+        gap=None if known is None else result.max_cosine - known.max_cosine,
+        status=status, rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
+        source=None if known is None else known.source,
+        proven=None if known is None else known.proven,
+        seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
+        problem=_PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
+        seed=result.seed, restarts=result.restarts,
+        **verdict_keys(status, job.d, job.K, known, job.stamp, lambda: W),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _warm_up() -> None:
+    """Load what a search needs, which the first pair should not pay for."""
+    from gnc_cli.search.api import solve
+
+    solve(3, 7, problem=_PROBLEM, method="descent", restarts=1, steps=2, threads=1)

@@ -1,0 +1,240 @@
+"""The tables that `gnc compare` shows: one code, several, fresh solves, the list."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from gnc_cli.comparison.result import (
+    CompareResult,
+    CompareRow,
+    FileRow,
+    JudgedRow,
+    ListedRow,
+    Mode,
+    PolishedCosine,
+    SolvedRow,
+)
+from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, short
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
+
+_COLOURS = {
+    ComparisonStatus.MATCHES: "green",
+    ComparisonStatus.IMPROVES: "bold green",
+    ComparisonStatus.WORSE: "red",
+    ComparisonStatus.NO_ENTRY: "yellow",
+}
+_TITLES = {
+    Mode.FILES: "Codes beside the known codes",
+    Mode.LIST: "Known codes",
+    Mode.SOLVE: "Fresh solves beside the known codes",
+}
+_PROVEN = {True: "proved optimal", False: "not proved", None: "optimality not settled"}
+_UNNAMED = {
+    "decided": "no construction or stored code",
+    "undecided": "undecided: the search was cut short; raise --time-limit",
+    None: "not looked for",
+}
+"""Of a code without a name, by `congruence`."""
+_FIGURE, _SOURCE = 22, 36
+"""Letters of a figure and of its source in the list, where an entry takes one line."""
+_LINE = 60
+"""Digits per line."""
+_MOST = 8
+"""Pairs, and sources, that are named below a table."""
+
+
+def view(result: CompareResult, verbose: bool) -> list[Table]:
+    """The tables for a person.
+
+    Args:
+        verbose: degrees, whole figures, and the keys of the JSON, which gates take.
+    """
+    if result.mode is Mode.FILES and len(result.rows) == 1:
+        (row,) = result.rows
+        assert isinstance(row, FileRow)
+        return _sheet(row, result.table, verbose)
+    counts = [f"{n} {name.replace('_', ' ')}" for name, n in result.counts.items() if n]
+    title = f"{_TITLES[result.mode]}   {', '.join([plural(len(result.rows), 'row'), *counts])}"
+    judged = [row for row in result.rows if isinstance(row, JudgedRow)]
+    notes = [*_endings(judged), _stamp(result.table)]
+    match result.mode:
+        case Mode.LIST:
+            listed = [row for row in result.rows if isinstance(row, ListedRow)]
+            return [_list(title, listed, notes, verbose)]
+        case Mode.SOLVE:
+            solves = [row for row in result.rows if isinstance(row, SolvedRow)]
+            return [_solves(title, solves, notes)]
+        case Mode.FILES:
+            files = [row for row in result.rows if isinstance(row, FileRow)]
+            return [_files(title, files, notes, verbose)]
+
+
+def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
+    angle = "" if r.min_angle_deg is None else f"smallest angle {r.min_angle_deg:.8f} degrees"
+    rows = [("largest cosine", decimals(r.max_cosine), angle, "max_cosine")]
+    if r.best_known is None:
+        remark = "no table, construction or solved code has this d and K"
+        rows.append(("best known", "-", remark, "best_known"))
+    else:
+        rows.append(("best known", decimals(r.best_known), _known(r), "best_known"))
+        rows.append(("gap", short(r.gap), "negative is better", "gap"))
+    if r.rattlers is not None:
+        free = r.rattlers
+        loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
+        rows.append(("rattlers", loose, f"free by more than {free.tolerance:.1g}", "rattlers"))
+        rows.append(
+            ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts")
+        )
+    if r.rho_one_vs_rest is not None:
+        rho = r.rho_one_vs_rest
+        rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
+    named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
+    rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
+    if r.exported:
+        names = ", ".join(PurePath(path).name for path in r.exported)
+        rows.append(("exported", str(PurePath(r.exported[0]).parent), names, "exported"))
+    for line in r.left_out or ():
+        name, _, reason = line.partition(": ")
+        rows.append(("left out", name, reason, "left_out"))
+    title = f"{r.file or 'code'}   d = {r.d}, K = {r.K}"
+    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), _stamp(stamp)]
+    if r.digits is None:
+        return [facts(title, rows, notes, verbose=verbose)]
+    return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]
+
+
+def _known(r: FileRow) -> str:
+    """Of the best known code: whether it is proved, and its source, without saying it twice."""
+    proved, source = _PROVEN[r.proven], r.source or ""
+    if source.startswith("proven optimal"):
+        return proved + source.removeprefix("proven optimal")
+    return f"{proved}, {source}" if source else proved
+
+
+def _digits(found: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
+    """The polished code, in lines of sixty digits, so that any terminal shows them all."""
+    if found.cosine is None:
+        rows = [(f"{found.decimals} digits", f"none: {found.advice}", "", "digits.obstacle")]
+        return facts("", rows, notes, verbose=verbose)
+    whole, _, text = found.cosine.partition(".")
+    lines = [text[at : at + _LINE] for at in range(0, len(text), _LINE)]
+    rows = [("polished cosine", f"{whole}.{lines[0]}", "", "digits.cosine")]
+    rows += [("", " " * (len(whole) + 1) + line, "", "") for line in lines[1:]]
+    how = f"{found.how}; a coordinate moved by {found.moved:.1e} at most"
+    rows.append(("decided by", how, "", "digits.how"))
+    proposal = "none fits better than chance"
+    if found.polynomial is not None:
+        evidence = f"({found.polynomial.evidence:.0f} digits beyond chance)"
+        proposal = f"{found.polynomial.text}   {evidence}"
+    rows.append(("polynomial", proposal, "", "digits.polynomial"))
+    return facts("", rows, notes, verbose=verbose)
+
+
+def _files(title: str, rows: Sequence[FileRow], notes: list[Cell], verbose: bool) -> Table:
+    cells: list[tuple[Cell, ...]] = [
+        (r.file or "-", *_figures(r),
+         decimals(r.min_angle_deg, 8) if verbose else "", r.congruent_to or "-")
+        for r in rows
+    ]  # fmt: skip
+    columns = ("file", *_FIGURES, "degrees", "congruent to")
+    return Table(title, columns, cells, notes, frozenset({0, 6, 10}))
+
+
+def _solves(title: str, rows: Sequence[SolvedRow], notes: list[Cell]) -> Table:
+    cells: list[tuple[Cell, ...]] = [
+        (*_figures(r), r.origin.removeprefix("closed form: "), short(r.seconds)) for r in rows
+    ]
+    return Table(title, (*_FIGURES, "found by", "s"), cells, notes, frozenset({5, 8}))
+
+
+_FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")
+
+
+def _figures(r: JudgedRow) -> tuple[Cell, ...]:
+    return (
+        str(r.d), str(r.K), decimals(r.max_cosine, 10), decimals(r.best_known, 10), short(r.gap),
+        _status(r.status), _rattlers(r.rattlers), count(r.contacts),
+    )  # fmt: skip
+
+
+def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
+    proven = {True: "yes", False: "no", None: "-"}
+    cells: list[tuple[Cell, ...]] = []
+    for r in rows:
+        figure, source = r.figure, r.source or ""
+        if not verbose:
+            figure = figure[:_FIGURE]
+            source = source if len(source) <= _SOURCE else f"{source[: _SOURCE - 1]}…"
+        cells.append((
+            str(r.d), str(r.K), figure, proven[r.proven], _rattlers(r.rattlers),
+            count(r.contacts), source,
+        ))  # fmt: skip
+    columns = ("d", "K", "best known", "proven", "rattlers", "contacts", "source")
+    return Table(title, columns, cells, notes, frozenset({3, 6}))
+
+
+def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
+    """A line for each status that calls for one; an improvement has a line of its own."""
+    notes: list[Cell] = [
+        (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
+        for r in rows if r.status is ComparisonStatus.IMPROVES
+    ]  # fmt: skip
+    for status, said in (
+        (ComparisonStatus.WORSE, "a better code is known for"),
+        (ComparisonStatus.NO_ENTRY, "the table has no entry for"),
+    ):
+        pairs = [f"({r.d}, {r.K})" for r in rows if r.status is status]
+        if pairs:
+            more = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
+            notes.append((_status(status), f": {said} {', '.join(pairs[:_MOST])}{more}"))
+    folders: dict[str, None] = {}
+    sources: dict[str, dict[str, None]] = {}
+    for r in rows:
+        if isinstance(r, FileRow) and r.digits is not None:
+            root = f", root of {r.digits.polynomial.text}" if r.digits.polynomial else ""
+            cosine = r.digits.cosine or f"none: {r.digits.advice}"
+            notes.append((Styled("digits", "bold"), f": {r.file}: {cosine}{root}"))
+        if isinstance(r, FileRow) and r.exported:
+            folders[str(PurePath(r.exported[0]).parent)] = None
+        if r.source:
+            sources.setdefault(r.source, {})[f"({r.d}, {r.K})"] = None
+    if folders:
+        notes.append((Styled("exported", "bold"), f": {', '.join(folders)}"))
+    for source, where in list(sources.items())[:_MOST]:
+        more = " ..." if len(where) > _MOST else ""
+        some = ", ".join(list(where)[:_MOST])
+        notes.append((Styled("best known", "bold"), f": {source}: {some}{more}"))
+    return notes
+
+
+def _status(status: ComparisonStatus | None) -> Styled:
+    """A status in its colour; news in capitals."""
+    if status is None:
+        return Styled("undecided", "yellow")
+    words = status.value.replace("_", " ")
+    return Styled(words.upper() if status is ComparisonStatus.IMPROVES else words, _COLOURS[status])
+
+
+def _verdict(row: CompareRow) -> tuple[str, ...]:
+    """The status of a row; in red below a proved figure, with a remark where a gap passes."""
+    status = _status(row.status)
+    if row.status is ComparisonStatus.IMPROVES and row.proven:
+        return (Styled(status, "bold red"),)
+    if row.status is ComparisonStatus.WORSE and isinstance(row, JudgedRow) and row.passed:
+        return status, " (within --tolerance)"
+    return (status,)
+
+
+def _stamp(table: TableStamp) -> Styled:
+    """Which table of known codes this was."""
+    which = "--table" if table.current else "our copy"
+    return Styled(
+        f"table: {which} of {table.date}, {table.rows} entries, sha256 {table.sha256[:12]}", "dim"
+    )
+
+
+def _rattlers(free: Rattlers | None) -> str:
+    if free is None:
+        return "-"
+    one, rest = free.one_vs_one, free.one_vs_rest
+    return count(one) if rest in (None, one) else f"{count(one)}/{count(rest)}"

@@ -1,0 +1,207 @@
+"""The comparisons of gates: `gnc2.lower >= 0.6 and (gnc3 < 0.05 or classes.missing == 0)`.
+
+Python's own grammar, of which comparisons, `and`, `or`, numbers, texts, `true`, `false` and dotted
+keys are allowed; nothing is evaluated as Python. The answer has three values: a key that names a
+bracket {lower, upper} stands for an unknown number in between, so a comparison may be undecided.
+A missing or null value fails its comparison.
+"""
+
+import ast
+import math
+import re
+import warnings
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from gnc_cli.errors import UsageError
+from gnc_cli.parsing import number
+from gnc_cli.records import look_up
+
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="
+}  # fmt: skip
+
+
+class Status(Enum):
+    """What a gate says."""
+
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    PASSED = "passed"
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed."""
+        return self is Status.PASSED
+
+    @property
+    def rank(self) -> int:
+        """0 failed, 1 undecided, 2 passed."""
+        return list(Status).index(self)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A status and the values that led to it."""
+
+    status: Status
+    details: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A dotted key of the JSON result."""
+
+    name: str
+
+
+Operand = Key | float | str | bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`left operator right`."""
+
+    left: Operand
+    operator: str
+    right: Operand
+
+    def find(self, row: dict[str, Any]) -> Finding:
+        """Decide for one row of a result."""
+        sides: list[Any] = []
+        details: list[str] = []
+        for operand in (self.left, self.right):
+            if isinstance(operand, Key):
+                value, detail = _value(row, operand.name)
+                sides.append(value)
+                details.append(detail)
+            else:
+                sides.append(operand)
+        status = Status.FAILED if None in sides else _compare(sides[0], self.operator, sides[1])
+        return Finding(status, tuple(details))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Several parts: as bad as the worst of them (`and`), or as good as the best (`or`)."""
+
+    parts: tuple["Expression", ...]
+    all: bool = True
+
+    def find(self, row: dict[str, Any]) -> Finding:
+        """Decide for one row of a result."""
+        findings = [part.find(row) for part in self.parts]
+        pick = min if self.all else max
+        status = pick((found.status for found in findings), key=lambda status: status.rank)
+        return Finding(status, tuple(dict.fromkeys(d for found in findings for d in found.details)))
+
+
+Expression = Comparison | Joined
+
+
+def parse(text: str) -> Expression:
+    """Read an expression.
+
+    Raises:
+        UsageError: it is malformed; the message quotes it and says where.
+
+    Example:
+        >>> parse("gnc2.upper<=1")
+        Comparison(left=Key(name='gnc2.upper'), operator='<=', right=1.0)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return _expression(ast.parse(_indexed(text.strip()), mode="eval").body)
+    except UsageError as error:
+        reason = str(error)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = f"it cannot be read ({getattr(error, 'msg', None) or 'it is too deep'})"
+    raise UsageError(f"{text!r}: {reason}; write KEY<=VALUE with <= >= < > == or !=")
+
+
+def _indexed(text: str) -> str:
+    """With places in lists as names (`rows._0.d`): Python would read `.0` as a number."""
+    return re.sub(r"(?<=[A-Za-z_])\.(\d+)(?=\W|$)", r"._\1", text)
+
+
+def _expression(node: ast.expr) -> Expression:
+    if isinstance(node, ast.BoolOp):
+        parts = tuple(_expression(value) for value in node.values)
+        return Joined(parts, all=isinstance(node.op, ast.And))
+    if not isinstance(node, ast.Compare):
+        raise UsageError("there is no comparison operator")
+    operands = [_operand(side) for side in (node.left, *node.comparators)]
+    links = []
+    for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
+        if type(operator) not in _OPERATORS:
+            raise UsageError(f"{type(operator).__name__.lower()!r} is no comparison of numbers")
+        links.append(Comparison(left, _OPERATORS[type(operator)], right))
+    return links[0] if len(links) == 1 else Joined(tuple(links))
+
+
+def _operand(node: ast.expr) -> Operand:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.Name):
+        return {"true": True, "false": False}.get(node.id, Key(node.id))
+    text = ast.unparse(node)
+    if isinstance(node, ast.Attribute):
+        parts = [part[1:] if part[1:].isdigit() else part for part in text.split(".")]
+        if all(part.isidentifier() or part.isdigit() for part in parts):
+            return Key(".".join(parts))
+        raise UsageError(f"unexpected {text!r}")
+    try:
+        return number(text)
+    except UsageError:
+        raise UsageError(f"unexpected {text!r}") from None
+
+
+def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
+    """The value (None where missing, null or no single value) and how to print it."""
+    value = look_up(row, key)
+    if isinstance(value, dict) and {"lower", "upper"} <= value.keys():
+        lower, upper = value["lower"], value["upper"]
+        if lower is None and upper is None:
+            return None, f"{key} is null"
+        ends = (-math.inf if lower is None else lower, math.inf if upper is None else upper)
+        return ends, f"{key} in [{ends[0]:.10g}, {ends[1]:.10g}]"
+    if isinstance(value, (dict, list)):
+        return None, f"{key} has several parts; name one of them"
+    if value is not None:
+        return value, f"{key} = {value:.10g}" if type(value) is float else f"{key} = {value}"
+    import difflib
+
+    names = list(_keys(row))
+    if key in names:
+        return None, f"{key} is null"
+    near = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
+    return None, f"{key} is missing" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _keys(value: Any, prefix: str = "") -> list[str]:
+    if not isinstance(value, dict):
+        return []
+    names = [f"{prefix}{k}" for k in value]
+    return names + [n for k, v in value.items() for n in _keys(v, f"{prefix}{k}.")]
+
+
+def _compare(left: Any, operator: str, right: Any) -> Status:
+    if isinstance(left, (str, bool)) or isinstance(right, (str, bool)):
+        # Words and truth values have no order, and equal nothing of another kind.
+        same = type(left) is type(right) and left == right
+        ordered = {"==": same, "!=": type(left) is type(right) and not same}
+        return Status.PASSED if ordered.get(operator, False) else Status.FAILED
+    a, b = (x if isinstance(x, tuple) else (x, x) for x in (left, right))
+    if operator in (">", ">="):
+        a, b, operator = b, a, {">": "<", ">=": "<="}[operator]
+    point = a[0] == a[1] == b[0] == b[1]
+    apart = a[1] < b[0] or b[1] < a[0]
+    proved, refuted = {
+        "<": (a[1] < b[0], a[0] >= b[1]),
+        "<=": (a[1] <= b[0], a[0] > b[1]),
+        "==": (point, apart),
+        "!=": (apart, point),
+    }[operator]
+    return Status.PASSED if proved else Status.FAILED if refuted else Status.UNDECIDED

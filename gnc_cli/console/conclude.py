@@ -1,0 +1,74 @@
+"""The last steps of every command: show the result, judge it, write the report."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from gnc_cli.console.gates import Gates, Verdict, exit_code
+from gnc_cli.console.options import OutputOptions, Shape
+from gnc_cli.console.show import emit, note
+from gnc_cli.console.table import Table, csv_text, printed
+from gnc_cli.errors import ExitCode
+from gnc_cli.records import Result, flatten
+
+
+def conclude(
+    result: Result,
+    tables: Callable[[], Sequence[Table]],
+    output: OutputOptions,
+    gates: Gates,
+    *,
+    verdicts: Sequence[Verdict] = (),
+    streamed: bool = False,
+    on_stderr: bool = False,
+    overwrite: bool = False,
+) -> ExitCode:
+    """Print `result`, say what the gates say, write the report.
+
+    Args:
+        result: the command's record.
+        tables: what its view makes of it; called only where tables are wanted.
+        output: how it is shown.
+        gates: what it must satisfy.
+        verdicts: what the command itself says of it.
+        streamed: its rows were printed one by one.
+        on_stderr: stdout carries the data product.
+        overwrite: the report may replace a file.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        DataError: a row has no counterpart in the baseline.
+        OutputError: stdout is closed, or the report cannot be written.
+    """
+    if result.interrupted and not result.lines():
+        note("interrupted before the first row")
+        return ExitCode.INTERRUPTED
+    if output.shape is Shape.TABLE and on_stderr:
+        typer.echo(printed(tables(), sys.stderr), nl=False, err=True, color=True)
+    elif output.shape is Shape.TABLE:
+        emit(printed(tables(), sys.stdout))
+    elif output.shape is Shape.JSON:
+        emit(result.dumps() + "\n")
+    elif output.shape is Shape.CSV:
+        emit(csv_text([flatten(line, lists=False) for line in result.lines()]))
+    elif not streamed:
+        emit("".join(json.dumps(line, allow_nan=False) + "\n" for line in result.lines()))
+    for message in () if output.quiet else result.messages:
+        note(message)
+    verdicts = [*verdicts, *gates.judge(result.judged())]
+    for verdict in verdicts:
+        if not (output.quiet and verdict.status.passed):
+            note(verdict.line)
+    if result.target_missed and output.shape is not Shape.TABLE:
+        note("target missed: see max_cosine and rho_one_vs_rest; --restarts or --time-limit help")
+    if output.report is not None:
+        from gnc_cli.console.report import report_text
+        from gnc_cli.io.atomic import write_text
+
+        text = report_text(output.report, result, tables, verdicts)
+        write_text(output.report, text, force=overwrite)
+    return exit_code(result, verdicts)

@@ -1,0 +1,196 @@
+"""`expose(function)`: the Typer command of a public function.
+
+The function's annotated signature (parameters.py) gives the options; those of `OutputOptions` and
+`GateOptions` are added. The command reads, calls, shows: options go to the function as they were
+written, for the function itself reads and checks them.
+"""
+
+import contextlib
+import inspect
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any, get_args
+
+import typer
+
+from gnc_cli.console.conversation import conversation
+from gnc_cli.console.gates import Gates, Verdict
+from gnc_cli.console.interruption import interruptible
+from gnc_cli.console.options import GateOptions, OutputOptions, Shape
+from gnc_cli.console.progress import progress_on_terminal
+from gnc_cli.console.show import print_line
+from gnc_cli.io.arguments import check_files
+from gnc_cli.parameters import Parameter, declared, in_shell
+from gnc_cli.records import Result, plain
+
+Verdicts = Callable[[Any, dict[str, Any]], Sequence[Verdict]]
+Watch = Callable[[OutputOptions], contextlib.AbstractContextManager[dict[str, Any]]]
+
+
+@contextlib.contextmanager
+def progress_and_rows(output: OutputOptions) -> Iterator[dict[str, Any]]:
+    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl."""
+    from gnc_cli.io.outputs import is_rank_zero
+
+    with progress_on_terminal(output.quiet) as progress:
+        # Of several processes under torchrun the first alone prints.
+        yield {} if not is_rank_zero() else {
+            "progress": progress,
+            "on_row": print_line if output.shape is Shape.JSONL else None,
+        }
+
+
+def expose(
+    function: Callable[..., Result],
+    view: str,
+    *,
+    verdicts: Verdicts | None = None,
+    watch: Watch = progress_and_rows,
+) -> Callable[..., None]:
+    """The command of a public function.
+
+    Args:
+        function: annotated with `Parameter`s. Parameters without a declaration are not options;
+            of those `interrupt`, `command_line` and what `watch` gives are filled in.
+        view: the module whose `view(result, verbose)` gives the tables for a person.
+        verdicts: what the command itself says of a result and the options given.
+        watch: what is attached while the function runs, by parameter.
+    """
+    signature = inspect.signature(function)
+    own = {name: p for name, p in declared(function).items() if p.in_shell}
+    groups = {OutputOptions: declared(OutputOptions), GateOptions: declared(GateOptions)}
+    everything = own | groups[OutputOptions] | groups[GateOptions]
+
+    def command(**given: Any) -> None:
+        given = {
+            name: value
+            for name, value in given.items()
+            if value not in (None, []) and not _is_off(everything[name], value)
+        }
+        output, gate_options = (
+            group(**{name: given[name] for name in names if name in given})
+            for group, names in groups.items()
+        )
+        arguments = {name: given[name] for name in own if name in given}
+        output.check_stdout(arguments.get("out"))
+        with in_shell():
+            check_files(everything, given)
+            gates = Gates.read(gate_options)
+            gates.expect(_question(function.__name__, own, arguments))
+            with (
+                conversation(output.quiet, output.verbose),
+                interruptible(output.quiet) as interrupt,
+                watch(output) as attached,
+            ):
+                attached |= {"interrupt": interrupt}
+                attached |= {"command_line": _command_line(function.__name__, everything, given)}
+                result = _call(
+                    function, arguments,
+                    {n: v for n, v in attached.items() if n in signature.parameters},
+                )  # fmt: skip
+        from gnc_cli.io.outputs import is_rank_zero
+
+        if not is_rank_zero():
+            raise typer.Exit
+
+        from gnc_cli.console.conclude import conclude
+
+        def tables() -> Any:
+            return import_module(view).view(result, output.verbose)
+
+        extra = verdicts(result, given) if verdicts is not None else ()
+        raise typer.Exit(
+            conclude(
+                result, tables, output, gates, verdicts=extra,
+                streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
+                on_stderr=arguments.get("out") == "-",
+                overwrite=bool(given.get("force") or given.get("resume")),
+            )  # fmt: skip
+        )
+
+    command.__name__ = function.__name__
+    command.__doc__ = (inspect.getdoc(function) or "").partition("\n\nArgs:")[0]
+    annotations = inspect.get_annotations(function) | {
+        name: annotation
+        for group in groups
+        for name, annotation in inspect.get_annotations(group).items()
+    }
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_option(name, parameter),
+            annotation=_shell_type(annotations[name], parameter),
+        )
+        for name, parameter in everything.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _question(name: str, own: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """What a baseline must be an answer to, as far as the options say."""
+    asked: dict[str, Any] = {"command": name}
+    for key in ("problem", "d", "K"):
+        value = own[key].read(key, given[key]) if key in given else None
+        if isinstance(value, (int, str)):
+            asked[key] = plain(value)
+    return asked
+
+
+def _is_off(parameter: Parameter, value: Any) -> bool:
+    """Whether a flag was not given; of a pair `--a/--b` the second is a choice too."""
+    return value is False and "/" not in (parameter.flag or "")
+
+
+def _call(function: Callable[..., Result], given: dict[str, Any], attached: Any) -> Result:
+    """Call with what was given; a parameter like `*files` takes its list by place."""
+    places = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    ]
+    files = [value for name in places for value in given.get(name, ())]
+    named = {name: value for name, value in given.items() if name not in places}
+    return function(*files, **named, **attached)
+
+
+def _option(name: str, parameter: Parameter) -> Any:
+    """The Typer declaration; no option has a default, for the function has them."""
+    metavar = parameter.metavar or (parameter.kind.metavar if parameter.kind else None)
+    if parameter.argument:
+        return typer.Argument(None, metavar=metavar, help=parameter.help, show_default=False)
+    flags = [parameter.flag or parameter.option(name), *(parameter.short or "").split()]
+    return typer.Option(
+        None, *flags, metavar=metavar, help=parameter.help, show_default=False,
+        rich_help_panel=parameter.group,
+    )  # fmt: skip
+
+
+def _shell_type(annotation: Any, parameter: Parameter) -> Any:
+    """Flags, texts and lists of texts; a choice stays an enum, so that shells complete it."""
+    if parameter.repeatable:
+        return list[str] | None
+    if parameter.kind is None:
+        value_type = get_args(annotation)[0]
+        if bool in (value_type, *get_args(value_type)):
+            return bool | None if "/" in (parameter.flag or "") else bool
+        return str | None
+    return (parameter.kind.choices or str) | None
+
+
+def _command_line(name: str, parameters: dict[str, Parameter], given: dict[str, Any]) -> str:
+    """What was asked for, as it can be run again in the folder of its files."""
+    words = ["gnc", name]
+    for key, value in given.items():
+        parameter = parameters[key]
+        is_file = parameter.reads or bool(parameter.writes)
+        for item in value if isinstance(value, list) else [value]:
+            words += [] if parameter.argument else [parameter.option(key, item)]
+            if not isinstance(item, bool):
+                text = str(item)
+                words.append((PurePath(text).name or text) if is_file else text)
+    return shlex.join(words)

@@ -1,0 +1,141 @@
+"""Gates for CI: --min, --max and --check decide, per row, whether a result is good enough.
+
+Everything that can be wrong with a gate by itself is found when it is read, before the long
+computation; what the result then says is a Verdict.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gnc_cli.console.baseline import Baseline
+from gnc_cli.console.check import Comparison, Expression, Finding, Key, Status, parse
+from gnc_cli.console.options import GateOptions, Rows
+from gnc_cli.errors import ExitCode, UsageError
+from gnc_cli.parsing import number
+from gnc_cli.records import Result
+
+
+class _Gate(Protocol):
+    @property
+    def text(self) -> str: ...
+
+    def find(self, row: dict[str, Any]) -> Finding: ...
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A gate as the user wrote it and the expression it stands for."""
+
+    text: str
+    expression: Expression
+
+    def find(self, row: dict[str, Any]) -> Finding:
+        return self.expression.find(row)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one gate says about a result."""
+
+    gate: str
+    """The option as the user wrote it."""
+    status: Status
+    detail: str
+    """The values that decided."""
+
+    @property
+    def line(self) -> str:
+        """One line for stderr."""
+        return f"gate {self.status.value}: {self.gate} ({self.detail})"
+
+
+@dataclass(frozen=True)
+class Gates:
+    """All gates of one command line, read and checked."""
+
+    gates: tuple[_Gate, ...]
+    rows: Rows
+    baseline: Baseline | None
+
+    @classmethod
+    def read(cls, options: GateOptions) -> "Gates":
+        """Read the options.
+
+        Raises:
+            UsageError: a malformed gate, or one of --baseline and --allow without the other.
+            DataError: the baseline cannot be used.
+        """
+        gates: list[_Gate] = [_limit("--min", text, ">=") for text in options.minimum or ()]
+        gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
+        gates += [_Check(f"--check '{text}'", parse(text)) for text in options.check or ()]
+        if options.allow and options.baseline is None:
+            raise UsageError("--allow compares with an earlier result; add --baseline run.json")
+        earlier = None
+        if options.baseline is not None:
+            if not options.allow:
+                raise UsageError(
+                    f"--baseline {options.baseline} needs at least one --allow, "
+                    "such as --allow rho_one_vs_rest=1%"
+                )
+            earlier = Baseline.read(options.baseline)
+            gates += [earlier.allowance(text) for text in options.allow]
+        return cls(tuple(gates), options.rows, earlier)
+
+    def expect(self, question: dict[str, Any]) -> None:
+        """Check before the computation that the baseline answers the same question.
+
+        Raises:
+            DataError: it is of another problem; the message names the key.
+        """
+        if self.baseline is not None:
+            self.baseline.row_for(question)
+
+    def judge(self, rows: Sequence[dict[str, Any]]) -> list[Verdict]:
+        """One verdict per gate.
+
+        Raises:
+            DataError: a row has no counterpart in the baseline.
+        """
+        return [self._judge(gate, rows) for gate in self.gates]
+
+    def _judge(self, gate: _Gate, rows: Sequence[dict[str, Any]]) -> Verdict:
+        if not rows:
+            return Verdict(gate.text, Status.FAILED, "the result has no rows")
+        findings = [gate.find(row) for row in (rows[-1:] if self.rows is Rows.LAST else rows)]
+        best_or_worst = max if self.rows is Rows.ANY else min
+        found = best_or_worst(findings, key=lambda f: f.status.rank)
+        detail = ", ".join(found.details)
+        if len(findings) > 1:
+            number_passed = sum(f.status is Status.PASSED for f in findings)
+            detail += f"; {number_passed} of {len(findings)} rows pass"
+        return Verdict(gate.text, found.status, detail)
+
+
+def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
+    """The status of a command.
+
+    A failed gate outranks an undecided one and a missed target; an interruption outranks all, for
+    its result is not final.
+    """
+    statuses = {verdict.status for verdict in verdicts}
+    if result.interrupted:
+        return ExitCode.INTERRUPTED
+    if Status.FAILED in statuses:
+        return ExitCode.GATE_FAILED
+    if Status.UNDECIDED in statuses or result.target_missed:
+        return ExitCode.UNDECIDED
+    return ExitCode.OK
+
+
+def _limit(option: str, text: str, operator: str) -> _Check:
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", key, re.ASCII):
+        raise UsageError(f"{option} {text!r} is not KEY=VALUE; write {option} max_cosine=0.5")
+    try:
+        limit = number(value)
+    except UsageError as error:
+        raise UsageError(f"{option} {text!r}: {error}") from None
+    return _Check(f"{option} {text}", Comparison(Key(key), operator, limit))

@@ -1,0 +1,125 @@
+"""Figures as a person reads them, rounded so that what is shown stays true."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+from gnc_cli.records import Bracket
+
+_NOISE = Decimal("2e-15")
+"""A figure so near to its value, relatively, is the value."""
+_LARGEST_COUNT = 10**15
+_LONGEST = 15
+"""Figures of more digits before the point are written with an exponent."""
+_NEAR = 3
+"""Cosines that would show fewer digits of their distance from 1 are shown by that distance."""
+
+
+def rounded(value: float | None, up: bool, digits: int = 12) -> str:
+    """At most so many significant digits, down for what is at least `value`, up for at most.
+
+    >>> rounded(0.66899868267649, up=False), rounded(2 / 3, up=True, digits=4), rounded(1.0, True)
+    ('0.668998682676', '0.6667', '1')
+    """
+    if value is None:
+        return "-"
+    nearest = Context(digits, ROUND_HALF_EVEN).create_decimal_from_float(value)
+    if abs(nearest - Decimal(value)) > _NOISE * abs(nearest):
+        way = ROUND_CEILING if up else ROUND_FLOOR
+        nearest = Context(digits, way).create_decimal_from_float(value)
+    shown = nearest.normalize()
+    if shown and not -4 <= shown.adjusted() <= _LONGEST:
+        return f"{shown:e}"
+    return f"{shown:f}"
+
+
+def cosine(
+    value: float | None, up: bool, decimals: int = 12, degrees: float | None = None
+) -> str:
+    """A cosine to at most so many decimals, rounded down or up.
+
+    Args:
+        degrees: its angle. A cosine so near 1 that the decimals hardly tell them apart is written
+            `1 - x`, with x = 2 sin(angle / 2)^2.
+
+    Example:
+        >>> cosine(1 / 3, up=False, decimals=4), cosine(1 / 3, up=True, decimals=4)
+        ('0.3333', '0.3334')
+        >>> cosine(1.0, up=False, degrees=3.6e-10)
+        '1 - 1.97393e-23'
+    """
+    if value is None:
+        return "-"
+    if degrees and 1.0 - value < 10.0 ** (_NEAR - decimals):
+        apart = 2.0 * math.sin(math.radians(degrees) / 2.0) ** 2
+        return f"1 - {rounded(apart, not up, decimals // 2)}"
+    step = Decimal(1).scaleb(-decimals)
+    nearest = Decimal(value).quantize(step, ROUND_HALF_EVEN)
+    if abs(nearest - Decimal(value)) > _NOISE:
+        nearest = Decimal(value).quantize(step, ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{nearest.normalize() + 0:f}"
+
+
+def count(value: int | None) -> str:
+    """A whole number in groups of three, a dash for null."""
+    return "-" if value is None else f"{value:,}".replace(",", " ")
+
+
+def points(K: float | None, log10: float | None = None, up: bool = False) -> str:
+    """A number of points: in groups of three, or as a power of ten where it is very large.
+
+    Args:
+        K: exact, or a float beyond 2^63; its own digits are shown.
+        log10: where K is None; rounded up or down to six digits.
+
+    Example:
+        >>> points(525312), points(10.0**30), points(3 * 10**20), points(None, 45.6789012)
+        ('525 312', '10^30', '3e20', '10^45.6789')
+    """
+    if K is None:
+        return "-" if log10 is None else f"10^{rounded(log10, up, 6)}"
+    if K < _LARGEST_COUNT:
+        return count(int(K))
+    number = Decimal(str(K)).normalize(Context(prec=400))
+    digits = "".join(map(str, number.as_tuple().digits))
+    if isinstance(K, int) and len(digits) > 12:
+        return count(K)
+    if digits == "1":
+        return f"10^{number.adjusted()}"
+    return f"{Decimal(digits).scaleb(1 - len(digits))}e{number.adjusted()}"
+
+
+def lower_end(bracket: Bracket, most: int = 15) -> str:
+    """The proved lower end, cut to the digits that both ends settle (at least six)."""
+    width = bracket.width if math.isfinite(bracket.width) else 1.0
+    digits = most if width == 0.0 else min(most, max(6, math.floor(-math.log10(width)) + 1))
+    # Rounded down where it matters: what is printed is still proved.
+    nearest = f"{bracket.lower:.{digits}f}"
+    if float(nearest) <= bracket.lower + 1e-15:
+        return nearest
+    return str(Decimal(bracket.lower).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR))
+
+
+def certified(bracket: Bracket) -> str:
+    """How far the lower end of a bracket is to be trusted, in words."""
+    if not math.isfinite(bracket.upper):
+        return "certified from below only"
+    if bracket.width == 0.0:
+        return "certified, exact to rounding"
+    if bracket.width > 1e-6:
+        return f"certified: at least this, at most {bracket.upper:.6f}"
+    return f"certified, bracket {bracket.width:.1e}"
+
+
+def decimals(value: float | None, digits: int = 15) -> str:
+    """So many digits after the point, a dash for nothing."""
+    return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def short(value: float | None) -> str:
+    """Three significant digits, a dash for nothing."""
+    return "-" if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 start`, `2 starts`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

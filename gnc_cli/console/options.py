@@ -1,0 +1,126 @@
+"""The options that every command has beside the parameters of its function: output and gates."""
+
+import sys
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Annotated
+
+from gnc_cli.errors import UsageError
+from gnc_cli.parameters import Parameter, one_of
+
+_OUTPUT = "Output"
+_GATES = "Gates for CI"
+
+
+class Shape(Enum):
+    """What stdout carries."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+class Rows(StrEnum):
+    """Which rows of a result must pass a gate."""
+
+    ALL = "all"
+    ANY = "any"
+    LAST = "last"
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How the result is shown.
+
+    Raises:
+        UsageError: options that exclude each other.
+    """
+
+    report: Annotated[
+        str | None,
+        Parameter("Write a report: .md (pull request), .xml (JUnit) or .prom (Prometheus).",
+                  group=_OUTPUT, metavar="FILE", writes=(".md", ".xml", ".prom")),
+    ] = None  # fmt: skip
+    json: Annotated[
+        bool, Parameter("Print one JSON object in place of the table.", group=_OUTPUT)
+    ] = False
+    csv: Annotated[bool, Parameter("Print CSV: a header, then rows.", group=_OUTPUT)] = False
+    jsonl: Annotated[
+        bool, Parameter("Print one JSON object per row, each when it is ready.", group=_OUTPUT)
+    ] = False
+    quiet: Annotated[
+        bool, Parameter("No progress, no notes.", group=_OUTPUT, short="-q")
+    ] = False
+    verbose: Annotated[
+        bool, Parameter("Show JSON keys in the table, and logs.", group=_OUTPUT, short="-v")
+    ] = False
+
+    def __post_init__(self) -> None:
+        chosen = [name for name in ("json", "csv", "jsonl") if getattr(self, name)]
+        if len(chosen) > 1:
+            names = " and ".join(f"--{name}" for name in chosen)
+            raise UsageError(f"{names} exclude each other; keep one of them")
+        if self.quiet and self.verbose:
+            raise UsageError("-q and -v exclude each other; keep one of them")
+
+    @property
+    def shape(self) -> Shape:
+        """What stdout carries."""
+        chosen = [shape for shape in Shape if getattr(self, shape.value, False)]
+        return chosen[0] if chosen else Shape.TABLE
+
+    def check_stdout(self, out: object) -> None:
+        """Refuse two results on stdout.
+
+        Args:
+            out: the data product; `-` is stdout.
+
+        Raises:
+            UsageError: stdout is asked to carry two things, or HDF5 to a terminal.
+        """
+        if out != "-":
+            return
+        if self.shape is not Shape.TABLE:
+            raise UsageError(
+                f"--out - and --{self.shape.value} both want stdout; write --out code.h5 instead"
+            )
+        if sys.stdout is not None and sys.stdout.isatty():
+            raise UsageError("--out - would write HDF5 onto the terminal; pipe or redirect it")
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    """What the result must satisfy."""
+
+    minimum: Annotated[
+        list[str] | None,
+        Parameter("Exit 5 if a number of the result is below VALUE, 4 if its bracket straddles it. "
+                  "Repeatable; keys are those of --json, dotted.", group=_GATES, flag="--min",
+                  metavar="KEY=VALUE", repeatable=True),
+    ] = None  # fmt: skip
+    maximum: Annotated[
+        list[str] | None,
+        Parameter("The same from above. Repeatable.", group=_GATES, flag="--max",
+                  metavar="KEY=VALUE", repeatable=True),
+    ] = None  # fmt: skip
+    check: Annotated[
+        list[str] | None,
+        Parameter("Any comparison: 'max_cosine<0.34 and contacts>=10'. Repeatable.", group=_GATES,
+                  metavar="EXPR", repeatable=True),
+    ] = None  # fmt: skip
+    rows: Annotated[
+        Rows,
+        Parameter("Where there are several rows, which must pass. Default last.", one_of(Rows),
+                  _GATES),
+    ] = Rows.LAST  # fmt: skip
+    baseline: Annotated[
+        str | None,
+        Parameter("Earlier --json output of the same problem, to compare with by --allow.",
+                  group=_GATES, metavar="FILE", reads=True),
+    ] = None  # fmt: skip
+    allow: Annotated[
+        list[str] | None,
+        Parameter("How much worse than the baseline a number may be: 10% or 0.01. Repeatable.",
+                  group=_GATES, metavar="KEY=CHANGE", repeatable=True),
+    ] = None  # fmt: skip

@@ -1,0 +1,105 @@
+"""What all pictures share: colours, a figure without a display, and saving it whole.
+
+Matplotlib is used through `Figure` alone: no pyplot, no global state, no window system.
+"""
+
+import contextlib
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gnc_cli.errors import OutputError
+from gnc_cli.io.outputs import check_plot_suffix
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "save",
+    "show_heading",
+    "styled",
+]
+
+# Okabe and Ito's palette: told apart by people with any colour vision, and in grey.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+GREY = "#8A8F98"
+INK = "#22262B"
+
+_STYLE: Any = {
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": "#E3E6EA",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+    "svg.hashsalt": "gnc",  # the same picture has the same bytes
+    "pdf.fonttype": 42,
+}
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib's settings for our pictures, for drawing and saving inside the block."""
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format of the suffix; an existing picture is replaced in one step.
+
+    Raises:
+        UsageError: unknown suffix.
+        OutputError: the file cannot be written; nothing has changed.
+    """
+    suffix = check_plot_suffix(path)
+    undated: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    picture = io.BytesIO()
+    figure.savefig(picture, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            with open(temporary, "xb") as file:
+                file.write(picture.getbuffer())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"cannot write {os.fspath(path)!r}: {reason}; choose another place"
+        ) from error
+
+
+def show_heading(figure: Any, title: str, facts: str) -> None:
+    """A title and, in smaller letters below it, the facts."""
+    from matplotlib.text import Annotation
+
+    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
+    # The layout keeps room for the heading's empty second line; the facts are set into it.
+    second = Annotation(
+        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
+    )
+    figure.add_artist(second)

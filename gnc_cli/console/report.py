@@ -1,0 +1,171 @@
+"""Reports: a result and its verdicts for a pull request, a test page or a dashboard."""
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from gnc_cli.console.check import Status
+from gnc_cli.console.gates import Verdict
+from gnc_cli.console.table import Table, markdown
+from gnc_cli.records import Result, flatten
+
+_MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
+_UNFINISHED = ("interrupted", "nonfinite", "target_missed")
+_HEAD = ("schema", "command", "version")
+_LABELS = (
+    "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
+    "split", "run",
+)  # fmt: skip
+"""What tells one sample of a dashboard from another."""
+_WORDS = ("outcome", "status")
+"""Texts that become samples: 1 at the label of their value."""
+_ASIDE = ("attrs", "group", "groups", "policy", "skipped", "counts", "table", "recipe")
+"""Keys that are no figures of a row."""
+
+
+def report_text(
+    path: str,
+    result: Result,
+    tables: Callable[[], Sequence[Table]],
+    verdicts: Sequence[Verdict],
+) -> str:
+    """The report that the suffix of `path` names: .md, .xml (JUnit) or .prom (Prometheus).
+
+    Args:
+        path: only its suffix is looked at.
+        result: a command's record.
+        tables: what its view makes of it.
+        verdicts: what its gates said.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".md":
+        return _markdown(result, tables(), verdicts)
+    return _junit(result, verdicts) if suffix == ".xml" else _prometheus(result, verdicts)
+
+
+def _title(result: Result) -> str:
+    return f"gnc {result.command}" + (f": {result.title}" if result.title else "")
+
+
+def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdict]) -> str:
+    lines = [f"## {_title(result)}"]
+    if verdicts:
+        rows = [
+            (f"{_MARKS[v.status]} {v.status.value}", f"`{v.gate}`", v.detail) for v in verdicts
+        ]
+        lines += markdown([Table(columns=(" ", "gate", "value"), rows=rows)])
+    lines += markdown(tables)
+    for message in result.messages:
+        lines += ["", f"**{message}**"]
+    lines += ["", f"<sub>gnc {result.version}, {result.seconds:.3g} s</sub>", ""]
+    return "\n".join(lines)
+
+
+def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
+    """The run as one test case, each gate as another."""
+    unfinished = [line for line in result.lines() if line.get("outcome") in _UNFINISHED]
+    failures = [("", line["outcome"], str(line.get("advice", ""))) for line in unfinished[:1]]
+    failures += [(v.gate, v.status.value, v.detail) for v in verdicts if not v.status.passed]
+    name, seconds = f"gnc {result.command}", f"{result.seconds:.3f}"
+    counts = {
+        "name": name, "tests": str(len(verdicts) + 1), "failures": str(len(failures)),
+        "errors": "0", "time": seconds,
+    }  # fmt: skip
+    root = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(root, "testsuite", counts)
+    properties = ElementTree.SubElement(suite, "properties")
+    for key, value in _figures(result).items():
+        text = "" if value is None else str(value)
+        ElementTree.SubElement(properties, "property", {"name": key, "value": _xml(text)})
+    for gate in ("", *(verdict.gate for verdict in verdicts)):
+        case = ElementTree.SubElement(
+            suite, "testcase",
+            {"classname": name, "name": _xml(gate or _title(result)),
+             "time": "0" if gate else seconds},
+        )  # fmt: skip
+        for failed, kind, detail in failures:
+            if failed == gate:
+                ElementTree.SubElement(case, "failure", {"type": kind, "message": _xml(detail)})
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _figures(result: Result) -> dict[str, Any]:
+    """All figures at one level: of the whole, then of each row."""
+    body = result.to_json()
+    whole = flatten({k: v for k, v in body.items() if k != "rows"}, lists=False)
+    rows = result.samples() if "rows" in body else []
+    return whole | {
+        f"rows.{at}.{key}": value
+        for at, row in enumerate(rows)
+        for key, value in flatten(row, lists=False).items()
+        if key not in whole or whole[key] != value
+    }
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML cannot carry."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
+
+
+def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
+    """One gauge per figure of each row, labelled with what tells the rows apart."""
+    samples: dict[str, list[str]] = {}
+    prefix = f"gnc_{result.command}"
+
+    def sample(key: str, labels: dict[str, Any], value: float | bool) -> None:
+        name = f"{prefix}_{re.sub(r'[^a-zA-Z0-9_]', '_', key)}"
+        samples.setdefault(name, []).append(f"{name}{_labels(labels)} {_value(value)}")
+
+    body = result.to_json()
+    counts = {key: body[key] for key in ("counts", "table") if key in body}
+    for key, value in flatten(counts).items():
+        if isinstance(value, (bool, int, float)):
+            sample(key, {}, value)
+    names = (*_LABELS, *result.labels)
+    shared = {key: body[key] for key in names if body.get(key) is not None}
+    for row in result.samples():
+        labels = {key: row[key] for key in names if row.get(key) is not None}
+        for key, value in flatten(row, lists=False).items():
+            silent = key in (*_HEAD, *names) or key.split(".")[0] in _ASIDE
+            if not silent and isinstance(value, (bool, int, float)):
+                sample(key, labels, value)
+        for key in _WORDS:
+            if row.get(key) is not None:
+                sample(key, labels | {key: row[key]}, 1)
+    for verdict in verdicts:
+        gate = {"gate": verdict.gate, "status": verdict.status.value}
+        sample("gate_passed", shared | gate, verdict.status.passed)
+    lines: list[str] = []
+    for name, values in samples.items():
+        lines += [f"# HELP {name} {_help(name, prefix)}", f"# TYPE {name} gauge", *values]
+    return "\n".join(lines) + "\n"
+
+
+def _help(name: str, prefix: str) -> str:
+    key = name.removeprefix(f"{prefix}_")
+    return {
+        "outcome": "How the run ended; 1 at the label of its outcome.",
+        "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
+        "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
+    }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")
+
+
+def _labels(labels: dict[str, Any]) -> str:
+    parts = []
+    for key, value in labels.items():
+        whole = key in ("epoch", "step") and float(value).is_integer()
+        text = str(int(value)) if whole else repr(value) if isinstance(value, float) else str(value)
+        text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        parts.append(f'{key}="{text}"')
+    return "{" + ",".join(parts) + "}" if parts else ""
+
+
+def _value(value: float | bool) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN"
+    return repr(float(value)) if isinstance(value, float) else str(int(value))

@@ -1,0 +1,1 @@
+"""Codes from algebra, one family per file."""

@@ -1,0 +1,293 @@
+"""Rows with exact coordinates in a real number field, for codes that have no rational ones.
+
+Numbers are a + b t + c t^2 with integers: equality is equality of integers (the polynomial of t is
+irreducible, so the powers of t are independent), and `<` is decided by enclosing t ever closer.
+That ends, because two different numbers of the field are a positive distance apart.
+
+Each number is written in one way, so that stated figures and figures found from rows can be
+compared as text.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property, cmp_to_key
+from math import isqrt, lcm
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.constructions.construction import Cosine, Rows, Verified
+
+Element = tuple[Fraction | int, ...]
+"""Coefficients of 1, t, t^2."""
+
+_FIRST_BITS = 64
+"""Enclosures of t start this narrow; each retry doubles the number of bits."""
+
+
+class RealField:
+    """The field of a real number t with `t^D = r_0 + r_1 t + .. + r_(D-1) t^(D-1)`.
+
+    Args:
+        relation: the integers r_0 .. r_(D-1).
+        between: fractions that enclose t and no other root.
+
+    Raises:
+        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root.
+            Both are found where exact figures are first asked for.
+
+    Example:
+        >>> golden = RealField((1, 1), (1, 2))  # t^2 = 1 + t
+        >>> golden.cosine((0, 1), (2, 0)).text
+        '(1+sqrt(5))/4'
+    """
+
+    def __init__(
+        self, relation: tuple[int, ...], between: tuple[Fraction | int, Fraction | int]
+    ) -> None:
+        self.relation = relation
+        self.degree = len(relation)
+        self.between = (Fraction(between[0]), Fraction(between[1]))
+
+    def multiply(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Products of elements with integer coefficients on the last axis, (.., D)."""
+        D = self.degree
+        powers = np.zeros((*np.broadcast_shapes(x.shape, y.shape)[:-1], 2 * D - 1), np.int64)
+        for a in range(D):
+            powers[..., a : a + D] += x[..., a, None] * y
+        return self.reduce(powers)
+
+    def reduce(self, powers: np.ndarray) -> np.ndarray:
+        """Coefficients of 1 .. t^(2D-2) brought to 1 .. t^(D-1); last axis."""
+        D = self.degree
+        powers = powers.copy()
+        for top in range(powers.shape[-1] - 1, D - 1, -1):
+            powers[..., top - D : top] += powers[..., top, None] * np.array(self.relation)
+        return powers[..., :D]
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """Integer elements as doubles, right to a few ulp where little cancels; (.., D) -> (..)."""
+        return np.asarray(x @ self._powers, dtype=np.float64)
+
+    @cached_property
+    def _powers(self) -> np.ndarray:
+        """1, t, .. in extended precision, where the machine has it: rows need no exact figures."""
+        monic = np.array([1, *(-r for r in reversed(self.relation))], dtype=np.longdouble)
+        low, high = (float(end) for end in self.between)
+        for _ in range(60):
+            middle = (low + high) / 2
+            same = (np.polyval(monic, low) > 0) == (np.polyval(monic, middle) > 0)
+            low, high = (middle, high) if same else (low, middle)
+        t = np.array(low, dtype=np.longdouble)
+        for _ in range(2):
+            t = t - np.polyval(monic, t) / np.polyval(np.polyder(monic), t)
+        return np.asarray(t ** np.arange(self.degree))
+
+    def sign(self, x: Element) -> int:
+        """-1, 0 or 1, exactly."""
+        if not any(x):
+            return 0
+        return next(1 if low > 0 else -1 for low, high in self._enclosures(x) if low * high > 0)
+
+    def cosine(self, x: Element, y: Element) -> Cosine:
+        """The quotient x / y as a cosine: its only text, and the nearest double.
+
+        Raises:
+            ZeroDivisionError: y is zero.
+        """
+        if not any(y):
+            raise ZeroDivisionError("division by zero in a number field")
+        _, inverse, _ = _polynomial(y).xgcd(self._modulus)
+        found = (_polynomial(x) * inverse % self._modulus).coeffs()
+        zeros = [Fraction(0)] * (self.degree - len(found))
+        quotient = (*(Fraction(int(c.p), int(c.q)) for c in found), *zeros)
+        return Cosine(self._text(quotient), self._value(quotient))
+
+    def _value(self, x: tuple[Fraction, ...]) -> float:
+        """The nearest double."""
+        if not any(x[1:]):
+            return float(x[0])
+        # An irrational number lies in the middle of no two doubles, so the ends must agree.
+        return next(float(low) for low, high in self._enclosures(x) if float(low) == float(high))
+
+    def _enclosures(self, x: Element) -> Iterator[tuple[Fraction, Fraction]]:
+        """Ends of ever narrower intervals around a number."""
+        from flint import arb, ctx
+
+        bits = _FIRST_BITS
+        while True:
+            with ctx.workprec(bits):
+                number, root = arb(0), self._root()
+                for c in reversed(_polynomial(x).coeffs()):
+                    number = number * root + c
+                low, high = (end.fmpq() for end in (number.lower(), number.upper()))
+            yield Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))
+            bits *= 2
+
+    def _root(self) -> Any:
+        """t to flint's working precision, as `flint.arb`."""
+        low, high = (_rational(end) for end in self.between)
+        roots = [root.real for root, _ in self._modulus.numer().complex_roots() if root.imag == 0]
+        inside = [root for root in roots if low < root < high]
+        if len(inside) != 1:
+            raise ValueError(f"{self.between} does not isolate one root of {self._modulus}")
+        return inside[0]
+
+    @cached_property
+    def _modulus(self) -> Any:
+        """The monic polynomial of t."""
+        modulus = _polynomial((*(-r for r in self.relation), 1))
+        _, factors = modulus.numer().factor()
+        if len(factors) != 1 or factors[0][1] != 1:
+            raise ValueError(f"the polynomial {modulus} is reducible")
+        return modulus
+
+    def _text(self, x: tuple[Fraction, ...]) -> str:
+        """The one formula of a number: in a square root for degree 2, else in t."""
+        if not any(x[1:]):
+            return str(x[0])
+        if self.degree == 2:
+            constant, linear = self.relation
+            # t = (linear +- sqrt(discriminant)) / 2, the sign that of the derivative at t.
+            discriminant = Fraction(linear**2 + 4 * constant, 4)
+            side = self.sign((-linear, 2))
+            return surd_text(x[0] + x[1] * Fraction(linear, 2), side * x[1], discriminant)
+        return f"{polynomial_text(x)}, {self.definition}"
+
+    @cached_property
+    def definition(self) -> str:
+        """What t is, in words that leave one number: `t^3=t^2+t+1, 3/2<t<2`."""
+        relation = polynomial_text(tuple(Fraction(r) for r in self.relation))
+        return f"t^{self.degree}={relation}, {self.between[0]}<t<{self.between[1]}"
+
+
+def _rational(x: Fraction | int) -> Any:
+    from flint import fmpq
+
+    return fmpq(x.numerator, x.denominator)
+
+
+def _polynomial(coefficients: Element) -> Any:
+    from flint import fmpq_poly
+
+    return fmpq_poly([_rational(c) for c in coefficients])
+
+
+def surd_text(rational: Fraction, factor: Fraction, square: Fraction) -> str:
+    """`rational + factor * sqrt(square)` in lowest terms; `square` positive and no square.
+
+    Example:
+        >>> surd_text(Fraction(1, 2), Fraction(1, 4), Fraction(20))
+        '(1+sqrt(5))/2'
+        >>> surd_text(Fraction(0), Fraction(-1, 5), Fraction(5))
+        '-1/sqrt(5)'
+    """
+    if rational == 0:
+        size = Cosine.root(factor**2 * square)
+        return (size if factor > 0 else -size).text
+    # sqrt(n/m) = sqrt(n m)/m = f sqrt(r)/m with r free of squares.
+    inside = square.numerator * square.denominator
+    free = max(f for f in range(1, isqrt(inside) + 1) if inside % (f * f) == 0)
+    factor, inside = factor * Fraction(free, square.denominator), inside // free**2
+    below = lcm(rational.denominator, factor.denominator)
+    u, v = int(rational * below), int(factor * below)
+    root = f"{'+' if v > 0 else '-'}{'' if abs(v) == 1 else f'{abs(v)}*'}sqrt({inside})"
+    return f"{u}{root}" if below == 1 else f"({u}{root})/{below}"
+
+
+def polynomial_text(coefficients: tuple[Fraction, ...]) -> str:
+    """A polynomial in t over one denominator, from the highest power down.
+
+    Example:
+        >>> polynomial_text((Fraction(-2, 7), Fraction(2, 7), Fraction(1, 7)))
+        '(t^2+2*t-2)/7'
+    """
+    below = lcm(*(c.denominator for c in coefficients))
+    terms = ""
+    for power in range(len(coefficients) - 1, -1, -1):
+        c = int(coefficients[power] * below)
+        if c == 0:
+            continue
+        symbol = {0: "", 1: "t"}.get(power, f"t^{power}")
+        size = str(abs(c)) if not symbol else "" if abs(c) == 1 else f"{abs(c)}*"
+        terms += ("-" if c < 0 else "+" if terms else "") + size + symbol
+    if below == 1:
+        return terms or "0"
+    several = sum(c != 0 for c in coefficients) > 1
+    return f"({terms})/{below}" if several else f"{terms}/{below}"
+
+
+class AlgebraicRows(Rows):
+    """Vectors of one length over a real number field.
+
+    Coordinates may carry a positive weight from the field, `<x, y> = sum_j weight_j x_j y_j`: a
+    code whose Gram matrix lies in the field need not have all its coordinates there.
+
+    Args:
+        field: degree D.
+        vectors: integer coefficients of 1, t, .., of each coordinate, shape (K, n, D).
+        weights: of the coordinates, shape (n, D); all 1 where None.
+
+    Raises:
+        ValueError: the lengths differ, a row is zero, a weight is not positive, or the
+            coefficients are too large for exact 64-bit products.
+
+    Example:
+        >>> root2 = RealField((2, 0), (1, 2))
+        >>> points = np.array([[[1, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 0], [-1, 0]]])
+        >>> AlgebraicRows(root2, points).verify().max_cosine.text
+        '1/sqrt(2)'
+    """
+
+    def __init__(
+        self, field: RealField, vectors: np.ndarray, weights: np.ndarray | None = None
+    ) -> None:
+        self.field = field
+        self.vectors = vectors.astype(np.int64)
+        n, D = self.vectors.shape[1:]
+        unit = np.eye(1, D, dtype=np.int64).repeat(n, axis=0)
+        self.weights = unit if weights is None else weights.astype(np.int64)
+        if (field.values(self.weights) <= 0).any():
+            raise ValueError("a weight is not positive")
+        self._check_size()
+        self._weighted = field.multiply(self.vectors, self.weights)
+        squares = field.multiply(self.vectors, self._weighted).sum(axis=1)
+        if (squares != squares[0]).any() or not squares[0].any():
+            raise ValueError("the vectors have different lengths, or are zero")
+        self.square = tuple(squares[0].tolist())
+        """Common squared length, an element of the field."""
+        self.shape = (len(vectors), n)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        rows = self.field.values(self.vectors[start:stop])
+        rows *= np.sqrt(self.field.values(self.weights))
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+    def verify(self) -> Verified:
+        """Every pair: equal and different products told apart by integers, then ordered."""
+        field, K, D = self.field, len(self), self.field.degree
+        powers = np.zeros((K, K, 2 * D - 1), dtype=np.int64)
+        for a in range(D):
+            for b in range(D):
+                powers[..., a + b] += self.vectors[..., a] @ self._weighted[..., b].T
+        products = field.reduce(powers)[np.triu_indices(K, 1)]
+        found, pairs = np.unique(products, axis=0, return_counts=True)
+        counts = dict(zip(map(tuple, found.tolist()), pairs.tolist(), strict=True))
+
+        def compare(x: tuple[int, ...], y: tuple[int, ...]) -> int:
+            return field.sign(tuple(a - b for a, b in zip(x, y, strict=True)))
+
+        order = sorted(counts, key=cmp_to_key(compare), reverse=True)
+        distribution = tuple((field.cosine(x, self.square), counts[x]) for x in order)
+        how = f"all pairs, exact in the field of {field.definition}"
+        return Verified(K, self.square not in counts, distribution[0][0], distribution, how)
+
+    def _check_size(self) -> None:
+        """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""
+        n, D = self.vectors.shape[1:]
+        # A product of elements has D terms a power, and D - 1 reductions multiply by `step` each.
+        step = 1 + sum(abs(r) for r in self.field.relation)
+        growth = D * step ** (D - 1)
+        largest, weight = int(np.abs(self.vectors).max()), int(np.abs(self.weights).max())
+        if largest**2 * weight * n * growth**2 >= 2**62:
+            raise ValueError("coefficients too large for exact products")

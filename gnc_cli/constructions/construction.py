@@ -1,0 +1,339 @@
+"""What a construction is: a name, exact figures, a source, and a way to make and check its rows.
+
+The figures are known without building anything, so that lists and searches stay instant. `build`
+makes the rows; `Rows.verify` finds size, distinctness and largest cosine anew, from the rows alone,
+and never from the figures stated here.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt, sqrt
+from typing import Any
+
+import numpy as np
+
+_BLOCK_ENTRIES = 1 << 18
+"""Numbers of streamed rows made at a time: what stays in cache."""
+_WITNESSES = 32
+"""Rows that are held against all others in search of a pair at the whole code's cosine."""
+_WITNESS_BLOCK = 1 << 15
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """An exact inner product of unit vectors: how it is written, and the nearest double.
+
+    Example:
+        >>> Cosine.of(Fraction(-1, 4))
+        Cosine(text='-1/4', value=-0.25)
+    """
+
+    text: str
+    """A formula in rationals, `sqrt` and `cos`: `1/4`, `(1+sqrt(5))/4`."""
+    value: float
+
+    @classmethod
+    def of(cls, value: Fraction | int) -> "Cosine":
+        """The cosine that is this rational number."""
+        return cls(str(Fraction(value)), float(value))
+
+    @classmethod
+    def root(cls, square: Fraction) -> "Cosine":
+        """The positive square root of a rational number, simplified where it is rational.
+
+        Example:
+            >>> Cosine.root(Fraction(1, 512)).text, Cosine.root(Fraction(1, 256)).text
+            ('1/sqrt(512)', '1/16')
+        """
+        n, m = square.numerator, square.denominator
+        if isqrt(n) ** 2 == n and isqrt(m) ** 2 == m:
+            return cls.of(Fraction(isqrt(n), isqrt(m)))
+        text = f"1/sqrt({m})" if n == 1 else f"sqrt({square})"
+        return cls(text, sqrt(square))
+
+    def __neg__(self) -> "Cosine":
+        """The opposite of a positive cosine."""
+        return Cosine(f"-{self.text}", -self.value)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What the rows themselves say."""
+
+    K: int
+    """Rows, all counted."""
+    distinct: bool
+    """No two rows are equal."""
+    max_cosine: Cosine
+    """Largest inner product of two different rows; exact unless `how` says otherwise."""
+    distribution: tuple[tuple[Cosine, int], ...] | None
+    """Each inner product with its number of unordered pairs of rows, from large to small; None
+    where there are too many pairs to count."""
+    how: str
+    """What was done: `all pairs, exact integers`, `all words of a linear code`, ..., and where no
+    pair of the rows kept is known to have `max_cosine`, that it is `an upper bound`."""
+
+    @property
+    def attained(self) -> bool:
+        """`max_cosine` is that of some pair, not only an upper bound."""
+        return "an upper bound" not in self.how
+
+
+class Rows(ABC):
+    """Rows of a code that are made when asked for: K rows cost K rows.
+
+    `np.asarray(rows)` makes them all.
+    """
+
+    shape: tuple[int, int]
+    """(K, d)."""
+    verifies_parts = False
+    """`verify` finds the largest cosine of any first rows of the code."""
+
+    def unit(self, start: int, stop: int) -> np.ndarray:
+        """Unit rows `start` to `stop` (exclusive), counted as in a slice; (number, d), float64."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return self._unit(start, max(start, stop))
+
+    @abstractmethod
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        """Unit rows of a range that lies within the code."""
+
+    @abstractmethod
+    def verify(self) -> Verified:
+        """Find size, distinctness and largest cosine from the rows, with proof."""
+
+    def first(self, K: int) -> "Rows":
+        """The first K rows.
+
+        Raises:
+            ValueError: K is below 2, or there are fewer rows.
+        """
+        if not 2 <= K <= len(self):
+            raise ValueError(f"the code has {len(self)} rows: K is 2 to that, not {K}")
+        if not self.verifies_parts:
+            return _FirstRows(self, K)
+        part = copy(self)
+        part.shape = (K, self.shape[1])
+        return part
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        return self.unit(0, len(self)).astype(dtype or np.float64)  # type: ignore[call-overload]
+
+
+class _FirstRows(Rows):
+    """The first K rows of a code whose `verify` only knows the whole."""
+
+    def __init__(self, whole: Rows, K: int) -> None:
+        self.whole = whole
+        self.shape = (K, whole.shape[1])
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        return self.whole.unit(start, stop)
+
+    def verify(self) -> Verified:
+        """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
+        whole = self.whole.verify()
+        exact = self._attains(whole.max_cosine)
+        note = "a pair of the rows attains it" if exact else "an upper bound for the rows kept"
+        how = f"{whole.how}; {note}"
+        return Verified(len(self), whole.distinct, whole.max_cosine, None, how)
+
+    def _attains(self, cosine: Cosine) -> bool:
+        """Whether some pair with one of the first rows has this inner product (to 1e-12)."""
+        some = self.unit(0, _WITNESSES)
+        for start in range(0, len(self), _WITNESS_BLOCK):
+            products = some @ self.unit(start, start + _WITNESS_BLOCK).T
+            if (np.abs(products - cosine.value) <= _ROUNDING).any():
+                return True
+        return False
+
+
+class GroupedRows(Rows):
+    """Rows in groups of one size, made a few groups at a time: a vector and its multiples, say.
+
+    The signed standard basis may come first. A subclass writes groups into arrays.
+    """
+
+    group = 1
+    """Rows of a group."""
+    standard = 0
+    """Rows of the standard basis: the first so many."""
+
+    @abstractmethod
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        """Write the groups from number `first` on; `out` is (groups, group, d)."""
+
+    def _basis(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places and signs of rows of the standard basis: each unit vector and its negative."""
+        return numbers // 2, 1 - 2 * (numbers % 2)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        return self._made(start, stop, np.dtype(np.float64))
+
+    def _made(self, start: int, stop: int, dtype: np.dtype[Any]) -> np.ndarray:
+        """Rows of a range within the code, as `_fill` writes them."""
+        out = np.empty((stop - start, self.shape[1]), dtype)
+        basis = np.arange(start, min(stop, max(start, self.standard)))
+        if len(basis):
+            out[: len(basis)] = 0
+            places, signs = self._basis(basis)
+            out[np.arange(len(basis)), places] = signs
+        self._grouped(out[len(basis) :], max(start, self.standard) - self.standard)
+        return out
+
+    def _grouped(self, out: np.ndarray, start: int) -> None:
+        """Write rows from `start` on, counted after the standard basis."""
+        size, stop = self.group, start + len(out)
+        step = max(1, _BLOCK_ENTRIES // (size * out.shape[1]))
+        for first in range(start // size, -(-stop // size), step):
+            last = min(first + step, -(-stop // size))
+            low, high = max(start, first * size), min(stop, last * size)
+            target = out[low - start : high - start]
+            if len(target) == (last - first) * size:
+                self._fill(target.reshape(last - first, size, -1), first)
+            else:
+                block = np.empty((last - first, size, out.shape[1]), out.dtype)
+                self._fill(block, first)
+                target[:] = block.reshape(-1, out.shape[1])[low - first * size :][: high - low]
+
+
+@dataclass(frozen=True)
+class Construction:
+    """A code that algebra gives."""
+
+    name: str
+    """What `--construction` takes: lower case, words joined by hyphens."""
+    title: str
+    """A few words for a person."""
+    d: int
+    K: int
+    cosine: Cosine
+    """Largest inner product of two different rows."""
+    proven: bool
+    """Proved optimal among all codes of (d, K) for the Tammes problem, in `reference`."""
+    reference: str
+    """Where it comes from, or where its optimality is proved."""
+    build: Callable[[], Rows] = field(repr=False, compare=False)
+    """Make the rows; may take a moment, holds nothing before it is called."""
+    distribution: tuple[tuple[str, int], ...] | None = None
+    """The literature's inner products `(text, neighbours of each row)`, where it gives them."""
+    transitive: bool = False
+    """A group of symmetries takes each row to each other: one row speaks for all."""
+    changes: tuple[str, ...] = ()
+    """What was done to the code called `name`: rows dropped, dimensions added."""
+
+    @property
+    def origin(self) -> str:
+        """Name and changes in one line: `gold-9, first 10000 of 525312 rows`."""
+        return ", ".join((self.name, *self.changes))
+
+
+def transitive_code(
+    name: str,
+    title: str,
+    d: int,
+    reference: str,
+    build: Callable[[], Rows],
+    *distribution: tuple[Fraction | int | str, int],
+    proven: bool = True,
+) -> Construction:
+    """A code with rational inner products that looks alike from every row.
+
+    Args:
+        name, title, d, reference, build, proven: of the construction.
+        distribution: each inner product, the largest first, and the neighbours that a row has
+            there: size and largest cosine follow.
+    """
+    K = 1 + sum(neighbours for _, neighbours in distribution)
+    texts = tuple((str(product), neighbours) for product, neighbours in distribution)
+    cosine = Cosine.of(Fraction(distribution[0][0]))
+    return Construction(name, title, d, K, cosine, proven, reference, build, texts, transitive=True)
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """Constructions with a parameter; the fields are what lists show."""
+
+    name: str
+    """`gold-m`: single letters, and the word `code`, in place of the parameters."""
+    title: str
+    range: str
+    """The parameter's values: `m = 3, 5, .., 11`."""
+    d: str
+    """Formulas of the parameter."""
+    K: str
+    cosine: str
+    reference: str
+
+    @abstractmethod
+    def named(self, name: str) -> Construction | None:
+        """The member called `name`, or None."""
+
+    @abstractmethod
+    def in_dimension(self, d: int) -> Iterable[Construction]:
+        """The members in exactly d dimensions that a search is to find."""
+
+
+@dataclass(frozen=True)
+class ListedFamily(Family):
+    """A family of few members, all listed."""
+
+    members: Callable[[], Iterable[Construction]] = field(repr=False, compare=False)
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
+    """Names of members that other families have better ones than: found by name only."""
+
+    def named(self, name: str) -> Construction | None:
+        return self._codes.get(name)
+
+    def in_dimension(self, d: int) -> Iterable[Construction]:
+        return self._by_dimension.get(d, ())
+
+    @cached_property
+    def _codes(self) -> dict[str, Construction]:
+        return {code.name: code for code in self.members()}
+
+    @cached_property
+    def _by_dimension(self) -> dict[int, list[Construction]]:
+        found: dict[int, list[Construction]] = {}
+        for name, code in self._codes.items():
+            if name not in self.hidden:
+                found.setdefault(code.d, []).append(code)
+        return found
+
+
+@dataclass(frozen=True)
+class ParametricFamily(Family):
+    """A family whose members are made from the parameters in their names."""
+
+    member: Callable[..., Construction | None] = field(repr=False, compare=False)
+    """The member with these parameters (`code` is text, all others positive integers), or None."""
+    parameters: Callable[[int], Iterable[tuple[Any, ...]]] = field(repr=False, compare=False)
+    """Parameters that members in exactly d dimensions may have; others may be among them."""
+
+    def named(self, name: str) -> Construction | None:
+        match = self._pattern.fullmatch(name)
+        if match is None:
+            return None
+        return self.member(*(int(text) if text.isdecimal() else text for text in match.groups()))
+
+    def in_dimension(self, d: int) -> Iterator[Construction]:
+        found = (self.member(*parameters) for parameters in self.parameters(d))
+        return (code for code in found if code is not None and code.d == d)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        number = r"([1-9]\d{0,8})"
+        return re.compile("-".join(
+            "(.+)" if word == "code" else number if len(word) == 1 else word
+            for word in self.name.split("-")
+        ))

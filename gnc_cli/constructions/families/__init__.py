@@ -1,0 +1,1 @@
+"""One family of constructions per file; the registry reads every file here."""

@@ -1,0 +1,294 @@
+"""Additive characters of polynomials over a finite field: unbiased bases, cubics, odd polynomials.
+
+A polynomial f over GF(q), q odd, gives the complex vector exp(2 pi i Tr f(x) / p) / sqrt(q), x in
+GF(q). As a real vector it has the dimensions 2 q, and its multiples by 1, i, -1, -i are rows:
+their inner products are the real and imaginary parts of sums over x of one character. An odd
+polynomial has conjugate values at x and -x: such vectors fill a real space of q dimensions, their
+inner products are real sums, and +-1 are all the multiples there are.
+
+| exponents | d | K | largest cosine |
+|---|---|---|---|
+| 1, 2 | 2 q | 4 q (q + 1) | 1/sqrt(q) |
+| 1, 3 (odd) | p | 2 p^2 | below 2/sqrt(p) |
+| 1, 2, 3 | 2 p | 4 p (p^2 + 1) | below 2/sqrt(p) |
+| 1, 3, 5 (odd) | p | 2 p^3 | below 4/sqrt(p) |
+
+The bounds are Weil's (A. Weil, 1948, On some exponential sums): |sum of exp(2 pi i f(x) / p)| is at
+most (deg f - 1) sqrt(p). The exact maxima are found by transforms.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import product
+from math import gcd, pi
+
+import numpy as np
+
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    ParametricFamily,
+    Rows,
+    Verified,
+)
+from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
+
+_MUB = "Wootters and Fields 1989, Optimal state-determination by mutually unbiased measurements"
+_ALLTOP = "Alltop 1980, Complex sequences with low periodic correlations"
+_WEIL = "Weil 1948, On some exponential sums"
+_KINDS = {
+    "quadratic": ((1, 2), 2048, _MUB),
+    "cubic": ((1, 2, 3), 2048, _ALLTOP),
+    "odd-cubic": ((1, 3), 2048, _WEIL),
+    "odd-quintic": ((1, 3, 5), 128, _WEIL),
+}
+"""Exponents of the polynomials; limit of the fields' orders; source. Beyond 128 codes of odd
+quintics outgrow any use."""
+_TIE = 1e-9
+"""Sums this near to the largest, relative to it, are its conjugates."""
+
+
+class CharacterRows(GroupedRows):
+    """Rows of the characters of all polynomials with the given exponents.
+
+    Coordinates: real parts of the values at 0, 1, g, g^2, .., then imaginary parts; for odd
+    exponents only those of one half of the nonzero elements, each times sqrt(2). Polynomials are
+    counted with the coefficient of the lowest power fastest; each gives a row for each of its
+    multiples. For exponents (1, 2, ..) the standard basis and its multiples come first.
+
+    Args:
+        field: GF(q), q odd; a prime field above the exponents where one exceeds 2.
+        exponents: (1, 2), (1, 2, 3), or odd ones (1, 3), (1, 3, 5).
+    """
+
+    verifies_parts = True
+
+    def __init__(self, field: FiniteField, exponents: tuple[int, ...]) -> None:
+        known = exponents in {kind[0] for kind in _KINDS.values()}
+        higher = exponents[-1] > 2
+        if field.p == 2 or not known or (higher and (field.n > 1 or field.q <= exponents[-1])):
+            raise ValueError(f"no codes of exponents {exponents} over GF({field.q})")
+        self.field = field
+        self.exponents = exponents
+        self.odd = exponents[1] != 2
+        """The vectors have a real form in q dimensions."""
+        self.group = 2 if self.odd else 4
+        self.standard = 0 if self.odd else 4 * field.q
+        K = self.standard + self.group * field.q ** len(exponents)
+        self.shape = (K, field.q if self.odd else 2 * field.q)
+        # Tr(b x^e) at b = g^l, x = g^j is entry l + e j of the traces of the powers of g.
+        places = (field.q - 1) // 2 if self.odd else field.q - 1
+        self._traces = []
+        for e in exponents:
+            powers = field.trace[field.exp[np.arange((e + 1) * (field.q - 1)) % (field.q - 1)]]
+            window = np.lib.stride_tricks.sliding_window_view(powers, e * (places - 1) + 1)
+            self._traces.append(window[: field.q - 1, ::e])
+        angles = 2 * np.pi / field.p * (np.arange(len(exponents) * (field.p - 1) + 1) % field.p)
+        scale = (2.0 if self.odd else 1.0) ** 0.5 * field.q**-0.5
+        self._cosines, self._sines = scale * np.cos(angles), scale * np.sin(angles)
+
+    def _basis(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Unit vectors times 1, i, -1, -i."""
+        turns = numbers % 4
+        return numbers // 4 + self.field.q * (turns % 2), 1 - 2 * (turns // 2)
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        numbers, q = np.arange(first, first + len(out)), self.field.q
+        phases: np.ndarray = np.zeros((len(out), self._traces[0].shape[1]), dtype=np.int16)
+        for traces in self._traces:
+            coefficients = numbers % q
+            numbers = numbers // q
+            there = np.flatnonzero(coefficients)
+            if len(there) == len(out):
+                phases += traces[self.field.log[coefficients]]
+            else:
+                phases[there] += traces[self.field.log[coefficients[there]]]
+        half = 1 + phases.shape[1]
+        real, imaginary = out[:, 0, 1:half], out[:, 0, half if self.odd else half + 1 :]
+        np.take(self._cosines, phases, out=real, mode="clip")
+        np.take(self._sines, phases, out=imaginary, mode="clip")
+        # f(0) = 0: the value at 0 is 1.
+        out[:, 0, 0] = q**-0.5
+        if self.odd:
+            np.negative(out[:, 0], out=out[:, 1])
+            return
+        out[:, 0, half] = 0.0
+        np.negative(out[:, 0, half:], out=out[:, 1, :half])
+        out[:, 1, half:] = out[:, 0, :half]
+        np.negative(out[:, :2], out=out[:, 2:])
+
+    def verify(self) -> Verified:
+        """Size, distinctness and largest cosine from the sums of all differences of polynomials."""
+        K, q = len(self), self.field.q
+        polynomials = -(-(K - self.standard) // self.group)
+        used = next(n for n in range(9) if q**n >= polynomials)
+        if K == 2 and self.odd:
+            return Verified(K, True, Cosine.of(-1), None, "one pair")
+        if used <= self.odd:
+            how = "multiples of one orthonormal basis"
+            if polynomials <= 0 or self.odd:
+                return Verified(K, True, Cosine.of(0), None, how)
+            return Verified(K, True, _flat(q), None, "all values have modulus 1/sqrt(q)")
+        cosine, number = largest_cosine(q, self.exponents[: max(used, 2)])
+        if cosine == _flat(q):
+            how = "multiples of one orthonormal basis and of bases that a planar function gives"
+            check_planar(self.field)
+        else:
+            how = "all character sums of differences, by transforms"
+        if K < self.standard + self.group * (number + 1):
+            how += "; an upper bound for the rows kept"
+        return Verified(K, cosine.value < 1, cosine, None, how)
+
+
+def largest_cosine(q: int, exponents: tuple[int, ...]) -> tuple[Cosine, int]:
+    """Largest cosine of the rows of all polynomials, and the number of one that attains it with 0.
+
+    Completing the square, or the cube, makes any sum of degree 2 or 3 one of c x^k + b x times a
+    root of unity, so that odd cubics have the same largest sum as all cubics.
+
+    Args:
+        q: of the field, prime unless the exponents are (1, 2).
+        exponents: as in `CharacterRows`.
+    """
+    if exponents == (1, 2):
+        return _flat(q), 0
+    degrees = [e for e in exponents if e > 2]
+    peak = max((largest_odd_sum(q, degree) for degree in degrees), key=lambda peak: peak.value)
+    held = dict(zip((1, 3, 5), peak.coefficients, strict=False))
+    number = sum(held.get(e, 0) * q**i for i, e in enumerate(exponents))
+    return Cosine(peak.text, peak.value), number
+
+
+def _flat(q: int) -> Cosine:
+    return Cosine.root(Fraction(1, q))
+
+
+def check_planar(field: FiniteField) -> None:
+    """Check that x^2 is planar: (x + h)^2 - x^2 takes each value once, for every h but 0.
+
+    Then the sum over x of a character of a x^2 + b x, a not 0, has modulus sqrt(q): its square is
+    the sum over h of a character of b h + a h^2, times the sum over x of one of 2 a h x, which is 0
+    unless h = 0. Scaling x by h shows that h = 1 is enough.
+    """
+    squares = field.power(np.arange(field.q), 2)
+    differences = field.subtract(squares[field.add(np.arange(field.q), 1)], squares)
+    if len(np.unique(differences)) != field.q:
+        raise ValueError(f"x^2 is not planar over GF({field.q})")
+
+
+@dataclass(frozen=True)
+class LargestSum:
+    """The largest sum in absolute value, divided by p."""
+
+    value: float
+    """Right to a few ulp."""
+    coefficients: tuple[int, ...]
+    """Of a polynomial that attains it: of x, x^3, .."""
+    p: int
+
+    @property
+    def text(self) -> str:
+        """The formula."""
+        terms = [
+            ("" if c == 1 else f"{c}*") + ("x" if e == 1 else f"x^{e}")
+            for e, c in zip(range(1, 99, 2), self.coefficients, strict=False)
+            if c
+        ]
+        polynomial = "+".join(reversed(terms))
+        return f"|sum(cos(2*pi*({polynomial})/{self.p}), x=0..{self.p - 1})|/{self.p}"
+
+
+@lru_cache(maxsize=2048)
+def largest_odd_sum(p: int, degree: int) -> LargestSum:
+    """The largest |sum over x mod p of exp(2 pi i f(x) / p)| / p, f odd of exactly this degree.
+
+    f(x) = c x + .. + a x^degree has odd powers only, so the sum is real. The whole set of sums is
+    seen: the transform goes through all c, and a of each class modulo k-th powers stands for all,
+    since x -> s x takes a to a s^k.
+
+    Args:
+        p: a prime above `degree`.
+        degree: 3 or 5, say; p^((degree - 3) / 2) transforms of length p for each class of a.
+    """
+    x = np.arange((p + 1) // 2)
+    square = x * x % p
+    angles = 2 * pi / p * np.arange(p)
+    waves = np.empty(p, dtype=np.complex128)
+    waves.real, waves.imag = np.cos(angles), np.sin(angles)
+    # Coefficients from the highest power down; c, of x, is the transform's variable.
+    heads = list(product(_classes(p, degree), *[range(p)] * ((degree - 3) // 2)))
+    f = np.zeros((len(heads), len(x)), dtype=np.int64)
+    for column in np.array(heads).T:
+        f = (f * square + column[:, None]) % p
+    sums = np.abs(np.fft.hfft(waves[f * (square * x % p) % p], p))
+    row, c = divmod(int(np.argmax(sums >= sums.max() * (1 - _TIE))), p)
+    return LargestSum(float(sums.max()) / p, (-c % p, *reversed(heads[row])), p)
+
+
+def _classes(p: int, k: int) -> list[int]:
+    """The least element of each class of nonzero residues modulo k-th powers."""
+    number = gcd(k, p - 1)
+    least: dict[int, int] = {}
+    for a in range(1, p):
+        least.setdefault(pow(a, (p - 1) // number, p), a)
+        if len(least) == number:
+            break
+    return list(least.values())
+
+
+def _member(kind: str, q: int) -> Construction | None:
+    exponents, most, reference = _KINDS[kind]
+    found = prime_power(q)
+    if found is None or found[0] == 2 or q > most:
+        return None
+    if kind != "quadratic" and (found[1] > 1 or q <= exponents[-1]):
+        return None
+    size = q ** len(exponents)
+    odd = exponents[1] != 2
+    title = next(family.title for family in FAMILIES if family.name[:-2] == kind)
+    if kind == "quadratic":
+        title = f"{q + 1} mutually unbiased bases of C^{q}, times 1, i, -1, -i"
+
+    def build() -> Rows:
+        return CharacterRows(finite_field(q), exponents)
+
+    return Construction(
+        f"{kind}-{q}", title, q if odd else 2 * q, 2 * size if odd else 4 * (size + q),
+        largest_cosine(q, exponents)[0], False, reference, build,
+    )  # fmt: skip
+
+
+def _complex(d: int) -> list[tuple[int]]:
+    return [(d // 2,)] if d % 2 == 0 else []
+
+
+def _real(d: int) -> list[tuple[int]]:
+    return [(d,)]
+
+
+FAMILIES: tuple[Family, ...] = (
+    ParametricFamily(
+        "quadratic-q", "q + 1 mutually unbiased bases of C^q, times 1, i, -1, -i",
+        "q < 2048 a power of an odd prime", "2 q", "4 q (q + 1)", "1/sqrt(q)", _MUB,
+        partial(_member, "quadratic"), _complex,
+    ),
+    ParametricFamily(
+        "cubic-p",
+        "characters of cubic polynomials with the standard basis of C^p, times 1, i, -1, -i",
+        "p = 5, 7, .. a prime below 2048", "2 p", "4 p (p^2 + 1)", "at most 2/sqrt(p)", _ALLTOP,
+        partial(_member, "cubic"), _complex,
+    ),
+    ParametricFamily(
+        "odd-cubic-p", "characters of odd cubic polynomials, signed",
+        "p = 5, 7, .. a prime below 2048", "p", "2 p^2", "at most 2/sqrt(p)", _WEIL,
+        partial(_member, "odd-cubic"), _real,
+    ),
+    ParametricFamily(
+        "odd-quintic-p", "characters of odd quintic polynomials, signed",
+        "p = 7, 11, .., 127", "p", "2 p^3", "at most 4/sqrt(p)", _WEIL,
+        partial(_member, "odd-quintic"), _real,
+    ),
+)  # fmt: skip

@@ -1,0 +1,254 @@
+"""Paley's matrices from quadratic characters, and the codes they give.
+
+For a prime power q let C have zero diagonal, first row 1, and chi(y - x) elsewhere, x and y in
+GF(q), chi the quadratic character; C C^T = q I.
+
+- Equiangular lines, q = 1 mod 4: C is symmetric and C^2 = q I, so that I + C/sqrt(q) is twice the
+  projection on half the space: the Gram matrix of q + 1 unit vectors in (q + 1)/2 dimensions. Both
+  vectors of each line are rows. The eigenvectors of C are additive characters, so rows are made one
+  by one.
+- Two mutually unbiased bases: the standard one and the rows of a Hadamard matrix, which C of a
+  prime field gives, doubled by Sylvester's matrices; both signed.
+
+Sources: R. E. A. C. Paley, 1933, On orthogonal matrices; J. J. Sylvester, 1867; J. H. van Lint and
+J. J. Seidel, 1966, Equilateral point sets in elliptic geometry.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from gnc_cli.constructions.boolean_functions import FormSet, hadamard
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    ParametricFamily,
+    Rows,
+    Verified,
+)
+from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
+from gnc_cli.constructions.sign_rows import SignRows
+
+_LINES = "van Lint and Seidel 1966, Equilateral point sets in elliptic geometry"
+_TOTH = "Fejes Toth 1943, Ueber eine Abschaetzung des kuerzesten Abstandes zweier Punkte"
+_MATRICES = "Sylvester 1867; Paley 1933, On orthogonal matrices"
+_LARGEST = 8192
+"""Dimensions up to which a Hadamard matrix, 64 MB in int8, is made."""
+_BLOCK = 512
+"""Rows of a matrix that are held at a time."""
+_ROUNDING = 1e-11
+
+
+def paley_matrix(field: FiniteField, start: int, stop: int) -> np.ndarray:
+    """Rows `start` to `stop` (exclusive) of C, shape (stop - start, q + 1), int8."""
+    rows = np.arange(field.q + 1)[start:stop]
+    C = np.ones((len(rows), field.q + 1), dtype=np.int8)
+    elements = np.maximum(rows - 1, 0)[:, None]
+    C[:, 1:] = field.characters[field.subtract(np.arange(field.q), elements)]
+    C[rows == 0] = 1
+    C[rows == 0, 0] = 0
+    return C
+
+
+def has_hadamard_matrix(d: int) -> bool:
+    """Whether `hadamard_matrix(d)` makes one: d = 2^t, 2^t (q + 1) with q = 3 mod 4, or
+    2^(t + 1) (q + 1) with q = 1 mod 4, q prime and below 8192.
+    """
+    return _seed(d) is not None
+
+
+def hadamard_matrix(d: int) -> np.ndarray:
+    """Entries +-1, orthogonal rows; shape (d, d), int8."""
+    seed = _seed(d)
+    if seed is None:
+        raise ValueError(f"no Hadamard matrix of order {d} from a prime field")
+    doublings, q = seed
+    matrix = _from_prime(q) if q else np.ones((1, 1), dtype=np.int8)
+    return np.asarray(np.kron(hadamard(doublings), matrix))
+
+
+@lru_cache(maxsize=1 << 14)
+def _seed(d: int) -> tuple[int, int] | None:
+    """Doublings and the prime of Paley's matrix (0 for the matrix of order 1), or None."""
+    if d >= 1 and d & (d - 1) == 0:
+        return d.bit_length() - 1, 0
+    doublings = 0
+    while d > 2 and d % 2 == 0:
+        for q in (d - 1, d // 2 - 1):
+            if d % 4 == 0 and (q == d - 1 or q % 4 == 1) and prime_power(q) == (q, 1):
+                return doublings, q
+        d, doublings = d // 2, doublings + 1
+    return None
+
+
+def _from_prime(q: int) -> np.ndarray:
+    """Order q + 1 for q = 3 mod 4, order 2 q + 2 for q = 1 mod 4."""
+    conference, unit = paley_matrix(finite_field(q), 0, q + 1), np.eye(q + 1, dtype=np.int8)
+    if q % 4 == 3:
+        conference[1:, 0] = -1
+        return np.asarray(conference + unit)
+    side = np.array([[1, 1], [1, -1]], dtype=np.int8)
+    turned = np.array([[1, -1], [-1, -1]], dtype=np.int8)
+    return np.asarray(np.kron(conference, side) + np.kron(unit, turned))
+
+
+class TwoBases(GroupedRows):
+    """+-e_1, .., +-e_d, then +-the rows of a Hadamard matrix, divided by sqrt(d).
+
+    Args:
+        matrix: entries +-1, shape (d, d).
+    """
+
+    group = 2
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+        self.standard = 2 * len(matrix)
+        self.shape = (4 * len(matrix), len(matrix))
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        np.multiply(self.matrix[first : first + len(out)], self.shape[1] ** -0.5, out=out[:, 0])
+        np.negative(out[:, 0], out=out[:, 1])
+
+    def verify(self) -> Verified:
+        """The matrix is orthogonal, in exact integers; the rest can be read off."""
+        d = self.shape[1]
+        matrix: np.ndarray = self.matrix.astype(np.float32)
+        right = all(
+            (np.matmul(matrix[i : i + _BLOCK], matrix.T) == d * np.eye(d)[i : i + _BLOCK]).all()
+            for i in range(0, d, _BLOCK)
+        )
+        if not right or (np.abs(matrix) != 1).any():
+            raise ValueError("the matrix is not a Hadamard matrix")
+        near, pairs = Cosine.root(Fraction(1, d)), 2 * d * d
+        distribution = (
+            (near, pairs), (Cosine.of(0), 4 * d * (d - 1)), (-near, pairs), (Cosine.of(-1), 2 * d)
+        )  # fmt: skip
+        return Verified(4 * d, True, near, distribution, "two orthogonal bases, exact integers")
+
+
+class PaleyRows(GroupedRows):
+    """Unit vectors of the lines, each followed by its negative: first infinity, then GF(q).
+
+    Coordinates of x: 1/sqrt(q), then 2/sqrt(q) times cosine and sine of the angle of Tr(b x), for
+    half of the squares b: the characters whose sum chi is made of.
+
+    Args:
+        field: GF(q).
+    """
+
+    group = 2
+
+    def __init__(self, field: FiniteField) -> None:
+        if field.q % 4 != 1:
+            raise ValueError(f"q is {field.q}, not 1 mod 4: Paley's matrix is not symmetric")
+        self.field = field
+        q = field.q
+        self.shape = (2 * (q + 1), (q + 1) // 2)
+        angles = 2 * np.pi / field.p * np.arange(field.p)
+        self._cosines, self._sines = (2 * q**-0.5 * f(angles) for f in (np.cos, np.sin))
+        # The character of b x is an eigenvector: of chi(b) times Gauss's sum, which is sqrt(q) or,
+        # for some q that are no primes, -sqrt(q); then b is no square.
+        gauss = float(field.characters @ np.cos(angles)[field.trace])
+        shift = 0 if gauss > 0 else 1
+        # -1 = g^((q - 1)/2) is a square: of g^0, g^2, .. those before it are one of each pair
+        # b, -b. At x = g^l their traces are every second one from g^l on.
+        powers = field.trace[field.exp[np.arange(2 * (q - 1)) % (q - 1)]]
+        window = np.lib.stride_tricks.sliding_window_view(powers, (q - 1) // 2 - 1)
+        self._traces = window[shift : shift + q - 1, ::2]
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        lines, vectors = np.arange(first, first + len(out)), out[:, 0]
+        vectors[:, 0] = self.field.q**-0.5
+        angles = self._traces[self.field.log[np.maximum(lines - 1, 0)]]
+        np.take(self._cosines, angles, out=vectors[:, 1::2], mode="clip")
+        np.take(self._sines, angles, out=vectors[:, 2::2], mode="clip")
+        vectors[lines == 0] = 0.0
+        vectors[lines == 0, 0] = 1.0
+        vectors[lines == 1, 1::2], vectors[lines == 1, 2::2] = self._cosines[0], 0.0
+        np.negative(vectors, out=out[:, 1])
+
+    def verify(self) -> Verified:
+        """C C^T = q I in integers, and the rows' Gram matrix is I + C/sqrt(q)."""
+        q, d = self.field.q, self.shape[1]
+        _check_signs(self.field.characters, self.field)
+        # Where W^T W = 2 I and C W = sqrt(q) W, half of W W^T is the projection on the eigenspace.
+        # What fails of it is seen in random directions.
+        directions = np.random.default_rng(0).standard_normal((d, 4))
+        W, square, worst = np.empty((q + 1, 4)), np.zeros((d, 4)), 0.0
+        for i in range(0, q + 1, _BLOCK):
+            rows = self.unit(2 * i, 2 * (i + _BLOCK))
+            worst = max(worst, float(np.abs(rows[::2] + rows[1::2]).max()))
+            W[i : i + _BLOCK] = rows[::2] @ directions
+            square += rows[::2].T @ W[i : i + _BLOCK]
+        worst = max(worst, float(np.abs(square - 2 * directions).max()))
+        first = paley_matrix(self.field, 1, 2)[0].astype(np.float64)
+        for i in range(0, q + 1, _BLOCK):
+            C = paley_matrix(self.field, i, i + _BLOCK).astype(np.float64)
+            worst = max(worst, float(np.abs(C @ W / q**0.5 - W[i : i + _BLOCK]).max()))
+            # Entries of C are characters of differences: row 1 of C C^T holds what there is.
+            products = C @ first
+            if i == 0:
+                products[1] -= q
+            if products.any():
+                raise ValueError("not a conference matrix: two rows are not orthogonal")
+        if worst > _ROUNDING:
+            raise ValueError(f"the rows miss the eigenspace by {worst:.1e}")
+        cosine, pairs = Cosine.root(Fraction(1, q)), q * (q + 1)
+        distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.of(-1), q + 1))
+        how = "C C^T = q I in integers, rows in an eigenspace of C"
+        return Verified(len(self), True, cosine, distribution, how)
+
+
+def _check_signs(characters: np.ndarray, field: FiniteField) -> None:
+    negatives = field.subtract(0, np.arange(field.q))
+    signs = characters[0] == 0 and (np.abs(characters[1:]) == 1).all()
+    if not (signs and np.array_equal(characters, characters[negatives])):
+        raise ValueError("not a symmetric matrix of signs with zeros on the diagonal")
+
+
+def _lines(q: int) -> Construction | None:
+    """q + 1 lines, where q is a prime power and 1 mod 4."""
+    if q % 4 != 1 or prime_power(q) is None:
+        return None
+    cosine = Cosine.root(Fraction(1, q))
+    return Construction(
+        f"paley-{q}", f"{q + 1} equiangular lines, both unit vectors of each",
+        (q + 1) // 2, 2 * (q + 1), cosine, q == 5, _TOTH if q == 5 else _LINES,
+        lambda: PaleyRows(finite_field(q)),
+        ((cosine.text, q), ((-cosine).text, q), ("-1", 1)), transitive=True,
+    )  # fmt: skip
+
+
+def _bases(d: int) -> Construction | None:
+    """The two bases of R^d, where a Hadamard matrix is at hand."""
+    if not 4 <= d <= _LARGEST or not has_hadamard_matrix(d):
+        return None
+    near = Cosine.root(Fraction(1, d))
+
+    def build() -> Rows:
+        if d & (d - 1) == 0:
+            return SignRows(FormSet([], np.zeros((1, d), dtype=np.uint8)), standard=True)
+        return TwoBases(hadamard_matrix(d))
+
+    return Construction(
+        f"mub-{d}", "two mutually unbiased bases, signed", d, 4 * d, near, False, _MATRICES, build,
+        ((near.text, d), ("0", 2 * d - 2), ((-near).text, d), ("-1", 1)),
+    )  # fmt: skip
+
+
+FAMILIES: tuple[Family, ...] = (
+    ParametricFamily(
+        "mub-d", "two mutually unbiased bases, signed",
+        "d = 4, 8, 12, .., 8192 with a Hadamard matrix of Sylvester's or Paley's",
+        "d", "4d", "1/sqrt(d)", _MATRICES, _bases, lambda d: [(d,)],
+    ),
+    ParametricFamily(
+        "paley-q", "equiangular lines of Paley's conference matrix, both unit vectors of each",
+        "q = 5, 9, 13, .. a prime power below 8192, q = 1 mod 4",
+        "(q + 1)/2", "2 (q + 1)", "1/sqrt(q)", _LINES, _lines, lambda d: [(2 * d - 1,)],
+    ),
+)  # fmt: skip

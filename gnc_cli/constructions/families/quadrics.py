@@ -1,0 +1,296 @@
+"""Codes of quadratic forms over GF(s), s > 2: symbols are vertices of a simplex.
+
+A word has the symbols f(x) = Tr(a x^E + b x) + c, x in GF(s^e), Tr the trace to GF(s). For odd e,
+E = s + 1 and a is any element; for even e, E = Q + 1, Q = s^(e/2), and a x^E is a multiple in GF(Q)
+of the norm to GF(Q), so that all quadratic forms but 0 are elliptic. No word but 0 has more than
+(s^e + s^ceil(e/2)) / s zeros.
+
+Each symbol is a vertex of a regular simplex in s - 1 dimensions. Two symbols have the inner product
+1 or -1/(s - 1), so words of length n that agree in Z places have the cosine
+(s Z - n)/((s - 1) n), which may be negative as far as it likes: where +-1 for two symbols makes
+lines, s symbols make a code whose rows have no opposites.
+
+With n = s^e, h = s^ceil(e/2) and Q = n forms for odd e, sqrt(n) for even e:
+
+| name | d | K | largest cosine |
+|---|---|---|---|
+| `quadric-s-e` | (s - 1) n | s n (Q + 1) | h/d |
+| `quadric-s-e-shortened-i` | (s - 1)(n - i) | s^(e + 1 - i) Q | (h - (s - 1) i)/d |
+| `quadric-s-e-extended`, e even | (s - 1) n + Q - 1 | s n Q | (Q - 1)/d |
+
+For e = 2 these are subsets of the code of isotropic lines, which has K = (s + 1)(s^3 + 1) rows at
+1/s^2 in s (s^2 - s + 1) dimensions; for s = 2 they are Gold's and parts of Kerdock's code.
+
+Sources: P. Delsarte, 1972, Weights of linear codes and strongly regular normed spaces;
+R. Calderbank and W. M. Kantor, 1986, The geometry of two-weight codes.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, cached_property, lru_cache
+from math import gcd
+
+import numpy as np
+
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    ListedFamily,
+    Rows,
+    Verified,
+)
+from gnc_cli.constructions.families.closed_forms import simplex_vertices
+from gnc_cli.constructions.fields import finite_field, prime_power, prime_powers
+
+_REFERENCE = "Calderbank and Kantor 1986, The geometry of two-weight codes"
+_MOST = 4096
+"""Dimensions up to which codes are offered."""
+_SCANNED = 1 << 24
+"""Symbols that are searched for a word with as many zeros as a shortened code may have."""
+
+
+def _number_of_forms(s: int, e: int) -> int:
+    return int(s**e) if e % 2 else int(s ** (e // 2))
+
+
+class QuadricWords:
+    """The words over GF(s), symbols numbered 0 (zero) to s - 1.
+
+    Args:
+        s: a power of a prime.
+        e: s^e is below 8192.
+    """
+
+    def __init__(self, s: int, e: int) -> None:
+        if prime_power(s) is None or e < 1:
+            raise ValueError(f"no quadratic forms over GF({s}) in {e} variables")
+        self.s, self.e = s, e
+        self.field = field = finite_field(s**e)
+        self.Q = _number_of_forms(s, e)
+        """Number of forms, the zero form among them."""
+        self.exponent = s + 1 if e % 2 else self.Q + 1
+        # GF(s) in GF(q): zero and the powers of a generator.
+        inside = np.append(0, field.exp[:: (field.q - 1) // (s - 1)])
+        number = np.zeros(field.q, dtype=np.uint8)
+        number[inside] = np.arange(s)
+        self._trace = number[field.trace_to(s)]
+        self.plus = number[field.add(inside[:, None], inside)]
+        """`plus[i, j]` is the number of the sum of symbols i and j."""
+        self.minus = number[field.subtract(0, inside)]
+
+    @cached_property
+    def forms(self) -> np.ndarray:
+        """Symbols of Tr(a x^E) for each form, shape (Q, s^e), uint8; the zero form first.
+
+        Column x; x = 0 first, then 1, g, g^2, ..
+        """
+        field, q = self.field, self.field.q
+        if self.e % 2:
+            coefficients = field.exp
+        else:
+            # Times an element of trace 1 over GF(Q), so that Tr is the trace of GF(Q) of the rest.
+            unit = int(np.flatnonzero(field.trace_to(self.Q) == 1)[0])
+            coefficients = field.multiply(unit, field.exp[:: (q - 1) // (self.Q - 1)])
+        return self._table(coefficients, self.exponent)
+
+    @cached_property
+    def linear(self) -> np.ndarray:
+        """Symbols of Tr(b x), shape (s^e, s^e), uint8, in the order of the symbols at 1, g, g^2, ..
+
+        Row number r has the symbols (r, r // s, r // s^2, ..) modulo s at 1, g, .., g^(e - 1).
+        """
+        table = self._table(self.field.exp, 1)
+        places = table[:, 1 : 1 + self.e].astype(np.int64) @ self.s ** np.arange(self.e)
+        ordered = np.empty_like(table)
+        ordered[places] = table
+        return ordered
+
+    def _table(self, coefficients: np.ndarray, exponent: int) -> np.ndarray:
+        q = self.field.q
+        logs = self.field.log[coefficients]
+        out = np.zeros((1 + len(logs), q), dtype=np.uint8)
+        powers = self._trace[self.field.exp]
+        out[1:, 1:] = powers[(logs[:, None] + exponent * np.arange(q - 1)) % (q - 1)]
+        return out
+
+    def most_zeros(self) -> tuple[int, int]:
+        """Most zeros of a word without a form that is not 0, and of a word with one.
+
+        x -> l x takes a to a l^E: one form of each class modulo E-th powers speaks for all.
+        """
+        plain = self.zeros(0)
+        plain[0, 0] = 0
+        step = 1 if self.e % 2 else (self.field.q - 1) // (self.Q - 1)
+        logs = step * np.arange(self.Q - 1) % gcd(self.exponent, self.field.q - 1)
+        first = 1 + np.unique(logs, return_index=True)[1]
+        return int(plain.max()), max(int(self.zeros(int(form)).max()) for form in first)
+
+    def zeros(self, form: int) -> np.ndarray:
+        """Zeros of the form of that number + linear part + constant, shape (s^e, s)."""
+        q, s = self.field.q, self.s
+        symbols = self.plus[self.forms[form], self.linear] + s * np.arange(q)[:, None]
+        counts = np.bincount(symbols.ravel(), minlength=q * s).reshape(q, s)
+        return np.asarray(counts[:, self.minus])
+
+
+@lru_cache(maxsize=4)
+def quadric_words(s: int, e: int) -> QuadricWords:
+    """The words, their tables made once."""
+    return QuadricWords(s, e)
+
+
+class QuadricRows(GroupedRows):
+    """The rows of the words: form slowest, then linear part, constant.
+
+    Args:
+        words: the linear code, of length n = s^e.
+        shortened: only the words with the symbol 0 at so many places: x = 0, 1, g, g^2, ..; those
+            are left out. At most e + 1.
+        extended: the form is written out as well, as a vertex of a simplex of all Q forms with the
+            weight that evens out inner products of different forms and of one form; e is even.
+
+    Where neither changes the code, minus the vertices at each place are its last s n rows.
+    """
+
+    verifies_parts = True
+
+    def __init__(self, words: QuadricWords, shortened: int = 0, extended: bool = False) -> None:
+        s, e = words.s, words.e
+        if s < 3 or not 0 <= shortened <= e + 1 or (extended and (e % 2 or shortened)):
+            raise ValueError(
+                f"no code of GF({s}), {e} variables, {shortened} places fewer, extended: {extended}"
+            )
+        self.words, self.shortened, self.extended = words, shortened, extended
+        self.coded = words.Q * s ** (e + 1 - shortened)
+        """Rows that are words."""
+        n = s**e - shortened
+        d = (s - 1) * n + (words.Q - 1) * extended
+        self.shape = (self.coded + (0 if shortened or extended else s * n), d)
+        # Weights: (s - 1) n for the word, Q - 1 for the form, of d in all.
+        self._vertices = simplex_vertices(s) * ((s - 1) / d) ** 0.5
+        self._ends = simplex_vertices(words.Q) * ((words.Q - 1) / d) ** 0.5 if extended else None
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        out = np.empty((stop - start, self.shape[1]))
+        end = min(stop, max(start, self.coded))
+        self._grouped(out[: end - start], start)
+        if end < stop:
+            s, basis = self.words.s, np.arange(end, stop) - self.coded
+            out[end - start :] = 0.0
+            places = out[end - start :].reshape(len(basis), -1, s - 1)
+            places[np.arange(len(basis)), basis // s] = -simplex_vertices(s)[basis % s]
+        return out
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        numbers = np.arange(first, first + len(out))
+        symbols = self.symbols(numbers)
+        width = (self.words.s - 1) * symbols.shape[1]
+        out[:, 0, :width] = self._vertices[symbols].reshape(len(out), width)
+        if self._ends is not None:
+            out[:, 0, width:] = self._ends[numbers // (self.coded // self.words.Q)]
+
+    def symbols(self, numbers: np.ndarray) -> np.ndarray:
+        """Symbols of words by number, shape (len(numbers), n), uint8."""
+        words, s, e, short = self.words, self.words.s, self.words.e, self.shortened
+        # x = 0 has the constant for its symbol, and 1, g, g^2, .. choose the linear part.
+        constants = np.zeros_like(numbers) if short else numbers % s
+        numbers = numbers if short else numbers // s
+        fixed = max(0, short - 1)
+        free = s ** (e - fixed)
+        forms, linear = words.forms[numbers // free], numbers % free * s**fixed
+        for j in range(fixed):
+            linear = linear + s**j * words.minus[forms[:, 1 + j]].astype(np.int64)
+        symbols = words.plus[forms[:, short:], words.linear[linear, short:]]
+        return np.asarray(words.plus[symbols, constants[:, None]])
+
+    def verify(self) -> Verified:
+        """Zeros of all words, one form of each class: the difference of two words is a word."""
+        words, K, d = self.words, len(self), self.shape[1]
+        s, n, short = words.s, words.s**words.e, self.shortened
+        plain, zeros = words.most_zeros()
+        # d (s - 1) times inner products of words with one form, and with two.
+        one, two = s * (plain - short) - (n - short), s * (zeros - short) - (n - short)
+        if self.extended:
+            one, two = one + words.Q - 1, two - 1
+        top = max(one, two)
+        if K > self.coded and top * top < n:
+            raise ValueError("a vertex is nearer to a word than words are to each other")
+        how = "zeros of all words of a linear code"
+        if not self._attained(zeros if two == top else plain):
+            how += "; an upper bound for the rows kept"
+        return Verified(K, top < d, Cosine.of(Fraction(top, d)), None, how)
+
+    def _attained(self, zeros: int) -> bool:
+        """Whether some row has so many zeros, those left out included."""
+        n = self.words.s**self.words.e
+        last = min(len(self), self.coded, _SCANNED // n)
+        for i in range(1, last, 4096):
+            symbols = self.symbols(np.arange(i, min(i + 4096, last)))
+            if ((symbols == 0).sum(1) == zeros - self.shortened).any():
+                return True
+        return False
+
+
+def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Construction:
+    n, forms = s**e, _number_of_forms(s, e)
+    d = (s - 1) * (n - shortened) + (forms - 1) * extended
+    top = forms - 1 if extended else s ** ((e + 1) // 2) - (s - 1) * shortened
+    change = f"-shortened-{shortened}" if shortened else "-extended" * extended
+    title = f"quadratic forms in {e} variables over GF({s}), symbols as vertices of a simplex"
+    title += f", 0 at {shortened} points" if shortened else ""
+    K = s ** (e + 1 - shortened) * forms + s * n * (not shortened and not extended)
+
+    def build() -> Rows:
+        return QuadricRows(quadric_words(s, e), shortened, extended)
+
+    return Construction(
+        f"quadric-{s}-{e}{change}", title, d, K, Cosine.of(Fraction(top, d)), False, _REFERENCE,
+        build,
+    )  # fmt: skip
+
+
+@cache
+def _orders() -> tuple[tuple[int, int], ...]:
+    """Every s > 2 and e with (s - 1) s^e up to 4096 dimensions."""
+    small = [s for s in prime_powers() if s > 2 and s * (s - 1) <= _MOST]
+    return tuple((s, e) for s in small for e in range(1, 9) if (s - 1) * s**e <= _MOST)
+
+
+def _whole() -> Iterator[Construction]:
+    yield from (_code(s, e) for s, e in _orders())
+
+
+def _shortened() -> Iterator[Construction]:
+    """Where more rows are left than an orthoplex has."""
+    for s, e in _orders():
+        found = (_code(s, e, i) for i in range(1, e + 1))
+        yield from (code for code in found if code.K > 2 * code.d)
+
+
+def _extended() -> Iterator[Construction]:
+    found = (_code(s, e, extended=True) for s, e in _orders() if e % 2 == 0)
+    yield from (code for code in found if code.d <= _MOST)
+
+
+FAMILIES: tuple[Family, ...] = (
+    ListedFamily(
+        "quadric-s-e",
+        "quadratic forms in e variables over GF(s), symbols as vertices of a simplex",
+        "s = 3, 4, 5, 7, .. a power of a prime, e = 1, 2, .., d <= 4096",
+        "(s-1) s^e", "s^(3e/2+1) + s^(e+1), e even; s^(2e+1) + s^(e+1), e odd",
+        "s^ceil(e/2)/d", _REFERENCE, _whole,
+    ),
+    ListedFamily(
+        "quadric-s-e-shortened-i", "those forms that are 0 at i points",
+        "as quadric-s-e; i = 1, 2, .., e",
+        "(s-1)(s^e-i)", "s^(3e/2+1-i), e even; s^(2e+1-i), e odd",
+        "(s^ceil(e/2)-(s-1)i)/d", _REFERENCE, _shortened,
+    ),
+    ListedFamily(
+        "quadric-s-e-extended", "those forms, each a vertex of a further simplex as well",
+        "as quadric-s-e, e even",
+        "(s-1) s^e + s^(e/2) - 1", "s^(3e/2+1)", "(s^(e/2)-1)/d", _REFERENCE, _extended,
+    ),
+)  # fmt: skip

@@ -1,0 +1,210 @@
+"""Root systems, Gosset's figures and Smith's code: small codes with integer coordinates.
+
+The roots of D4, D5, E6, E7 and E8, of one length and at 60 degrees or more, are the best kissing
+configurations known in 4 to 8 dimensions. Gosset's semiregular figures have 240 (the roots of E8),
+56, 27, 16 and 10 points in 8 to 4 dimensions; each is the set of nearest neighbours of a point in
+the one before. Here each has its own classical coordinates: pairs out of eight (28 equiangular
+lines), Schlaefli's double six with its fifteen, half a cube, pairs out of five.
+
+Sources: J. H. Conway and N. J. A. Sloane, 1988, Sphere Packings, Lattices and Groups, chapters 1
+and 4; T. Gosset, 1900, On the regular and semi-regular figures in space of n dimensions. Smith's
+code: W. D. Smith in the tables of N. J. A. Sloane with R. H. Hardin and W. D. Smith; B. Ballinger,
+G. Blekherman, H. Cohn, N. Giansiracusa, E. Kelly and A. Schuermann, 2009, Experimental study of
+energy-minimizing point configurations on spheres.
+"""
+
+import itertools
+
+import numpy as np
+
+from gnc_cli.constructions.construction import transitive_code
+from gnc_cli.constructions.families.polyhedra import parity
+from gnc_cli.constructions.integer_rows import IntegerRows
+
+_SPLAG = "Conway and Sloane 1988, Sphere Packings, Lattices and Groups, chapter 4"
+_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+
+
+def _d_roots(d: int) -> np.ndarray:
+    """The 2 d (d - 1) vectors with two entries +-1 and zeros."""
+    unit = np.eye(d, dtype=np.int64)
+    return np.array([
+        s * unit[i] + u * unit[j]
+        for i, j in itertools.combinations(range(d), 2)
+        for s, u in itertools.product((1, -1), repeat=2)
+    ])
+
+
+def _a_roots(n: int) -> np.ndarray:
+    """The n (n - 1) differences e_i - e_j in n coordinates."""
+    unit = np.eye(n, dtype=np.int64)
+    return np.array([unit[i] - unit[j] for i, j in itertools.permutations(range(n), 2)])
+
+
+def _signs(n: int) -> np.ndarray:
+    """All sign vectors."""
+    return np.array(list(itertools.product((1, -1), repeat=n)))
+
+
+def _even_signs(n: int) -> np.ndarray:
+    """The sign vectors with an even number of minus signs."""
+    return np.asarray(_signs(n)[_signs(n).prod(axis=1) > 0])
+
+
+def _balanced(n: int) -> np.ndarray:
+    """The sign vectors with as many plus as minus signs."""
+    return np.asarray(_signs(n)[_signs(n).sum(axis=1) == 0])
+
+
+def _pairs(n: int, on: int, off: int) -> np.ndarray:
+    """All vectors with two entries `on` and n - 2 entries `off`."""
+    rows = np.full((n * (n - 1) // 2, n), off, dtype=np.int64)
+    for row, pair in zip(rows, itertools.combinations(range(n), 2), strict=True):
+        row[list(pair)] = on
+    return rows
+
+
+def _d4() -> IntegerRows:
+    return IntegerRows(_d_roots(4))
+
+
+def _d5() -> IntegerRows:
+    return IntegerRows(_d_roots(5))
+
+
+def _e6() -> IntegerRows:
+    """Doubled: roots of A5, those of A1 of direction (1, 1) in two more coordinates, and the 20
+    balanced sign vectors with either half of A1's."""
+    sides = np.array([[1, 1], [-1, -1]])
+    plain = np.concatenate([2 * _a_roots(6), np.zeros((30, 2), np.int64)], axis=1)
+    poles = np.concatenate([np.zeros((2, 6), np.int64), 2 * sides], axis=1)
+    mixed = [np.concatenate([signs, side]) for signs in _balanced(6) for side in sides]
+    return IntegerRows(np.concatenate([plain, poles, mixed]), 6)
+
+
+def _e7() -> IntegerRows:
+    """Doubled: the roots of A7 and the 70 balanced sign vectors in eight coordinates."""
+    return IntegerRows(np.concatenate([2 * _a_roots(8), _balanced(8)]), 7)
+
+
+def _e8() -> IntegerRows:
+    """Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs."""
+    return IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)]))
+
+
+def _equiangular() -> IntegerRows:
+    """+- the vectors (3, 3, -1, .., -1), which sum to zero: 28 lines."""
+    lines = _pairs(8, 3, -1)
+    return IntegerRows(np.concatenate([lines, -lines]), 7)
+
+
+def _schlaefli() -> IntegerRows:
+    """Six times the double six a_i, b_i = e_i - 1/6 +- h and the fifteen c_ij = 1/3 - e_i - e_j,
+    h of square 1/2 along (1, 1) in two more coordinates. Products are -1/2 where the 27 lines of a
+    cubic surface meet, 1/4 where they are skew."""
+    six = 6 * np.eye(6, dtype=np.int64) - 1
+    rows = [
+        np.concatenate([part, np.tile((height, height), (len(part), 1))], axis=1)
+        for part, height in ((six, 3), (six, -3), (_pairs(6, -4, 2), 0))
+    ]
+    return IntegerRows(np.concatenate(rows), 6)
+
+
+def _hemicube() -> IntegerRows:
+    return IntegerRows(_even_signs(5))
+
+
+def _petersen() -> IntegerRows:
+    """Five times the midpoints of the edges of a simplex, e_i + e_j - 2/5."""
+    return IntegerRows(_pairs(5, 3, -2), 4)
+
+
+def _smith() -> IntegerRows:
+    """Orientations of five tetrahedra.
+
+    Coordinates belong to the ten pairs of {0, .., 4}, with x_ba = -x_ab. Leave out one number i and
+    orient the six edges of the other four, x_ab = +-1, so that each triangle has
+
+        x_ab x_bc x_ca = sign of the permutation (i, j, a, b, c),   j the fourth number.
+
+    Both sides change sign with the triangle's orientation, and the four conditions agree (around a
+    tetrahedron each edge is met twice, in opposite directions), so three of eight signs remain
+    free: changing all edges at a vertex keeps every condition, and gives all 8 solutions from one.
+    Products:
+
+    - within i: a change at one vertex turns 3 of 6 edges, product 0 (4 of these), at two vertices
+      4 of 6 edges, -2/6 (3 of these);
+    - of i with another j: they share one triangle, with opposite signs by the definition, so an odd
+      number of its three edges disagrees: products +1/6 (24 in all) or -3/6 (8 in all).
+
+    The symmetries are the sign changes at vertices and the even permutations: transitive.
+    """
+    return IntegerRows(np.array([x for i in range(5) for x in _orientations(i)]))
+
+
+def _orientations(i: int) -> list[np.ndarray]:
+    """The eight orientations of the tetrahedron without i, over all ten pairs."""
+    column = {pair: k for k, pair in enumerate(itertools.combinations(range(5), 2))}
+    corners = [a for a in range(5) if a != i]
+    edges = [column[pair] for pair in itertools.combinations(corners, 2)]
+    found = []
+    for signs in itertools.product((1, -1), repeat=6):
+        x = np.zeros(10, dtype=np.int64)
+        x[edges] = signs
+        if all(
+            # a < b < c, so x_ca = -x_ac.
+            -x[column[a, b]] * x[column[b, c]] * x[column[a, c]] == parity((i, j, a, b, c))
+            for j in corners
+            for a, b, c in [[v for v in corners if v != j]]
+        ):
+            found.append(x)
+    return found
+
+
+CODES = (
+    transitive_code(
+        "24-cell", "vertices of the 24-cell: roots of D4", 4,
+        "Schlaefli 1852; de Laat, Leijenhorst and de Muinck Keizer 2024 (arXiv 2404.18794)",
+        _d4, ("1/2", 8), ("0", 6), ("-1/2", 8), ("-1", 1),
+    ),
+    transitive_code(
+        "d5-roots", "roots of D5", 5, _SPLAG, _d5,
+        ("1/2", 12), ("0", 14), ("-1/2", 12), ("-1", 1), proven=False,
+    ),
+    transitive_code(
+        "e6-roots", "roots of E6", 6, _SPLAG, _e6,
+        ("1/2", 20), ("0", 30), ("-1/2", 20), ("-1", 1), proven=False,
+    ),
+    transitive_code(
+        "e7-roots", "roots of E7", 7, _SPLAG, _e7,
+        ("1/2", 32), ("0", 60), ("-1/2", 32), ("-1", 1), proven=False,
+    ),
+    transitive_code(
+        "e8-roots", "roots of E8: Gosset's 4_21", 8, _SHARP, _e8,
+        ("1/2", 56), ("0", 126), ("-1/2", 56), ("-1", 1),
+    ),
+    transitive_code(
+        "equiangular-28", "28 equiangular lines: Gosset's 3_21", 7, _SHARP, _equiangular,
+        ("1/3", 27), ("-1/3", 27), ("-1", 1),
+    ),
+    transitive_code(
+        "schlaefli", "27 lines of a cubic surface: Gosset's 2_21", 6, _SHARP, _schlaefli,
+        ("1/4", 16), ("-1/2", 10),
+    ),
+    transitive_code(
+        "hemicube", "half of a cube's vertices, Clebsch graph: Gosset's 1_21", 5, _SHARP, _hemicube,
+        ("1/5", 10), ("-3/5", 5),
+    ),
+    transitive_code(
+        "petersen", "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21", 4,
+        "Bachoc and Vallentin 2009, Optimality and uniqueness of the (4,10,1/6) spherical code",
+        _petersen, ("1/6", 6), ("-2/3", 3),
+    ),
+    transitive_code(
+        "smith", "Smith's 40 points: orientations of five tetrahedra", 10,
+        "Ballinger, Blekherman, Cohn, Giansiracusa, Kelly and Schuermann 2009, "
+        "Experimental study of energy-minimizing point configurations on spheres",
+        _smith, ("1/6", 24), ("0", 4), ("-1/3", 3), ("-1/2", 8), proven=False,
+    ),
+)  # fmt: skip
+"""Not proved optimal, but conjectured: D5, E6, E7 and Smith's code."""

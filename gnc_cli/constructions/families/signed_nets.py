@@ -1,0 +1,150 @@
+"""Signed nets: points of an affine plane on r classes of parallel lines, times rows of signs.
+
+In the plane over GF(q) take r of the q + 1 classes of parallel lines: r q lines, the coordinates.
+A point lies on one line of each class, and gives the vectors that are (+-1)/sqrt(r) there, for as
+many patterns of signs as have inner products of at most 1 in size. Two points share one line or
+none: all cosines of different lines of vectors are 0 or +-1/r. With r = q + 1 and a Hadamard matrix
+of order q + 2 this is Steiner's equiangular frame.
+
+Source: M. Fickus, D. G. Mixon, J. C. Tremain, 2012, Steiner equiangular tight frames.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    ParametricFamily,
+    Verified,
+)
+from gnc_cli.constructions.families.paley import hadamard_matrix, has_hadamard_matrix
+from gnc_cli.constructions.fields import finite_field, prime_power
+
+_REFERENCE = "Fickus, Mixon, Tremain 2012, Steiner equiangular tight frames"
+_MOST = 4096
+"""Dimensions up to which nets are offered."""
+
+
+class NetRows(GroupedRows):
+    """Row 2 (h n + i) is point n with pattern i, each row followed by its negative.
+
+    Args:
+        lines: the lines on which each point lies, shape (points, r), numbers from 0 to d - 1.
+        patterns: entries +-1, shape (h, r).
+    """
+
+    def __init__(self, lines: np.ndarray, patterns: np.ndarray) -> None:
+        self.lines = lines
+        self.patterns = patterns
+        self.group = 2 * len(patterns)
+        self.shape = (self.group * len(lines), int(lines.max()) + 1)
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        h, r = self.patterns.shape
+        signed = np.stack([self.patterns, -self.patterns], axis=1).reshape(2 * h, r) * r**-0.5
+        lines = self.lines[first : first + len(out)]
+        out[:] = 0.0
+        out[np.arange(len(out))[:, None, None], np.arange(2 * h)[:, None], lines[:, None]] = signed
+
+    def verify(self) -> Verified:
+        """Two points share a line at most, two patterns have an inner product of -1, 0 or 1."""
+        points, r = self.lines.shape
+        h = len(self.patterns)
+        signs = self.patterns.astype(np.int64)
+        products = signs @ signs.T - r * np.eye(h, dtype=np.int64)
+        if (np.abs(signs) != 1).any() or np.abs(products).max() > 1:
+            raise ValueError("not patterns of signs with inner products -1, 0 and 1")
+        sharing = _sharing_pairs(self.lines)
+        near, far = Cosine.of(Fraction(1, r)), Cosine.of(Fraction(-1, r))
+        # Rows of two points that share a line: half of the products are positive. Patterns of one
+        # point: each pair gives four pairs of rows.
+        sharp = 2 * h * h * sharing + points * int(np.abs(products).sum())
+        level = 4 * h * h * (points * (points - 1) // 2 - sharing)
+        level += 2 * points * int((products == 0).sum() - h)
+        found = ((near, sharp), (Cosine.of(0), level), (far, sharp), (Cosine.of(-1), points * h))
+        distribution = tuple((cosine, pairs) for cosine, pairs in found if pairs)
+        how = "all pairs of points on each line, all pairs of patterns, exact integers"
+        return Verified(len(self), True, near, distribution, how)
+
+
+def _sharing_pairs(lines: np.ndarray) -> int:
+    """Number of pairs of points on a common line."""
+    points, r = lines.shape
+    if len(np.unique(lines)) != sum(len(np.unique(column)) for column in lines.T):
+        raise ValueError("two classes have a line in common")
+    size = int(lines.max()) + 1
+    for i in range(r):
+        for j in range(i):
+            if len(np.unique(lines[:, i] * size + lines[:, j])) != points:
+                raise ValueError(f"two points share their lines of the classes {j} and {i}")
+    on_line = np.bincount(lines.ravel())
+    return int((on_line * (on_line - 1) // 2).sum())
+
+
+def net_lines(q: int, r: int) -> np.ndarray:
+    """The lines of the points (m, c) of the plane, class by class; shape (q^2, r).
+
+    Class i < q has the lines y = c + m x_i, numbered q i + y; class q those of equal m.
+    """
+    if not 1 <= r <= q + 1:
+        raise ValueError(f"a plane over GF({q}) has {q + 1} classes of lines, not {r}")
+    field = finite_field(q)
+    m, c = np.repeat(np.arange(q), q)[:, None], np.tile(np.arange(q), q)[:, None]
+    classes = np.arange(min(r, q))
+    lines = q * classes + field.add(c, field.multiply(m, classes))
+    return np.asarray(lines if r <= q else np.hstack([lines, q * q + m]))
+
+
+def sign_patterns(r: int) -> np.ndarray:
+    """Rows of signs with inner products of at most 1 in size, shape (h, r), int8.
+
+    From Hadamard matrices: of order r; of order r + 1 less a column; of order r - 1 and a 1.
+    """
+    if r % 4 == 3:
+        return hadamard_matrix(r + 1)[:, :-1]
+    if r % 4 == 1:
+        matrix = hadamard_matrix(r - 1)
+        return np.hstack([matrix, np.ones((r - 1, 1), dtype=np.int8)])
+    return hadamard_matrix(r)
+
+
+def _number_of_patterns(r: int) -> int:
+    """How many rows `sign_patterns` has, 0 where it has none."""
+    h = {0: r, 1: r - 1, 3: r + 1}.get(r % 4, 0)
+    return h if h > 2 and has_hadamard_matrix(h) else 0
+
+
+def _net(q: int, r: int) -> Construction | None:
+    h = _number_of_patterns(r)
+    if prime_power(q) is None or not 3 <= r <= q + 1 or h == 0 or r * q > _MOST:
+        return None
+    return Construction(
+        f"net-{q}-{r}", f"points of the affine plane over GF({q}) on {r} classes of lines, with "
+        "signs", r * q, 2 * q * q * h, Cosine.of(Fraction(1, r)), False, _REFERENCE,
+        lambda: NetRows(net_lines(q, r), sign_patterns(r)),
+    )  # fmt: skip
+
+
+def _nets(d: int) -> Iterator[tuple[int, int]]:
+    """Nets that are not too far from a whole plane: with fewer classes than q / 2 there are better
+    codes with as many rows."""
+    for r in range(max(3, isqrt(d // 2) - 1), isqrt(d) + 2):
+        q = d // r
+        if q * r == d and q // 2 <= r:
+            yield q, r
+
+
+FAMILIES: tuple[Family, ...] = (
+    ParametricFamily(
+        "net-q-r", "points of an affine plane on r classes of parallel lines, with signs",
+        "q a power of a prime, 3 <= r <= q + 1, r not 2 mod 4, r q <= 4096",
+        "r q", "2 q^2 h; h = r, r + 1, r - 1 for r = 0, 3, 1 mod 4", "1/r", _REFERENCE,
+        _net, _nets,
+    ),
+)  # fmt: skip

@@ -1,0 +1,330 @@
+"""Taylor's equiangular lines: q^3 + 1 lines in q^2 - q + 1 dimensions with cosine 1/q, q odd.
+
+The isotropic points of the Hermitian plane over GF(q^2) are infinity and the elements of a
+Heisenberg group of order q^3: pairs (u, t), u in GF(q^2), t in GF(q), where the form of (u, t) and
+(v, s) is, up to squares, N(u - v)^2/4 - e (t - s + [u, v])^2; N is the norm, [ , ] the symplectic
+form, e no square. The quadratic character of the form is a regular two-graph with the eigenvalues
+q^2 and -q: lines that meet the relative bound.
+
+The two-graph is invariant under the group. Its eigenspace is the sum of one dimension and, for each
+c in GF(q) but 0, of the group's q-dimensional representation with central character c: the points'
+vectors are one orbit in it, and are made one by one.
+
+Source: D. E. Taylor, 1977, Regular 2-graphs.
+"""
+
+from fractions import Fraction
+from itertools import product
+from math import isqrt
+
+import numpy as np
+
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    ParametricFamily,
+    Rows,
+    Verified,
+    transitive_code,
+)
+from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
+
+_TAYLOR = "Taylor 1977, Regular 2-graphs"
+_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+_MOST = 64
+"""q is below this."""
+_ROUNDING = 1e-11
+
+
+def taylor_signs(field: FiniteField) -> np.ndarray:
+    """Signs of inner products in the group: `signs[a, b, t]` for (u, t), u = a + b sqrt(e).
+
+    The inner product of (u, t) and (v, s) has the sign at (u - v, t - s + [u, v]), with
+    [a + b sqrt(e), c + d sqrt(e)] = b c - a d. It is 0 at the identity. All rows have positive
+    inner products with that of infinity.
+
+    Returns:
+        Shape (q, q, q), int8.
+    """
+    every = np.arange(field.q)
+    e = int(field.exp[1])  # a primitive element is no square
+    squares = field.power(every, 2)
+    norms = field.subtract(squares[:, None], field.multiply(e, squares))
+    quarter = field.power(field.add(1, 1), 2)
+    forms = field.subtract(
+        field.power(norms, 2)[:, :, None], field.multiply(field.multiply(quarter, e), squares)
+    )
+    # Of the two-graph and its complement, the one whose lines are in the smaller space.
+    signs: np.ndarray = field.characters[forms]
+    return signs if signs.sum(dtype=np.int64) > 0 else -signs
+
+
+def check_two_graph(field: FiniteField, signs: np.ndarray) -> None:
+    """Check that the signs are those of a regular two-graph with the eigenvalues q^2 and -q.
+
+    For S, 0 on the diagonal, 1 in the row and column of infinity and the signs elsewhere, this is
+    S^2 = (q^2 - q) S + q^3 I. The group's translations and the maps (u, t) -> (l u, N(l) t) leave S
+    as it is, so that one entry of each orbit of pairs is enough: (1, t) for each t, and (0, 1).
+
+    Args:
+        field: GF(q).
+        signs: as `taylor_signs` gives them, shape (q, q, q).
+    """
+    q, every = field.q, np.arange(field.q)
+    mirrored = field.subtract(0, every)
+    if signs[0, 0, 0] or np.count_nonzero(signs) != q**3 - 1 or np.abs(signs).max() != 1:
+        raise ValueError("not signs, with a zero at the identity alone")
+    a, b, norm = _generator(field)
+    e = int(field.exp[1])
+    # (x + y sqrt(e)) (a + b sqrt(e))
+    eb = field.multiply(e, b)
+    first = field.add(field.multiply(a, every[:, None]), field.multiply(eb, every))
+    second = field.add(field.multiply(b, every[:, None]), field.multiply(a, every))
+    turned = signs[first[:, :, None], second[:, :, None], field.multiply(norm, every)]
+    if not (
+        np.array_equal(turned, signs)
+        and np.array_equal(signs[mirrored][:, mirrored][:, :, mirrored], signs)
+    ):
+        raise ValueError("the signs are not invariant under the group's symmetries")
+    total = q * q - q
+    if signs.sum(dtype=np.int64) != total:
+        raise ValueError("not a regular two-graph: the signs at infinity have another sum")
+    everything = np.arange(q**3)
+    from_identity = signs.reshape(-1).astype(np.int64)
+    for element in [1, *(q * q + every)]:
+        products = signs_between(field, signs, np.array([element]), everything)[0] @ from_identity
+        if 1 + products != total * from_identity[element]:
+            raise ValueError("not a regular two-graph: more than two eigenvalues")
+
+
+def signs_between(
+    field: FiniteField, signs: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Signs between elements of the group given by number, shape (left, right), int64."""
+    q = field.q
+    a, b, t = (x[:, None] for x in (left // (q * q), left // q % q, left % q))
+    c, d, s = right // (q * q), right // q % q, right % q
+    bracket = field.subtract(field.multiply(b, c), field.multiply(a, d))
+    shift = field.add(field.subtract(t, s), bracket)
+    return np.asarray(signs[field.subtract(a, c), field.subtract(b, d), shift], dtype=np.int64)
+
+
+def _generator(field: FiniteField) -> tuple[int, int, int]:
+    """A primitive element a + b sqrt(e) of GF(q^2), e the primitive element of GF(q); its norm."""
+    e, add, multiply = int(field.exp[1]), field.add, field.multiply
+
+    def times(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int]:
+        (a, b), (c, d) = x, y
+        real = add(multiply(a, c), multiply(multiply(b, d), e))
+        return int(real), int(add(multiply(a, d), multiply(b, c)))
+
+    def power(x: tuple[int, int], n: int) -> tuple[int, int]:
+        result = (1, 0)
+        while n:
+            if n % 2:
+                result = times(result, x)
+            x, n = times(x, x), n // 2
+        return result
+
+    order = field.q**2 - 1
+    primes = [p for p in range(2, order) if order % p == 0 and prime_power(p) == (p, 1)]
+    for x in product(range(field.q), range(1, field.q)):
+        if all(power(x, order // p) != (1, 0) for p in primes):
+            return *x, times(x, (x[0], int(field.subtract(0, x[1]))))[0]
+    raise AssertionError("GF(q^2) has a primitive element")
+
+
+class TaylorRows(GroupedRows):
+    """Unit vectors of the lines, each followed by its negative: infinity, then the group.
+
+    Element n of the group has the digits a, b, t to the base q, t the fastest; u = a + b sqrt(e).
+    Coordinates: 1/q (1 for infinity), then, for each y in GF(q) and each c in one half of the
+    nonzero elements, cosines of the angles of Tr(c (t + 2 b y - a b)) times w_c(y - a), then sines.
+    The unit vectors w_c are such that their orbit has the right inner products.
+
+    Args:
+        field: GF(q).
+    """
+
+    group = 2
+
+    def __init__(self, field: FiniteField) -> None:
+        if field.p == 2:
+            raise ValueError(f"q is {field.q}, even: the two-graph wants squares and non-squares")
+        self.field = field
+        q = field.q
+        self.shape = (2 * (q**3 + 1), q * q - q + 1)
+        self._central = field.exp[: (q - 1) // 2]
+        """One of each pair c, -c."""
+        every = np.arange(q)
+        self._turned = field.trace[field.multiply(self._central, every[:, None])]
+        """Tr(c z) by z and c."""
+        self._products = field.multiply(every[:, None], every)
+        self._sums = field.add(every[:, None], every)
+        self._reach = field.subtract(field.add(every, every), every[:, None])
+        """2 y - a by a and y."""
+        angles = 2 * np.pi / field.p * np.arange(field.p)
+        self._cosines, self._sines = np.cos(angles)[self._turned], np.sin(angles)[self._turned]
+        self._fiducials = self._orbits_starts(taylor_signs(field))
+        scale = (2 * (q + 1)) ** 0.5 / q
+        self._shifted = scale * self._fiducials[field.subtract(every, every[:, None])]
+        """w_c(y - a), scaled, by a, y and c."""
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        q = self.field.q
+        lines, vectors = np.arange(first, first + len(out)), out[:, 0]
+        numbers = np.maximum(lines - 1, 0)
+        a, b, t = numbers // (q * q), numbers // q % q, numbers % q
+        z = self._sums[t[:, None], self._products[b[:, None], self._reach[a]]]
+        shifted, half = self._shifted[a], 1 + q * len(self._central)
+        vectors[:, 1:half] = (self._cosines[z] * shifted).reshape(len(out), -1)
+        vectors[:, half:] = (self._sines[z] * shifted).reshape(len(out), -1)
+        vectors[:, 0] = 1 / q
+        vectors[lines == 0] = 0.0
+        vectors[lines == 0, 0] = 1.0
+        np.negative(vectors, out=out[:, 1])
+
+    def _orbits_starts(self, signs: np.ndarray) -> np.ndarray:
+        """w_c by y and c, shape (q, (q - 1)/2).
+
+        The projection on w_c is the sum of the group's operators, each times the inner product that
+        it shall have: real and symmetric here, so any column of it that is not 0 is a multiple.
+        """
+        field, q = self.field, self.field.q
+        products = self._targets(signs)
+        every = np.arange(q)
+        starts = np.empty((q, len(self._central)))
+        for i in range(len(self._central)):
+            # On the diagonal a = 0, the operator multiplies by the character of 2 c b y.
+            doubled = field.add(every, every)
+            diagonal = self._cosines[self._products[doubled], i] @ products[0, :, i]
+            column = int(diagonal.argmax())
+            a = field.subtract(every, column)
+            places = self._products[field.add(every, column)]
+            vector = np.einsum("yb,yb->y", products[a, :, i], self._cosines[places, i])
+            starts[:, i] = vector / np.linalg.norm(vector)
+        return starts
+
+    def _targets(self, signs: np.ndarray) -> np.ndarray:
+        """Inner product of w_c with its image under (a, b, 0), by a, b and c: the signs'
+        transforms."""
+        q = self.field.q
+        transforms = signs.astype(np.float64) @ self._cosines
+        transforms[0, 0] += q
+        return np.asarray(transforms / (q + 1))
+
+    def verify(self) -> Verified:
+        """S^2 = (q^2 - q) S + q^3 I in integers, and the rows' Gram matrix is I + S/q."""
+        field, q = self.field, self.field.q
+        signs = taylor_signs(field)
+        check_two_graph(field, signs)
+        worst = self._deviation(signs)
+        if worst > _ROUNDING:
+            raise ValueError(f"the rows miss the two-graph's inner products by {worst:.1e}")
+        near, pairs = Cosine.of(Fraction(1, q)), q**3 * (q**3 + 1)
+        distribution = ((near, pairs), (-near, pairs), (Cosine.of(-1), q**3 + 1))
+        how = "a regular two-graph in integers, rows in an eigenspace"
+        return Verified(len(self), True, near, distribution, how)
+
+    def _deviation(self, signs: np.ndarray) -> float:
+        """Largest error of the inner products of an orbit's start with its images.
+
+        The operators of (a, b, t) are a representation, so these are all the inner products there
+        are. Some rows as they are made are held against the signs as well.
+        """
+        field, q = self.field, self.field.q
+        every = np.arange(q)
+        targets = self._targets(signs)
+        places = self._products[field.add(every, every)[:, None], every]
+        worst = 0.0
+        for i, c in enumerate(self._central):
+            w = self._fiducials[:, i]
+            # By y and a; the operator shifts by a and multiplies by the character of 2 b y - a b.
+            overlaps = w[:, None] * w[field.subtract(every[:, None], every)]
+            waves = self._cosines[places, i] + 1j * self._sines[places, i]
+            found = waves.T @ overlaps
+            back = self._cosines[self._products, i] - 1j * self._sines[self._products, i]
+            worst = max(worst, float(np.abs(found * back - targets[:, :, i].T).max()))
+            if not np.array_equal(self._turned[:, i], field.trace[field.multiply(int(c), every)]):
+                return 1.0
+        some = np.random.default_rng(0).integers(0, q**3, 48)
+        lines = np.append(0, 1 + some)
+        rows = np.concatenate([self.unit(2 * line, 2 * line + 1) for line in lines.tolist()])
+        expected = np.ones((49, 49))
+        expected[1:, 1:] = signs_between(field, signs, some, some)
+        expected[lines[:, None] == lines] = q
+        return max(worst, float(np.abs(rows @ rows.T - expected / q).max()))
+
+
+class TaylorSection(Rows):
+    """The rows with positive product with infinity's, seen along it: the group's elements.
+
+    Inner products 1/q and -1/q become (1/q - 1/q^2)/(1 - 1/q^2) = 1/(q + 1) and -1/(q - 1).
+    """
+
+    def __init__(self, whole: TaylorRows) -> None:
+        self.whole = whole
+        self.q = q = whole.field.q
+        self.shape = (q**3, q * q - q)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        rows = self.whole.unit(2 + 2 * start, 2 + 2 * stop)
+        return np.asarray(rows[::2, 1:] / (1 - self.q**-2) ** 0.5)
+
+    def verify(self) -> Verified:
+        """As for all rows; the first coordinate is the product with infinity's."""
+        found, q = self.whole.verify(), self.q
+        if abs(np.linalg.norm(self.unit(0, 2), axis=1) - 1).max() > _ROUNDING:
+            raise ValueError("the first coordinate is not 1/q")
+        near, far = Cosine.of(Fraction(1, q + 1)), Cosine.of(Fraction(-1, q - 1))
+        pairs = q**3 * (q**3 - 1 + q * q - q) // 4
+        rest = q**3 * (q**3 - 1) // 2 - pairs
+        return Verified(q**3, True, near, ((near, pairs), (far, rest)), found.how)
+
+
+def _odd_order(q: int) -> bool:
+    found = prime_power(q)
+    return found is not None and found[0] > 2 and q < _MOST
+
+
+def _lines(q: int) -> Construction | None:
+    if not _odd_order(q):
+        return None
+    return transitive_code(
+        f"unitary-{q}", f"{q**3 + 1} equiangular lines, both unit vectors of each",
+        q * q - q + 1, _SHARP if q == 3 else _TAYLOR, lambda: TaylorRows(finite_field(q)),
+        (Fraction(1, q), q**3), (Fraction(-1, q), q**3), (-1, 1), proven=q == 3,
+    )  # fmt: skip
+
+
+def _section(q: int) -> Construction | None:
+    if not _odd_order(q):
+        return None
+    near = (q**3 - 1 + q * q - q) // 2
+    return transitive_code(
+        f"unitary-{q}-section",
+        f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
+        q * q - q, _SHARP if q == 3 else _TAYLOR,
+        lambda: TaylorSection(TaylorRows(finite_field(q))),
+        (Fraction(1, q + 1), near), (Fraction(-1, q - 1), q**3 - 1 - near), proven=q == 3,
+    )  # fmt: skip
+
+
+def _orders(d: int) -> list[tuple[int]]:
+    """The q with q^2 - q or q^2 - q + 1 equal to d, if any."""
+    return [((1 + isqrt(4 * d + 1)) // 2,)]
+
+
+FAMILIES: tuple[Family, ...] = (
+    ParametricFamily(
+        "unitary-q", "equiangular lines of Taylor's unitary two-graph, both unit vectors of each",
+        "q = 3, 5, 7, 9, .., 61 a power of an odd prime",
+        "q^2 - q + 1", "2 (q^3 + 1)", "1/q", _TAYLOR, _lines, _orders,
+    ),
+    ParametricFamily(
+        "unitary-q-section", "the vectors at cosine 1/q from one of them, as it sees them",
+        "as unitary-q", "q^2 - q", "q^3", "1/(q + 1)", _TAYLOR, _section, _orders,
+    ),
+)  # fmt: skip

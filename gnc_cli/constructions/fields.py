@@ -1,0 +1,163 @@
+"""Finite fields of up to 8191 elements: powers of a primitive element, and logarithms.
+
+An element is a number from 0 to q - 1 whose base-p digits are the coefficients of a polynomial in
+the primitive element. Sums over all elements take the nonzero ones in the order of the powers:
+x -> b x is then a shift of that order, and x -> x^k a stride. In characteristic 2 addition is `^`,
+and linear functions of the elements 0, 1, .., q - 1 are rows of the natural Hadamard matrix.
+"""
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import product
+
+import numpy as np
+
+_MOST = 1 << 13
+"""Orders of fields are looked up below this."""
+_BINARY = {
+    2: 0b111,
+    3: 0b1011,
+    4: 0b10011,
+    5: 0b100101,
+    6: 0b1000011,
+    7: 0b10000011,
+    8: 0b100011101,
+    9: 0b1000010001,
+    10: 0b10000001001,
+    11: 0b100000000101,
+    12: 0b1000001010011,
+}
+"""Primitive polynomials over GF(2) of the binary codes, the bit of weight 2^i the coefficient of
+x^i. `FiniteField` checks that they are primitive."""
+
+
+class FiniteField:
+    """GF(q), q = p^n.
+
+    Args:
+        q: elements.
+        tail: coefficients of 1, x, .., x^(n - 1) of the primitive element's polynomial; of the
+            first primitive polynomial where None.
+    """
+
+    def __init__(self, q: int, tail: tuple[int, ...] | None = None) -> None:
+        found = prime_power(q)
+        if found is None:
+            raise ValueError(f"no field of {q} elements: not a power of a prime below 8192")
+        self.q = q
+        """Elements."""
+        self.p, self.n = found
+        """Characteristic, and degree over the integers modulo it."""
+        powers = list(_cycle(self.p, tail)) if tail else _primitive_powers(self.p, self.n)
+        if len(powers) != q - 1:
+            raise ValueError(f"the polynomial with coefficients {tail} is not primitive")
+        self.exp = np.array(powers)
+        """g^j for j = 0 .. q - 2, shape (q - 1,)."""
+        self.log = np.zeros(q, dtype=np.int64)
+        """j with g^j = x, shape (q,); meaningless at 0."""
+        self.log[self.exp] = np.arange(q - 1)
+        self.trace: np.ndarray = self.trace_to(self.p).astype(np.int16)
+        """x + x^p + .. + x^(q/p) of each element, 0 to p - 1, shape (q,), int16."""
+
+    def add(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
+        """Sums, elementwise with broadcasting."""
+        return self._digits(x, y, 1)
+
+    def subtract(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
+        """Differences x - y, elementwise with broadcasting."""
+        return self._digits(x, y, -1)
+
+    def multiply(self, x: np.ndarray | int, y: np.ndarray | int) -> np.ndarray:
+        """Products, elementwise with broadcasting."""
+        product = self.exp[(self.log[x] + self.log[y]) % (self.q - 1)]
+        return np.where((np.asarray(x) == 0) | (np.asarray(y) == 0), 0, product)
+
+    def power(self, x: np.ndarray, e: int) -> np.ndarray:
+        """x^e elementwise, e > 0."""
+        return np.where(np.asarray(x) == 0, 0, self.exp[self.log[x] * e % (self.q - 1)])
+
+    def trace_to(self, s: int) -> np.ndarray:
+        """x + x^s + x^(s^2) + .. of each element, in the subfield of s elements; shape (q,)."""
+        total, conjugate = np.arange(self.q), self.power(np.arange(self.q), s)
+        while conjugate[self.exp[1 % (self.q - 1)]] != self.exp[1 % (self.q - 1)]:
+            total, conjugate = self.add(total, conjugate), self.power(conjugate, s)
+        return total
+
+    @property
+    def characters(self) -> np.ndarray:
+        """The quadratic character: 0 at 0, 1 at squares, -1 elsewhere; shape (q,), int8; q odd."""
+        signs = (1 - 2 * (self.log % 2)).astype(np.int8)
+        signs[0] = 0
+        return signs
+
+    def _digits(self, x: np.ndarray | int, y: np.ndarray | int, sign: int) -> np.ndarray:
+        x, y = np.asarray(x), np.asarray(y)
+        if self.p == 2:
+            return np.asarray(x ^ y)
+        if self.n == 1:
+            return np.asarray((x + sign * y) % self.p)
+        places = [self.p**i for i in range(self.n)]
+        return np.asarray(sum((x // u + sign * (y // u)) % self.p * u for u in places))
+
+
+@lru_cache(maxsize=8)
+def finite_field(q: int) -> FiniteField:
+    """GF(q), its tables made once.
+
+    Example:
+        >>> field = finite_field(9)
+        >>> field.exp.tolist(), field.trace.tolist()
+        ([1, 3, 7, 8, 2, 6, 5, 4], [0, 2, 1, 2, 1, 0, 1, 0, 2])
+    """
+    return FiniteField(q)
+
+
+@cache
+def binary_field(m: int) -> FiniteField:
+    """GF(2^m), 2 <= m <= 12, with the polynomial that the binary codes here are made with."""
+    return FiniteField(1 << m, tuple(_BINARY[m] >> i & 1 for i in range(m)))
+
+
+@cache
+def prime_powers() -> dict[int, tuple[int, int]]:
+    """Every q = p^n below 8192, with (p, n), in rising order."""
+    sieve = np.ones(_MOST, dtype=bool)
+    sieve[:2] = False
+    for p in range(2, int(_MOST**0.5) + 1):
+        if sieve[p]:
+            sieve[p * p :: p] = False
+    found = {}
+    for p in np.flatnonzero(sieve).tolist():
+        n = 1
+        while p**n < _MOST:
+            found[p**n] = p, n
+            n += 1
+    return dict(sorted(found.items()))
+
+
+def prime_power(q: int) -> tuple[int, int] | None:
+    """(p, n) with q = p^n, or None; q below 8192."""
+    return prime_powers().get(q)
+
+
+def _primitive_powers(p: int, n: int) -> list[int]:
+    """1, g, g^2, .. of a primitive element of GF(p^n): a root of the first primitive polynomial."""
+    # The element's norm (-1)^n tail[0] is primitive in GF(p), which leaves few to be tried.
+    root = 1 if p == 2 else next(g for g in range(2, p) if len(list(_cycle(p, (-g % p,)))) == p - 1)
+    tails = (((-1) ** n * root % p, *rest) for rest in product(range(p), repeat=n - 1))
+    cycles = (list(_cycle(p, tail)) for tail in tails)
+    return next(cycle for cycle in cycles if len(cycle) == p**n - 1)
+
+
+def _cycle(p: int, tail: tuple[int, ...]) -> Iterator[int]:
+    """1, x, x^2, .. until 1 again, modulo x^n + tail[n - 1] x^(n - 1) + .. + tail[0]."""
+    one = (1, *[0] * (len(tail) - 1))
+    places = [p**i for i in range(len(tail))]
+    element = one
+    while True:
+        yield sum(e * u for e, u in zip(element, places, strict=True))
+        top = element[-1]
+        shifted = (0, *element[:-1])
+        element = tuple((s - top * t) % p for s, t in zip(shifted, tail, strict=True))
+        if element == one:
+            return

@@ -1,0 +1,153 @@
+"""The best construction for (d, K): every family that fits, whole or in part, alone or in sums.
+
+The search is over figures alone. Candidates are all constructions in up to d dimensions with K rows
+or more, of which the first K are kept; their cross sections and shortened or punctured relatives;
+and sums in orthogonal subspaces, found by a knapsack over dimensions for each largest cosine.
+"""
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+import numpy as np
+
+from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum
+from gnc_cli.constructions.construction import Construction, Cosine
+from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.registry import find, in_dimension
+from gnc_cli.constructions.sections import cross_sections
+
+
+def best_construction(d: int, K: int) -> Construction | None:
+    """The construction of K rows in d dimensions with the smallest largest cosine, or None.
+
+    Ties go to fewer dimensions left idle, then to fewer rows dropped; none is built. Codes of
+    theorem 3.3 (K <= 2 d, d = 2) are `closed_form`'s, not looked for here.
+
+    Example:
+        >>> best_construction(512, 500000).cosine.text
+        '1/16'
+    """
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.K >= K]
+    single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
+    bar = single.cosine.value if single is not None else 1.0
+    summed = _best_sum(d, K, bar)
+    if summed is not None:
+        return first_rows(summed, K)
+    return None if single is None else embedded(first_rows(single, K), d)
+
+
+def largest_construction(d: int, cosine: float) -> Construction | None:
+    """The construction with the most rows in d dimensions among those of at most this cosine.
+
+    Ties go to the smaller cosine, then to fewer dimensions left idle. None where no construction
+    has more than the 2 d rows of theorem 3.3.
+
+    Example:
+        >>> largest_construction(9, 0.5).origin
+        'e8-roots + pair'
+    """
+    if cosine < 0.0:
+        return None
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
+    single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
+    rows, parts = _fullest(d, cosine)
+    if max(rows, single.K if single is not None else 0) <= 2 * d:
+        return None
+    if single is None or single.K < rows:
+        return orthogonal_sum(parts, d)
+    return embedded(single, d)
+
+
+@lru_cache(maxsize=16)
+def _up_to(d: int) -> tuple[Construction, ...]:
+    """All constructions in at most d dimensions, but for simplices and orthoplexes."""
+    return tuple(c for e in range(2, d + 1) for c in _exactly(e))
+
+
+@cache
+def _exactly(d: int) -> tuple[Construction, ...]:
+    return tuple(c for c in in_dimension(d) if c.K > 2 * d)
+
+
+@lru_cache(maxsize=16)
+def _sections_up_to(d: int) -> tuple[Construction, ...]:
+    """All cross sections in at most d dimensions."""
+    return tuple(c for e in range(2, d + 1) for c in cross_sections(e))
+
+
+@lru_cache(maxsize=16)
+def _by_cosine(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The cosines in at most d dimensions, from small to large; the most rows a dimension there."""
+    parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
+    cosines = np.array([c.cosine.value for c in parts])
+    # A sum of equal parts has as many rows a dimension as they: to spare for the division.
+    dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
+    return cosines, np.maximum.accumulate(dense)
+
+
+def _best_sum(d: int, K: int, bar: float) -> Construction | None:
+    """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
+    cosines, densest = _by_cosine(d)
+    # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
+    low, high = int(np.count_nonzero(densest * d < K)), int(np.searchsorted(cosines, bar))
+    if low >= high:
+        return None
+    last = high
+    while low < high:  # more cosine allows more rows, so the least that is enough can be bisected
+        middle = (low + high) // 2
+        if _fullest(d, cosines[middle])[0] >= K:
+            high = middle
+        else:
+            low = middle + 1
+    if low == last:
+        return None
+    return orthogonal_sum(_fullest(d, cosines[low])[1], d)
+
+
+@lru_cache(maxsize=64)
+def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
+    """Most rows in d dimensions as an orthogonal sum of constructions of at most this cosine.
+
+    An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
+    opposite rows a dimension are always to be had.
+    """
+    parts: list[Construction] = []
+    for c in _up_to(d):  # in the order of their dimensions
+        if c.cosine.value <= cosine and (not parts or c.K > parts[-1].K):
+            if parts and parts[-1].d == c.d:
+                parts.pop()
+            parts.append(c)
+    sizes = np.array([c.d for c in parts], dtype=np.int64)
+    counts = np.array([float(c.K) for c in parts])
+    fitting = np.searchsorted(sizes, np.arange(d + 1), side="right").tolist()
+    rows = np.zeros(d + 1)
+    taken = [-1] * (d + 1)
+    for e in range(1, d + 1):
+        rows[e] = rows[e - 1] + 2.0
+        fits = fitting[e]
+        if fits:
+            totals = counts[:fits] + rows[e - sizes[:fits]]
+            best = int(totals.argmax())
+            if totals[best] > rows[e]:
+                rows[e], taken[e] = totals[best], best
+    chosen, idle, e = [], 0, d
+    while e > 0:
+        if taken[e] < 0:
+            idle, e = idle + 1, e - 1
+        else:
+            chosen.append(parts[taken[e]])
+            e -= int(sizes[taken[e]])
+    return int(rows[d]), chosen + list(_orthoplex(idle))
+
+
+def _orthoplex(d: int) -> Iterator[Construction]:
+    """The signed standard basis of the dimensions that no part takes."""
+    found = _PAIR if d == 1 else find(f"orthoplex-{d}") if d >= 2 else None
+    if found is not None:
+        yield found
+
+
+_PAIR = Construction(
+    "pair", "two opposite points", 1, 2, Cosine.of(-1), True, "theorem 3.3",
+    build=lambda: IntegerRows(np.array([[1], [-1]])),
+)  # fmt: skip

@@ -1,0 +1,185 @@
+"""Rows with exact integer coordinates; their inner products, counted over all pairs.
+
+Integer vectors of one common length may span a smaller space than they are written in; a frame then
+holds an orthonormal basis of that space, and inner products are still those of the integers.
+
+Every partial sum of an inner product is an integer of size at most the squared length (Cauchy and
+Schwarz, on the coordinates summed so far), so floating point is exact as long as that squared
+length is: below 2^24 in float32, below 2^53 in float64, whatever the order of summation.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+
+from gnc_cli.constructions.construction import Cosine, Rows, Verified
+from gnc_cli.runtime.threads import limit_threads, threads_for
+
+_TILE = (256, 1024)
+"""Rows and columns of a tile of the Gram matrix: 1 MB of float32, to be counted in cache."""
+_FEW = 48
+"""Up to so many different values, comparing a tile with each beats sorting it."""
+
+
+class IntegerRows(Rows):
+    """Integer vectors of one length.
+
+    Args:
+        vectors: shape (K, D), integers.
+        d: dimensions of the space that the rows span, where it is not D: the frame is found.
+        frame: orthonormal columns spanning the rows, shape (D, d), where it is known.
+
+    Raises:
+        ValueError: the lengths differ, a row is zero, or the rows span another dimension than d.
+
+    Example:
+        >>> rows = IntegerRows(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]))
+        >>> rows.verify().max_cosine.text
+        '0'
+    """
+
+    def __init__(
+        self, vectors: np.ndarray, d: int | None = None, frame: np.ndarray | None = None
+    ) -> None:
+        squares = np.einsum("kd,kd->k", vectors, vectors, dtype=np.int64)
+        if squares.min() != squares.max() or squares[0] == 0:
+            raise ValueError("the vectors have different lengths, or are zero")
+        self.vectors = vectors
+        self.frame = frame if d is None else _spanned_frame(vectors, d)
+        self.square = int(squares[0])
+        """Common squared length."""
+        columns = vectors.shape[1] if self.frame is None else self.frame.shape[1]
+        self.shape = (len(vectors), columns)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        rows: np.ndarray = self.vectors[start:stop].astype(np.float64)
+        if self.frame is not None:
+            rows = np.matmul(rows, self.frame)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+    def verify(self) -> Verified:
+        """Every pair, by blocked products of exact integers; one row of each +- pair is enough.
+
+        Raises:
+            ValueError: the frame is not one of the rows' space.
+        """
+        if self.frame is not None:
+            self._check(self.frame)
+        counts, how = pair_counts(self.vectors)
+        distribution = tuple((Cosine.of(Fraction(c, self.square)), n) for c, n in counts.items())
+        distinct = self.square not in counts
+        return Verified(len(self), distinct, distribution[0][0], distribution, how)
+
+    def _check(self, frame: np.ndarray) -> None:
+        """The products of `unit` rows are those of the integers only in a frame of their space.
+
+        What the frame misses of a row is seen in random directions: a few cost no more than a look.
+        """
+        worst = float(np.abs(frame.T @ frame - np.eye(frame.shape[1])).max())
+        directions = np.random.default_rng(0).standard_normal((len(frame), 4))
+        missed = directions - frame @ (frame.T @ directions)
+        for start in range(0, len(self.vectors), 4096):
+            rows: np.ndarray = self.vectors[start : start + 4096] / self.square**0.5
+            worst = max(worst, float(np.abs(rows @ missed).max()))
+        if worst > 1e-11:
+            raise ValueError(f"the frame misses the rows' space by {worst:.1e}")
+
+
+def _spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:
+    """Orthonormal basis, as columns (D, d), of the d-dimensional space that the rows span."""
+    _, sizes, axes = np.linalg.svd(vectors.astype(np.float64), full_matrices=False)
+    rank = int((sizes > 1e-9 * sizes[0]).sum())
+    if rank != d:
+        raise ValueError(f"the rows span {rank} dimensions, not {d}")
+    return np.asarray(axes[:d].T)
+
+
+def pair_counts(vectors: np.ndarray) -> tuple[dict[int, int], str]:
+    """Number of unordered pairs of different rows at each inner product, and how it was found.
+
+    Where the set is closed under negation, one row of each +- pair is enough: a quarter of the
+    work. Cost: K^2 D flops (a quarter of it then), one tile of memory per thread.
+
+    Args:
+        vectors: shape (K, D), integers.
+
+    Returns:
+        The counts, from the largest inner product down.
+
+    Raises:
+        ValueError: a squared length of 2^53 or more.
+
+    Example:
+        >>> pair_counts(np.array([[1, 0], [0, 1], [-1, 0]]))
+        ({0: 2, -1: 1}, 'all pairs, exact integers')
+    """
+    square = np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64).max(initial=0.0)
+    if not square < 2**53:
+        raise ValueError(f"a squared length of {square:.3g} is too large for exact products")
+    rows: np.ndarray = vectors.astype(np.float32 if square < 2**24 else np.float64)
+    half = _antipodal_half(rows)
+    if half is None:
+        return _counts(rows), "all pairs, exact integers"
+    counts: dict[int, int] = {}
+    for value, pairs in _counts(half).items():
+        # The pair x, y stands for (x, y), (-x, -y) at this value, (x, -y), (-x, y) at minus it.
+        for signed in (value, -value):
+            counts[signed] = counts.get(signed, 0) + 2 * pairs
+    opposite, each = np.unique(np.einsum("kd,kd->k", half, half), return_counts=True)
+    for square, pairs in zip(opposite, each, strict=True):
+        counts[-int(square)] = counts.get(-int(square), 0) + int(pairs)
+    counts = dict(sorted(counts.items(), reverse=True))
+    return counts, "all pairs, exact integers, one row of each antipodal pair"
+
+
+def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
+    """One row of each pair x, -x where the rows, floats, are exactly such pairs; or None."""
+    if len(rows) % 2:
+        return None
+    weights = np.random.default_rng(0).integers(-(2**36), 2**36, rows.shape[1]).astype(np.float64)
+    # A row's key is minus that of its negation, so sorted by key the pairs lie mirrored. Keys only
+    # order the rows: the comparison decides, and a clash of keys costs no more than the shortcut.
+    ordered = rows[np.argsort(rows @ weights, kind="stable")]
+    half: np.ndarray = ordered[: len(rows) // 2]
+    return half if np.array_equal(half, -ordered[: len(rows) // 2 - 1 : -1]) else None
+
+
+def _counts(rows: np.ndarray) -> dict[int, int]:
+    """Pairs of different rows at each inner product; rows already of an exact type."""
+    height, width = _TILE
+    starts = range(0, len(rows), height)
+    tiles = [(i, j) for i in starts for j in range(i // width * width, len(rows), width)]
+    threads = min(threads_for(float(len(rows)) ** 2 * rows.shape[1]), len(tiles) or 1)
+
+    def work(first: int) -> dict[float, int]:
+        found: dict[float, int] = {}
+        for i, j in tiles[first::threads]:
+            tile = np.matmul(rows[i : i + height], rows[j : j + width].T)
+            if j < i + height:  # the tile meets the diagonal: count what lies above it
+                above = np.arange(j, j + tile.shape[1]) > np.arange(i, i + len(tile))[:, None]
+                tile = tile[above]
+            _tally(tile, found)
+        return found
+
+    counts: dict[int, int] = {}
+    with limit_threads(1), ThreadPoolExecutor(threads) as pool:
+        for found in pool.map(work, range(threads)):
+            for value, pairs in found.items():
+                counts[int(value)] = counts.get(int(value), 0) + pairs
+    return dict(sorted(counts.items(), reverse=True))
+
+
+def _tally(tile: np.ndarray, found: dict[float, int]) -> None:
+    """Add the entries of a tile to the counts of the values found so far."""
+    if len(found) <= _FEW:
+        left = tile.size
+        for value in sorted(found, key=lambda value: -found[value]):  # the commonest end it soonest
+            here = int(np.count_nonzero(tile == value))
+            found[value] += here
+            left -= here
+            if not left:
+                return
+        tile = tile[~np.isin(tile, list(found))]
+    for value, here in zip(*np.unique(tile, return_counts=True), strict=True):
+        found[float(value)] = found.get(float(value), 0) + int(here)

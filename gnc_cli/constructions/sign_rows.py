@@ -1,0 +1,275 @@
+"""Rows (+-1)/sqrt(d) from a set of Boolean functions: whole, shortened and punctured codes.
+
+Each function f of m variables gives 2 d rows, d = 2^m: the orthogonal basis
+(-1)^(f(x) + <a, x>), a = 0 .. d - 1, times 1/sqrt(d), each row followed by its negative. The signed
+standard basis may come first; its cosine with all other rows is 1/sqrt(d).
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from gnc_cli.constructions.boolean_functions import FormSet, Span, hadamard, sign_vectors, walsh
+from gnc_cli.constructions.construction import Cosine, GroupedRows, Verified
+from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.walsh_sweep import (
+    Sweep,
+    block_size,
+    largest_of_first,
+    numbered,
+    sums_of_pairs,
+    sweep,
+)
+
+_ALL_PAIRS = 4096
+"""Rows of a shortened or punctured code up to which every pair is multiplied."""
+_MOST_SUMS = 1 << 18
+"""Sums that are searched for a pair that attains the bound."""
+
+
+class _FunctionRows(GroupedRows):
+    """Signs of functions times members of a basis, on some coordinates; maybe with negatives."""
+
+    verifies_parts = True
+    forms: FormSet
+    """The functions on all coordinates."""
+    members: np.ndarray
+    """What each function is multiplied by: signs on the coordinates kept, shape (n, d), int8."""
+    kept: np.ndarray | slice = slice(None)
+    """Coordinates that are kept of each function."""
+
+    @property
+    def part(self) -> int:
+        """Rows of each function."""
+        return self.group * len(self.members)
+
+    def signs(self, start: int, stop: int) -> np.ndarray:
+        """Rows `start` to `stop` (exclusive) in integers, shape (stop - start, d), int8.
+
+        Rows below `self.standard` are signed unit vectors, 0 but for one place, of length 1; the
+        others are +-1 throughout, of length sqrt(d).
+        """
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return self._made(start, max(start, stop), np.dtype(np.int8))
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        signs, basis = self.signs(start, stop), max(0, self.standard - start)
+        rows: np.ndarray = np.multiply(signs, self.shape[1] ** -0.5, dtype=np.float64)
+        rows[:basis] = signs[:basis]
+        return rows
+
+    def _fill(self, out: np.ndarray, first: int) -> None:
+        function, member = np.divmod(np.arange(first, first + len(out)), len(self.members))
+        low = function[0]
+        signs = self.forms.functions(np.arange(low, function[-1] + 1))[:, self.kept]
+        signs = np.take(sign_vectors(signs), function - low, axis=0)
+        np.multiply(signs, np.take(self.members, member, axis=0), out=out[:, 0])
+        if self.group == 2:
+            np.negative(out[:, 0], out=out[:, 1])
+
+
+class SignRows(_FunctionRows):
+    """Rows of the bases that a set of functions gives.
+
+    Row i, counted after the standard basis, is row i mod 2 d of basis i // (2 d); there, row 2 a is
+    member a and row 2 a + 1 its negative.
+
+    Args:
+        forms: the functions, the zero function first.
+        standard: the signed standard basis comes before them.
+
+    Example:
+        >>> rows = SignRows(FormSet([], np.zeros((1, 4), dtype=np.uint8)), standard=True)
+        >>> rows.shape, rows.verify().max_cosine.text
+        ((16, 4), '1/2')
+        >>> rows.signs(6, 10).tolist()
+        [[0, 0, 0, 1], [0, 0, 0, -1], [1, 1, 1, 1], [-1, -1, -1, -1]]
+    """
+
+    group = 2
+
+    def __init__(self, forms: FormSet, standard: bool = False) -> None:
+        self.forms = forms
+        self.members = hadamard(forms.m)
+        self.standard = 2 * forms.d if standard else 0
+        self.shape = (self.standard + self.part * len(forms), forms.d)
+
+    def verify(self) -> Verified:
+        """Size, distinctness and largest cosine from Walsh transforms of the functions' sums."""
+        forms, (K, d) = self.forms, self.shape
+        bases = -(-(K - self.standard) // self.part)
+        distribution = None
+        if K == self.standard + self.part * len(forms):
+            found = sweep(forms)
+            largest = found.largest
+            how = f"{found.structure}: {found.transforms:,} Walsh transforms of sums of two "
+            how += "functions"
+            distribution = self._distribution(found)
+        else:
+            largest, exact = largest_of_first(forms, bases)
+            how = f"Walsh transforms of sums of the first {bases:,} functions"
+            how += "" if exact else "; an upper bound for the rows kept"
+        if K == 2:
+            cosine = Cosine.of(-1)
+        elif bases > 0 and self.standard and largest**2 < d:
+            cosine = Cosine.root(Fraction(1, d))
+        else:
+            cosine = Cosine.of(Fraction(largest, d))
+        return Verified(K, largest < d, cosine, distribution, how)
+
+    def _distribution(self, found: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
+        """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
+        if found.spectrum is None:
+            return None
+        d = self.forms.d
+        bases = len(self.forms) + (self.standard > 0)
+        # In a basis each row meets its negative, and 2 d - 2 rows at right angles.
+        pairs = {Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)}
+        # A coefficient of two functions is met by d pairs of members, each with four choices of
+        # signs.
+        for value, number in found.spectrum.items():
+            for sign in (1, -1):
+                cosine = Cosine.of(Fraction(sign * value, d))
+                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * number
+        if self.standard:
+            near = Cosine.root(Fraction(1, d))
+            for cosine in (near, -near):
+                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * d * len(self.forms)
+        counted = ((cosine, number) for cosine, number in pairs.items() if number)
+        return tuple(sorted(counted, key=lambda item: -item[0].value))
+
+
+class _RestrictedRows(_FunctionRows):
+    """What shortened and punctured codes share: a check by bounds and pairs that attain them."""
+
+    @abstractmethod
+    def _largest_sum(self, functions: np.ndarray) -> int:
+        """Largest inner product, in integers, of rows of two functions with these sums."""
+
+    @abstractmethod
+    def _bound(self) -> int:
+        """Upper bound, in integers, of the inner products of rows of different functions."""
+
+    @abstractmethod
+    def _within(self) -> int:
+        """Largest inner product, in integers, of different rows of one function."""
+
+    def verify(self) -> Verified:
+        """All pairs where they are few; else the whole code's bound and a pair that attains it."""
+        K, d = self.shape
+        if K <= _ALL_PAIRS:
+            return IntegerRows(self.signs(0, K).astype(np.int32)).verify()
+        count = -(-K // self.part)
+        bound, largest, exact = self._bound(), self._within(), K == self.part
+        for blocks, complete in self._searches(count):
+            for functions in blocks:
+                largest = max(largest, self._largest_sum(functions))
+                if largest >= bound:
+                    break
+            if exact := complete or largest >= bound:
+                break
+        how = "Walsh transforms of sums of two functions on the coordinates kept"
+        how += "" if exact else "; an upper bound for the rows kept"
+        largest = largest if exact else bound
+        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), None, how)
+
+    def _searches(self, count: int) -> Iterator[tuple[Iterable[np.ndarray], bool]]:
+        """Sums of two of the first functions, and whether they are all there are."""
+        if count == 1:
+            return
+        # In a linear set the differences of the first functions are the first functions up to a
+        # power of two; elsewhere differences with the zero function are some of all.
+        linear = len(self.forms.core) == 1
+        size = 1 << (count - 1).bit_length() if linear else count
+        blocks = _MOST_SUMS // block_size(self.forms.d)
+        yield islice(numbered(self.forms, size), blocks), linear and size <= _MOST_SUMS
+        pairs = count * (count - 1) // 2
+        yield islice(sums_of_pairs(self.forms, count), blocks), pairs <= _MOST_SUMS
+
+
+class ShortenedRows(_RestrictedRows):
+    """Shortened codes of signs: the rows that are +1 in s places, without those places.
+
+    Where the places are part of an information set, 2^k rows of length d and largest inner product
+    w become 2^(k - s) rows of length d - s whose inner products are s less: their largest cosine is
+    at most (w - s)/(d - s), and this wherever two of the rows kept attain w. The first places are 0
+    and the powers of two, on which normal functions vanish: there a row of signs is +1 for one
+    choice of each sign and of s - 1 bits of a. Beyond these m + 1 places the sum over the basis is
+    restricted. A standard basis is left out.
+
+    Args:
+        forms: the functions of the whole code.
+        s: how many places, from 1 to m + 1 + (size of the basis).
+    """
+
+    def __init__(self, forms: FormSet, s: int) -> None:
+        m, d = forms.m, forms.d
+        if not 1 <= s <= m + 1 + len(forms.basis):
+            raise ValueError(f"s is {s}; it can be 1 to {m + 1 + len(forms.basis)}")
+        self.original, self.s = forms, s
+        places = [0, *(1 << i for i in range(m))][:s]
+        self.forms, more = _vanishing(forms, s - len(places))
+        self.kept = np.setdiff1d(np.arange(d), [*places, *more])
+        self._step = 1 << (len(places) - 1)
+        self.members = np.take(hadamard(m)[:: self._step], self.kept, axis=1)
+        self.shape = (self.part * len(self.forms), d - s)
+
+    def _largest_sum(self, functions: np.ndarray) -> int:
+        return int(walsh(sign_vectors(functions))[:: self._step].max()) - self.s
+
+    def _bound(self) -> int:
+        if self.forms is self.original:
+            count = -(-len(self) // self.part)
+            return largest_of_first(self.original, count)[0] - self.s
+        return sweep(self.original).largest - self.s
+
+    def _within(self) -> int:
+        return -self.s if self.part > 1 else -self.shape[1]
+
+
+def _vanishing(forms: FormSet, number: int) -> tuple[FormSet, list[int]]:
+    """The functions of a set that are 0 at so many pivots of its basis, and these places."""
+    if number <= 0:
+        return forms, []
+    span = Span(forms.basis)
+    places, last = span.pivots[-number:], span.reduced[-number:]
+    # Each core function, made 0 there by a sum of basis functions.
+    sums = forms.core[:, places].astype(np.float32) @ last.astype(np.float32)
+    core = forms.core ^ (sums.astype(np.int64) % 2).astype(np.uint8)
+    return FormSet([span.reduced[:-number]], core, forms.symmetries), places.tolist()
+
+
+class PuncturedRows(_RestrictedRows):
+    """Punctured codes of signs: all rows, without their first p places.
+
+    2^k rows of length d and largest inner product w become 2^k rows of length d - p with largest
+    cosine at most (w + p)/(d - p), attained where two rows with inner product w differ in all p
+    places. A standard basis is left out.
+
+    Args:
+        forms: the functions of the whole code.
+        p: how many places, from 1 to d/4.
+    """
+
+    group = 2
+
+    def __init__(self, forms: FormSet, p: int) -> None:
+        if not 1 <= p <= forms.d // 4:
+            raise ValueError(f"p is {p}; it can be 1 to {forms.d // 4}")
+        self.forms, self.p, self.kept = forms, p, slice(p, None)
+        self.members = hadamard(forms.m)[:, p:]
+        self.shape = (self.part * len(forms), forms.d - p)
+
+    def _largest_sum(self, functions: np.ndarray) -> int:
+        values = sign_vectors(functions)
+        values[:, : self.p] = 0
+        return int(np.abs(walsh(values)).max())
+
+    def _bound(self) -> int:
+        return largest_of_first(self.forms, -(-len(self) // self.part))[0] + self.p
+
+    def _within(self) -> int:
+        return int(np.abs(self.members[1:].sum(axis=1, dtype=np.int64)).max())

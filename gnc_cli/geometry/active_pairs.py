@@ -1,0 +1,182 @@
+"""Pairs of a minimax problem on spheres: inner products of unit rows, with two derivatives.
+
+A pair has a first row a, a second row b and, in HardMax, a third row e:
+`c = <z_a, z_b>` or `c = <z_a, z_b - z_e>`. Derivatives are in tangent coordinates: row z moves to
+`normalise(z + B x)` with B an orthonormal basis (d, d-1) of the tangent space at z, so that the
+second derivative carries the sphere's curvature, `-<z, grad c> I` for each row.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class ActivePairs:
+    """A list of m pairs by the indices of their rows."""
+
+    a: np.ndarray
+    b: np.ndarray
+    e: np.ndarray | None = None
+    """None: no third row."""
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """The value c of every pair, shape (m,); differences are taken first, to lose no digits."""
+        return np.einsum("md,md->m", points[self.a], self.slope(points))
+
+    def slope(self, points: np.ndarray) -> np.ndarray:
+        """`z_b`, or `z_b - z_e`: the gradient with respect to row a, shape (m, d)."""
+        return points[self.b] if self.e is None else points[self.b] - points[self.e]
+
+    def largest(self, points: np.ndarray) -> float:
+        """The largest value."""
+        return float(self.values(points).max())
+
+    def missing_in(self, other: "ActivePairs") -> "ActivePairs":
+        """The pairs of this list that `other` lacks."""
+        mine, theirs = self._keys(), other._keys()
+        return self.take(~np.isin(mine, theirs))
+
+    def joined(self, other: "ActivePairs") -> "ActivePairs":
+        """Both lists, one after the other."""
+        e = None
+        if self.e is not None and other.e is not None:
+            e = np.concatenate([self.e, other.e])
+        return ActivePairs(np.concatenate([self.a, other.a]), np.concatenate([self.b, other.b]), e)
+
+    def take(self, which: np.ndarray) -> "ActivePairs":
+        """A part of the list, by mask or indices."""
+        return ActivePairs(self.a[which], self.b[which], None if self.e is None else self.e[which])
+
+    def _keys(self) -> np.ndarray:
+        return self.a.astype(np.int64) * 2**31 + self.b
+
+
+def tangent_bases(points: np.ndarray) -> np.ndarray:
+    """Orthonormal bases of the tangent spaces, shape (P, d, d-1), by Householder reflections."""
+    count, d = points.shape
+    v = points.copy()
+    v[:, 0] += np.where(points[:, 0] >= 0.0, 1.0, -1.0)
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    reflections = np.broadcast_to(np.eye(d), (count, d, d)) - 2.0 * v[:, :, None] * v[:, None, :]
+    return np.ascontiguousarray(reflections[:, :, 1:])
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """First and second derivatives of m values in the tangent coordinates of the free rows.
+
+    Row r of the configuration owns the q = d - 1 coordinates `place[r] * q ...`; rows that may not
+    move own none. Nothing of size m x n is formed.
+    """
+
+    rows: tuple[np.ndarray, ...]
+    """Per slot (a, b and perhaps e) the row of each pair, shape (m,)."""
+    gradients: tuple[np.ndarray, ...]
+    """Per slot the derivative of each value in its row's coordinates, (m, q); 0 at fixed rows."""
+    bends: tuple[np.ndarray, ...]
+    """Per slot the second derivative of each value along its own row, a multiple of I, (m,)."""
+    bases: np.ndarray
+    """Tangent bases, shape (P, d, q)."""
+    place: np.ndarray
+    """Position of each row among the free ones, -1 for the others, shape (P,)."""
+    size: int
+    """n, the number of coordinates."""
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """Jacobian times coordinates x (n,): change of every value, shape (m,)."""
+        q = self.bases.shape[2]
+        padded = np.concatenate([x.reshape(-1, q), np.zeros((1, q))])
+        return sum(
+            np.einsum("mq,mq->m", g, padded[self.place[r]])
+            for r, g in zip(self.rows, self.gradients, strict=True)
+        )
+
+    def adjoint(self, weights: np.ndarray) -> np.ndarray:
+        """Transposed Jacobian times weights (m,): shape (n,)."""
+        q = self.bases.shape[2]
+        total = np.zeros((int(self.place.max(initial=-1)) + 2, q))
+        for r, g in zip(self.rows, self.gradients, strict=True):
+            for c in range(q):
+                total[:, c] += np.bincount(
+                    self.place[r] + 1, weights * g[:, c], minlength=len(total)
+                )
+        return total[1:].ravel()
+
+    def curvature(self, multipliers: np.ndarray) -> np.ndarray:
+        """Per row, `d^2 (sum multipliers c)` along that row, shape (P,)."""
+        return sum(
+            np.bincount(r, multipliers * b, minlength=len(self.place))
+            for r, b in zip(self.rows, self.bends, strict=True)
+        )  # type: ignore[return-value]
+
+    def normal(self, multipliers: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+        """`H + J^T diag(ratios) J` with H the Hessian of `sum multipliers c`, dense (n, n)."""
+        q, n = self.bases.shape[2], self.size
+        inner = np.arange(q)
+        where, what = [], []
+        for s in range(len(self.rows)):
+            for t in range(s, len(self.rows)):
+                live = (self.place[self.rows[s]] >= 0) & (self.place[self.rows[t]] >= 0)
+                i, j = self.rows[s][live], self.rows[t][live]
+                gs, gt = self.gradients[s][live], self.gradients[t][live]
+                block = (ratios[live, None] * gs)[:, :, None] * gt[:, None, :]
+                if s == 0 and t > 0:  # c is bilinear in row a and rows b, e
+                    sign = 1.0 if t == 1 else -1.0
+                    lam = (sign * multipliers[live])[:, None, None]
+                    block += lam * (self.bases[i].transpose(0, 2, 1) @ self.bases[j])
+                at = self.place[i] * q * n + self.place[j] * q
+                where.append((at[:, None, None] + inner[:, None] * n + inner).ravel())
+                what.append((block if s < t else 0.5 * block).ravel())
+        flat = np.bincount(np.concatenate(where), np.concatenate(what), minlength=n * n)
+        half = flat.astype(np.float64, copy=False).reshape(n, n)  # of nothing it counts integers
+        matrix = half + half.T
+        bend = self.curvature(multipliers)[self.place >= 0]
+        matrix[np.diag_indices(n)] += np.repeat(bend, q)
+        return matrix
+
+    def jacobian(self) -> sparse.csr_matrix:
+        """The Jacobian itself, sparse (m, n), for a linear programme."""
+        q, m = self.bases.shape[2], len(self.rows[0])
+        data, row, column = [], [], []
+        for r, g in zip(self.rows, self.gradients, strict=True):
+            live = self.place[r] >= 0
+            data.append(g[live].ravel())
+            row.append(np.repeat(np.flatnonzero(live), q))
+            column.append((self.place[r[live], None] * q + np.arange(q)).ravel())
+        entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
+        return sparse.csr_matrix(entries, shape=(m, self.size))
+
+
+def linearise(pairs: ActivePairs, points: np.ndarray, free: np.ndarray) -> Linearisation:
+    """Differentiate the values of pairs at unit rows.
+
+    Args:
+        pairs: m pairs.
+        points: unit rows, shape (P, d).
+        free: rows that may move, shape (P,), bool.
+    """
+    bases = tangent_bases(points)
+    place = np.full(len(points), -1)
+    place[free] = np.arange(int(free.sum()))
+    first = points[pairs.a]
+    slots = [(pairs.a, pairs.slope(points)), (pairs.b, first)]
+    if pairs.e is not None:
+        slots.append((pairs.e, -first))
+    gradients, bends = [], []
+    for rows, outer in slots:
+        moves = (place[rows] >= 0)[:, None]
+        gradients.append((outer[:, None, :] @ bases[rows])[:, 0] * moves)
+        bends.append(-np.einsum("md,md->m", points[rows], outer))
+    return Linearisation(
+        rows=tuple(rows for rows, _ in slots),
+        gradients=tuple(gradients),
+        bends=tuple(bends),
+        bases=bases,
+        place=place,
+        size=int(free.sum()) * (points.shape[1] - 1),
+    )

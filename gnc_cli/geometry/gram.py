@@ -1,0 +1,219 @@
+"""The Gram matrix `W W^T` in tiles, never stored: row maxima, the closest pair, all close pairs.
+
+Large K goes through in square tiles of float32 products, each pair of rows once. A float32 inner
+product of unit vectors is off by a proved `gamma(d + 3)`, so the tile maxima name the few places
+where the true maximum can be; those alone are computed again in float64, and the winners a last
+time through their chords.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from gnc_cli.geometry.rounding import UNIT32, gamma
+from gnc_cli.geometry.sphere import as_unit_points, pair_chords, pair_cosines
+from gnc_cli.runtime.deadline import Deadline
+
+_DENSE = 1024
+"""Up to this many rows the Gram matrix (8 MB) is formed at once."""
+_SIDE = 1024
+"""Side of a tile: its float32 entries (4 MB) and factors stay in cache."""
+_BLOCK_BYTES = 64 << 20
+"""Working memory beside W and its float32 copy."""
+_COINCIDENT = 1e-6
+"""Nearest neighbours of chord about 1e-3 and less are ranked by chords instead of cosines."""
+
+
+def gram_tiles(
+    rows: int, side: int, columns: int | None = None, deadline: Deadline | None = None
+) -> Iterator[tuple[slice, slice]]:
+    """The tiles of a matrix of products, as slices of its rows and columns.
+
+    Args:
+        rows: of the matrix.
+        side: rows and columns of a tile, except the last ones.
+        columns: of the matrix; None for a symmetric one, of which the tiles on and above the
+            diagonal are enough.
+        deadline: polled at each tile.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> [(r.start, c.start) for r, c in gram_tiles(5, 3)]
+        [(0, 0), (0, 3), (3, 3)]
+    """
+    count = rows if columns is None else columns
+    for r in range(0, rows, side):
+        for c in range(r if columns is None else 0, count, side):
+            if deadline is not None and deadline.expired:
+                raise TimeoutError("the deadline expired before every pair of rows was seen")
+            yield slice(r, min(rows, r + side)), slice(c, min(count, c + side))
+
+
+def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's largest cosine to another row, and the index of that row.
+
+    Args:
+        W: unit rows, shape (K, d).
+        deadline: polled at each tile.
+
+    Returns:
+        cosines, shape (K,), `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16;
+        and the winners, integers, shape (K,). Among ties any one may be named.
+
+    Raises:
+        DataError: W is not a matrix of at least two finite unit rows.
+        TimeoutError: the deadline expired first; a partial maximum would bound nothing.
+
+    Example:
+        >>> row_maxima(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
+        (array([0., 0., 0.]), array([1, 0, 0]))
+    """
+    W = as_unit_points(W)
+    K = len(W)
+    if K <= _DENSE and 8 * K * K <= _BLOCK_BYTES:
+        gram = W @ W.T
+        np.fill_diagonal(gram, -np.inf)
+        best = gram.argmax(axis=1)
+        coarse = gram[np.arange(K), best]
+    else:
+        coarse, best = _tiled_maxima(W, deadline)
+    near = np.flatnonzero(coarse > 1.0 - _COINCIDENT)
+    best[near] = _nearest_by_chord(W, near)
+    return pair_cosines(W, np.arange(K), best), best
+
+
+def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[int, int, float]:
+    """The two nearest unit rows and their chord, rho_one_vs_one: `(i, j, chord)` with i < j.
+
+    Raises:
+        DataError, TimeoutError: as `row_maxima`.
+    """
+    W = as_unit_points(W)
+    cosines, best = row_maxima(W, deadline=deadline)
+    top = np.flatnonzero(cosines >= cosines.max() - 1e-15)
+    chords = pair_chords(W, top, best[top])
+    at = int(chords.argmin())
+    i, j = sorted((int(top[at]), int(best[top[at]])))
+    return i, j, float(chords[at])
+
+
+def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
+    """The largest cosine between two different rows.
+
+    Raises:
+        DataError, TimeoutError: as `row_maxima`.
+
+    Example:
+        >>> max_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        -1.0
+    """
+    return float(row_maxima(W, deadline=deadline)[0].max())
+
+
+def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:
+    """All pairs of unit rows (K, d) whose cosine is at least `threshold`.
+
+    Returns:
+        Index pairs i < j, integers, shape (m, 2), sorted. The cosines are those of `row_maxima`
+        (float64, through chords).
+
+    Raises:
+        DataError, TimeoutError: as `row_maxima`.
+
+    Example:
+        >>> pairs_above(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 0.7)
+        array([[1, 2]])
+    """
+    W = as_unit_points(W)
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for i, j in candidate_pairs(W, threshold, deadline=deadline):
+        keep = pair_cosines(W, i, j) >= threshold
+        found.append(np.stack([i[keep], j[keep]], axis=1))
+    pairs = np.concatenate(found)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def candidate_pairs(
+    W: np.ndarray, threshold: float, *, deadline: Deadline | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Tile by tile, the pairs of unit rows that float32 cannot tell to be below `threshold`.
+
+    Yields:
+        Indices i < j, integers, shape (m,) each: every pair whose cosine is at least `threshold`
+        is in one of the tiles.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+    """
+    side = _side(_BLOCK_BYTES // 8)
+    small = W.astype(np.float32)
+    cut = np.float32(max(threshold - 2.0 * _error32(W.shape[1]), -4.0))
+    for rows, columns in gram_tiles(len(W), side, deadline=deadline):
+        tile = small[rows] @ small[columns].T
+        i, j = np.divmod(np.flatnonzero(tile >= cut), tile.shape[1])
+        i, j = i + rows.start, j + columns.start
+        yield i[i < j], j[i < j]
+
+
+def _tiled_maxima(W: np.ndarray, deadline: Deadline | None) -> tuple[np.ndarray, np.ndarray]:
+    """Row maxima (cosines, indices), float64, by float32 tiles and a second look at candidates."""
+    K, d = W.shape
+    side = _side(_BLOCK_BYTES // 4)
+    small = W.astype(np.float32)
+    tiles = math.ceil(K / side)
+    # Tile maxima are kept for groups of tiles, so that they too stay within the memory allowed.
+    group = math.ceil(tiles * K * 4 / max(_BLOCK_BYTES // 2, 4 * K))
+    tops = np.full((K, math.ceil(tiles / group)), -np.inf, dtype=np.float32)
+    for rows, columns in gram_tiles(K, side, deadline=deadline):
+        tile = small[rows] @ small[columns].T
+        at_rows, at_columns = columns.start // side // group, rows.start // side // group
+        if rows == columns:
+            np.fill_diagonal(tile, -np.inf)
+        else:
+            below = tops[columns, at_columns]
+            np.maximum(below, tile.max(axis=0), out=below)
+        right = tops[rows, at_rows]
+        np.maximum(right, tile.max(axis=1), out=right)
+    floor = tops.max(axis=1) - np.float32(4.0 * _error32(d))
+    cosines, best = np.full(K, -np.inf), np.zeros(K, dtype=np.intp)
+    for g in range(tops.shape[1]):
+        suspects = np.flatnonzero(tops[:, g] >= floor)
+        start, stop = g * group * side, min(K, (g + 1) * group * side)
+        for some, columns in gram_tiles(len(suspects), side, stop - start, deadline):
+            rows_at, c = suspects[some], columns.start + start
+            tile64 = W[rows_at] @ W[c : columns.stop + start].T
+            own = (rows_at >= c) & (rows_at < c + tile64.shape[1])
+            tile64[own, rows_at[own] - c] = -np.inf
+            at = tile64.argmax(axis=1)
+            value = tile64[np.arange(len(at)), at]
+            better = value > cosines[rows_at]
+            cosines[rows_at[better]] = value[better]
+            best[rows_at[better]] = at[better] + c
+    return cosines, best
+
+
+def _nearest_by_chord(W: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Index of the row nearest to each of `rows`, by chords: exact where cosines all round to 1."""
+    nearest = np.empty(len(rows), dtype=np.intp)
+    step = max(1, _BLOCK_BYTES // (8 * len(W)))
+    for s in range(0, len(rows), step):
+        gram = W[rows[s : s + step]] @ W.T
+        for a, k in enumerate(rows[s : s + step]):
+            gram[a, k] = -np.inf
+            candidates = np.flatnonzero(gram[a] >= gram[a].max() - 4.0 * gamma(W.shape[1] + 2))
+            chords = pair_chords(W, np.full(len(candidates), k), candidates)
+            nearest[s + a] = candidates[chords.argmin()]
+    return nearest
+
+
+def _error32(d: int) -> float:
+    """Proved error of a float32 inner product of (nearly) unit rows: both roundings and the sum."""
+    return 1.001 * gamma(d + 3, UNIT32)
+
+
+def _side(entries: int) -> int:
+    """Side of a tile of at most so many entries."""
+    return max(1, min(_SIDE, math.isqrt(max(1, entries))))

@@ -1,0 +1,55 @@
+"""How far floating-point sums can stray, and directed rounding: what turns brackets into proofs.
+
+Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), section 3.1:
+an inner product of n terms, added in any order, with or without fused multiply-add, is off by at
+most `gamma(n) * |x| . |y|`, and `|x| . |y| <= norm(x) * norm(y)`. Underflow matters only where a
+length is computed from squares.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+UNIT = float(np.finfo(np.float64).eps) / 2
+"""Unit roundoff of float64: rounding to nearest is off by at most this, relatively."""
+
+UNIT32 = float(np.finfo(np.float32).eps) / 2
+"""Unit roundoff of float32."""
+
+UNDERFLOW = 1e-150
+"""A length computed in float64 lacks less than this where squares of its entries underflow."""
+
+
+def gamma(n: int, unit: float = UNIT) -> float:
+    """`n u / (1 - n u)`: the relative error that n roundings in a row can reach.
+
+    One more rounding is counted than asked for, which pays for evaluating the bound itself.
+
+    Raises:
+        ValueError: so many roundings that no digit is left.
+
+    Example:
+        >>> gamma(9) < 1.2e-15
+        True
+    """
+    product = (n + 1) * unit
+    if product >= 0.5:
+        raise ValueError(f"{n} roundings of size {unit:.1e} leave no digit; use float64")
+    return product / (1.0 - product)
+
+
+def rounded_down(value: Fraction) -> float:
+    """The largest double that is not above a value.
+
+    Example:
+        >>> rounded_down(Fraction(3, 4)), rounded_down(Fraction(2, 3)) < Fraction(2, 3)
+        (0.75, True)
+    """
+    near = float(value)
+    return near if near <= value else math.nextafter(near, -math.inf)
+
+
+def rounded_up(value: Fraction) -> float:
+    """The smallest double that is not below a value."""
+    return -rounded_down(-value)

@@ -1,0 +1,162 @@
+"""Rows of a matrix as points: norms, and on the unit sphere chords, angles, random points.
+
+Angles are measured through chords, `2 arcsin(chord / 2)`, which keep all digits where the arc
+cosine of an inner product loses half of them (two rows 1e-9 rad apart have cosine 1 to the last
+bit).
+"""
+
+import math
+from typing import overload
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.geometry.rounding import UNDERFLOW, gamma
+
+_BLOCK_BYTES = 64 << 20
+"""Working memory for differences of pairs."""
+
+
+def as_points(W: np.ndarray, name: str = "W") -> np.ndarray:
+    """Validate points: `W` as a contiguous, finite float64 array of rows, (K, d), K >= 2.
+
+    Raises:
+        DataError: not a matrix of at least two rows, or an entry is NaN or infinite.
+    """
+    W = np.ascontiguousarray(W, dtype=np.float64)
+    if W.ndim != 2 or W.shape[0] < 2 or W.shape[1] < 1:
+        raise DataError(f"{name} has shape {W.shape}; expected (K, d), one point per row, K >= 2")
+    if not np.isfinite(W).all():
+        k = int(np.flatnonzero(~np.isfinite(W).all(axis=1))[0])
+        raise DataError(f"{name} holds NaN or infinity, first in row {k}")
+    return W
+
+
+def as_unit_points(W: np.ndarray, name: str = "W") -> np.ndarray:
+    """As `as_points`, and every row has norm 1 to 1e-8.
+
+    Raises:
+        DataError: also when a row is not of unit norm; `normalise` makes it so.
+    """
+    W = as_points(W, name)
+    off = np.abs(np.einsum("kd,kd->k", W, W) - 1.0)
+    k = int(off.argmax())
+    if not off[k] <= 2e-8:
+        norm = float(np.linalg.norm(W[k]))
+        raise DataError(f"row {k} of {name} has norm {norm:.9g}, not 1; normalise the rows first")
+    return W
+
+
+def row_norms(X: np.ndarray) -> np.ndarray:
+    """Euclidean norms of float64 rows, shape (N,); no overflow or underflow on the way.
+
+    NaN or infinite where a row is.
+
+    Example:
+        >>> row_norms(np.array([[3e200, 4e200], [0.0, 0.0]])) / 1e200
+        array([5., 0.])
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = np.einsum("nd,nd->n", X, X)
+        norms = np.sqrt(squares)
+        far = np.flatnonzero(~((squares > 1e-280) & (squares < 1e300)))
+        if far.size:
+            largest = np.abs(X[far]).max(axis=1)
+            scaled = X[far] / np.where(largest > 0.0, largest, 1.0)[:, None]
+            norms[far] = largest * np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
+    return norms
+
+
+def normalise(W: np.ndarray) -> np.ndarray:
+    """Rows scaled to norm 1, float64, any leading shape: `(..., d)`.
+
+    Safe for rows as small as 1e-300 or as large as 1e300.
+
+    Raises:
+        DataError: a row is zero, or holds NaN or infinity.
+
+    Example:
+        >>> normalise(np.array([[3.0, 4.0]]))
+        array([[0.6, 0.8]])
+    """
+    W = np.asarray(W, dtype=np.float64)
+    largest = np.abs(W).max(axis=-1, keepdims=True)
+    bad = ~(np.isfinite(largest) & (largest > 0.0))[..., 0]
+    if bad.any():
+        row = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = row[0] if len(row) == 1 else row
+        what = "zero" if largest[row][0] == 0.0 else "not finite"
+        raise DataError(f"row {place} is {what}: it has no direction (rows are points)")
+    scaled = W / largest
+    return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+
+
+@overload
+def chord(cosine: float) -> float: ...
+@overload
+def chord(cosine: np.ndarray) -> np.ndarray: ...
+def chord(cosine: float | np.ndarray) -> float | np.ndarray:
+    """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
+
+    `1 - cosine` is exact for cosines above 1/2, so nothing is lost beyond the cosine's own digits.
+
+    Example:
+        >>> chord(-1.0)
+        2.0
+    """
+    if isinstance(cosine, np.ndarray):
+        return np.sqrt(2.0 * np.maximum(1.0 - cosine, 0.0))
+    return math.sqrt(2.0 * max(1.0 - float(cosine), 0.0))
+
+
+@overload
+def angle_from_chord(chord: float) -> float: ...
+@overload
+def angle_from_chord(chord: np.ndarray) -> np.ndarray: ...
+def angle_from_chord(chord: float | np.ndarray) -> float | np.ndarray:
+    """Angle in radians that spans a chord of the unit sphere, `2 arcsin(chord / 2)`.
+
+    Example:
+        >>> math.degrees(angle_from_chord(1.0))
+        60.00000000000001
+    """
+    if isinstance(chord, np.ndarray):
+        return 2.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0))
+    return 2.0 * math.asin(min(max(float(chord) / 2.0, 0.0), 1.0))
+
+
+def pair_chords(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Chords `norm(W[i] - W[j])` of index pairs (m,) of rows (K, d), shape (m,).
+
+    Accurate to a few last digits.
+    """
+    return np.sqrt(_squares(W, i, j))
+
+
+def pair_chord_bounds(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Proved upper bounds of `norm(W[i] - W[j])`, 0 for equal rows; arguments as above."""
+    chords = pair_chords(W, i, j)
+    bounds = chords * (1.0 + gamma(W.shape[1] + 4)) + UNDERFLOW
+    equal = np.flatnonzero(chords == 0.0)
+    equal = equal[(W[i[equal]] == W[j[equal]]).all(axis=1)]
+    bounds[equal] = 0.0
+    return bounds
+
+
+def pair_cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Cosines `1 - chord**2 / 2` of index pairs of unit rows, shape (m,); arguments as above."""
+    return 1.0 - _squares(W, i, j) / 2.0
+
+
+def _squares(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    squares = np.empty(len(i))
+    step = max(1, _BLOCK_BYTES // (3 * 8 * W.shape[1]))
+    for s in range(0, len(i), step):
+        difference = W[i[s : s + step]] - W[j[s : s + step]]
+        squares[s : s + step] = np.einsum("md,md->m", difference, difference)
+    return squares
+
+
+def random_points(rng: np.random.Generator, K: int, d: int) -> np.ndarray:
+    """K points drawn uniformly from the unit sphere in R^d, shape (K, d), float64."""
+    return normalise(rng.standard_normal((K, d)))

@@ -1,1 +1,0 @@
-"""Images as NumPy arrays: glyphs of fonts, CIFAR, class folders, HDF5."""

@@ -1,0 +1,146 @@
+"""The files of a command, checked before the work: outputs apart from inputs and from each other.
+
+Also earlier results, read back.
+"""
+
+import glob
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.atomic import check_writable
+from gnc_cli.io.inputs import split_key
+
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+
+_Path = str | os.PathLike[str]
+
+
+def check_apart(
+    written: Mapping[str, _Path | None], read: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse before the work that two of its files are one.
+
+    Args:
+        written: each output by its option; None where it was not asked for, `-` for stdout.
+        read: each input by its option: a file, `FILE:key`, a glob, `-`, several of these, or
+            anything that is no file, such as an array.
+
+    Raises:
+        UsageError: an output is another output or an input, by whatever name.
+    """
+    outputs = [(option, name) for option, path in written.items() for name in _names(path)]
+    inputs = [(option, name) for option, value in (read or {}).items() for name in _names(value)]
+    for at, (option, path) in enumerate(outputs):
+        for other, earlier in outputs[:at]:
+            if _same(path, earlier):
+                raise UsageError(f"{other} and {option} both write {path!r}; give each its own")
+        for other, name in inputs:
+            if any(_same(path, file) for file in _files(name)):
+                raise UsageError(
+                    f"{option} {path!r} would overwrite the input {other} {name!r}; "
+                    "write to another file"
+                )
+
+
+def _names(value: Any) -> list[str]:
+    """The files among one or several values; arrays, numbers, stdin and stdout are none."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    named = [os.fspath(one) for one in several if isinstance(one, (str, os.PathLike))]
+    return [name for name in named if name.partition(":")[0] != "-"]
+
+
+def _files(name: str) -> list[str]:
+    path, _ = split_key(name)
+    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
+
+
+def _same(a: str, b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is still to be made
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+def check_outputs(
+    named: Mapping[str, _Path | None],
+    *,
+    plot: _Path | None,
+    force: bool,
+    read: Mapping[str, Any] | None = None,
+    growing: Mapping[str, _Path | None] | None = None,
+) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Args:
+        named: each output but the plot by its option; None where it was not asked for.
+        plot: the picture, if any.
+        read: each input by its option, which no output may overwrite; see `check_apart`.
+        growing: the same of outputs that are added to, and may exist.
+
+    Raises:
+        UsageError, OutputError: two outputs in one file, an output that is an input, an existing
+            file, an unwritable folder, a picture of unknown suffix.
+    """
+    asked = {**named, "--plot": plot}
+    check_apart({**asked, **(growing or {})}, read)
+    check_targets([path for path in asked.values() if path is not None], force=force)
+    if plot is not None:
+        check_plot_suffix(plot)
+
+
+def check_targets(paths: list[_Path], *, force: bool = False, resume: bool = False) -> None:
+    """Refuse before a long computation files that could not be written after it."""
+    for path in paths:
+        check_writable(path, force=force, resume=resume)
+
+
+def is_rank_zero() -> bool:
+    """Whether this process prints: of several under torchrun the first alone does."""
+    return os.environ.get("RANK", "0") == "0" or os.environ.get("WORLD_SIZE", "1") == "1"
+
+
+def read_result(path: str) -> dict[str, Any]:
+    """A result that `--json` printed earlier, as a dictionary.
+
+    Raises:
+        DataError: no such file, not JSON, or not a result of gnc.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise DataError(f"cannot read {path!r}: {reason}; give a file that --json wrote") from error
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path!r} is not JSON ({error}); give a file that --json wrote") from error
+    if not isinstance(value, dict) or "schema" not in value or "command" not in value:
+        raise DataError(f"{path!r} is not a result of gnc; give a file that --json wrote")
+    return value
+
+
+def check_suffix(
+    path: _Path, suffixes: Collection[str], option: str = "", why: str = ""
+) -> str:
+    """The suffix of a file, in lower case.
+
+    Raises:
+        UsageError: it is none of `suffixes`; begins with the option, gives the reason `why`.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in suffixes:
+        given = f"suffix {suffix!r}" if suffix else "no suffix"
+        raise UsageError(
+            f"{option} {os.fspath(path)!r} has {given}; {why}choose one of "
+            f"{', '.join(suffixes)}".lstrip()
+        )
+    return suffix
+
+
+def check_plot_suffix(path: _Path) -> str:
+    """The suffix of a picture file, in lower case; see `check_suffix`."""
+    return check_suffix(path, PLOT_SUFFIXES)

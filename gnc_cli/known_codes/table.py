@@ -1,0 +1,321 @@
+"""The table of known spherical codes: our copy, or a text file in the format of the public table.
+
+Beside it the figures of the Softmax Codes that this project solved, and the coordinates it ships.
+Figures stay decimal text until somebody computes with them, so that no digit is lost on the way.
+A look into the table needs nothing but Python itself and is instant.
+"""
+
+import csv
+import datetime
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.inputs import open_input
+from gnc_cli.records import TableStamp
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DATE = "2026-10"
+"""When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
+_SOLVED_DATE = "2026-11"
+"""When our own codes were solved."""
+_OURS = 1e-13
+"""What the figures of our copy are good to, the exact ones aside."""
+_PUBLIC = 1e-12
+"""The public table rounds each cosine up in its twelfth decimal."""
+_ROUNDED_UP = 12
+_EXACT_FROM = 21
+"""Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
+_LAYOUT = "d,N,cosine"
+_PROVEN = {"yes": True, "no": False, "unknown": None, "": None}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCode:
+    """One entry: the smallest largest cosine on record for (d, K)."""
+
+    d: int
+    K: int
+    figure: str
+    """The largest cosine as the table writes it, every digit."""
+    proven: bool | None
+    """Proved optimal; None where not settled."""
+    rattlers: int | None
+    """One-vs-one rattlers, where known."""
+    contacts: int | None
+    source: str
+    rounding: float
+    """How far the figure may be from the cosine of the code behind it."""
+
+    @property
+    def max_cosine(self) -> float:
+        """The figure as the nearest double."""
+        return float(self.figure)
+
+    @property
+    def exact(self) -> Fraction:
+        """The figure as the rational number that it is."""
+        return Fraction(Decimal(self.figure))
+
+    @property
+    def between(self) -> tuple[Fraction, Fraction]:
+        """Ends between which the cosine of the code behind the figure lies.
+
+        Twelve decimals or fewer are rounded up in a public table and exact in our copy, where more
+        than twenty are good to the last. All others are good to `rounding`, either way.
+        """
+        figure, slack = self.exact, Fraction(Decimal(str(self.rounding)))
+        decimals = len(self.figure.partition(".")[2])
+        if self.rounding == _OURS and decimals >= _EXACT_FROM:
+            slack = Fraction(1, 10**decimals)
+        if decimals > _ROUNDED_UP:
+            return figure - slack, figure + slack
+        return figure if self.rounding == _OURS else figure - slack, figure
+
+
+@dataclass(frozen=True)
+class KnownCodes:
+    """A table of known codes with its provenance."""
+
+    stamp: TableStamp
+    entries: dict[tuple[int, int], KnownCode]
+
+    def find(self, d: int, K: int) -> KnownCode | None:
+        """The entry of (d, K), or None."""
+        return self.entries.get((d, K))
+
+    def covering(self, d: int, K: int) -> KnownCode | None:
+        """The best entry with at least K points in at most d dimensions, or None.
+
+        Its first K points, with zeros appended, are a code of (d, K).
+        """
+        return next((e for e in self._best_first if e.d <= d and e.K >= K), None)
+
+    @cached_property
+    def _best_first(self) -> list[KnownCode]:
+        """By the cosine that is certainly had."""
+        return sorted(self.entries.values(), key=lambda entry: entry.between[1])
+
+    def select(
+        self,
+        d: Collection[int] | None = None,
+        K: Collection[int] | None = None,
+        *,
+        proven: bool = False,
+    ) -> Iterator[KnownCode]:
+        """Entries by dimension, then size: those with d and K among the given, or all.
+
+        Args:
+            d: dimensions; None for all.
+            K: sizes; None for all.
+            proven: those that are proved optimal alone.
+        """
+        dims, sizes = (None if v is None else frozenset(v) for v in (d, K))
+        for key in sorted(self.entries):
+            entry = self.entries[key]
+            wanted = (dims is None or key[0] in dims) and (sizes is None or key[1] in sizes)
+            if wanted and (entry.proven or not proven):
+                yield entry
+
+
+@dataclass(frozen=True)
+class SolvedMargin:
+    """One solved code: a proved lower bound of rho*(d, K)."""
+
+    d: int
+    K: int
+    rho: float
+    """The certified lower end of its one-vs-rest distance, which `command` prints."""
+    command: str
+
+
+@dataclass(frozen=True)
+class SolvedMargins:
+    """Our solved codes with their provenance."""
+
+    entries: tuple[SolvedMargin, ...]
+    date: str
+    sha256: str
+
+    def covering(self, d: int, K: int) -> SolvedMargin | None:
+        """The best code of at least K points in at most d dimensions, or None.
+
+        Its first K points, with zeros appended, are a code of (d, K) with no smaller distance.
+        """
+        fitting = [e for e in self.entries if e.d <= d and e.K >= K]
+        return max(fitting, key=lambda e: e.rho, default=None)
+
+
+def stored_table() -> KnownCodes:
+    """Our copy of the known codes, as this version ships it.
+
+    Raises:
+        DataError: the installation lacks it.
+    """
+    path = data_folder() / "table.csv"
+    data = path.read_bytes()
+    entries = _parse(data.decode("utf-8"), str(path), "our copy", _OURS)
+    digest = sha256(data).hexdigest()
+    return KnownCodes(TableStamp(len(entries), _DATE, digest, current=False), entries)
+
+
+@lru_cache(maxsize=1)
+def stored_margins() -> SolvedMargins:
+    """The figures that this version ships, `data/known_codes/margins.csv`."""
+    data = (data_folder() / "margins.csv").read_bytes()
+    rows = csv.DictReader(data.decode("utf-8").splitlines())
+    entries = tuple(
+        SolvedMargin(int(r["d"]), int(r["K"]), float(r["rho_one_vs_rest"]), r["command"])
+        for r in rows
+    )
+    return SolvedMargins(entries, _SOLVED_DATE, sha256(data).hexdigest())
+
+
+def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
+    """Our own coordinates of codes of (d, K), where we ship any: name and rows (K, d).
+
+    They lie beside the table, `coordinates/3.24.txt` or, with a name, `coordinates/3.24.NAME.txt`.
+
+    Raises:
+        DataError: a file is damaged.
+    """
+    from gnc_cli.io.codefile import read_points
+
+    for path in sorted((data_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
+        name = ".".join(path.name.split(".")[2:-1])
+        yield name or f"best known of d = {d}, K = {K}", read_points(path).weights
+
+
+def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
+    """A table that the user has: `d,N,cosine` a line, or the columns of our own table.csv.
+
+    N is our K. Blank lines and lines that begin with # are passed over; a first line of words may
+    name the columns. Of two lines for one (d, N) the smaller cosine counts.
+
+    Args:
+        path: its modification date becomes the table's date.
+
+    Raises:
+        DataError: it cannot be read, or a line is wrong; names the line.
+        UsageError: `-`, for the table's date is its file's.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        raise UsageError("--table - has no date to name; save the table in a file first")
+    with open_input(name) as file:
+        data = file.read()
+        changed = os.stat(name).st_mtime
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name!r} is no text file (byte {error.start} is not UTF-8); "
+            f"a table of known codes holds {_LAYOUT} a line"
+        ) from error
+    entries = _parse(text, name, PurePath(name).name, _PUBLIC)
+    if not entries:
+        raise DataError(f"{name!r} holds no entries; expected {_LAYOUT} a line")
+    date = datetime.datetime.fromtimestamp(changed, datetime.UTC).date().isoformat()
+    stamp = TableStamp(len(entries), date, sha256(data).hexdigest(), current=True)
+    return KnownCodes(stamp, entries)
+
+
+def data_folder() -> Path:
+    """Where the figures lie.
+
+    Raises:
+        DataError: the installation lacks them.
+    """
+    package = Path(__file__).parent.parent
+    # In a wheel the data lies inside the package, in a checkout beside it.
+    for folder in (package / "data", package.parent / "data"):
+        if (folder / "known_codes" / "table.csv").is_file():
+            return folder / "known_codes"
+    raise DataError("this installation has no data/known_codes/table.csv; install gnc-cli anew")
+
+
+def _parse(
+    text: str, path: str, source: str, rounding: float
+) -> dict[tuple[int, int], KnownCode]:
+    columns = {"d": 0, "K": 1, "max_cosine": 2}
+    width = 3
+    entries: dict[tuple[int, int], KnownCode] = {}
+    first = True
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            fields = [field.strip() for field in next(csv.reader([line]))]
+        except csv.Error as error:
+            raise DataError(f"{path!r}, line {number}: {_cut(line)!r}: {error}") from error
+        if first and not re.match(r"[-+.\d]", fields[0]):
+            columns, width = _columns(fields, f"{path!r}, line {number}"), len(fields)
+            first = False
+            continue
+        first = False
+        if len(fields) != width:
+            raise DataError(
+                f"{path!r}, line {number}: {_cut(line)!r} has {len(fields)} fields, not {width}; "
+                f"expected {_LAYOUT}"
+            )
+        named = {name: fields[at] for name, at in columns.items()}
+        entry = _entry(named, f"{path!r}, line {number}: {_cut(line)!r}", source, rounding)
+        held = entries.get((entry.d, entry.K))
+        if held is None or entry.exact < held.exact:
+            entries[entry.d, entry.K] = entry
+    return entries
+
+
+def _columns(names: list[str], where: str) -> dict[str, int]:
+    """Where each of our columns lies, by the names that a header gives."""
+    ours = {"N": "K", "n": "K", "cosine": "max_cosine"}
+    columns = {ours.get(name, name): at for at, name in enumerate(names)}
+    missing = {"d", "K", "max_cosine"} - set(columns)
+    if missing:
+        raise DataError(
+            f"{where}: {_cut(','.join(names))!r} is neither {_LAYOUT} nor names these columns; "
+            "put # before lines of words"
+        )
+    return columns
+
+
+def _entry(named: dict[str, str], where: str, source: str, rounding: float) -> KnownCode:
+    d, K = (_count(named[name], f"{where}: {name}", least=2) for name in ("d", "K"))
+    figure = named["max_cosine"]
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", figure, re.ASCII):
+        raise DataError(f"{where}: cosine {_cut(figure)!r} is no decimal number")
+    # No K unit vectors do better than the simplex (Rankin 1955); a typing error may.
+    if not -1.0 / (K - 1) - 1e-11 <= float(figure) < 1.0:
+        raise DataError(
+            f"{where}: cosine {_cut(figure)} of {K} points; it must lie between -1/{K - 1} and 1"
+        )
+    proven = named.get("proven", "")
+    if proven not in _PROVEN:
+        raise DataError(f"{where}: proven is {_cut(proven)!r}; write yes, no or unknown")
+    rattlers, contacts = (
+        _count(named[name], f"{where}: {name}", least=0) if named.get(name) else None
+        for name in ("rattlers", "contacts")
+    )
+    said = named.get("source") or source
+    return KnownCode(d, K, figure, _PROVEN[proven], rattlers, contacts, said, rounding)
+
+
+def _count(text: str, where: str, least: int) -> int:
+    if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
+        raise DataError(f"{where} is {_cut(text)!r}; expected a whole number of at least {least}")
+    return int(text)
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,174 @@
+"""The verdict: where a largest cosine stands beside the best known one, and what to do about it."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from gnc_cli.records import ComparisonStatus, TableStamp
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gnc_cli.codes.exact_cosine import ExactRows
+    from gnc_cli.known_codes.best import Reference
+
+    Rows = Callable[[], np.ndarray | ExactRows]
+
+TOLERANCE = 1e-9
+"""Default of the largest gap that passes."""
+_COORDINATES = 1e-11
+"""Coordinates are published with twelve decimals; a code is no worse for having been printed."""
+_NOISE = 1e-14
+"""Below the figure by this much is no news: cosines in float64 are good to a few 1e-16."""
+_PROVED = 15
+"""Decimals of the cosine that is proved of an improvement."""
+
+
+def comparison_status(
+    max_cosine: float, known: "Reference | None", verified: Callable[[Fraction], bool]
+) -> ComparisonStatus:
+    """Compare a code with the best known one.
+
+    Args:
+        max_cosine: of the code, float64.
+        known: the reference; None where there is none.
+        verified: whether exact arithmetic proves the largest cosine below a rational t; called
+            only where the code seems to improve.
+
+    Returns:
+        `matches` from below the figure by its rounding (or without a proof), to above it by 1e-11
+        or its rounding, whichever is larger; `improves` only with that proof. At least as good as
+        what is no record of (d, K), a construction or a part of a larger code, is `no_entry`.
+    """
+    if known is None:
+        return ComparisonStatus.NO_ENTRY
+    gap = max_cosine - known.max_cosine
+    if gap > max(known.rounding, _COORDINATES):
+        return ComparisonStatus.WORSE
+    if not known.on_record:
+        return ComparisonStatus.NO_ENTRY
+    if gap >= -max(known.rounding, _NOISE):
+        return ComparisonStatus.MATCHES
+    exact = Fraction(known.max_cosine) if known.exact is None else known.exact
+    below = exact - Fraction(known.rounding)
+    return ComparisonStatus.IMPROVES if verified(below) else ComparisonStatus.MATCHES
+
+
+def passes(
+    status: ComparisonStatus | None,
+    gap: float | None,
+    *,
+    tolerance: float,
+    require_entry: bool,
+    on_record: bool,
+    proven: bool | None = None,
+) -> bool | None:
+    """Whether a row is good enough for the exit code 0; None where its cosine is not known.
+
+    The largest gap that passes is `tolerance`; with `require_entry` a pair that is not on record
+    does not pass. Nor does a code below a figure that is proved optimal: one of the two is wrong.
+    """
+    if status is None:
+        return None
+    if status is ComparisonStatus.IMPROVES and proven:
+        return False
+    if require_entry and not on_record:
+        return False
+    return gap is None or gap <= tolerance
+
+
+def table_name(stamp: TableStamp) -> str:
+    """Which table an improvement improves on."""
+    which = "the table" if stamp.current else "our copy"
+    return f"{which} of {stamp.date} (sha256 {stamp.sha256})"
+
+
+def improvement(
+    status: ComparisonStatus | None, known: "Reference | None", rows: "Rows"
+) -> dict[str, str | None]:
+    """Keys of a row: the table improved on, and a decimal that no cosine exceeds; else null.
+
+    `rows` gives the rows, (K, d), that the proof is about; called only for an improvement.
+    """
+    keys: dict[str, str | None] = {"improves_on": None, "proved_cosine": None}
+    if status is ComparisonStatus.IMPROVES and known is not None:
+        from gnc_cli.codes.exact_cosine import largest_cosine_above
+
+        keys["improves_on"] = known.source if known.stamp is None else table_name(known.stamp)
+        keys["proved_cosine"] = largest_cosine_above(rows(), _PROVED).text
+    return keys
+
+
+def verdict_keys(
+    status: ComparisonStatus | None,
+    d: int,
+    K: int,
+    known: "Reference | None",
+    stamp: TableStamp,
+    rows: "Rows",
+    file: str | None = None,
+) -> dict[str, Any]:
+    """Keys of a row: `reference`, `date`, `on_record`, `improves_on`, `proved_cosine`, `advice`.
+
+    Args:
+        known: what the code was compared with.
+        stamp: the table asked for.
+        rows: as in `improvement`.
+        file: where they are.
+    """
+    better = improvement(status, known, rows)
+    return {
+        "reference": None if known is None else known.kind,
+        "date": None if known is None else known.date,
+        "on_record": known is not None and known.on_record,
+        **better,
+        "advice": advice(status, d, K, file, stamp, better["proved_cosine"], known),
+    }
+
+
+def advice(
+    status: ComparisonStatus | None,
+    d: int,
+    K: int,
+    file: str | None,
+    stamp: TableStamp,
+    proved: str | None = None,
+    known: "Reference | None" = None,
+) -> str:
+    """One sentence: what the verdict means for the user.
+
+    Args:
+        file: where the code is, so that the user may go on with it.
+        stamp: the table asked for; an improvement names the one that `known` is from.
+        proved: of an improvement, a decimal that no cosine exceeds.
+        known: what the code was compared with.
+    """
+    own = "" if file is None or file == "-" else f" --init {quote(file)}"
+    match status:
+        case None:
+            return "the time limit came first: not every pair of points was seen; raise it"
+        case ComparisonStatus.MATCHES:
+            return (
+                "ties the best known code within 1e-11 or the figure's rounding, "
+                "whichever is larger"
+            )
+        case ComparisonStatus.WORSE:
+            return (
+                f"a better code is known; gnc solve --d {d} --K {K} --problem tammes{own} "
+                "polishes this one or finds others"
+            )
+        case ComparisonStatus.IMPROVES:
+            bound = f"no cosine exceeds {proved}" if proved else ""
+            if known is not None and known.proven:
+                text = "below an entry marked proved optimal: the entry or the file is wrong"
+                return f"{text}; {bound}" if bound else text
+            name = table_name(stamp if known is None or known.stamp is None else known.stamp)
+            text = f"improves on {name}, proved in rational arithmetic"
+            text = f"{text}: {bound}" if bound else text
+            current = "" if stamp.current else "; check the public table with --table"
+            return f"{text}{current}"
+        case ComparisonStatus.NO_ENTRY:
+            beaten = "" if known is None else f"no worse than the best known, {known.source}; "
+            more = "" if stamp.current else "; a fuller table can be given with --table"
+            return f"{beaten}no code of d = {d}, K = {K} is on record{more}"

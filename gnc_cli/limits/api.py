@@ -1,0 +1,133 @@
+"""`bounds`: what is possible for K classes in d dimensions. The function behind `gnc bounds`."""
+
+import threading
+from collections.abc import Callable, Iterable
+from math import pi
+from typing import TYPE_CHECKING, Annotated
+
+from gnc_cli.io.arguments import validated
+from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.result import BoundsResult
+from gnc_cli.parameters import Force, Parameter, Path, Plot, one_of, real, wholes
+
+if TYPE_CHECKING:
+    from gnc_cli.known_codes.table import KnownCodes
+
+Progress = Callable[[str, int, int, float], None]
+"""`progress(stage, done, total, worst)`."""
+_LARGEST_K = max(10**300, int(1e300))
+"""The double 1e300 is a little more."""
+_ASKED = "What is asked"
+
+
+@validated
+def bounds(
+    d: Annotated[
+        int | Iterable[int] | str | None,
+        Parameter("Dimensions, up to 1e6: 512, 128,256,512 or 2..512.", wholes(2, 10**6), _ASKED,
+                  short="-d"),
+    ] = None,
+    K: Annotated[
+        int | Iterable[int] | str | None,
+        Parameter("Numbers of classes or points, up to 1e300: 1e6 or 10572,85742,360232.",
+                  wholes(2, _LARGEST_K), _ASKED, short="-K"),
+    ] = None,
+    *,
+    margin: Annotated[
+        float | None,
+        Parameter("One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
+                  "which d; with --d: how many K; with both: whether such a code exists.",
+                  real(above=0.0, most=2.0), _ASKED),
+    ] = None,
+    arcface_m: Annotated[
+        float | None,
+        Parameter("ArcFace's angle, in place of --margin: all angles of the code at least so "
+                  "large.", real(above=0.0, most=pi), _ASKED, metavar="RADIANS"),
+    ] = None,
+    max_cosine: Annotated[
+        float | None,
+        Parameter("The same as a cosine: --d 8 --max-cosine 0.5 is the kissing problem.",
+                  real(least=-1.0, below=1.0), _ASKED),
+    ] = None,
+    quantity: Annotated[
+        str | None,
+        Parameter("one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
+                  "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
+                  one_of(Quantity), _ASKED),
+    ] = None,
+    probability: Annotated[
+        float | None,
+        Parameter("Also give the scale s = 1/tau from which softmax reaches it on every class.",
+                  real(above=0.0, below=1.0), _ASKED),
+    ] = None,
+    lp: Annotated[
+        bool,
+        Parameter("Add Delsarte's linear programme, verified in exact arithmetic: about a second "
+                  "per pair.", group=_ASKED),
+    ] = False,
+    table: Annotated[
+        "KnownCodes | Path | None",
+        Parameter("A current table of known codes, one d,N,cosine per line, held beside our copy.",
+                  group=_ASKED, metavar="FILE", reads=True),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        Parameter("Wall time for --lp; bounds that are not ready by then are left out. Default "
+                  "none.", real(above=0.0), "Effort and machine", metavar="SECONDS"),
+    ] = None,
+    best: Annotated[
+        bool,
+        Parameter("Rows of --csv, --jsonl and --out: one per pair, K or d, with what is known of "
+                  "it, in place of one per bound.", group="Output"),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Parameter("Write the rows: .csv, .json or .h5.", group="Output", metavar="FILE",
+                  writes=(".csv", ".json", ".h5")),
+    ] = None,
+    force: Force = False,
+    plot: Plot = None,
+    interrupt: threading.Event | None = None,
+    progress: Progress | None = None,
+) -> BoundsResult:  # fmt: skip
+    """Say what is possible: how far apart K classes can be in d dimensions, proved from both sides.
+
+    Give two of d, K and a margin; the third is answered.
+
+    Args:
+        d: one or several dimensions, 2 to 10^6.
+        K: one or several numbers of points, 2 to 10^300.
+        margin: one-vs-rest distance (CosFace's margin), above 0, up to 2.
+        arcface_m: ArcFace's angle in radians: the angles of the code are to be at least this.
+        max_cosine: the same as a cosine, in [-1, 1).
+        quantity: `one-vs-rest` or `one-vs-one` (cosine and angle); follows from the target.
+        probability: also give the softmax scale that reaches it.
+        lp: add Delsarte's linear programme, verified in exact arithmetic.
+        time_limit: seconds for the linear programmes.
+        table: known codes, `d,N,cosine` per line, held beside our copy.
+        best: rows of `out` hold what is known of each pair, K or d, not what each bound says.
+        out: file for the rows: .csv, .json, .h5.
+        force: overwrite files.
+        plot: PNG, SVG or PDF.
+        interrupt: set it to stop early with the pairs so far.
+        progress: called with `(stage, done, total, worst)`.
+
+    Returns:
+        With d and K: every bound that applies to the largest one-vs-rest distance rho*(d, K), lower
+        and upper, and the best interval. With K and a margin: the smallest d known to have a code
+        with it, and the smallest not excluded. With d and a margin: the largest K known to have
+        one, and the smallest excluded. With all three: whether such a code exists. Values are good
+        to a relative 1e-13; counts are exact up to fifteen digits.
+
+    Raises:
+        UsageError, DataError, OutputError: see `gnc_cli.errors`.
+
+    Example:
+        >>> found = bounds(d=8, max_cosine=0.5).classes
+        >>> found.guaranteed, found.excluded
+        (240, 241)
+    """
+    asked = dict(locals())
+    from gnc_cli.limits.run import run
+
+    return run(**asked)

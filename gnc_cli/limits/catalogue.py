@@ -1,0 +1,84 @@
+"""The bounds that `gnc bounds` uses, in the order of JSON and CSV; its table sorts by value."""
+
+import os
+
+from gnc_cli.errors import DataError
+from gnc_cli.known_codes.best import read_table
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
+from gnc_cli.limits.codes import code_limits
+from gnc_cli.limits.covering import COVERING, COVERING_3
+from gnc_cli.limits.kissing import KISSING
+from gnc_cli.limits.levenshtein import LEVENSHTEIN
+from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
+from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
+from gnc_cli.limits.simplicial import FEJES_TOTH, SIMPLICIAL
+from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
+from gnc_cli.runtime.deadline import Deadline
+
+
+def catalogue(
+    quantity: Quantity,
+    table: KnownCodes | None = None,
+    *,
+    lp: bool = False,
+    deadline: Deadline | None = None,
+) -> list[Limit]:
+    """All bounds, with theorem 3.9 as the paper prints it for the quantity.
+
+    Args:
+        table: known codes of the user, held beside our copy.
+        lp: with Delsarte's linear programme.
+        deadline: of the linear programmes.
+    """
+    *exist, exclude = code_limits(table)
+    limits: list[Limit] = [
+        THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist,
+        THEOREM_3_3_UPPER,
+        THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
+        RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING, exclude,
+    ]  # fmt: skip
+    if lp:
+        from gnc_cli.limits.delsarte import DelsarteLP
+
+        limits.append(DelsarteLP(deadline=deadline))
+    return limits
+
+
+def possible_table(
+    table: KnownCodes | str | os.PathLike[str], quantity: Quantity = Quantity.ONE_VS_REST
+) -> KnownCodes:
+    """A table of the user's, unless an entry is better than a theorem allows.
+
+    Such an entry would spoil every answer. The linear programme, which takes long, is not asked.
+
+    Args:
+        table: the table or its file.
+        quantity: whose version of theorem 3.9 is asked.
+
+    Raises:
+        DataError: the file cannot be read, or an entry is impossible; names the table, the entry
+            and the theorem.
+    """
+    given = read_table(table)
+    name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
+    excluding = [limit for limit in catalogue(quantity, given) if not limit.exists]
+    # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
+    granted: dict[tuple[str, int], float] = {}
+    for (d, K), entry in sorted(given.entries.items(), reverse=True):
+        clearance = 1 - entry.between[1]
+        for limit in excluding:
+            if clearance <= granted.get((limit.name, d), 0.0):
+                continue
+            found = limit.at(d, K)
+            if found is None or not found.valid:
+                continue
+            highest = found.value * (1.0 + (-ROUNDING if found.strict else ROUNDING))
+            if clearance > highest:
+                least = "more than " if found.strict else "at least "
+                raise DataError(
+                    f"{name}: d = {d}, N = {K} with cosine {entry.figure} is "
+                    f"impossible: {least}{1.0 - found.value:.12g} by {limit.name}; mend the line"
+                )
+            granted[limit.name, d] = highest
+    return given

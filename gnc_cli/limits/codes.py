@@ -1,0 +1,246 @@
+"""Bounds that come from codes: known ones, solved ones, constructions, and proved optima.
+
+A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
+are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
+fewer points or in more dimensions. Values are rounded to the side on which they are true.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gnc_cli.constructions.construction import Construction, Cosine
+from gnc_cli.constructions.finder import largest_construction
+from gnc_cli.constructions.registry import find, single_codes
+from gnc_cli.geometry.rounding import rounded_down, rounded_up
+from gnc_cli.known_codes.best import SEARCHED, constructed, read_table
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
+from gnc_cli.limits.limit import Count, Finding, Limit, reaches
+
+_ONE_CODE = 1e-11
+"""Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
+_ULPS = Fraction(1, 10**15)
+"""The double of an irrational cosine is nearer than this to it."""
+
+
+def code_limits(table: KnownCodes | None = None) -> list[Limit]:
+    """The bounds that codes give: three that say what exists, one that excludes.
+
+    Args:
+        table: of the user, held beside our copy: the smaller figure counts. What it says of
+            optimality is not looked at.
+
+    Example:
+        >>> known, solved, built, optimal = code_limits()
+        >>> found = known.at(10, 100)
+        >>> round(found.value, 3), found.source
+        (0.607, 'known code (10, 136): published improvement, 2026')
+        >>> built.at(64, 10**5).how
+        'gnc solve --d 64 --K 100000 --construction delsarte-goethals-6'
+    """
+    ours = read_table()
+    tables = [ours] if table is None else [ours, table]
+    optima = ProvedOptimumLimit(ours)
+    return [KnownCodeLimit(*tables), SolvedCodeLimit(), ConstructionLimit(), optima]
+
+
+class KnownCodeLimit(Limit):
+    """The best entry of tables of known codes with K points or more in d dimensions or fewer.
+
+    All are known explicitly, their coordinates published or made by this project; a finding has a
+    command where theorem 3.3 or a construction gives the same code.
+    """
+
+    name = "known-code"
+    source = "table of known codes"
+    exists = True
+    constructive = True
+    listed = True
+
+    def __init__(self, *tables: KnownCodes) -> None:
+        entries: dict[tuple[int, int], KnownCode] = {}
+        self._given: set[tuple[int, int]] = set()
+        for table in tables:
+            for key, entry in table.entries.items():
+                if key not in entries or entry.between[1] < entries[key].between[1]:
+                    entries[key] = entry
+                    if table.stamp.current:
+                        self._given.add(key)
+        self._table = replace(tables[0], entries=entries)
+        self._values = {key: rounded_down(1 - entry.between[1]) for key, entry in entries.items()}
+
+    def at(self, d: int, K: int) -> Finding | None:
+        entry = self._table.covering(d, K)
+        if entry is None:
+            return None
+        value = self._values[entry.d, entry.K]
+        return Finding(value, source=self._cited(entry), how=_same(entry, d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        reached = [
+            entry
+            for key, entry in self._table.entries.items()
+            if entry.d <= d and reaches(self._values[key], target)
+        ]
+        entry = max(reached, key=lambda e: e.K, default=None)
+        if entry is None:
+            return None
+        how = _same(entry, d, entry.K)
+        return Count(math.log10(entry.K), entry.K, self._cited(entry), how)
+
+    def _cited(self, entry: KnownCode) -> str:
+        of = " of --table" if (entry.d, entry.K) in self._given else ""
+        return f"known code ({entry.d}, {entry.K}){of}: {entry.source}"
+
+    def last_d(self, K: int) -> int | None:
+        """The last dimension of the table: beyond it no code is better."""
+        return max((d for d, _ in self._values), default=0)
+
+
+class SolvedCodeLimit(Limit):
+    """The best certified distance of the Softmax Codes that this project solved and ships.
+
+    The command of a finding repeats the search on the solved code's own (d, K).
+    """
+
+    name = "solved-code"
+    source = "Softmax Codes solved by this project"
+    exists = True
+    of_rho = True
+    constructive = True
+    listed = True
+
+    def __init__(self) -> None:
+        self._codes = stored_margins()
+
+    def at(self, d: int, K: int) -> Finding | None:
+        code = self._codes.covering(d, K)
+        return None if code is None else Finding(code.rho, source=_solved(code), how=code.command)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        reached = [c for c in self._codes.entries if c.d <= d and reaches(c.rho, target)]
+        code = max(reached, key=lambda c: c.K, default=None)
+        if code is None:
+            return None
+        return Count(math.log10(code.K), code.K, _solved(code), code.command)
+
+    def last_d(self, K: int) -> int | None:
+        """The last dimension of a solved code: beyond it no code is better."""
+        return max(code.d for code in self._codes.entries)
+
+
+class ConstructionLimit(Limit):
+    """The best construction: whole or in part, cross sections, orthogonal sums.
+
+    Silent where theorem 3.3 rules (K <= 2 d). Beyond 4096 dimensions a construction in 4096 counts.
+    """
+
+    name = "construction"
+    source = "constructions, see gnc solve --list-constructions"
+    exists = True
+    constructive = True
+    listed = True
+
+    def at(self, d: int, K: int) -> Finding | None:
+        code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
+        if code is None:
+            return None
+        value = rounded_down(1 - _ends(code.cosine)[1])
+        return Finding(value, source=_built(code), how=_command(code, d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        code = largest_construction(min(d, SEARCHED), float(1 - target))
+        if code is None or code.K <= 2 * d:
+            return None
+        return Count(math.log10(code.K), code.K, _built(code), _command(code, d, code.K))
+
+    def last_d(self, K: int) -> int | None:
+        """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
+        return min(SEARCHED, (K - 1) // 2)
+
+
+class ProvedOptimumLimit(Limit):
+    """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
+
+    The single constructions that are proved, and the entries of our table that are.
+    """
+
+    name = "proved-optimum"
+    source = "codes proved optimal"
+    exists = False
+    listed = True
+
+    def __init__(self, table: KnownCodes) -> None:
+        self._optima = sorted(_optima(table), key=lambda o: (o.value, o.K, o.d))
+
+    def at(self, d: int, K: int) -> Finding | None:
+        best = next((o for o in self._optima if o.d >= d and o.K <= K), None)
+        return None if best is None else Finding(best.value, source=best.source)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        missing = [o for o in self._optima if o.d >= d and not reaches(o.value, target)]
+        least = min(missing, key=lambda o: o.K, default=None)
+        if least is None:
+            return None
+        return Count(math.log10(least.K - 1), least.K - 1, least.source)
+
+
+@dataclass(frozen=True)
+class _Optimum:
+    d: int
+    K: int
+    value: float
+    """No code of (d, K) has a larger clearance."""
+    source: str
+
+
+def _optima(table: KnownCodes) -> Iterator[_Optimum]:
+    single = {(code.d, code.K): code for code in single_codes() if code.proven}
+    for (d, K), code in single.items():
+        cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
+        yield _Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
+    for entry in table.select(proven=True):
+        if (entry.d, entry.K) not in single:
+            cited = f"optimal code ({entry.d}, {entry.K}): table of known codes"
+            yield _Optimum(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
+
+
+def _solved(code: SolvedMargin) -> str:
+    return f"Softmax Code ({code.d}, {code.K}) solved by this project, certified distance"
+
+
+def _built(code: Construction) -> str:
+    return f"{code.origin}: {code.reference}"
+
+
+def _same(entry: KnownCode, d: int, K: int) -> str | None:
+    """The command for K points in d dimensions of the entry's code, where there is one."""
+    if entry.K <= 2 * entry.d:
+        return f"gnc solve --d {d} --K {K}"  # by theorem 3.3
+    code = constructed(entry.d, entry.K)
+    if code is None or abs(code.cosine.value - entry.max_cosine) > _ONE_CODE:
+        return None
+    return _command(code, d, K)
+
+
+def _command(code: Construction, d: int, K: int) -> str:
+    """What builds K points in d dimensions that are at least as good as the construction.
+
+    Sums and cross sections have no name: `solve` takes the best construction by itself, and may
+    search beside it.
+    """
+    whole = find(code.name)
+    if whole is not None and whole.d <= d and whole.K >= K and whole.cosine == code.cosine:
+        return f"gnc solve --d {d} --K {K} --construction {code.name}"
+    return f"gnc solve --d {code.d} --K {code.K}"
+
+
+def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
+    """Ends of an exact cosine, of which a double is kept where it is irrational."""
+    try:
+        exact = Fraction(cosine.text)
+    except ValueError:
+        near = Fraction(cosine.value)
+        return near - _ULPS, near + _ULPS
+    return exact, exact

@@ -1,0 +1,309 @@
+"""Results of `gnc bounds`: what is possible for (d, K), which d a margin needs, how many K fit."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Union
+
+from gnc_cli.console.numbers import count, points
+from gnc_cli.limits.limit import Ending, Quantity
+from gnc_cli.records import HIDDEN, SCHEMA, BestKnown, Result, plain
+
+Side = Literal["lower", "upper"]
+Status = Literal["exists", "excluded", "open"]
+STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open"}
+"""What is known of a code with a target, by `BestBounds.status`."""
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """What one bound says at one (d, K)."""
+
+    d: int
+    K: int
+    quantity: Quantity
+    """`one-vs-rest`: the value is a distance; `one-vs-one`: the largest cosine of a code."""
+    side: Side
+    """Of the optimum: `lower` or `upper`."""
+    value: float
+    angle_deg: float | None
+    """The minimum angle of that cosine in degrees; None for one-vs-rest."""
+    valid: bool
+    """Whether its hypothesis holds at (d, K)."""
+    condition: str | None
+    """The hypothesis with its numbers."""
+    strict: bool
+    """Whether the value itself is known not to be attained."""
+    exists: bool
+    """True: a code at least this good exists. False: none is better."""
+    constructive: bool
+    """Whether such a code can be built."""
+    name: str
+    source: str
+    how: str | None
+    """The command that builds it."""
+
+    @property
+    def distance(self) -> float:
+        """How far apart points are: the one-vs-rest distance, or the smallest angle in degrees.
+
+        Near 1 cosines hardly differ, their angles do.
+        """
+        return self.value if self.angle_deg is None else self.angle_deg
+
+
+@dataclass(frozen=True)
+class BestBounds:
+    """The best interval of one (d, K)."""
+
+    d: int
+    K: int
+    quantity: Quantity
+    lower: float
+    upper: float
+    lower_name: str
+    upper_name: str
+    lower_deg: float | None
+    """One-vs-one: the minimum angle of the best code lies in [lower_deg, upper_deg], degrees."""
+    upper_deg: float | None
+    exact: bool
+    """Whether the ends meet, but for rounding: the value is known exactly."""
+    best_known: BestKnown | None
+    """The best code known, for either quantity."""
+    status: Status | None
+    """With a margin: `exists`, `excluded` or `open`."""
+    scale: float | None
+    """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
+    for the best code known."""
+
+    @property
+    def distances(self) -> tuple[float, float]:
+        """The ends of the one-vs-rest distance, or of the smallest angle in degrees."""
+        if self.lower_deg is None or self.upper_deg is None:
+            return self.lower, self.upper
+        return self.lower_deg, self.upper_deg
+
+
+@dataclass(frozen=True)
+class DimensionRow:
+    """From which d one bound allows a margin."""
+
+    K: int
+    name: str
+    side: Side
+    d: int | None
+    ending: Ending
+    """`found`, `never` (in no dimension, by this bound) or `beyond` (not up to 10^6)."""
+    exists: bool
+    """True: from d on a code with the margin exists. False: below d none does."""
+    constructive: bool
+    source: str
+    how: str | None
+
+
+@dataclass(frozen=True)
+class DimensionBest:
+    """For one K."""
+
+    K: int
+    sufficient: int | None
+    """The smallest d known to have a code with the margin; None where none is known."""
+    necessary: int | None
+    """The smallest d not excluded, 1000001 where none up to a million is; None where the margin is
+    impossible in every dimension."""
+
+
+@dataclass(frozen=True)
+class DimensionAnswer:
+    """The dimensions that a margin needs."""
+
+    rows: tuple[DimensionRow, ...]
+    best: tuple[DimensionBest, ...]
+    sufficient: int | None
+    """For all K asked at once."""
+    necessary: int | None
+    scale: float | None
+    """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
+
+
+@dataclass(frozen=True)
+class ClassesRow:
+    """Up to which K one bound allows a margin."""
+
+    d: int
+    name: str
+    side: Side
+    K: int | None
+    """Exact; None where it has more than fifteen digits, or the bound says nothing."""
+    log10_K: float | None
+    """None where the bound says nothing."""
+    exists: bool
+    """True: a code of K points with the margin exists. False: none of K points, the smallest
+    such K."""
+    constructive: bool
+    source: str
+    how: str | None
+
+
+@dataclass(frozen=True)
+class ClassesBest:
+    """For one d."""
+
+    d: int
+    guaranteed: int | None
+    """The largest K known to have a code with the margin."""
+    log10_guaranteed: float | None
+    excluded: int | None
+    """The smallest K proved to have none."""
+    log10_excluded: float | None
+
+
+@dataclass(frozen=True)
+class ClassesAnswer:
+    """How many points a margin leaves room for."""
+
+    rows: tuple[ClassesRow, ...]
+    best: tuple[ClassesBest, ...]
+    guaranteed: int | None
+    """In every d asked."""
+    log10_guaranteed: float | None
+    excluded: int | None
+    """In some d asked."""
+    log10_excluded: float | None
+    scale: float | None
+
+
+@dataclass(frozen=True)
+class BoundsResult(Result):
+    """What is possible: the result of `gnc bounds`."""
+
+    quantity: Quantity
+    margin: float | None
+    """One-vs-rest distance asked for."""
+    max_cosine: float | None
+    """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
+    arcface_m: float | None
+    """One-vs-one: smallest angle asked for, radians."""
+    probability: float | None
+    outcome: Literal["complete", "time_limit", "interrupted"]
+    """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
+    rows: tuple[BoundRow, ...]
+    best: tuple[BestBounds, ...]
+    dimension: DimensionAnswer | None = None
+    classes: ClassesAnswer | None = None
+    best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
+    """Whether rows of CSV and JSON lines are those of `best`."""
+    lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
+    """Whether the linear programme was asked for."""
+
+    command = "bounds"
+    labels = ("quantity", "margin", "max_cosine", "arcface_m", "probability")
+
+    @property
+    def answer(self) -> Union["BoundsResult", DimensionAnswer, ClassesAnswer]:
+        """What holds the rows of the question that was asked."""
+        return self.dimension or self.classes or self
+
+    @property
+    def target(self) -> str | None:
+        """What was asked for, in the user's digits: `largest cosine 0.5`; None for nothing."""
+        words = self._target()
+        return None if words is None else f"{words[0]} {words[2]}"
+
+    @property
+    def wanted(self) -> str:
+        """The target as a property of a code: `largest cosine at most 0.5`."""
+        return " ".join(filter(None, self._target() or ()))
+
+    def _target(self) -> tuple[str, str, str] | None:
+        """What the target is, how it is meant, and its figure."""
+        if self.arcface_m is not None:
+            degrees = f"{math.degrees(self.arcface_m):.4g} degrees"
+            return "smallest angle", "at least", f"{short_decimal(self.arcface_m)} rad ({degrees})"
+        if self.max_cosine is not None:
+            return "largest cosine", "at most", short_decimal(self.max_cosine)
+        return None if self.margin is None else ("margin", "", short_decimal(self.margin))
+
+    @property
+    def title(self) -> str:
+        """What was asked, in words: `d = 10, K = 100, margin 0.6`."""
+        if self.dimension is not None:
+            return f"dimensions for {self.wanted}"
+        if self.classes is not None:
+            return f"numbers of points with {self.wanted}"
+        asked = f"{len(self.best)} pairs of d and K"
+        if len(self.best) == 1:
+            asked = f"d = {count(self.best[0].d)}, K = {points(self.best[0].K)}"
+        return asked if self.target is None else f"{asked}, {self.target}"
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Where the linear programme was asked for and says nothing."""
+        if self.outcome == "time_limit":
+            return ("the time limit came first: some linear programmes were left out",)
+        missing = len(self.best) - sum(row.name == "delsarte-lp" for row in self.rows)
+        if not self.lp or not missing or self.interrupted:
+            return ()
+        return (
+            f"the linear programme says nothing at {missing} of {len(self.best)} pairs: it goes "
+            "up to d = 1000, K = 10^9 and polynomials of degree 40",
+        )
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows of the question that was asked: bounds, dimensions or numbers of points.
+
+        With `best_rows` one per pair, K or d, with what is known of it, in place of one per bound.
+        """
+        return self._lines(self.answer.best if self.best_rows else self.answer.rows)
+
+    def judged(self) -> list[dict[str, Any]]:
+        """Gates look at what is known of each pair, K or d."""
+        return self._lines(self.answer.best)
+
+    def _lines(self, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
+        head = {"schema": SCHEMA, "command": self.command, "version": self.version}
+        asked = {"margin": self.margin, "max_cosine": self.max_cosine}
+        head |= {key: value for key, value in asked.items() if value is not None}
+        return [head | plain(row) for row in rows]
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The best of each pair, K or d, then each bound that holds.
+
+        What was asked for stands under `d` and `K`, which label a sample of a dashboard; what was
+        found under names of its own.
+        """
+        target = "max_cosine" if self.arcface_m is None else "arcface_m"
+        keys = ("quantity", "margin", target, "probability")
+        head = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        found: list[dict[str, Any]] = [plain(best) for best in self.answer.best]
+        for row in self.answer.rows:
+            if isinstance(row, BoundRow):
+                kept = ("d", "K", "name", "side", "value", "angle_deg")
+                found += [{key: getattr(row, key) for key in kept}] if row.valid else []
+            elif isinstance(row, DimensionRow):
+                found.append({"K": row.K, "name": row.name, "side": row.side, "smallest_d": row.d})
+            else:
+                most = "largest_K" if row.exists else "excluded_K"
+                found.append({"d": row.d, "name": row.name, "side": row.side,
+                              "log10_K": row.log10_K, most: row.K})  # fmt: skip
+        return [plain(head | row) for row in found]
+
+
+def full_names(rows: Iterable[Any]) -> list[str]:
+    """The names of bounds; of two bounds of one name each says which it is."""
+    rows = list(rows)
+    sides = {(row.name, row.exists) for row in rows}
+    return [
+        f"{row.name} ({'existence' if row.exists else 'exclusion'})"
+        if (row.name, not row.exists) in sides else row.name
+        for row in rows
+    ]  # fmt: skip
+
+
+def short_decimal(value: float) -> str:
+    """The shortest decimal that is this number.
+
+    >>> short_decimal(0.3), short_decimal(1.0)
+    ('0.3', '1')
+    """
+    return repr(value).removesuffix(".0")

@@ -1,0 +1,95 @@
+"""One call of `bounds`: its bounds are asked, the best taken, the files written."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gnc_cli import __version__
+from gnc_cli.errors import UsageError
+from gnc_cli.known_codes.best import best as best_code
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.limits.catalogue import catalogue, possible_table
+from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.margins import classes_answer, dimension_answer
+from gnc_cli.limits.pairs import pair_best, pair_rows
+from gnc_cli.limits.request import Question, read_request
+from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
+from gnc_cli.parameters import Path, spelled
+from gnc_cli.runtime.deadline import Deadline
+
+
+def run(
+    d: tuple[int, ...] | None,
+    K: tuple[int, ...] | None,
+    *,
+    lp: bool,
+    table: KnownCodes | Path | None,
+    time_limit: float | None,
+    best: bool,
+    out: Path | None,
+    force: bool,
+    plot: Path | None,
+    interrupt: threading.Event | None,
+    progress: Callable[[str, int, int, float], None] | None,
+    **asked: Any,
+) -> BoundsResult:
+    """Answer with checked arguments; see `api.bounds`."""
+    started = time.monotonic()
+    if out == "-":
+        raise UsageError(f"{spelled('out')} writes a file; for rows on stdout give --csv or --json")
+    request = read_request(d, K, lp=lp, time_limit=time_limit, **asked)
+    deadline = Deadline(time_limit, interrupt)
+    given = None if table is None else possible_table(table, request.quantity)
+    limits = catalogue(request.quantity, given, lp=lp, deadline=deadline)
+    rows: list[BoundRow] = []
+    pairs: list[BestBounds] = []
+    dimension = classes = None
+    total = max(1, len(request.d)) * max(1, len(request.K))
+    done = 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None and total > 1:
+            progress("bounds", done, total, float("nan"))
+
+    match request.question:
+        case Question.PAIRS:
+            for pair in ((d, K) for K in request.K for d in request.d):
+                if deadline.interrupted:
+                    break
+                some = list(pair_rows(*pair, limits, request.quantity))
+                rows += some
+                known = best_code(*pair, given)
+                pairs.append(pair_best(some, request, known.record() if known else None))
+                report()
+        case Question.DIMENSION:
+            dimension = dimension_answer(request, limits, deadline, report)
+        case Question.CLASSES:
+            classes = classes_answer(request, limits, deadline, report)
+    declined = any(limit.declined for limit in limits)
+    stopped = done < total or (declined and deadline.interrupted)
+    result = BoundsResult(
+        seconds=time.monotonic() - started, version=__version__, quantity=request.quantity,
+        margin=request.margin if request.quantity is Quantity.ONE_VS_REST else None,
+        max_cosine=request.max_cosine, arcface_m=request.arcface_m,
+        probability=request.probability,
+        outcome="interrupted" if stopped else "time_limit" if declined else "complete",
+        rows=tuple(rows), best=tuple(pairs), dimension=dimension, classes=classes,
+        best_rows=best, lp=lp,
+    )  # fmt: skip
+    if out is not None:
+        from gnc_cli.io.row_files import write_rows
+
+        options = {"d": request.d, "K": [float(n) for n in request.K], "lp": lp, "best": best}
+        options |= asked | {"quantity": request.quantity}
+        options["table"] = None if table is None else str(getattr(table, "stamp", table))
+        write_rows(
+            out, result.to_json(), rows=result.lines(), options=options, force=force
+        )
+    if plot is not None and result.answer.best:
+        from gnc_cli.limits.plot import plot_bounds
+
+        plot_bounds(result, plot)
+    return result

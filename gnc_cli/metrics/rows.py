@@ -1,0 +1,222 @@
+"""Matrices that may be larger than memory: rows read block by block, in order, ahead of their use.
+
+Readers of files, arrays and tensors share one interface, `Rows`: a shape and `read(start, stop)`.
+Blocks of labelled rows are made ready for float64 work here: left out, checked, scaled to norm 1.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.geometry.sphere import normalise, row_norms
+
+T = TypeVar("T")
+
+_BLOCK_BYTES = 16 << 20
+"""Of a block as float64: large enough for fast products, small enough for the cache."""
+_SAFE = 1e-290, 1e290
+"""Norms between these have an inverse with all its digits."""
+
+
+class Rows(Protocol):
+    """A matrix (N, d) that is read by rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def dtype(self) -> np.dtype:
+        """As stored; bfloat16 reads as float32."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Rows that are read at once without waste (a chunk of the file); 1 where any will do."""
+        ...
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start to stop as stored (native byte order), shape (stop - start, d); any thread.
+
+        Raises:
+            DataError: the file fails.
+        """
+        ...
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a torch tensor; never imports torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def to_numpy(value: Any) -> np.ndarray:
+    """A tensor, an array or nested lists as an array.
+
+    Tensors leave their graph; those on the CPU share their memory with the result. Floating dtypes
+    that NumPy lacks (bfloat16, float8) become float32, exactly.
+
+    Example:
+        >>> to_numpy([[1, 2], [3, 4]])
+        array([[1, 2],
+               [3, 4]])
+    """
+    if not is_tensor(value):
+        return np.asarray(value)
+    value = value.detach()
+    float16 = sys.modules["torch"].float16
+    if value.is_floating_point() and value.element_size() < 4 and value.dtype != float16:
+        value = value.float()
+    array: np.ndarray = value.cpu().numpy()
+    return array
+
+
+class ArrayRows:
+    """An array in memory as `Rows`.
+
+    Example:
+        >>> ArrayRows(np.eye(3)).read(1, 2)
+        array([[0., 1., 0.]])
+    """
+
+    step = 1
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype = array.dtype
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start to stop."""
+        return self.array[start:stop]
+
+
+def block_rows(rows: Rows, wanted: int | None = None) -> int:
+    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64.
+
+    Args:
+        rows: the matrix.
+        wanted: the user's own number, which wins.
+    """
+    if wanted is not None:
+        return max(1, wanted)
+    count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
+    if rows.step <= count:
+        return count // rows.step * rows.step
+    return min(rows.step, 8 * count)
+
+
+def blocks(N: int, step: int) -> Iterator[tuple[int, int]]:
+    """The ends (start, stop) of consecutive blocks.
+
+    >>> list(blocks(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, N, step):
+        yield start, min(N, start + step)
+
+
+def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> Iterator[T]:
+    """Results of the jobs in their order, computed by `workers` threads, at most `ahead` waiting.
+
+    The order of what the caller adds up does not depend on the number of threads. A job's exception
+    is raised where its result is asked for; jobs not begun are then dropped.
+
+    Args:
+        jobs: made lazily: a job is taken only when it can be queued.
+        workers: threads; 1 still reads ahead of the caller.
+        ahead: finished results that may wait, beside those at work.
+    """
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        try:
+            for job in jobs:
+                waiting.append(pool.submit(job))
+                if len(waiting) >= max(1, workers) + ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def check_labels(labels: np.ndarray, N: int, K: int) -> None:
+    """Refuse labels that do not fit N rows and K classes.
+
+    Raises:
+        DataError: another length, not integers, or a label outside -1 to K - 1.
+    """
+    if labels.shape != (N,) or labels.dtype.kind not in "iu":
+        raise DataError(
+            f"labels have shape {labels.shape} and dtype {labels.dtype}; expected ({N},), integers"
+        )
+    if N and not (labels.min() >= -1 and labels.max() < K):
+        wrong = labels.min() if labels.min() < -1 else labels.max()
+        raise DataError(
+            f"label {wrong} is out of range; expected 0 to {K - 1}, or -1 to leave a row out"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """The rows of a block that count, in float64."""
+
+    kept: np.ndarray | slice
+    """Which rows of the block these are."""
+    labels: np.ndarray
+    """All >= 0, shape (n,)."""
+    rows: dict[str, np.ndarray]
+    """By space, "unit" or "raw", shape (n, d); nobody else's, to be overwritten at will."""
+    norms: np.ndarray
+    """Of the raw rows, shape (n,)."""
+
+
+def read_block(
+    rows: Rows, labels: np.ndarray, spaces: Sequence[str], where: str, start: int, stop: int
+) -> RowBlock:
+    """Read the rows from start to stop, leave out those of label -1, check and scale the others.
+
+    Args:
+        rows: shape (N, d), any real dtype.
+        labels: shape (N,).
+        spaces: "unit", "raw" or both.
+        where: names the rows in messages.
+        start: first row.
+        stop: the row after the last; nothing is read where it is `start`.
+
+    Raises:
+        DataError: a row that counts is not finite or, in unit space, zero.
+    """
+    chosen = labels[start:stop]
+    kept: np.ndarray | slice = slice(None) if chosen.min(initial=0) >= 0 else chosen >= 0
+    stored = rows.read(start, stop)[kept] if stop > start else np.empty((0, rows.shape[1]))
+    raw = np.array(stored, dtype=np.float64, order="C")
+    norms = row_norms(raw)
+    index = np.arange(start, stop)[kept]
+    _refuse(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
+    made: dict[str, np.ndarray] = {}
+    if "unit" in spaces:
+        what = f"{where} holds zero rows, which have no direction"
+        _refuse(norms == 0.0, index, what, "remove them, or measure with --normalize off")
+        unit = raw.copy() if "raw" in spaces else raw
+        safe = (norms > _SAFE[0]) & (norms < _SAFE[1])
+        unit[~safe] = normalise(unit[~safe])
+        unit *= (1.0 / np.where(safe, norms, 1.0))[:, None]
+        made["unit"] = unit
+    if "raw" in spaces:
+        made["raw"] = raw
+    return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
+
+
+def _refuse(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
+    if wrong.any():
+        rows = index[wrong]
+        raise DataError(
+            f"{what}: {len(rows)} of rows {index[0]} to {index[-1]}, first row {rows[0]}; {advice}"
+        )

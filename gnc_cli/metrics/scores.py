@@ -1,0 +1,285 @@
+"""Which of many linear scores is the largest: float32 products, proved, and float64 where they tie.
+
+A score is `<x, v_j> + o_j`: a logit, or the nearest of many means. One blocked float32 product of
+all rows gives every score to within a proved bound (`geometry/rounding.py`), which settles nearly
+all rows; the few whose two largest scores lie within it are scored again in float64. (Products in
+float64 throughout would take twice the time.)
+
+Scores of one row may be scaled without changing their order, so rows and columns of any magnitude
+(1e-300 to 1e300) are brought near 1: by their norm for the float32 product, by powers of two, which
+are exact, for the float64 one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.geometry.gram import gram_tiles
+from gnc_cli.geometry.rounding import UNIT32, gamma
+from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.metrics.rows import Rows, blocks, read_block
+
+_SIDE = 1024
+"""Of a tile of scores: 4 MB in float32."""
+_CROWD = 32
+"""More close scores of one row than this are looked at together."""
+_TOO_LARGE = 1e30
+"""Offsets this much larger than a row's scores leave no digit of them in float32."""
+_NO_OFFSETS = -4000
+"""Exponent of a power of two that is 0 beside rows of any size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The samples of one block that count, B of them."""
+
+    labels: np.ndarray
+    """All >= 0, shape (B,)."""
+    raw: np.ndarray
+    """As stored, float64, shape (B, d)."""
+    norms: np.ndarray
+    """Shape (B,)."""
+    unit: np.ndarray
+    """Float64, norm 1 (zero rows stay zero), shape (B, d)."""
+    small: np.ndarray
+    """The unit rows in float32 with a spare column for the factor of offsets, shape (B, d + 1)."""
+
+    @classmethod
+    def read(
+        cls, rows: Rows, labels: np.ndarray, unit: bool, where: str, start: int, stop: int
+    ) -> "Samples":
+        """Rows from start to stop.
+
+        Raises:
+            DataError: a row that counts is not finite or, where `unit`, zero.
+        """
+        block = read_block(rows, labels, ("unit", "raw") if unit else ("raw",), where, start, stop)
+        raw, norms = block.rows["raw"], block.norms
+        directions = block.rows.get("unit")
+        if directions is None:
+            directions = raw / np.where(norms > 0.0, norms, 1.0)[:, None]
+        small = np.empty((len(raw), raw.shape[1] + 1), dtype=np.float32)
+        small[:, :-1] = directions
+        return cls(block.labels, raw, norms, directions, small)
+
+
+class Leaders:
+    """Of each row, float32: the score of its own column and the two largest of the others."""
+
+    def __init__(self, rows: int) -> None:
+        self.own, self.top, self.second = np.full((3, rows), -np.inf, dtype=np.float32)
+        """Own: -inf for rows without a column of their own."""
+        self.at = np.zeros(rows, dtype=np.intp)
+        """Column of `top`."""
+
+    def see(self, tile: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
+        """Take in a tile of scores; it is left as it was."""
+        inside = np.flatnonzero((own >= columns.start) & (own < columns.stop))
+        at_own = own[inside] - columns.start
+        mine = tile[inside, at_own]
+        tile[inside, at_own] = -np.inf
+        every = np.arange(len(tile))
+        at = tile.argmax(axis=1)
+        top = tile[every, at]
+        tile[every, at] = -np.inf
+        second = tile[every, tile.argmax(axis=1)]
+        tile[every, at] = top
+        tile[inside, at_own] = mine
+
+        self.own[rows][inside] = mine
+        best, runner_up = self.top[rows], self.second[rows]
+        np.maximum(runner_up, np.maximum(second, np.minimum(best, top)), out=runner_up)
+        better = top > best
+        self.at[rows][better] = at[better] + columns.start
+        np.maximum(best, top, out=best)
+
+    def lead(self) -> np.ndarray:
+        """How far the largest of all scores is ahead of the next, float64, shape (rows,)."""
+        first = np.maximum(self.own, self.top)
+        after = np.where(self.own > self.top, self.top, np.maximum(self.own, self.second))
+        return first.astype(np.float64) - after
+
+
+def screen(
+    A: np.ndarray,
+    V: np.ndarray,
+    own: np.ndarray,
+    change: Callable[[np.ndarray, slice, slice], None] | None = None,
+) -> tuple[Leaders, Leaders]:
+    """Leaders of every row of the float32 product `A V^T`, tile by tile.
+
+    Args:
+        A: float32 rows, shape (B, d).
+        V: float32 columns' vectors, shape (K, d).
+        own: each row's own column, shape (B,); -1 for none.
+        change: makes other scores of a tile, in place; it is given the tile, its rows, its columns.
+
+    Returns:
+        The leaders of the product, and those of what `change` makes of it (the same without one).
+    """
+    first = Leaders(len(A))
+    changed = first if change is None else Leaders(len(A))
+    buffer = np.empty(min(_SIDE, len(A)) * min(_SIDE, len(V)), dtype=np.float32)
+    for rows, columns in gram_tiles(len(A), _SIDE, len(V)):
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        tile = buffer[: shape[0] * shape[1]].reshape(shape)
+        np.matmul(A[rows], V[columns].T, out=tile)
+        first.see(tile, rows, columns, own[rows])
+        if change is not None:
+            change(tile, rows, columns)
+            changed.see(tile, rows, columns, own[rows])
+    return first, changed
+
+
+class Scores:
+    """The scores `<x, v_j / divisor_j> + 2**rise * offset_j` of K columns.
+
+    Args:
+        V: float64, finite, shape (K, d); not copied.
+        divisor: positive, shape (K,), such that no `v_j / divisor_j` is much longer than 1.
+        unit: x are unit rows; else raw ones.
+        offsets: at most about 1 in magnitude, shape (K,); None for none.
+        rise: exponent of the offsets' size.
+    """
+
+    def __init__(
+        self,
+        V: np.ndarray,
+        divisor: np.ndarray,
+        *,
+        unit: bool,
+        offsets: np.ndarray | None = None,
+        rise: int = _NO_OFFSETS,
+    ) -> None:
+        self.V, self.divisor, self.unit, self.rise = V, divisor, unit, rise
+        self.offsets = np.zeros(len(V)) if offsets is None else offsets
+        self.longest = float((row_norms(V) / divisor).max(initial=0.0))
+        self.largest = float(np.abs(self.offsets).max(initial=0.0))
+
+    def small(self) -> np.ndarray:
+        """Float32 columns for `screen` with the offsets last, shape (K, d + 1)."""
+        K, d = self.V.shape
+        small = np.empty((K, d + 1), dtype=np.float32)
+        for start, stop in blocks(K, _SIDE):
+            small[start:stop, :d] = self.V[start:stop] / self.divisor[start:stop, None]
+        small[:, d] = self.offsets
+        return small
+
+    def factors(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """Of the offsets beside unit rows, and the proved error of float32 scores, (B,) each.
+
+        Both factors of a product are rounded once, products and sums d + 1 times; `change` may
+        round six times more, and underflow adds less than 1e-36. The error is infinite where
+        float32 cannot hold the factor, which is then 0.
+        """
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            factor = np.ldexp(1.0, self.rise) / (1.0 if self.unit else samples.norms)
+        factor = np.broadcast_to(factor, samples.norms.shape)
+        held = factor < _TOO_LARGE
+        factor = np.where(held, factor, 0.0)
+        size = self.longest + factor * self.largest
+        error = 1.001 * gamma(self.V.shape[1] + 8, UNIT32) * size + 1e-36
+        return factor, np.where(held, error, np.inf)
+
+    def decide(
+        self, samples: Samples, leaders: Leaders, error: np.ndarray, own: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The column of each row's largest score, the first of ties, as in float64.
+
+        Args:
+            samples: B rows.
+            leaders: of their float32 scores.
+            error: of those, shape (B,).
+            own: each row's own column, shape (B,); -1 for none.
+
+        Returns:
+            columns, shape (B,), and which rows were decided in float64, bool, shape (B,).
+        """
+        chosen = np.where(leaders.own > leaders.top, own, leaders.at)
+        doubtful = ~(leaders.lead() > 2.0 * error)
+        again = np.flatnonzero(doubtful)
+        mine, top, at = self.exact(samples, again, own[again])
+        own_first = (mine > top) | ((mine == top) & (own[again] < at))
+        chosen[again] = np.where(own_first, own[again], at)
+        return chosen, doubtful
+
+    def scaled(self, samples: Samples, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Float64 rows of norm at most 1 and the factors of their offsets.
+
+        Raw rows are scaled by powers of two, which rounds nothing.
+        """
+        if self.unit:
+            return samples.unit[which], np.full(len(which), np.ldexp(1.0, self.rise))
+        exponent = np.maximum(np.frexp(samples.norms[which])[1], self.rise)
+        return np.ldexp(samples.raw[which], -exponent[:, None]), np.ldexp(1.0, self.rise - exponent)
+
+    def exact(
+        self, samples: Samples, which: np.ndarray, own: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The leaders of some rows in float64; equal columns tie exactly.
+
+        A product may add up the terms of two columns in different orders, so close scores are
+        computed once more, alike. That makes the answer on a row independent of the other rows.
+
+        Args:
+            samples: the rows.
+            which: of them, indices, shape (m,).
+            own: each one's own column, shape (m,); -1 for none.
+
+        Returns:
+            own score (-inf for none), the largest of the others and its first column, (m,) each.
+        """
+        mine, top = np.full((2, len(which)), -np.inf)
+        at = np.zeros(len(which), dtype=np.intp)
+        if not len(which):
+            return mine, top, at
+        X, factor = self.scaled(samples, which)
+        has = np.flatnonzero(own >= 0)
+        mine[has] = self._pairs(X, factor, has, own[has])
+        # Twice the rounding of a float64 score.
+        near = 2.0 * gamma(self.V.shape[1] + 3) * (self.longest + factor * self.largest)
+        every = np.arange(len(X))
+        for start, stop in blocks(len(self.V), _SIDE):
+            tile = self._tile(X, factor, own, start, stop, np.matmul)
+            close = (tile >= (tile.max(axis=1) - near)[:, None]) & (tile > -np.inf)
+            crowd = np.flatnonzero(close.sum(axis=1) > _CROWD)
+            close[crowd] = False
+            i, j = np.nonzero(close)
+            tile[i, j] = self._pairs(X, factor, i, j + start)
+            tile[crowd] = self._tile(X[crowd], factor[crowd], own[crowd], start, stop, _alike)
+            best = tile.argmax(axis=1)
+            value = tile[every, best]
+            better = value > top
+            top[better], at[better] = value[better], best[better] + start
+        return mine, top, at
+
+    def _tile(
+        self,
+        X: np.ndarray,
+        factor: np.ndarray,
+        own: np.ndarray,
+        start: int,
+        stop: int,
+        product: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Scores of rows in some columns, -inf in their own one."""
+        tile = product(X, self.V[start:stop].T)
+        tile /= self.divisor[start:stop]
+        tile += factor[:, None] * self.offsets[start:stop]
+        inside = np.flatnonzero((own >= start) & (own < stop))
+        tile[inside, own[inside] - start] = -np.inf
+        return tile
+
+    def _pairs(self, X: np.ndarray, factor: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Scores of row i[m] in column j[m], bit by bit those of a tile made by `_alike`."""
+        scores = np.empty(len(i))
+        for start, stop in blocks(len(i), _SIDE):
+            a, b = i[start:stop], j[start:stop]
+            scores[start:stop] = np.einsum("md,md->m", X[a], self.V[b]) / self.divisor[b]
+        return scores + factor[i] * self.offsets[j]
+
+
+def _alike(X: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """`X @ V`, slowly, each entry added up in the same order."""
+    return np.einsum("md,kd->mk", X, V.T)

@@ -1,0 +1,207 @@
+"""What `gnc measure --variants` adds: the authors' own GNC, and the metrics before GNC.
+
+Each metric is a pure function in the module of its name. It is given what it needs of these:
+
+- `within_cov`, `spread`: variability within the classes, from `ClassMoments`;
+- `means`: class means of the classes with samples, float64, shape (P, d);
+- `M`: the same less their mean (`centred`), with rounding set to zero;
+- `W`: class weights, shape (K, d), or `W[present]`, the rows paired with the means;
+- a tile of pairs of rows, for means over pairs (`pair_means` in `pairs.py`).
+
+To add a metric, write its function, add its number to the dictionary that `authors` or `classic`
+returns, and a field with its documentation to the result of `gnc measure`.
+
+The classic metrics are of raw features and raw weights, except the energies and effective ranks,
+which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
+class means, those of the other classes are left out. Where the class means are those of other data,
+all of them enter: only CDNV, which needs the spread of both classes of a pair, leaves some out. No
+number depends on the scale of the features or the weights, so that both are first divided by a
+power of two.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.gnc1 import cdnv_sums, nc1, nc1_trace_quotient
+from gnc_cli.metrics.gnc3 import nc3
+from gnc_cli.metrics.nc2 import angle_sums, effective_rank, energy_sums, equinorm, etf_error
+from gnc_cli.metrics.pairs import pair_means, pair_rows
+from gnc_cli.runtime.deadline import Deadline
+
+_SQUARES_HOLD = 1e-140, 1e140
+"""Class means between these: the squares that covariances sum kept their digits."""
+
+
+def authors(
+    moments: ClassMoments, W: np.ndarray | None, *, means_of: ClassMoments | None = None
+) -> dict[str, float | None]:
+    """The authors' GNC1 and GNC3, which differ from the paper's formulas by the centring.
+
+    Args:
+        moments: of unit features.
+        W: class weights, one row per class, shape (K, d); the rows of classes without a mean are
+            not used. None without weights.
+        means_of: moments of other data whose class means are used, those that `moments` took as
+            centres (`--means-from`): all of them, K their number, also where `moments` has no
+            sample of a class.
+
+    Returns:
+        `gnc1`: `tr(Sigma_W pinv(Sigma_B)) / K` with Sigma_B centred at the mean of the class means.
+        `gnc3`: `mean_k (1 - cos(w_k, M_k))` over the classes present, M_k the class mean less the
+        mean of class means; None where some w_k or M_k is zero, as with one class.
+    """
+    source = means_of or moments
+    M = centred(source.means[source.present])
+    weights = None if W is None else _directions(W[source.present])
+    means, gnc3 = _directions(M), None
+    if weights is not None and means is not None:
+        # 1 - cos from the chord: no cancellation near collapse.
+        apart = weights - means
+        gnc3 = float(0.5 * np.vdot(apart, apart) / len(M))
+    return {"gnc1": nc1(moments.within_cov(), M), "gnc3": gnc3}
+
+
+def classic(
+    moments: ClassMoments,
+    W: np.ndarray | None,
+    *,
+    means_of: ClassMoments | None = None,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+) -> dict[str, float | None]:
+    """Every classic metric but NC4, which needs the samples once more.
+
+    Last bits may depend on the number of BLAS threads, which cut products in different places.
+
+    Args:
+        moments: of raw features, K classes of which P have samples.
+        W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
+            that have a mean; equinorm and ETF error of the weights take all rows, not centred;
+            energies and effective rank all rows, scaled to norm 1 here.
+        means_of: moments of other data whose class means are used, those that `moments` took as
+            centres (`--means-from`): all of them, also where `moments` has no sample of a class;
+            CDNV is over the pairs of classes of which `moments` has samples.
+        seed: of the sample of rows for statistics over pairs beyond 30000 rows.
+        deadline: polled at each tile of pairs.
+
+    Returns:
+        Plain numbers, None where undefined (one class present, means that are zero or coincide, no
+        weights or a zero row of them; for the first three also features beyond 1e140 or below
+        1e-140, whose squares are lost): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
+        means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
+        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`,
+        `nc3_dual_etf_error`; `log_energy`, `riesz_energy`, `effective_rank_means` of the class
+        means, each divided by its norm, not centred; the same with `_weights` of the weights;
+        `pair_rows` and `pair_rows_weights`, how many rows the statistics over pairs compared with
+        all others.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+    """
+    source = means_of or moments
+    present, means = source.present, source.means[source.present]
+    unit = _magnitude(means)
+    means = means / unit
+    M = centred(means)
+    within_cov, spread = None, np.zeros(len(M))
+    if _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]:
+        within_cov, spread = moments.within_cov() / unit**2, moments.spread()[present] / unit**2
+    sampled = moments.present[present]
+    cdnv, angles = pair_means(
+        M,
+        partial(cdnv_sums, spread=spread, sampled=sampled),
+        partial(angle_sums, norms=np.linalg.norm(M, axis=1)),
+        floor=_rounding_of(means),
+        seed=seed,
+        deadline=deadline,
+    )
+    W = None if W is None else W / _magnitude(W)
+    paired = None if W is None else W[present]
+    unit_weights = _directions(W)
+    return {
+        "nc1": None if within_cov is None else nc1(within_cov, M),
+        "nc1_trace_quotient": None if within_cov is None else nc1_trace_quotient(within_cov, M),
+        "cdnv": None if within_cov is None or cdnv is None else float(cdnv[0]),
+        "nc2_equinorm_means": equinorm(M),
+        "nc2_equinorm_weights": None if W is None else equinorm(W),
+        "nc2_equiangularity": _deviation(angles),
+        "nc2_max_angle": None if angles is None else float(angles[2]),
+        "nc2_etf_error": etf_error(M, M),
+        "nc2_etf_error_weights": None if W is None else etf_error(W, W),
+        "nc3": None if paired is None else nc3(paired, M),
+        "nc3_dual_etf_error": None if paired is None else etf_error(paired, M),
+        **_evenness(_directions(means), "", "_means", seed, deadline),
+        **_evenness(unit_weights, "_weights", "_weights", seed, deadline),
+        "pair_rows": pair_rows(len(M)),
+        "pair_rows_weights": None if unit_weights is None else pair_rows(len(unit_weights)),
+    }
+
+
+def _deviation(moments: np.ndarray | None) -> float | None:
+    """Standard deviation from a mean and a mean square."""
+    return None if moments is None else math.sqrt(max(moments[1] - moments[0] ** 2, 0.0))
+
+
+def _evenness(
+    X: np.ndarray | None, energy_of: str, rank_of: str, seed: int, deadline: Deadline | None
+) -> dict[str, float | None]:
+    """Energies and effective rank of unit rows, under the names that end so."""
+    energies, rank = None, None
+    if X is not None:
+        # Distances know no origin; about their mean, close rows lose fewer digits.
+        shifted = X - X.mean(axis=0)
+        (energies,) = pair_means(
+            shifted, energy_sums, floor=_rounding_of(X), seed=seed, deadline=deadline
+        )
+        rank = effective_rank(X, deadline=deadline)
+    return {
+        f"log_energy{energy_of}": None if energies is None else float(energies[0]),
+        f"riesz_energy{energy_of}": None if energies is None else float(energies[1]),
+        f"effective_rank{rank_of}": rank,
+    }
+
+
+def centred(means: np.ndarray) -> np.ndarray:
+    """`M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
+
+    Args:
+        means: of the classes present, shape (P, d).
+
+    Returns:
+        float64, shape (P, d). A row no longer than the rounding of the means is exactly zero: its
+        direction would be noise.
+
+    Example:
+        >>> centred(np.array([[1.0, 0.0], [3.0, 4.0]]))
+        array([[-1., -2.],
+               [ 1.,  2.]])
+    """
+    if not len(means):
+        return means
+    M = means - means.mean(axis=0)
+    M[np.einsum("kd,kd->k", M, M) <= _rounding_of(means) ** 2] = 0.0
+    return M
+
+
+def _magnitude(X: np.ndarray) -> float:
+    """Power of two up to the largest entry of X in absolute value; 1 where there is none but zero.
+
+    Division by it rounds nothing, and the squares of what is left neither overflow nor vanish.
+    """
+    largest = float(np.abs(X).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
+
+
+def _directions(X: np.ndarray | None) -> np.ndarray | None:
+    """Rows of X, shape (K, d), scaled to norm 1; None where there is no row, or a zero one."""
+    return normalise(X) if X is not None and len(X) and X.any(axis=1).all() else None
+
+
+def _rounding_of(means: np.ndarray) -> float:
+    """Length below which differences of these rows, shape (P, d), are rounding and no direction."""
+    largest = np.sqrt(np.einsum("kd,kd->k", means, means).max(initial=0.0))
+    return float(16.0 * np.finfo(np.float64).eps * largest)

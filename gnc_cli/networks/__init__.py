@@ -1,1 +1,0 @@
-"""Networks on the sphere: encoders, classifiers, losses, and the loop that trains them."""

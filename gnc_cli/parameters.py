@@ -1,0 +1,190 @@
+"""How a parameter of a public function is declared: once, in its annotated signature.
+
+    @validated
+    def solve(d: Annotated[int | None, Parameter("Dimension of the space.", whole(2))] = None): ...
+
+`io/arguments.py` reads and checks every argument by its declaration, so that Python callers and
+shells meet the same checks; `console/expose.py` makes the options of a command from the same
+declarations. Errors name a parameter as its caller wrote it: `--time-limit` in a shell,
+`time_limit` in Python.
+"""
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_args, get_origin
+
+from gnc_cli import parsing
+from gnc_cli.errors import UsageError
+
+_in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What values a parameter takes."""
+
+    metavar: str | None
+    """What stands for the value in help texts."""
+    read: Callable[[Any], Any]
+    """A value, or the text of one, to the value that the function works with.
+
+    Raises:
+        UsageError: it is not of this kind; the message begins with the value.
+    """
+    choices: type[StrEnum] | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The declaration of one parameter, as metadata of its annotation."""
+
+    help: str
+    kind: Kind | None = None
+    """None for flags, and for what the function itself looks into: arrays, names."""
+    group: str = "Options"
+    """Heading of the option in a help text."""
+    short: str | None = None
+    """Other names of the option: `-d`, `--d -d`."""
+    flag: str | None = None
+    """The option where it is not the parameter's name: `--min`."""
+    metavar: str | None = None
+    """In place of the kind's."""
+    repeatable: bool = False
+    """The option may be given several times."""
+    argument: bool = False
+    """Given by its place in a command line, without an option's name."""
+    in_shell: bool = True
+    """Whether it is an option of the command; others are set in a file (`--config`)."""
+    reads: bool = False
+    """Names files that are read."""
+    writes: tuple[str, ...] = ()
+    """Names a file that is written, with one of these suffixes."""
+
+    def read(self, name: str, value: Any) -> Any:
+        """The value that the function works with; None, flags and unread kinds pass as they are.
+
+        Raises:
+            UsageError: names the parameter as its caller wrote it.
+        """
+        if value is None or self.kind is None:
+            return value
+        try:
+            return self.kind.read(value)
+        except UsageError as error:
+            raise UsageError(f"{spelled(name)} {error}") from None
+
+    def option(self, name: str, value: object = True) -> str:
+        """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
+        on, _, off = (self.flag or f"--{name.replace('_', '-')}").partition("/")
+        return off if value is False and off else on
+
+
+def whole(least: int | None = None, most: int | None = None) -> Kind:
+    """A whole number; `1e6` and `10.0` are whole."""
+    return Kind("INT", lambda value: parsing.integer(value, least=least, most=most))
+
+
+def wholes(least: int | None = None, most: int | None = None) -> Kind:
+    """One or several whole numbers, each once: `3,5,8`, `2..64`, `[3, 5]`."""
+    return Kind("INTS", lambda value: tuple(parsing.integers(value, least=least, most=most)))
+
+
+def real(
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """A finite number in a range."""
+    limits = {"least": least, "most": most, "above": above, "below": below}
+    return Kind("FLOAT", lambda value: parsing.number(value, **limits))
+
+
+def reals(least: float | None = None, above: float | None = None) -> Kind:
+    """One or several finite numbers: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
+    return Kind(
+        "FLOATS", lambda value: tuple(parsing.numbers(value, least=least, above=above))
+    )
+
+
+def one_of(choices: type[StrEnum]) -> Kind:
+    """A member of an enum, or its text."""
+
+    def read(value: Any) -> StrEnum:
+        try:
+            return choices(value)
+        except ValueError:
+            raise UsageError(f"{value!r} is not one of {', '.join(choices)}") from None
+
+    return Kind(None, read, choices)
+
+
+def text(parse: Callable[[str], Any], metavar: str) -> Kind:
+    """Text in a form of its own."""
+    return Kind(metavar, parse)
+
+
+# What several commands share.
+Seed = Annotated[
+    int,
+    Parameter("Same seed, same machine: same result. Default 0.", whole(0), "Effort and machine"),
+]
+TimeLimit = Annotated[
+    float | None,
+    Parameter("Wall time; the best so far is written when it ends. Default none.",
+              real(above=0.0), "Effort and machine", metavar="SECONDS"),
+]  # fmt: skip
+Device = Annotated[
+    str,
+    Parameter("auto, cpu, cuda or cuda:1. Default auto.", text(parsing.device, "DEVICE"),
+              "Effort and machine"),
+]  # fmt: skip
+Threads = Annotated[
+    int | None,
+    Parameter("Processor threads. Default adapts to the size of the problem.", whole(1),
+              "Effort and machine"),
+]  # fmt: skip
+Path = str | os.PathLike[str]
+Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
+Plot = Annotated[
+    Path | None,
+    Parameter("Draw the result: .png, .svg or .pdf.", group="Output", metavar="FILE",
+              writes=(".png", ".svg", ".pdf")),
+]  # fmt: skip
+
+
+def declared(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The declared parameters of a function, or the declared fields of a class, by name."""
+    found = {}
+    for name, annotation in inspect.get_annotations(function).items():
+        if get_origin(annotation) is Annotated:
+            found[name] = next(a for a in get_args(annotation) if isinstance(a, Parameter))
+    return found
+
+
+def spelled(name: str, value: object = None) -> str:
+    """A parameter as its caller wrote it, with a value where one is given.
+
+    >>> spelled("time_limit"), spelled("d", 3)
+    ('time_limit', 'd=3')
+    """
+    if _in_shell.get():
+        option = f"--{name.replace('_', '-')}"
+        return option if value is None else f"{option} {value}"
+    shown = value.value if isinstance(value, StrEnum) else value
+    return name if value is None else f"{name}={shown!r}"
+
+
+@contextlib.contextmanager
+def in_shell() -> Iterator[None]:
+    """While this runs, `spelled` names options."""
+    token = _in_shell.set(True)
+    try:
+        yield
+    finally:
+        _in_shell.reset(token)

@@ -1,1 +1,0 @@
-"""Pictures of results: one file per command, drawn without a display."""

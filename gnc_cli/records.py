@@ -1,0 +1,308 @@
+"""What all results share: brackets, the base record, and the one way into JSON."""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+SCHEMA = 1
+_LARGEST_INTEGER = 2**63
+"""Readers of JSON seldom take larger integers."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A certified interval: the true value lies in [lower, upper].
+
+    Raises:
+        ArithmeticError: lower is above upper, which is a mistake in this program.
+    """
+
+    lower: float
+    """Proved: the value is at least this."""
+    upper: float
+    """Proved: the value is at most this."""
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ArithmeticError(
+                f"lower end {self.lower!r} above upper end {self.upper!r}: a proof is wrong"
+            )
+
+    @property
+    def width(self) -> float:
+        """upper - lower."""
+        return self.upper - self.lower
+
+    def narrowed(self, other: "Bracket") -> "Bracket":
+        """What two brackets of one value say together.
+
+        Raises:
+            ArithmeticError: they have no value in common.
+        """
+        return Bracket(max(self.lower, other.lower), min(self.upper, other.upper))
+
+
+@dataclass(frozen=True)
+class Rattlers:
+    """How many rows are free to move, by either distance; None where not computed."""
+
+    one_vs_one: int | None
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
+    one_vs_rest: int | None
+    """Rows whose one-vs-rest distance exceeds the minimum by more than `tolerance`."""
+    tolerance: float
+    """Absolute, on distances."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The largest margins that losses on the sphere can satisfy for every class at once."""
+
+    cosface: float
+    """Additive cosine margin with features at their best: the certified lower end of rho."""
+    arcface_rad: float
+    """Additive angle with each feature on its class weight: the minimum angle, radians."""
+
+
+@dataclass(frozen=True)
+class BestKnown:
+    """The best known code of (d, K), whichever command prints it."""
+
+    max_cosine: float
+    source: str
+    proven: bool
+    """Proved optimal for this (d, K)."""
+    kind: str
+    """`theorem`, `table`, `construction` or `solved` (by this project)."""
+    d: int
+    """Dimension and size of the code; more points or fewer dimensions than asked where it holds
+    one of that size."""
+    K: int
+    date: str | None
+    """Of the table or of the solve; None where the code is a theorem's or a construction."""
+
+
+class ComparisonStatus(Enum):
+    """Where a code stands beside the best known one."""
+
+    MATCHES = "matches"
+    """Equal within 1e-11 or the rounding of the table's figure, whichever is larger."""
+    WORSE = "worse"
+    IMPROVES = "improves"
+    """Below the table's figure by more than its rounding, verified in rational arithmetic."""
+    NO_ENTRY = "no_entry"
+
+
+@dataclass(frozen=True)
+class TableStamp:
+    """Which table of known codes a comparison was made with."""
+
+    rows: int
+    date: str
+    """Year and month, or the file's own date (ISO)."""
+    sha256: str
+    current: bool
+    """Given by the user as current (`--table`); our copy otherwise."""
+
+
+HIDDEN = {"json": False}
+"""Metadata of a field that is for Python alone: arrays for plots, the code itself."""
+SPREAD: dict[str, Any] = {"spread": True, "but": ()}
+"""Metadata of a field whose own fields, but some, stand beside the others in the JSON."""
+OMITTED_IF_NONE = {"omitted": True}
+"""Metadata of a field that the JSON lacks where it is None."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What all results share: `schema command version seconds` and the ways out."""
+
+    seconds: float
+    """Wall time of the whole computation."""
+    version: str
+    """Version of gnc that made it."""
+
+    command: ClassVar[str] = ""
+    computed: ClassVar[tuple[str, ...]] = ()
+    """Properties that stand in the JSON beside the fields."""
+    labels: ClassVar[tuple[str, ...]] = ()
+    """Keys of its samples that tell them apart, besides those of all commands."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionary: Python scalars, lists, no NaN (null), no arrays."""
+        body = {"schema": SCHEMA, "command": self.command, "version": self.version}
+        fields = plain(self)
+        seconds = fields.pop("seconds")
+        return body | fields | {"seconds": seconds}
+
+    def dumps(self) -> str:
+        """The JSON text that `--json` prints: one object, one line."""
+        return json.dumps(self.to_json(), allow_nan=False)
+
+    def flat(self, prefix: str = "gnc/") -> dict[str, Any]:
+        """One level, for dashboards: `{'gnc/rho_one_vs_rest.lower': 0.66}`."""
+        return {prefix + key: value for key, value in flatten(self.to_json()).items()}
+
+    def to_pandas(self) -> Any:
+        """A data frame of the rows (needs pandas)."""
+        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        return pandas.DataFrame([flatten(line, lists=False) for line in self.lines()])
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The rows of CSV and JSON lines, each with what all rows share."""
+        return rows_of(self.to_json())
+
+    def judged(self) -> list[dict[str, Any]]:
+        """The rows that gates look at."""
+        return self.lines()
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The rows of a dashboard: figures, and what labels them."""
+        return self.lines()
+
+    @property
+    def title(self) -> str:
+        """What was asked, in a few words: the heading of a report."""
+        named = {key: getattr(self, key, None) for key in ("problem", "d", "K")}
+        return ", ".join(f"{key} = {value}" for key, value in named.items() if value is not None)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What a person must know besides: one line each."""
+        return ()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended the computation early."""
+        return self._ended("interrupted")
+
+    @property
+    def target_missed(self) -> bool:
+        """Whether an explicit target was not reached."""
+        return self._ended("target_missed")
+
+    def _ended(self, outcome: str) -> bool:
+        """Whether one of the rows, or the whole, ended so."""
+        rows = (self, *getattr(self, "rows", ()))
+        return outcome in {plain(getattr(row, "outcome", None)) for row in rows}
+
+
+def plain(value: Any) -> Any:
+    """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
+
+    Integers beyond 2^63, which readers of JSON seldom take, become floats.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _object(value)
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars, without loading NumPy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
+        return float(value)
+    return value
+
+
+def _object(record: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if field.name == "version":
+            continue  # of the whole result; its rows do not repeat it
+        if field.metadata.get("spread"):
+            # What both have is the outer record's.
+            without = {*found, *field.metadata["but"]}
+            spread = {} if value is None else plain(value)
+            found |= {k: v for k, v in spread.items() if k not in without}
+        elif field.metadata.get("json", True) and not (
+            value is None and field.metadata.get("omitted")
+        ):
+            found[field.name] = plain(value)
+    return found | {name: plain(getattr(record, name)) for name in getattr(record, "computed", ())}
+
+
+def read_plain(kind: Any, value: Any) -> Any:
+    """The inverse of `plain`: a value of the annotation `kind`, such as a record.
+
+    A field that an earlier version did not write is None, or has its default.
+
+    Example:
+        >>> read_plain(Bracket | None, {"lower": 0.5, "upper": 1.0})
+        Bracket(lower=0.5, upper=1.0)
+    """
+    parts = get_args(kind)
+    if value is None:
+        return None
+    if get_origin(kind) in (Union, UnionType):
+        return read_plain(next(part for part in parts if part is not NoneType), value)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{
+            f.name: read_plain(hints[f.name], value.get(f.name))
+            for f in dataclasses.fields(kind)
+            if f.name in value or f.default is f.default_factory is dataclasses.MISSING
+        })  # fmt: skip
+    if get_origin(kind) is tuple:
+        return tuple(read_plain(parts[0], item) for item in value)
+    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
+
+
+def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
+    if not isinstance(result.get("rows"), list):
+        return [result]
+    shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
+    return [shared | row for row in result["rows"] if isinstance(row, dict)]
+
+
+def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
+    """One level under dotted keys.
+
+    Args:
+        value: a dictionary, as `to_json` gives it.
+        lists: whether lists count as levels (`rows.0.d`). Without, a list of texts becomes one
+            text, and tables inside a row are left out.
+
+    Example:
+        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x", "y"]})
+        {'gnc2.lower': 0.5, 'pairs.0.a': 1, 'warnings.0': 'x', 'warnings.1': 'y'}
+        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x"]}, lists=False)
+        {'gnc2.lower': 0.5, 'warnings': 'x'}
+    """
+    found: dict[str, Any] = {}
+    for key, part in value.items():
+        if isinstance(part, list):
+            if not lists:
+                if all(isinstance(item, str) for item in part):
+                    found[key] = "; ".join(part) or None
+                continue
+            part = {str(place): item for place, item in enumerate(part)}
+        if isinstance(part, dict):
+            inner = flatten(part, lists=lists)
+            found |= {f"{key}.{name}": item for name, item in inner.items()}
+        else:
+            found[key] = part
+    return found
+
+
+def look_up(row: Any, key: str) -> Any:
+    """What stands under a dotted key (`rows.0.gnc2.lower`); None where nothing does."""
+    for part in key.split("."):
+        if isinstance(row, dict):
+            row = row.get(part)
+        elif isinstance(row, list) and part.isdigit() and int(part) < len(row):
+            row = row[int(part)]
+        else:
+            return None
+    return row

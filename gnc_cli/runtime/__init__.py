@@ -1,0 +1,1 @@
+"""Deadlines, devices, threads, processes."""

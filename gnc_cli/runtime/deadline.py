@@ -1,0 +1,60 @@
+"""When to stop: a time limit and an interruption, polled by every long loop."""
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class Deadline:
+    """A clock that long computations poll at each step or block.
+
+    Args:
+        seconds: time allowed from now on; None for no limit.
+        interrupt: set from outside (a signal handler, another thread) to stop early.
+        clock: monotonic clock in seconds; tests hand in their own.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        interrupt: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.seconds = seconds
+        self._interrupt = interrupt
+        self._clock = clock
+        self._start = clock()
+
+    @property
+    def interrupted(self) -> bool:
+        """Interrupted from outside."""
+        return self._interrupt is not None and self._interrupt.is_set()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._start
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left; infinite without a limit, never negative."""
+        if self.seconds is None:
+            return float("inf")
+        return max(0.0, self.seconds - self.elapsed)
+
+    @property
+    def expired(self) -> bool:
+        """Time is up, or interrupted."""
+        return self.interrupted or self.remaining <= 0.0
+
+    def within(self, seconds: float) -> "Deadline":
+        """A deadline at most `seconds` from now and no later than this one, same interruption."""
+        return Deadline(min(seconds, self.remaining), self._interrupt, self._clock)
+
+    def reserving(self, seconds: float) -> "Deadline":
+        """The same deadline brought forward by `seconds`, to keep time for what must follow."""
+        if self.seconds is None:
+            return self
+        earlier = Deadline(self.seconds - seconds, self._interrupt, self._clock)
+        earlier._start = self._start
+        return earlier

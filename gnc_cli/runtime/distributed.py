@@ -1,0 +1,153 @@
+"""Several processes on one task: `torchrun --nproc-per-node 2 -m gnc_cli ...`.
+
+Only small objects and accumulated sums travel, so gloo of torch.distributed on the CPU is enough,
+also beside a training run whose own group is nccl. A single process never imports torch from here.
+"""
+
+import atexit
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gnc_cli.errors import UnavailableError
+
+
+@dataclass(frozen=True, eq=False)
+class Processes:
+    """The processes that work together; each of them holds one.
+
+    Every method but `close` is collective: all processes call it, in the same order.
+
+    Example:
+        >>> with Processes.current() as processes:
+        ...     processes.rank, processes.size, processes.all_gather("a")
+        (0, 1, ['a'])
+    """
+
+    rank: int = 0
+    """Of this process, from 0; rank 0 is the one that prints."""
+    size: int = 1
+    """How many there are."""
+    group: Any = None
+    """The gloo group of all processes; None is the default group."""
+    owns: str = ""
+    """What was set up here: `world` (all of torch.distributed, which then stays up until the
+    process ends, for it cannot be set up twice on one port), `group` (taken down by `close`), or
+    nothing."""
+
+    @classmethod
+    def current(cls, device: Any = None) -> "Processes":
+        """The processes around this one; starts gloo where `torchrun` started us.
+
+        torch.distributed that runs already is used as it is; where it has no gloo (nccl alone) a
+        gloo group of all its processes is made beside it. Otherwise torchrun's environment decides
+        (`started_by_torchrun`); without it this is the only process, and torch is not imported.
+
+        Args:
+            device: a CUDA device of this process alone, whose tensors travel over nccl.
+
+        Raises:
+            UnavailableError: the environment announces more processes, but they cannot meet.
+        """
+        dist: Any = sys.modules.get("torch.distributed")
+        if dist is not None and dist.is_available() and dist.is_initialized():
+            rank, size = dist.get_rank(), dist.get_world_size()
+            if "gloo" in dist.get_backend_config():
+                return cls(rank, size)
+            return cls(rank, size, dist.new_group(backend="gloo"), "group")
+        return _start(device) if started_by_torchrun() else cls()
+
+    @property
+    def first(self) -> bool:
+        """Whether this is rank 0, which prints and writes for all."""
+        return self.rank == 0
+
+    def each(self, value: Any) -> Iterator[Any]:
+        """Every process's `value` in order of rank, one in memory at a time; take all of them.
+
+        The same order everywhere, so that sums come out the same in every process.
+        """
+        if self.size == 1:
+            yield value
+            return
+        import torch.distributed as dist
+
+        for rank in range(self.size):
+            box = [value if rank == self.rank else None]
+            dist.broadcast_object_list(box, src=rank, group=self.group)
+            yield box[0]
+
+    def all_gather(self, value: Any) -> list[Any]:
+        """Every process's `value`, in order of rank, in every process."""
+        return list(self.each(value))
+
+    def close(self) -> None:
+        """Take down a group of ours; where the world is ours, wait until all are done with it."""
+        if self.owns == "group":
+            import torch.distributed as dist
+
+            dist.destroy_process_group(self.group)
+        elif self.owns == "world":
+            self.all_gather(None)
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is None or self.owns == "group":  # after an error the others may not come
+            self.close()
+
+
+def share(N: int, rank: int, size: int, step: int = 1) -> tuple[int, int]:
+    """The rows (start, stop) of N that process `rank` of `size` takes: whole chunks of `step` rows.
+
+    The shares follow each other, cover all rows, and differ by at most one chunk; with more
+    processes than chunks some are empty.
+
+    Example:
+        >>> [share(10, rank, 2, step=4) for rank in range(2)]
+        [(0, 4), (4, 10)]
+    """
+    chunks = -(-N // step)
+    return min(N, rank * chunks // size * step), min(N, (rank + 1) * chunks // size * step)
+
+
+def started_by_torchrun() -> bool:
+    """Whether this is one of several processes; a batch system sets WORLD_SIZE alone."""
+    size = os.environ.get("WORLD_SIZE", "")
+    met = os.environ.get("RANK") and os.environ.get("MASTER_ADDR")
+    return size.isdigit() and int(size) > 1 and bool(met)
+
+
+def _start(device: Any) -> Processes:
+    """Start torch.distributed with the other processes that torchrun started."""
+    import torch.distributed as dist
+
+    announced = os.environ["WORLD_SIZE"]
+    if not (dist.is_available() and dist.is_gloo_available()):
+        raise UnavailableError(
+            f"WORLD_SIZE={announced} announces several processes, but this torch has no gloo; "
+            "unset WORLD_SIZE to run one process"
+        )
+    try:
+        if device is None:
+            dist.init_process_group("gloo")
+        else:
+            dist.init_process_group("cpu:gloo,cuda:nccl", device_id=device)
+    except (RuntimeError, ValueError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UnavailableError(
+            f"WORLD_SIZE={announced} announces several processes, but they did not meet "
+            f"({first}); start all of them with torchrun, or unset WORLD_SIZE"
+        ) from error
+    atexit.register(_leave)
+    return Processes(dist.get_rank(), dist.get_world_size(), None, "world")
+
+
+def _leave() -> None:
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        dist.destroy_process_group()

@@ -1,0 +1,143 @@
+"""How many threads a piece of numerical work deserves, and threads that share it.
+
+The worker threads of OpenBLAS, MKL and OpenMP wait for each other in spinning barriers, some
+hundred times a second. On cores shared with other work, two threads make small products 35 to 80
+times slower than one; only work of several milliseconds per call is worth splitting inside BLAS.
+Elsewhere each thread works on blocks of its own (`Workers`), with BLAS and torch single-threaded.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gnc_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+T = TypeVar("T")
+
+_WORTH_SPLITTING = 2e8
+"""Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
+
+
+def available_cores() -> int:
+    """Cores this process may use: its affinity mask, and OMP_NUM_THREADS where that is lower."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return min(cores, max(1, int(wish))) if wish.isdigit() else cores
+
+
+def threads_for(flops_per_call: float, requested: int | None = None) -> int:
+    """Number of BLAS or torch threads for calls of this size.
+
+    Args:
+        flops_per_call: floating-point operations of one call (a product of (m, k) and (k, n)
+            counts 2 m k n).
+        requested: the user's `--threads`, which always wins; None to choose.
+
+    Raises:
+        UsageError: fewer than one thread requested.
+
+    Example:
+        >>> threads_for(1e6)
+        1
+        >>> threads_for(1e6, requested=3)
+        3
+    """
+    if requested is not None:
+        if requested < 1:
+            raise UsageError(f"--threads {requested}: at least one thread is needed")
+        return requested
+    return max(1, min(available_cores(), int(flops_per_call // _WORTH_SPLITTING)))
+
+
+@contextmanager
+def limit_threads(count: int) -> Iterator[None]:
+    """Hold BLAS, OpenMP and (where it is loaded already) torch to `count` threads, then restore.
+
+    Example:
+        >>> with limit_threads(1):
+        ...     pass
+    """
+    from threadpoolctl import threadpool_limits
+
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else 0
+    with threadpool_limits(count):
+        if torch is not None:
+            torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            if torch is not None:
+                torch.set_num_threads(before)
+
+
+class Workers:
+    """A context with `count` threads for torch; thread settings are restored on exit.
+
+    Inside each thread, torch and BLAS run single-threaded.
+
+    Args:
+        threads: how many; None for the cores this process may use. A GPU needs one, which feeds it.
+        device: where the tensors live.
+
+    Example:
+        >>> with Workers(2) as workers:
+        ...     workers.map(lambda worker: worker + 10)
+        [10, 11]
+    """
+
+    def __init__(self, threads: int | None = None, device: "torch.device | str" = "cpu") -> None:
+        import torch
+
+        self.device = torch.device(device)
+        threads = available_cores() if threads is None else threads
+        self.count = max(1, threads) if self.device.type == "cpu" else 1
+
+    def __enter__(self) -> "Workers":
+        import torch
+        from threadpoolctl import threadpool_limits
+
+        self._threads_before = torch.get_num_threads()
+        self._blas: Any = threadpool_limits(1)
+        torch.set_num_threads(1)
+        # A sharp softmax is made of vanishing numbers: as denormals they cost twenty times more.
+        # The setting belongs to a thread; off is the default, to which the exit returns.
+        torch.set_flush_denormal(True)
+        # The calling thread works too, so that one worker costs no thread at all.
+        self._pool = (
+            ThreadPoolExecutor(
+                self.count - 1, initializer=torch.set_flush_denormal, initargs=(True,)
+            )
+            if self.count > 1
+            else None
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import torch
+
+        if self._pool is not None:
+            self._pool.shutdown()
+        self._blas.restore_original_limits()
+        torch.set_num_threads(self._threads_before)
+        torch.set_flush_denormal(False)
+
+    def map(self, task: Callable[[int], T]) -> list[T]:
+        """`[task(0), ..., task(count - 1)]`, in parallel; the first exception is raised."""
+        others = [self._pool.submit(task, w) for w in range(1, self.count)] if self._pool else []
+        try:
+            first = task(0)
+        finally:
+            # No task outlives the call, whatever happened to its neighbour.
+            for other in others:
+                other.exception()
+        return [first, *(other.result() for other in others)]

@@ -1,0 +1,1 @@
+"""`gnc solve`: finds Softmax Codes, Tammes codes and UFM optima."""

@@ -1,0 +1,199 @@
+"""`solve`: find K points in d dimensions that are as far apart as possible, with a certificate."""
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+from gnc_cli import parsing
+from gnc_cli.io.arguments import validated
+from gnc_cli.parameters import (
+    Device,
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    Seed,
+    Threads,
+    TimeLimit,
+    one_of,
+    real,
+    reals,
+    text,
+    whole,
+)
+from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
+
+CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
+
+Progress = Callable[[str, int, int, float], None]
+"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
+
+
+class Problem(StrEnum):
+    """What is optimised."""
+
+    SOFTMAX = "softmax"
+    TAMMES = "tammes"
+    UFM = "ufm"
+
+
+class Method(StrEnum):
+    """How a code is found."""
+
+    AUTO = "auto"
+    DESCENT = "descent"
+    PAPER = "paper"
+
+
+_PROBLEM = "Problem"
+_SEARCH = "Search"
+
+
+@validated
+def solve(
+    d: Annotated[
+        int | None,
+        Parameter("Dimension of the space, at least 2.", whole(2), _PROBLEM, short="-d"),
+    ] = None,
+    K: Annotated[
+        int | None,
+        Parameter("Number of points or classes, at least 2.", whole(2), _PROBLEM, short="-K"),
+    ] = None,
+    *,
+    problem: Annotated[
+        str,
+        Parameter("softmax: largest one-vs-rest distance; tammes: smallest largest cosine; "
+                  "ufm: cross-entropy optimum (needs --tau or --weight-decay). Default softmax.",
+                  one_of(Problem), _PROBLEM),
+    ] = Problem.SOFTMAX,
+    tau: Annotated[
+        float | list[float] | None,
+        Parameter("ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
+                  "1..0.001/13 (13 geometric points).", reals(above=0.0), _PROBLEM),
+    ] = None,
+    weight_decay: Annotated[
+        float | None,
+        Parameter("ufm: free lengths, penalised by LAMBDA, in place of the sphere.",
+                  real(above=0.0), _PROBLEM, metavar="LAMBDA"),
+    ] = None,
+    n: Annotated[
+        int, Parameter("ufm: samples per class. Default 1.", whole(1), _PROBLEM)
+    ] = 1,
+    fixed: Annotated[
+        Any,
+        Parameter("Keep the rows of FILE and place only the others ('-': HDF5 on stdin).",
+                  group=_PROBLEM, metavar="FILE", reads=True),
+    ] = None,
+    symmetry: Annotated[
+        str | None,
+        Parameter("Search codes with a symmetry: antipodal or cyclic:n.",
+                  text(parsing.symmetry, "GROUP"), _PROBLEM),
+    ] = None,
+    method: Annotated[
+        str,
+        Parameter("auto: theorems and constructions first, then search; descent: search always; "
+                  "paper: the paper's own recipe, as a baseline. Default auto.",
+                  one_of(Method), _SEARCH),
+    ] = Method.AUTO,
+    construction: Annotated[
+        str | None,
+        Parameter("Build this known code (leech, gold-9), or its first --K rows, without a "
+                  "search.", group=_SEARCH, metavar="NAME"),
+    ] = None,
+    list_constructions: Annotated[
+        bool,
+        Parameter("List the constructions with size, cosine and source, and stop.", group=_SEARCH),
+    ] = False,
+    init: Annotated[
+        Any,
+        Parameter("Start from the rows of FILE ('-': HDF5 on stdin).", group=_SEARCH,
+                  metavar="FILE", reads=True),
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        Parameter("Number of starts; 0 only polishes --init. Default adapts to d and K.",
+                  whole(0), _SEARCH),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        Parameter("Descent steps per start. Default adapts to d and K.", whole(1), _SEARCH),
+    ] = None,
+    target: Annotated[
+        float | None,
+        Parameter("Stop there: at least this one-vs-rest distance (softmax), at most this cosine "
+                  "(tammes). Exit 4 if missed.", real(), _SEARCH),
+    ] = None,
+    resume: Annotated[
+        bool, Parameter("Go on from the state in the --out file.", group=_SEARCH)
+    ] = False,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    out: Annotated[
+        Path | None,
+        Parameter("Write the code: .h5, .npz, .npy, .safetensors, .pt or .txt; '-' writes HDF5 "
+                  "to stdout and the table to stderr.", group="Output", metavar="FILE",
+                  writes=CODE_SUFFIXES),
+    ] = None,
+    force: Force = False,
+    plot: Plot = None,
+    interrupt: threading.Event | None = None,
+    progress: Progress | None = None,
+    command_line: str | None = None,
+) -> SolveResult | SolveSweep | ConstructionList:  # fmt: skip
+    """Find K points in d dimensions that are as far apart as possible, with a certificate.
+
+    The one-vs-rest distance of a point is its distance from the convex hull
+    of all others; a code that maximises the smallest is a Softmax Code.
+
+    Args:
+        d: dimension, at least 2; a named construction brings its own.
+        K: number of points, at least 2; likewise.
+        problem: `softmax` maximises the smallest distance of a point from the hull of the others,
+            `tammes` minimises the largest cosine. Every code that is best for `tammes` is best for
+            `softmax`, so that both run one search and differ in what counts where several codes
+            are at hand. `ufm` minimises the cross-entropy of the unconstrained feature model.
+        tau, weight_decay, n: of the unconstrained feature model; several taus give a sweep.
+        fixed: rows (F, d) that stay, array or file; they come first in the code, and K counts them.
+        symmetry: `antipodal` or `cyclic:n`.
+        method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
+            before it searches; `descent` does neither; `paper` is the paper's plain recipe.
+        construction: build this one, or its first K rows; no search.
+        list_constructions: return the constructions instead.
+        init: a start (K, d), array or file; `-` reads HDF5 from stdin.
+        restarts: descents in all; by default adapted to d and K.
+        steps: gradient steps of a descent.
+        target: stop at this rho (softmax) or cosine (tammes).
+        resume: go on from the state in `out`.
+        seed: decides every random choice; the same seed gives the same code.
+        time_limit: seconds; a normal end.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`.
+        threads: by default chosen from the size of the problem.
+        out: file for the code; its suffix chooses the format; `-` is HDF5 on stdout.
+        force: overwrite files.
+        plot: PNG, SVG or PDF.
+        interrupt: set it to stop early with the best so far.
+        progress: told `(stage, done, total, best)`.
+        command_line: for the provenance in the file.
+
+    Returns:
+        The code with its certificate; a sweep where `tau` holds several.
+
+    Raises:
+        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
+
+    Example:
+        >>> result = solve(3, 6)
+        >>> result.origin, result.rho_one_vs_rest.lower > 1 - 1e-12
+        ('closed form: orthoplex', True)
+    """
+    asked = dict(locals())
+    if asked.pop("list_constructions"):
+        from gnc_cli.search.listing import list_constructions as listed
+
+        return listed(asked)
+    from gnc_cli.search.run import run
+
+    return run(**asked)

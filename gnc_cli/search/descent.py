@@ -1,0 +1,175 @@
+"""Descents on products of spheres: annealed Riemannian Adam over many restarts, and L-BFGS.
+
+`Sphere()` on an (R, P, d) parameter is R oblique manifolds of P unit rows. Measured on codes with
+K <= 130: a second-moment memory of 0.95 instead of 0.999, and a step of a fixed fraction of the
+distance over which the smoothed objective bends, reach in 600 steps what the usual settings
+miss in 1000.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.problem import Problem
+
+_MOMENTS = (0.9, 0.95)
+
+
+def geoopt() -> Any:
+    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import geoopt as module
+    return module
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """How sharpness and step length change over the steps of one descent."""
+
+    sharpness_start: np.ndarray
+    """Per restart, shape (R,): decides which basins are found."""
+    sharpness_end: float
+    step: float
+    """Step length at sharpness 1, radians: the step is `step / sharpness`."""
+    steps: int
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a batch of descents ended with."""
+
+    points: np.ndarray
+    """Shape (R, P, d), float64, unit rows."""
+    estimates: np.ndarray
+    """Shape (R,): the value each basin leads to; infinite where numbers overflowed."""
+    steps: int
+    """Steps made; fewer than planned when the deadline expired."""
+
+
+def anneal(
+    problem: Problem,
+    starts: np.ndarray,
+    annealing: Annealing,
+    *,
+    deadline: Deadline | None = None,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Descent:
+    """Descend from every start at once while the sharpness grows geometrically.
+
+    Args:
+        problem: its smoothed objective is minimised; its estimate is computed once at the end.
+        starts: unit rows, shape (R, P, d).
+        annealing: the schedule.
+        deadline: polled at each step; the present iterates are returned when it expires.
+        device, dtype: of the descent; the estimates are always float64.
+
+    Returns:
+        The final iterates; a restart that overflowed gets an infinite estimate.
+    """
+    deadline = deadline or Deadline()
+    riemannian = geoopt()
+    tensor = torch.as_tensor(starts, dtype=dtype, device=device).clone()
+    points = riemannian.ManifoldParameter(tensor, manifold=riemannian.Sphere())
+    optimizer = riemannian.optim.RiemannianAdam([points], lr=1.0, betas=_MOMENTS, eps=1e-12)
+    project = problem.parametrisation.project
+    projected = problem.parametrisation.projections is not None
+    first = torch.as_tensor(annealing.sharpness_start, dtype=dtype, device=device).reshape(-1, 1, 1)
+    growth = annealing.sharpness_end / first
+    done = 0
+    for done in range(1, annealing.steps + 1):
+        sharpness = first * growth ** ((done - 1) / max(1, annealing.steps - 1))
+        optimizer.param_groups[0]["lr"] = annealing.step / sharpness
+        optimizer.zero_grad()
+        problem.objective(points, sharpness).sum().backward()
+        if projected:
+            points.grad = project(points.grad)
+        optimizer.step()
+        if projected:
+            # Adam scales rounding up to whole steps where the gradient inside vanishes.
+            with torch.no_grad():
+                points.copy_(torch.nn.functional.normalize(project(points), dim=-1))
+        if deadline.expired:
+            break
+    with torch.no_grad():
+        last = torch.nn.functional.normalize(points.detach().to(torch.float64), dim=-1)
+        end = torch.full_like(first, annealing.sharpness_end, dtype=torch.float64)
+        estimates = problem.estimate(last, end)
+    finite = torch.isfinite(last).all(-1).all(-1) & torch.isfinite(estimates)
+    estimates = torch.where(finite, estimates, torch.inf)
+    return Descent(last.cpu().numpy(), estimates.cpu().numpy(), done)
+
+
+class _DeadlineExpired(Exception):
+    """Leaves scipy's loop."""
+
+
+def lbfgs(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    on_sphere: bool,
+    max_steps: int,
+    memory: int,
+    tolerance: float,
+    deadline: Deadline,
+    report: Callable[[int, float], None] | None = None,
+) -> tuple[np.ndarray, int]:
+    """L-BFGS (scipy) on rows parametrised as x / |x|, or on free rows.
+
+    Args:
+        function: value and Euclidean gradient (P, d) at points (P, d).
+        start: shape (P, d); unit rows on the sphere.
+        on_sphere: rows are unit vectors.
+        max_steps: iterations at most.
+        memory: pairs of steps and gradient changes that are kept.
+        tolerance: gradient size (largest component) to reach.
+        deadline: polled at each evaluation.
+        report: called as report(step, best value) after each iteration.
+
+    Returns:
+        The best point evaluated (the start where there was no time), and the iterations made.
+    """
+    from scipy.optimize import minimize
+
+    best_value, best_point, steps = np.inf, start, 0
+
+    def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best_value, best_point
+        if deadline.expired:
+            raise _DeadlineExpired
+        point = flat.reshape(start.shape)
+        norms = np.linalg.norm(point, axis=-1, keepdims=True)
+        if on_sphere:
+            point = point / norms
+        value, gradient = function(point)
+        if value < best_value:
+            best_value, best_point = value, point
+        if on_sphere:
+            gradient = gradient - np.sum(gradient * point, axis=-1, keepdims=True) * point
+            gradient = gradient / norms
+        return value, gradient.ravel()
+
+    def count(_: np.ndarray) -> None:
+        nonlocal steps
+        steps += 1
+        if report is not None:
+            report(steps, best_value)
+
+    options = {
+        "maxiter": max_steps, "maxfun": 4 * max_steps + 20, "maxcor": memory,
+        "ftol": 0.0, "gtol": tolerance,
+    }  # fmt: skip
+    try:
+        minimize(
+            evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options
+        )
+    except _DeadlineExpired:
+        pass
+    return best_point, steps

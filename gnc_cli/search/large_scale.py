@@ -1,0 +1,312 @@
+"""Spherical codes with many points: the smooth Tammes descent that fits in memory and in time.
+
+Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs (`pairs`),
+annealed while geoopt's Riemannian Adam moves the rows. The second moment of that optimizer is one
+number per row, so every row moves about one learning rate a step, however far below the maximum it
+stands. Small d relative to K works on lists of close pairs, the rest on full passes.
+
+One number drives everything: the share x of the work done, in [0, 1], counted in steps or, under a
+time limit, in seconds, so that the schedule always ends when the time does. Sharpness grows
+geometrically from about sqrt(d), where each row still feels the whole sphere, to 3000; the rate
+falls along a cosine; both are scaled to the angle that K points can have in R^d. Tried at
+(64, 1000), (100, 2000) and (64, 100000): a sharper start costs 2% of the cosine, a first rate of
+0.02 instead of 0.1 costs 7%.
+
+At the end one exact pass in float64 certifies the best rows and rho_one_vs_rest >= 1 - max_cosine.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import Workers
+from gnc_cli.search.descent import geoopt
+from gnc_cli.search.pairs import (
+    Neighbours,
+    Smoothed,
+    choose_threshold,
+    listed_row_maxima,
+    log_sum_exp,
+    native_half,
+    pairs_above,
+    row_maxima,
+    sparse_log_sum_exp,
+)
+from gnc_cli.search.result import Outcome
+
+_LAST_SHARPNESS = 3000.0
+"""For points a radian apart: the loss then stands within 1% of the largest cosine."""
+_NEIGHBOURS = (32, 64)
+"""Fewest and most neighbours of a row in a list; between them, d."""
+_MAX_PAIRS = 12_000_000
+"""Pairs in a list: about 1 GB while it is made, 0.6 GB after."""
+_LISTS_FROM = 300
+"""Lists pay from this K / neighbours on where d is large, from a third of it where products are so
+short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
+_SHORTEST_LIFE = 3
+"""Steps that a list serves at least."""
+_WORK = 3e13
+"""Multiply-adds that a run without any limit may spend, roughly."""
+
+Progress = Callable[[float, float], None]
+"""Called with the share of the work done, in [0, 1], and the present largest cosine."""
+
+
+@dataclass(frozen=True)
+class LargeSolution:
+    """A code with many points, certified from below by its own largest cosine."""
+
+    weights: np.ndarray
+    """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
+    row_maxima: np.ndarray
+    """Each row's largest cosine with another row, shape (K,): exact, from a float64 pass."""
+    history: np.ndarray
+    """Step and largest cosine seen there, shape (T, 2)."""
+    steps: int
+    """Steps taken."""
+    outcome: Outcome
+    """MAX_STEPS_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
+
+
+def solve_large(
+    d: int,
+    K: int,
+    *,
+    seed: int,
+    init: np.ndarray | None = None,
+    steps: int | None = None,
+    deadline: Deadline | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    fixed: np.ndarray | None = None,
+) -> LargeSolution:
+    """Spread K points over the unit sphere of R^d; the same seed gives the same code.
+
+    Args:
+        d: dimension, at least 2.
+        K: number of points, at least 2.
+        seed: of the start and of the samples that choose thresholds.
+        init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
+        steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
+        deadline: the solution, its exact pass included, is returned before it expires; only that
+            pass itself, about K^2 d flops, is never left out. None for no limit.
+        device: of torch.
+        threads: workers on a CPU; None for all cores.
+        progress: called after each step.
+        fixed: unit rows that stay where they are, shape (F, d), F < K.
+
+    Example:
+        >>> solution = solve_large(3, 40, seed=0, steps=200, threads=1)
+        >>> solution.weights.shape, bool(solution.row_maxima.max() < 0.9)
+        ((40, 3), True)
+    """
+    given = np.zeros((0, d)) if fixed is None else fixed
+    if init is None:
+        # Stacked orthogonal frames end no lower: the first steps equalise any frame anyway.
+        start = np.random.default_rng(seed).standard_normal((K - len(given), d))
+        start /= np.linalg.norm(start, axis=1, keepdims=True)
+    else:
+        start = init[len(init) - (K - len(given)) :]
+    with Workers(threads, device) as workers:
+        descent = _Descent(np.concatenate([given, start]), len(given), seed, workers)
+        outcome = descent.run(steps, deadline or Deadline(), progress)
+        weights, maxima = descent.certified_best(given)
+    history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
+    return LargeSolution(weights, maxima, history, len(history), outcome)
+
+
+class _Descent:
+    """K unit rows during a descent. `run` moves them, `certified_best` ends it.
+
+    Args:
+        W: unit rows, shape (K, d), float64; the descent itself works in float32.
+        frozen: this many leading rows stay.
+        seed: of the samples that choose list thresholds.
+        workers: entered.
+    """
+
+    def __init__(self, W: np.ndarray, frozen: int, seed: int, workers: Workers) -> None:
+        riemannian = geoopt()
+        self.W = torch.from_numpy(W).to(workers.device, torch.float32)
+        self.K, self.d = self.W.shape
+        self.frozen, self.workers = frozen, workers
+        self.half = native_half(workers.device)
+        self.generator = torch.Generator().manual_seed(seed)
+        few, many = _NEIGHBOURS
+        self.per_row = min(max(few, self.d), many, max(1, 2 * _MAX_PAIRS // self.K), self.K - 1)
+        cheap = min(1.0, max(1.0 / 3.0, self.d / 32.0))
+        self.uses_lists = self.K > cheap * _LISTS_FROM * self.per_row
+        # The angle between neighbours, in radians: caps of half of it about fill the sphere.
+        angle = min(1.0, 2.0 * self.K ** (-1.0 / (self.d - 1)))
+        self.first_sharpness = (2.0 if self.uses_lists else 1.25) * math.sqrt(self.d) / angle**2
+        self.last_sharpness = _LAST_SHARPNESS / angle**2
+        self.first_rate = (0.07 if self.uses_lists else 0.1) * angle
+        # Rows do not meet in the optimizer, so each worker moves its own share of them.
+        self.edges = np.linspace(frozen, self.K, workers.count + 1).astype(int).tolist()
+        self.optimizers = [
+            riemannian.optim.RiemannianAdam(
+                [riemannian.ManifoldParameter(self.W[a:b], manifold=riemannian.Sphere())],
+                lr=self.first_rate, betas=(0.9, 0.99),
+            )
+            for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)
+        ]  # fmt: skip
+        self.near: Neighbours | None = None
+        self.life, self.travel_left = 0, 0.0
+        self.loss: float | None = None
+        self.best, self.best_cosine = self.W.clone(), math.inf
+        self.history: list[tuple[int, float]] = []
+        self.pass_seconds = 0.0
+
+    def run(self, steps: int | None, deadline: Deadline, progress: Progress | None) -> Outcome:
+        """Descend until the steps are done or the time is, less what the exact pass will take."""
+        by_time = steps is None and deadline.seconds is not None
+        planned = steps if steps is not None else self._default_steps()
+        while by_time or len(self.history) < planned:
+            search = deadline.reserving(self._closing_seconds())
+            done = len(self.history) / max(1, planned - 1)
+            if by_time:
+                done = deadline.elapsed / max(search.seconds or 0.0, 1e-9)
+            smoothed = None if search.expired else self._evaluate(done, search)
+            if smoothed is None:
+                return Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
+            if not math.isfinite(smoothed.loss):
+                return Outcome.NONFINITE
+            self._step(smoothed, done)
+            self.history.append((len(self.history), smoothed.max_cosine))
+            if progress is not None:
+                progress(min(1.0, done), smoothed.max_cosine)
+        return Outcome.MAX_STEPS_REACHED
+
+    def certified_best(self, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The better of the last and the best rows seen, (K, d), and their exact row maxima."""
+        last = self._certify(self.W, given)
+        # Rounding in bfloat16 may have made an earlier iterate look better than it is.
+        rounding = 1e-3 if self.half and not self.uses_lists else 1e-6
+        if last is not None and last[1].max() <= self.best_cosine + rounding:
+            return last
+        best = self._certify(self.best, given)
+        assert best is not None, "the best iterate is finite by construction"
+        return best if last is None or best[1].max() < last[1].max() else last
+
+    def _certify(self, W: torch.Tensor, given: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """W as float64 unit rows and exact row maxima; None when W is not finite."""
+        exact = W.to(torch.float64)
+        exact /= exact.norm(dim=1, keepdim=True)
+        exact[: len(given)] = torch.from_numpy(given).to(W.device)
+        if not bool(torch.isfinite(exact).all()):
+            return None
+        maxima = self._listed_maxima(exact) if self.uses_lists else None
+        if maxima is None:
+            maxima = row_maxima(exact, self.workers)
+        return exact.cpu().numpy(), maxima.cpu().numpy()
+
+    def _listed_maxima(self, exact: torch.Tensor) -> torch.Tensor | None:
+        """Exact row maxima from a list: a third of the full pass; None when it cannot be complete.
+
+        A row with a listed pair has its maximum in the list. The list was decided in float32, so
+        a margin beyond that rounding is kept; the few rows below it meet all others in float64.
+        """
+        rounded = exact.to(torch.float32)
+        threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
+        found = pairs_above(
+            rounded, threshold, self.workers, limit=_MAX_PAIRS, half=self._search_half(threshold)
+        )
+        assert found is not None, "without a deadline the search is complete"
+        if not found.complete:
+            return None
+        maxima = listed_row_maxima(exact, found, self.workers)
+        unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
+        if len(unlisted) > self.K // 16:
+            return None
+        for some in unlisted.split(max(1, 2**23 // self.K)):
+            gram = exact[some] @ exact.T
+            gram[torch.arange(len(some), device=gram.device), some] = -math.inf
+            maxima[some] = gram.amax(1)
+        return maxima
+
+    def _evaluate(self, done: float, deadline: Deadline) -> Smoothed | None:
+        """Loss and gradient at the present rows; None when the deadline passed."""
+        began = time.monotonic()
+        growth = self.last_sharpness / self.first_sharpness
+        sharpness = self.first_sharpness * growth ** min(1.0, done)
+        # bfloat16 blurs a cosine by 0.0022 / sqrt(d) or so: fine while the exponent ignores it.
+        half = self.half and sharpness * 0.0022 / math.sqrt(self.d) < 0.5
+        fresh = True
+        if not bool(torch.isfinite(self.W).all()):
+            return Smoothed(math.nan, self.W, math.nan)
+        if not self.uses_lists:
+            smoothed = log_sum_exp(
+                self.W, sharpness, self.workers, shift=self.loss, frozen=self.frozen,
+                half=half, deadline=deadline,
+            )  # fmt: skip
+        else:
+            fresh = self.near is None or (self.travel_left <= 0.0 and self.life >= _SHORTEST_LIFE)
+            if fresh and not self._renew_list(deadline):
+                return None
+            assert self.near is not None
+            shift = self.near.threshold if self.loss is None else self.loss
+            smoothed = sparse_log_sum_exp(self.W, self.near, sharpness, self.workers, shift=shift)
+            self.life += 1
+        if smoothed is None:
+            return None
+        if fresh:
+            # Only now has every pair been seen: time such a pass, and judge the rows.
+            self.pass_seconds = time.monotonic() - began
+            if smoothed.max_cosine < self.best_cosine:
+                self.best.copy_(self.W)
+                self.best_cosine = smoothed.max_cosine
+            if self.near is not None:
+                # An unlisted pair becomes harmful once it has closed this gap. Moves are spread
+                # over d directions, and the unluckiest of all pairs is some 4 sigma out.
+                level = self.near.threshold
+                slope = math.sqrt(2.0 * max(1e-12, 1.0 - level**2) / self.d)
+                self.travel_left = (smoothed.max_cosine - level) / (4.0 * slope)
+        self.loss = smoothed.loss
+        return smoothed
+
+    def _renew_list(self, deadline: Deadline) -> bool:
+        """List the close pairs of the present rows; False when the deadline passed."""
+        threshold = choose_threshold(self.W, self.per_row, generator=self.generator)
+        self.near = None  # the old list's memory goes to the new one
+        self.near = pairs_above(
+            self.W, threshold, self.workers, limit=_MAX_PAIRS, frozen=self.frozen,
+            half=self._search_half(threshold), deadline=deadline,
+        )  # fmt: skip
+        self.life = 0
+        return self.near is not None
+
+    def _search_half(self, threshold: float) -> bool:
+        """Whether to search in bfloat16: its error of 0.006 must be small beside the distances."""
+        return self.half and threshold < 0.8
+
+    def _step(self, smoothed: Smoothed, done: float) -> None:
+        """One Riemannian Adam step of every row that may move."""
+        rate = self.first_rate * (0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * min(1.0, done))))
+
+        def move(worker: int) -> None:
+            group = self.optimizers[worker].param_groups[0]
+            (rows,) = group["params"]
+            # The loss spreads a gradient of total weight 1 over K rows; Adam's eps wants order 1.
+            rows.grad = self.K * smoothed.gradient[self.edges[worker] : self.edges[worker + 1]]
+            group["lr"] = rate
+            self.optimizers[worker].step()
+            rows.grad = None
+            rows.data.div_(rows.data.norm(dim=1, keepdim=True))
+
+        self.workers.map(move)
+        self.travel_left -= rate
+
+    def _default_steps(self) -> int:
+        """100 to 1000 steps, by what one costs: a full pass, or a third of a search for pairs."""
+        cost = self.K**2 * self.d * (0.3 if self.uses_lists else 3.0)
+        return int(min(1000, max(100, _WORK / cost)))
+
+    def _closing_seconds(self) -> float:
+        """Time kept for what follows the search: two exact passes at worst, and the copies."""
+        return 0.5 + (2.5 if self.uses_lists else 4.0) * self.pass_seconds

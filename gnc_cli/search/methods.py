@@ -1,0 +1,284 @@
+"""The ways to a code behind `solve`, each from a checked request to a certified record."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gnc_cli import __version__
+from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.known_codes.best import best
+from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.records import Bracket, Margins
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.search.request import Request
+from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.verdict import judge, proved_interval
+
+Progress = Callable[[str, int, int, float], None]
+
+TOLERANCE = 1e-7
+"""Default of rattlers and contacts, on distances, where the polish reached far below it."""
+_TOLERANCE_ROUGH = 1e-4
+"""Where nothing was polished."""
+_TOLERANCE_UFM = 1e-6
+_QUICK = 500
+"""Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
+_PROVED_DIGITS = 1e-11
+"""What proved figures and the values of a search agree to."""
+_LARGE_RESERVE = 4.0
+"""Seconds kept for writing a large code."""
+
+
+def search_run(
+    request: Request,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+    state: Any,
+) -> tuple[SolveResult, dict[str, Any]]:
+    """Search over basins, then certify; the state goes into the file for `--resume`."""
+    import torch
+
+    from gnc_cli.runtime.devices import resolve_device
+    from gnc_cli.search.solver import solve_code
+    from gnc_cli.search.state import to_plain
+
+    del torch  # loaded before `limit_threads`, which then holds its threads as well
+    with limit_threads(threads_for(request.K**2 * request.d, threads)):
+        found = solve_code(
+            request, deadline, target=_end_of_search(request), device=str(resolve_device(device)),
+            progress=progress, state=state,
+        )  # fmt: skip
+        order = found.order
+        polished = order is not None and (
+            order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
+        )
+        certified = certify_code(
+            found.weights,
+            tolerance=TOLERANCE if polished else _TOLERANCE_ROUGH,
+            deadline=deadline if request.K > _QUICK else None,
+        )
+    if deadline.interrupted:
+        outcome = Outcome.INTERRUPTED
+    elif not found.finished:
+        outcome = Outcome.TIME_LIMIT
+    elif polished:
+        outcome = Outcome.CONVERGED
+    elif order is None or np.isnan(order.gain):
+        outcome = Outcome.MAX_STEPS_REACHED
+    else:
+        outcome = Outcome.STALLED
+    result = assemble(
+        request, found.weights, certified, started, outcome=outcome, origin="descent",
+        stationarity=None if order is None else order.stationarity,
+        gain=None if order is None else order.gain,
+        restarts=found.restarts, steps=found.steps, history=found.history,
+    )  # fmt: skip
+    return result, to_plain(found.state)
+
+
+def _end_of_search(request: Request) -> float | None:
+    """The user's target, else the optimum where that is proved: nothing is left to search for."""
+    known = best(request.d, request.K)
+    if request.target is not None or known is None or not known.proven:
+        return request.reachable_target
+    t = known.max_cosine + _PROVED_DIGITS
+    return 1.0 - t if request.problem == "softmax" else t
+
+
+def paper_run(
+    request: Request,
+    deadline: Deadline,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+) -> SolveResult:
+    """The paper's recipe, certified."""
+    from gnc_cli.search.ufm.paper_recipe import PAPER_STEPS, paper_recipe
+
+    steps = request.steps or PAPER_STEPS
+    with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
+        weights, _, made = paper_recipe(
+            request.d, request.K, seed=request.seed, steps=steps, deadline=deadline,
+            progress=None if progress is None else partial(progress, "paper recipe: margin"),
+        )  # fmt: skip
+        certified = certify_code(weights, tolerance=_TOLERANCE_ROUGH)
+    stopped = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
+    return assemble(
+        request, weights, certified, started, origin="paper recipe", restarts=1, steps=made,
+        outcome=stopped if made < steps else Outcome.MAX_STEPS_REACHED,
+    )  # fmt: skip
+
+
+def large_run(
+    request: Request,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+) -> SolveResult:
+    """One blocked descent for K beyond K x K matrices, certified by its own largest cosine."""
+    from gnc_cli.runtime.devices import resolve_device
+    from gnc_cli.search.large_scale import solve_large
+
+    def report(share: float, value: float) -> None:
+        if progress is not None:
+            progress("large scale: max_cosine", int(100 * share), 100, value)
+
+    found = solve_large(
+        request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
+        deadline=deadline.reserving(_LARGE_RESERVE), device=str(resolve_device(device)),
+        threads=threads, progress=report, fixed=request.fixed,
+    )  # fmt: skip
+    certified = certify_code(
+        found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,
+        deadline=deadline.reserving(_LARGE_RESERVE),
+    )  # fmt: skip
+    return assemble(
+        request, found.weights, certified, started, outcome=found.outcome,
+        origin="large-scale descent", restarts=1, steps=found.steps, history=found.history,
+    )  # fmt: skip
+
+
+def ufm_run(
+    request: Request,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Progress | None,
+    started: float,
+) -> SolveResult | SolveSweep:
+    """Solve at each temperature, each with the last optimum among its starts."""
+    taus = request.taus or (1.0,)
+    rows: list[SolveResult] = []
+    previous: Any = None
+    for tau in taus:
+        tell = None if progress is None else partial(progress, f"tau = {tau:.4g}")
+        row = _ufm_row(request, tau, previous, deadline, device, threads, tell)
+        rows.append(row)
+        previous = row.weights, row.features
+        if deadline.expired:
+            break
+    if len(taus) == 1:
+        return rows[0]
+    seconds = time.monotonic() - started
+    return SolveSweep(seconds, __version__, "ufm", request.d, request.K, tuple(rows), None)
+
+
+def _ufm_row(
+    request: Request,
+    tau: float,
+    previous: Any,
+    deadline: Deadline,
+    device: str,
+    threads: int | None,
+    progress: Callable[[int, int, float], None] | None,
+) -> SolveResult:
+    """One temperature's record; rho's are of unit rows, `weights` and `features` as they are."""
+    from gnc_cli.search.ufm.solver import solve_ufm
+
+    started = time.monotonic()
+    found = solve_ufm(
+        request.d, request.K, tau=tau, weight_decay=request.weight_decay, n=request.n,
+        seed=request.seed, restarts=request.restarts, steps=request.steps,
+        init=request.init if previous is None else previous, deadline=deadline,
+        progress=progress, device=device, threads=threads,
+    )  # fmt: skip
+    W = found.weights / np.linalg.norm(found.weights, axis=1, keepdims=True)
+    H = found.features / np.linalg.norm(found.features, axis=1, keepdims=True)
+    with limit_threads(threads_for(request.K**2 * request.d)):
+        certified = certify_code(W, tolerance=_TOLERANCE_UFM)
+        means = H.reshape(request.K, -1, request.d).mean(axis=1)
+        collapse = gnc1(H, found.labels, request.K)
+    gap = found.hardmax_gap
+    if gap is not None:  # narrower by all that is proved of rho*(d, K)
+        scaled, rho = found.tau * found.log_total_loss, proved_interval(request.d, request.K)
+        gap = gap.narrowed(Bracket(scaled + rho.lower, scaled + rho.upper))
+    result = assemble(
+        request, found.weights, certified, started, outcome=found.outcome, origin="descent",
+        stationarity=found.stationarity, restarts=found.restarts, steps=found.steps,
+        history=found.history,
+    )  # fmt: skip
+    measures = UfmMeasures(
+        tau=found.tau,
+        weight_decay=request.weight_decay,
+        n=request.n,
+        gnc1=collapse.value,
+        gnc2=certified.rho_one_vs_rest,
+        gnc3=gnc3(W, means),
+        hardmax_gap=gap,
+    )
+    return replace(result, features=found.features, ufm=measures)
+
+
+def assemble(
+    request: Request,
+    weights: Any,
+    certified: Certified,
+    started: float,
+    *,
+    outcome: Outcome,
+    origin: str,
+    stationarity: float | None = None,
+    gain: float | None = None,
+    restarts: int = 0,
+    steps: int = 0,
+    history: np.ndarray | None = None,
+) -> SolveResult:
+    """Put the record together, with what there is to say of the code."""
+    pairs = certified.contact_pairs
+    judged = None
+    if request.problem != "ufm":  # whose optimum is no code of largest distance
+        judged = judge(
+            request.problem, request.d, request.K, weights, certified.max_cosine,
+            certified.rho_one_vs_rest, request.restriction,
+        )  # fmt: skip
+        if judged.misses_known_optimum and not request.restriction:
+            outcome = Outcome.LOCAL_OPTIMUM if outcome is Outcome.CONVERGED else outcome
+    extras = {
+        "history": history,
+        "one_vs_rest_lower": certified.one_vs_rest_lower,
+        "one_vs_rest_upper": certified.one_vs_rest_upper,
+        "contact_pairs": pairs,
+        "rattlers_one_vs_one": certified.rattles_one_vs_one,
+        "rattlers_one_vs_rest": certified.rattles_one_vs_rest,
+    }
+    return SolveResult(
+        seconds=time.monotonic() - started,
+        version=__version__,
+        problem=request.problem,
+        d=request.d,
+        K=request.K,
+        origin=origin,
+        outcome=outcome,
+        max_cosine=certified.max_cosine,
+        min_angle_deg=float(np.degrees(certified.min_angle)),
+        rho_one_vs_one=certified.rho_one_vs_one,
+        rho_one_vs_rest=certified.rho_one_vs_rest,
+        rattlers=certified.rattlers,
+        contacts=None if pairs is None else len(pairs),
+        stationarity=stationarity,
+        first_order_gain=None if gain is None or np.isnan(gain) else gain,
+        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
+        best_known=judged.best_known if judged else None,
+        status=judged.status if judged else None,
+        gap=judged.gap if judged else None,
+        optimum=judged.optimum if judged else None,
+        verdict=judged.verdict if judged else None,
+        seed=request.seed,
+        restarts=restarts,
+        steps=steps,
+        out=None,
+        weights=weights,
+        features=certified.features,
+        extras={k: v for k, v in extras.items() if v is not None},
+    )

@@ -1,0 +1,203 @@
+"""The two minimax problems that a search solves: Tammes, and Softmax Code in its HardMax form.
+
+Points are the unknowns of a parametrisation: W's unknown rows (Tammes), or those and all features
+after them (Softmax Code). `whole` gives all rows, `[W]` or `[W; H]`, for the polish and the
+certificate. Values are minimised: the largest cosine, or minus the smallest margin.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import torch
+from scipy.special import betaincinv
+
+from gnc_cli.geometry.active_pairs import ActivePairs
+from gnc_cli.geometry.smoothing import smooth_maximum, weighted_estimate
+from gnc_cli.search.parametrisation import Parametrisation
+
+
+class Problem(ABC):
+    """One minimax problem on spheres over one parametrisation."""
+
+    rows_per_class: int
+    """Rows of `whole` per class: 1, or 2 with features."""
+
+    def __init__(self, parametrisation: Parametrisation) -> None:
+        self.parametrisation = parametrisation
+        self.d, self.K = parametrisation.d, parametrisation.K
+
+    @property
+    @abstractmethod
+    def pair_rows(self) -> int:
+        """Rows of the matrix of pairs that a gradient step works through; it has K columns."""
+
+    @abstractmethod
+    def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
+        """Random points, shape (R, P, d)."""
+
+    @abstractmethod
+    def from_code(self, weights: np.ndarray) -> np.ndarray:
+        """Points (P, d) of a whole code (K, d), features on their class weights."""
+
+    @abstractmethod
+    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        """Smoothed value of each restart, (R,), differentiable."""
+
+    @abstractmethod
+    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        """Value that each restart leads to, (R,)."""
+
+    @abstractmethod
+    def scale(self, value: float) -> float:
+        """Distance of a value from its trivial end: 1 - max_cosine, or rho."""
+
+    @abstractmethod
+    def whole(self, points: np.ndarray) -> np.ndarray:
+        """All rows, shape (K, d) or (2 K, d)."""
+
+    @abstractmethod
+    def unknowns(self, whole: np.ndarray) -> np.ndarray:
+        """The points that `whole` was made of; its inverse."""
+
+    @abstractmethod
+    def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
+        """Pairs whose value is at least the threshold (all of them for -inf)."""
+
+    def value(self, whole: np.ndarray) -> float:
+        """The largest value over all pairs."""
+        return self.active_pairs(whole, -np.inf).largest(whole)
+
+    def symmetric(self, whole: np.ndarray) -> np.ndarray:
+        """`whole` with exact symmetry again, after steps that knew nothing of it."""
+        points = self.unknowns(whole)
+        if self.parametrisation.projections is not None:
+            points = self.parametrisation.project(torch.as_tensor(points)[None])[0].numpy()
+            points /= np.linalg.norm(points, axis=1, keepdims=True)
+        return self.whole(points)
+
+    def movable(self) -> np.ndarray:
+        """Which rows of `whole` may move, bool."""
+        movable = np.ones(self.rows_per_class * self.K, dtype=bool)
+        movable[: self.parametrisation.num_fixed] = False
+        return movable
+
+    @property
+    def coordinates(self) -> int:
+        """Tangent coordinates of the polish."""
+        return int(self.movable().sum()) * (self.d - 1)
+
+
+class Tammes(Problem):
+    """Minimise `max <w_k, w_j>` over pairs with at least one unknown row (paper, eq. 11)."""
+
+    rows_per_class = 1
+
+    @property
+    def pair_rows(self) -> int:
+        return self.parametrisation.unknown
+
+    def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
+        return self.parametrisation.random(rng, restarts)
+
+    def from_code(self, weights: np.ndarray) -> np.ndarray:
+        return weights[self.parametrisation.representatives]
+
+    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        return smooth_maximum(*self._operands(points), sharpness, relative=False)
+
+    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        return weighted_estimate(*self._operands(points), sharpness, relative=False)
+
+    def scale(self, value: float) -> float:
+        return max(1.0 - value, 1e-12)
+
+    def whole(self, points: np.ndarray) -> np.ndarray:
+        return self.parametrisation.code(points)
+
+    def unknowns(self, whole: np.ndarray) -> np.ndarray:
+        return whole[self.parametrisation.representatives]
+
+    def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
+        gram = whole @ whole.T
+        given = self.parametrisation.num_fixed
+        gram[:given, :given] = -np.inf  # constant: nothing to optimise there
+        i, j = np.nonzero(np.triu(np.maximum(gram, -2.0) >= max(threshold, -1.5), 1))
+        return ActivePairs(i, j)
+
+    def _operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Rows, columns and each row's own column, for the smooth maximum."""
+        own = torch.as_tensor(self.parametrisation.representatives, device=points.device)
+        return points, self.parametrisation.expand(points), own
+
+
+class SoftmaxCode(Problem):
+    """Minimise `max <w_j - w_k, h_k>`, minus the smallest margin (paper, eq. 3 and 5; theorem 3.2).
+
+    Weights and features, one row per class, are separate unknowns. By lemma C.4 the best H for a
+    given W reaches rho_one_vs_rest(W). Needed where some weights are given and may not move; else
+    every Tammes code is an optimum. So the parametrisation is `extending` (or `free`): codes with a
+    symmetry are searched as Tammes codes.
+    """
+
+    rows_per_class = 2
+
+    @property
+    def pair_rows(self) -> int:
+        return self.K
+
+    def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
+        weights = self.parametrisation.random(rng, restarts)
+        features = self.parametrisation.expand(torch.as_tensor(weights)).numpy()
+        # Half of the restarts begin with features on their weights, half with features anywhere.
+        away = rng.standard_normal(features.shape) * (np.arange(restarts) % 2)[:, None, None]
+        features = features + away
+        features /= np.linalg.norm(features, axis=-1, keepdims=True)
+        return np.concatenate([weights, features], axis=1)
+
+    def from_code(self, weights: np.ndarray) -> np.ndarray:
+        return np.concatenate([weights[self.parametrisation.representatives], weights])
+
+    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        return smooth_maximum(*self._operands(points), sharpness, relative=True)
+
+    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        return weighted_estimate(*self._operands(points), sharpness, relative=True)
+
+    def scale(self, value: float) -> float:
+        return max(-value, 1e-12)
+
+    def whole(self, points: np.ndarray) -> np.ndarray:
+        unknown = self.parametrisation.unknown
+        return np.concatenate([self.parametrisation.code(points[:unknown]), points[unknown:]])
+
+    def unknowns(self, whole: np.ndarray) -> np.ndarray:
+        return np.concatenate([whole[self.parametrisation.representatives], whole[self.K :]])
+
+    def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
+        weights, features = whole[: self.K], whole[self.K :]
+        values = features @ weights.T
+        values -= np.diag(values)[:, None].copy()
+        np.fill_diagonal(values, -np.inf)
+        k, j = np.nonzero(values >= max(threshold, -3.0))
+        return ActivePairs(k + self.K, j, k)
+
+    def _operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features, weights and each feature's class, for the smooth maximum."""
+        unknown = self.parametrisation.unknown
+        weights = self.parametrisation.expand(points[:, :unknown].contiguous())
+        own = torch.arange(self.K, device=points.device)
+        return points[:, unknown:].contiguous(), weights, own
+
+
+def typical_scale(d: int, K: int) -> float:
+    """What 1 - max_cosine of a good code is like: twice the covering bound, at most 1.
+
+    Example:
+        >>> 0.3 < typical_scale(10, 100) < 0.7
+        True
+    """
+    if 2 * d >= K:
+        return 1.0
+    # A cap of angle theta < pi/2 has the share betainc((d-1)/2, 1/2, sin^2 theta) / 2.
+    sine_squared = float(betaincinv((d - 1) / 2, 0.5, min(1.0, 2.0 / (K - 1))))
+    return min(1.0, 2.0 * (1.0 - float(np.sqrt(1.0 - sine_squared))))

@@ -1,0 +1,165 @@
+"""From a candidate to a stationary code, and how stationary that code is.
+
+Newton's polish (`geometry.polish`) where its matrix can be factorised, L-BFGS on the smoothed
+maximum beyond. Then first-order optimality by a linear programme: over tangent moves u of the free
+rows, every coordinate at most 1 radian, minimise the largest of `c_p + <grad c_p, u>`. What its
+optimum lies below the present value is the first-order gain; at a first-order (KKT) point it is 0.
+By duality convex multipliers bound it: `gain <= sum lambda (max c - c) + |J^T lambda|_1`, and
+polished multipliers make that bound tight to rounding. Where the bound is not small the programme
+itself is solved (HiGHS).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy import sparse
+from scipy.optimize import linprog
+
+from gnc_cli.geometry.active_pairs import ActivePairs, linearise
+from gnc_cli.geometry.polish import polish
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.descent import lbfgs
+from gnc_cli.search.problem import Problem
+from gnc_cli.search.state import Candidate
+
+_FAIR_CHANCE = 40
+"""Newton steps before a polish may be left for being predicted to end above the bar."""
+_SHARPNESS = (1e4, 1e5, 1e6)
+_SMALL = 1e-9
+_MOST_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """First-order optimality of one configuration."""
+
+    stationarity: float
+    """Largest absolute component of sum lambda grad c."""
+    gain: float
+    """Optimum of the linear programme, or its dual bound where that is below 1e-9; NaN where the
+    programme was not solved."""
+    bound: float = np.inf
+    """The dual bound of the gain: how much at most a first-order move could gain."""
+
+
+def polish_candidate(
+    problem: Problem,
+    candidate: Candidate,
+    deadline: Deadline,
+    *,
+    bar: float = np.inf,
+) -> Candidate:
+    """The candidate polished; unpolished where that broke a symmetry it must keep.
+
+    Args:
+        problem: its active pairs are balanced.
+        candidate: the start.
+        deadline: polled at each Newton step.
+        bar: a basin that is predicted to end above this value is left early.
+    """
+    done = polish(
+        candidate.whole,
+        problem.active_pairs,
+        problem.movable(),
+        scale=problem.scale(candidate.value),
+        give_up=lambda step, predicted: step >= _FAIR_CHANCE and predicted > bar,
+        deadline=deadline,
+    )
+    whole, value = done.points, done.value
+    if candidate.restricted is not None:
+        whole = candidate.restricted.symmetric(whole)
+        value = problem.value(whole)
+        if value > done.value + 1e-9:
+            return candidate
+    return Candidate(value, whole, done.stationarity, done.gap, candidate.restricted, done)
+
+
+def refine(
+    problem: Problem, whole: np.ndarray, *, scale: float, steps: int, deadline: Deadline
+) -> tuple[np.ndarray, FirstOrder]:
+    """L-BFGS on the smoothed maximum at rising sharpness, for problems too large for Newton.
+
+    The softmax weights at the last sharpness estimate the multipliers, so the gradient's size there
+    is an honest stationarity.
+
+    Args:
+        problem: over the parametrisation whose unknowns move.
+        whole: all rows of the start.
+        scale: sharpnesses are 1e4, 1e5 and 1e6 over it.
+        steps: L-BFGS iterations at each sharpness.
+        deadline: polled at each evaluation; the best point so far is returned.
+    """
+    points = problem.unknowns(whole)
+    smoothed = _smoothed(problem, _SHARPNESS[0] / scale)
+    for sharpness in _SHARPNESS:
+        if deadline.expired:
+            break
+        smoothed = _smoothed(problem, sharpness / scale)
+        points, _ = lbfgs(
+            smoothed, points, on_sphere=True, max_steps=steps, memory=20, tolerance=1e-12,
+            deadline=deadline,
+        )  # fmt: skip
+    _, gradient = smoothed(points)
+    tangent = gradient - (gradient * points).sum(1, keepdims=True) * points
+    return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
+
+
+def _smoothed(
+    problem: Problem, sharpness: float
+) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """The smoothed maximum of unit rows (P, d) and its gradient along the parametrisation."""
+    beta = torch.full((1, 1, 1), sharpness, dtype=torch.float64)
+
+    def value_and_gradient(points: np.ndarray) -> tuple[float, np.ndarray]:
+        tensor = torch.as_tensor(points)[None].requires_grad_()
+        value = problem.objective(tensor, beta)
+        (gradient,) = torch.autograd.grad(value.sum(), tensor)
+        return float(value.detach()), problem.parametrisation.project(gradient)[0].numpy()
+
+    return value_and_gradient
+
+
+def first_order(
+    points: np.ndarray,
+    pairs: ActivePairs,
+    multipliers: np.ndarray,
+    free: np.ndarray,
+    seconds: float = np.inf,
+) -> FirstOrder:
+    """Measure stationarity and gain.
+
+    Args:
+        points: unit rows, shape (P, d).
+        pairs: those near the largest, m of them.
+        multipliers: convex weights, shape (m,).
+        free: rows that may move, shape (P,), bool.
+        seconds: for the linear programme.
+    """
+    values = pairs.values(points)
+    linear = linearise(pairs, points, free)
+    gradient = linear.adjoint(multipliers)
+    gap = float(multipliers @ (values.max() - values))
+    stationarity = float(np.abs(gradient).max(initial=0.0))
+    bound = gap + float(np.abs(gradient).sum())
+    if bound <= _SMALL:
+        return FirstOrder(stationarity, bound, bound)
+    if seconds <= 0.0 or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+        return FirstOrder(stationarity, np.nan, bound)
+    return FirstOrder(stationarity, _programme(linear.jacobian(), values, seconds), bound)
+
+
+def _programme(jacobian: sparse.csr_matrix, values: np.ndarray, seconds: float) -> float:
+    """The gain by the linear programme; NaN where it was not solved."""
+    m, n = jacobian.shape
+    # Unknowns (u, s): minimise s with values - max + J u <= s; the gain is -s.
+    matrix = sparse.hstack([jacobian, -np.ones((m, 1))], format="csr")
+    cost = np.zeros(n + 1)
+    cost[-1] = 1.0
+    box = [(-1.0, 1.0)] * n + [(None, None)]
+    limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
+    done = linprog(
+        cost, matrix, values.max() - values, bounds=box, method="highs-ipm", options=limit
+    )
+    return max(0.0, -float(done.fun)) if done.status == 0 else np.nan

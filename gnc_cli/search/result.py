@@ -1,0 +1,189 @@
+"""Results of `gnc solve`: codes, sweeps, and the list of constructions."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from gnc_cli.records import (
+    HIDDEN,
+    SPREAD,
+    BestKnown,
+    Bracket,
+    ComparisonStatus,
+    Margins,
+    Rattlers,
+    Result,
+)
+
+__all__ = [
+    "ConstructionList", "ConstructionRow", "Optimum", "Outcome", "SolveResult", "SolveSweep",
+    "UfmMeasures",
+]  # fmt: skip
+
+
+class Outcome(Enum):
+    """How a solve ended; each ending carries its own advice."""
+
+    CONVERGED = "converged"
+    LOCAL_OPTIMUM = "local_optimum"
+    CLOSED_FORM = "closed_form"
+    CONSTRUCTED = "constructed"
+    MAX_STEPS_REACHED = "max_steps_reached"
+    STALLED = "stalled"
+    TIME_LIMIT = "time_limit"
+    TARGET_REACHED = "target_reached"
+    TARGET_MISSED = "target_missed"
+    INTERRUPTED = "interrupted"
+    NONFINITE = "nonfinite"
+
+    @property
+    def advice(self) -> str:
+        """One sentence: what the user may do next."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
+    Outcome.LOCAL_OPTIMUM: "stationary, but the optimum is known and better; raise --restarts or "
+    "try another --seed",
+    Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
+    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
+    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
+    Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
+    Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
+    Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
+    Outcome.TARGET_MISSED: "effort used up below the target; raise --restarts or --time-limit",
+    Outcome.INTERRUPTED: "interrupted; the best so far is kept, --resume goes on",
+    Outcome.NONFINITE: "numbers overflowed and the last good code was kept; try another --seed",
+}
+
+
+@dataclass(frozen=True)
+class UfmMeasures:
+    """What the unconstrained feature model adds: collapse of its own W and H."""
+
+    tau: float
+    weight_decay: float | None
+    """lambda of eq. B.1; None on the sphere (eq. 2)."""
+    n: int
+    """Samples per class."""
+    gnc1: float
+    gnc2: Bracket
+    gnc3: float
+    hardmax_gap: Bracket | None
+    """tau * log(total loss) + rho*, with rho* between this pair's margin and theorem 3.3's value:
+    how far the cross-entropy optimum is from HardMax. None with weight decay."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """How far a code can be from the best possible one."""
+
+    upper: float
+    """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
+    shortfall: float
+    """At most this share of `upper` is missing."""
+    proved: bool
+    """The code is optimal: it reaches `upper` to 1e-9."""
+    name: str
+    """The bound that `upper` is from, as `gnc bounds` names it."""
+    source: str
+
+
+@dataclass(frozen=True)
+class SolveResult(Result):
+    """A code with its certificate: the result of `gnc solve`."""
+
+    problem: str
+    d: int
+    K: int
+    origin: str
+    """What found it: `closed form: ...`, `descent`, `paper recipe`, `large-scale descent`."""
+    outcome: Outcome
+    max_cosine: float
+    min_angle_deg: float
+    rho_one_vs_one: float
+    rho_one_vs_rest: Bracket
+    rattlers: Rattlers
+    contacts: int | None
+    """Pairs at the smallest distance, within the rattler tolerance."""
+    stationarity: float | None
+    """Largest absolute residual of the first-order (KKT) equations."""
+    first_order_gain: float | None
+    """Optimum of the last linear programme: what the objective could still gain to first order;
+    None or NaN, null in JSON, where it was not solved."""
+    margins: Margins
+    best_known: BestKnown | None
+    status: ComparisonStatus | None
+    """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
+    model, whose optimum at a positive temperature is no code of largest distance."""
+    gap: float | None
+    """max_cosine - best_known: negative is better."""
+    optimum: Optimum | None
+    verdict: str | None
+    """How good the code is, in a sentence: beside the best known and the best possible distance."""
+    seed: int
+    restarts: int
+    steps: int
+    out: str | None
+    weights: Any = field(metadata=HIDDEN, repr=False, compare=False)
+    """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
+    object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
+    features: Any = field(metadata=HIDDEN, repr=False, compare=False)
+    """The optimal features, one row per class, shape (K, d); None where not computed."""
+    ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
+    """Of the feature model alone; its fields stand beside the others."""
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata=HIDDEN, repr=False, compare=False
+    )
+    """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
+
+    command = "solve"
+    computed = ("advice",)
+
+    @property
+    def advice(self) -> str:
+        """One sentence: what the user may do next."""
+        searched = self.outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
+        if searched and self.optimum is not None and self.optimum.proved:
+            return "nothing to improve"
+        return self.outcome.advice
+
+
+@dataclass(frozen=True)
+class SolveSweep(Result):
+    """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
+
+    problem: str
+    d: int
+    K: int
+    rows: tuple[SolveResult, ...]
+    out: str | None
+
+    command = "solve"
+
+
+@dataclass(frozen=True)
+class ConstructionRow:
+    """A code, or a family of codes, that algebra gives."""
+
+    name: str
+    """What `--construction` takes; a family shows its parameter as a letter."""
+    title: str
+    d: str
+    """A number, or a family's formula; likewise K and max_cosine."""
+    K: str
+    max_cosine: str
+    """Exact, as a formula."""
+    proven: bool | None
+    """Proved optimal for the Tammes problem; None for a family."""
+    reference: str
+
+
+@dataclass(frozen=True)
+class ConstructionList(Result):
+    """What `gnc solve --list-constructions` shows."""
+
+    rows: tuple[ConstructionRow, ...]
+
+    command = "solve"

@@ -1,0 +1,169 @@
+"""The state of a search: its candidates, its counts, and both as plain arrays for `--resume`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.geometry.active_pairs import ActivePairs
+from gnc_cli.geometry.polish import Polished
+from gnc_cli.search.effort import Effort
+from gnc_cli.search.parametrisation import orbits
+from gnc_cli.search.problem import Problem, Tammes
+
+POOL = 10
+"""Candidates that a pool keeps."""
+
+FORMAT = 2
+"""Of the stored state; the first kept two searches, one of them with weights and features apart."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration and what is known of it."""
+
+    value: float
+    """Polished value, or the estimate of where its basin leads."""
+    whole: np.ndarray
+    """All rows, [W] or [W; H]."""
+    stationarity: float = np.inf
+    gap: float = np.inf
+    restricted: Problem | None = None
+    """The problem over the user's symmetry, which the candidate must keep; None where free."""
+    kkt: Polished | None = None
+    """Active pairs and multipliers of the polish."""
+
+    @property
+    def polished(self) -> bool:
+        """The value is exact and first-order conditions were met or nearly so."""
+        return bool(np.isfinite(self.stationarity))
+
+
+@dataclass
+class SearchState:
+    """All that a search needs to go on."""
+
+    round: int = 0
+    restarts: int = 0
+    steps: int = 0
+    idle: int = 0
+    """Rounds since the best value last fell."""
+    pool: list[Candidate] = field(default_factory=list)
+    history: list[tuple[int, float]] = field(default_factory=list)
+    finds: list[Candidate] = field(default_factory=list)
+    """Results beside the pool, of rounds cut short and of the last polish: they count for `best`,
+    and rounds to come start from none of them."""
+    cut_restarts: int = 0
+    """Descents of rounds cut short."""
+    cut_steps: int = 0
+
+    @property
+    def leader(self) -> Candidate | None:
+        """The best of the pool: polished ones first."""
+        return _best_of(self.pool)
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best of all that was found."""
+        return _best_of(self.pool + self.finds)
+
+    def done(self, effort: Effort, target: float | None) -> bool:
+        """All rounds are over, the target is met, or the best value has not fallen for long."""
+        leader = self.leader
+        if leader is not None and leader.polished:
+            met = target is not None and leader.value <= target
+            if met or self.idle >= effort.patience:
+                return True
+        return self.round >= effort.rounds
+
+
+def _best_of(pool: list[Candidate]) -> Candidate | None:
+    polished = [c for c in pool if c.polished]
+    return min(polished or pool, key=lambda c: c.value, default=None)
+
+
+def best_distinct(pool: list[Candidate]) -> list[Candidate]:
+    """The best `POOL`, sorted; of equal values (polished ones agree to rounding) the one that was
+    found first."""
+    kept: list[int] = []
+    for i in sorted(range(len(pool)), key=lambda i: (pool[i].value, not pool[i].polished)):
+        if not kept or pool[i].value - pool[kept[-1]].value > 1e-11:
+            kept.append(i)
+        elif i < kept[-1] and pool[i].polished >= pool[kept[-1]].polished:
+            kept[-1] = i
+    return [pool[i] for i in kept[:POOL]]
+
+
+_COUNTS = ("round", "restarts", "steps", "idle", "cut_restarts", "cut_steps")
+
+
+def to_plain(state: SearchState) -> dict[str, Any]:
+    """The state as nested dictionaries of arrays and integers: /state of a code file."""
+    return {
+        "format": FORMAT,
+        **{name: getattr(state, name) for name in _COUNTS},
+        "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
+        "pool": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.pool)},
+        "finds": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.finds)},
+    }
+
+
+def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
+    """The state that `to_plain` took apart.
+
+    Args:
+        d, K: of the code.
+        separate: features are unknowns beside the weights.
+
+    Raises:
+        KeyError, ValueError: the dictionary is not of this shape.
+    """
+    shape = (2 * K if separate else K, d)
+
+    def candidates(stored: dict[str, Any]) -> list[Candidate]:
+        return [_candidate_from_plain(stored[str(i)], shape) for i in range(len(stored))]
+
+    return SearchState(
+        **{name: int(plain[name]) for name in _COUNTS},
+        pool=candidates(plain["pool"]),
+        finds=candidates(plain["finds"]),
+        history=[(int(step), float(value)) for step, value in plain["history"]],
+    )
+
+
+def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "value": np.float64(candidate.value),
+        "whole": candidate.whole,
+        "stationarity": np.float64(candidate.stationarity),
+        "gap": np.float64(candidate.gap),
+    }
+    if candidate.restricted is not None:
+        group = candidate.restricted.parametrisation.group
+        assert group is not None, "a restriction is a symmetry"
+        plain["symmetry"] = {"generator": group[0], "order": group[1]}
+    if candidate.kkt is not None:
+        pairs = candidate.kkt.pairs
+        plain["proof"] = {"a": pairs.a, "b": pairs.b, "multipliers": candidate.kkt.multipliers}
+        if pairs.e is not None:
+            plain["proof"]["e"] = pairs.e
+    return plain
+
+
+def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Candidate:
+    whole = np.array(plain["whole"], dtype=np.float64)
+    if whole.shape != shape:
+        raise ValueError(f"a stored code has shape {whole.shape}, not {shape}")
+    value, gap = float(plain["value"]), float(plain["gap"])
+    stationarity = float(plain["stationarity"])
+    restricted, kkt = None, None
+    if "symmetry" in plain:
+        group = plain["symmetry"]
+        restricted = Tammes(orbits(np.asarray(group["generator"]), int(group["order"]), shape[0]))
+    if "proof" in plain:
+        kept = plain["proof"]
+        e = np.asarray(kept["e"]) if "e" in kept else None
+        pairs = ActivePairs(np.asarray(kept["a"]), np.asarray(kept["b"]), e)
+        multipliers = np.asarray(kept["multipliers"])
+        kkt = Polished(whole, value, pairs, multipliers, stationarity, gap, 0)
+    return Candidate(value, whole, stationarity, gap, restricted, kkt)

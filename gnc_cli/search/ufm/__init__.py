@@ -1,0 +1,1 @@
+"""The unconstrained feature model: cross-entropy over free classifier and features."""

@@ -1,0 +1,156 @@
+"""What a solve says of its code: beside the best known one, and beside the best possible.
+
+`status` and `gap` compare largest cosines, as `compare` does. The verdict and `optimum` speak of
+the distance that the problem maximises: the certified one-vs-rest distance of a Softmax Code,
+1 - max_cosine of a Tammes code. By the bisector theorem (docs/theorem.md) the largest possible
+distance is one number for both, rho* = 1 - t*.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.errors import UsageError
+from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.verdict import comparison_status
+from gnc_cli.limits.catalogue import catalogue
+from gnc_cli.limits.limit import Quantity
+from gnc_cli.parameters import spelled
+from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
+from gnc_cli.search.result import Optimum
+
+_MEET = 1e-9
+"""A code this near to the proved upper end is optimal; distances this near are equal."""
+_ROUNDING = 1e-12
+"""What bounds and figures are good to, relatively."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Where a code stands; the fields are those of `SolveResult`."""
+
+    best_known: BestKnown | None
+    status: ComparisonStatus
+    gap: float | None
+    optimum: Optimum
+    verdict: str
+
+    @property
+    def misses_known_optimum(self) -> bool:
+        """A better code is known, and proved optimal."""
+        known = self.best_known
+        return known is not None and known.proven and not self.optimum.proved
+
+
+def judge(
+    problem: str,
+    d: int,
+    K: int,
+    weights: Any,
+    max_cosine: float,
+    rho: Bracket,
+    restriction: str | None = None,
+) -> Judgement:
+    """Judge a code of K rows in d dimensions.
+
+    Args:
+        problem: `softmax` or `tammes`.
+        weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
+        max_cosine, rho: of the code.
+        restriction: what kept the search from most codes, `fixed rows` or `symmetry`.
+    """
+    known = best(d, K)
+
+    def verified(t: Fraction) -> bool:
+        from gnc_cli.codes.exact_cosine import verify_below
+
+        return verify_below(weights, t).holds is True
+
+    distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
+    optimum = _optimum(d, K, distance)
+    return Judgement(
+        best_known=None if known is None else known.record(),
+        status=comparison_status(max_cosine, known, verified),
+        gap=None if known is None else max_cosine - known.max_cosine,
+        optimum=optimum,
+        verdict=_verdict(known, distance, optimum, restriction),
+    )
+
+
+def proved_interval(d: int, K: int) -> Bracket:
+    """Where rho*(d, K) lies: from the best known code to the least proved upper end."""
+    known = best(d, K)
+    lower = 0.0 if known is None else (1.0 - known.max_cosine) * (1.0 - _ROUNDING) - _ROUNDING
+    return Bracket(max(0.0, lower), _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING)
+
+
+def check_target(problem: str, d: int, K: int, target: float) -> None:
+    """Refuse a target that no code reaches.
+
+    Raises:
+        UsageError: names the bound that excludes it.
+    """
+    upper, name, _ = _upper_end(d, K)
+    asked = target if problem == "softmax" else 1.0 - target
+    if asked > upper + _MEET:
+        most = f"rho is at most {upper:.12g}"
+        most = most if problem == "softmax" else f"the largest cosine is at least {1 - upper:.12g}"
+        raise UsageError(
+            f"{spelled('target')} {target:g} is out of reach for d = {d}, K = {K}: {most} "
+            f"({name}); see gnc bounds --d {d} --K {K}"
+        )
+
+
+def _upper_end(d: int, K: int) -> tuple[float, str, str]:
+    """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite.
+
+    Of equal ends the first in the order of `gnc bounds` counts.
+    """
+    least: tuple[float, str, str] | None = None
+    for limit in catalogue(Quantity.ONE_VS_REST):
+        found = None if limit.exists else limit.at(d, K)
+        if found is None or not found.valid:
+            continue
+        if least is None or found.value < least[0] * (1.0 - _ROUNDING):
+            least = found.value, limit.name, limit.cited(Quantity.ONE_VS_REST, found)
+    assert least is not None, "Rankin's bound holds for every d and K"
+    return least
+
+
+def _optimum(d: int, K: int, distance: float) -> Optimum:
+    upper, name, source = _upper_end(d, K)
+    return Optimum(
+        upper=upper, shortfall=max(0.0, 1.0 - distance / upper),
+        proved=distance >= upper - _MEET, name=name, source=source,
+    )  # fmt: skip
+
+
+def _verdict(
+    known: Reference | None, distance: float, optimum: Optimum, restriction: str | None
+) -> str:
+    if optimum.proved:
+        return "optimal (proved)"
+    without = f" without the {restriction}" if restriction else ""
+    bound = optimum.name.replace("-", " ").title()
+    possible = f"at most {_percent(optimum.shortfall)} below the optimum{without} ({bound})"
+    if known is None:
+        return f"no code of this size is known; {possible}"
+    missing = 1.0 - known.max_cosine - distance
+    short = _percent(missing / (1.0 - known.max_cosine))
+    if known.proven:
+        return f"{short} below the optimum{without}, which is known"
+    if missing > _MEET:
+        said = f"{short} below the best known code{without}"
+    elif missing >= -_MEET:
+        said = "ties the best known code"
+    elif known.on_record:
+        said = f"beats the best known code by {-missing:.2g}: new best, keep the file"
+    else:
+        said = f"beats the codes known here by {-missing:.2g}, none of them made for this size"
+    return f"{said}; {possible}"
+
+
+def _percent(share: float) -> str:
+    """One decimal from ten percent on, two digits below."""
+    percent = 100.0 * share
+    return f"{percent:.1f} %" if percent >= 10.0 else f"{percent:.2g} %"

@@ -1,0 +1,117 @@
+"""The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
+
+import math
+
+from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, rounded, short
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep, UfmMeasures
+
+_TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
+_COLOURS = {
+    Outcome.CONVERGED: "green", Outcome.CLOSED_FORM: "green", Outcome.TARGET_REACHED: "green",
+    Outcome.NONFINITE: "red", Outcome.TARGET_MISSED: "red", Outcome.INTERRUPTED: "red",
+}  # fmt: skip
+
+
+def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
+    """The tables for a person.
+
+    Args:
+        verbose: show the keys of the JSON beside the figures.
+    """
+    if isinstance(result, ConstructionList):
+        return [_constructions(result)]
+    return [_sweep(result) if isinstance(result, SolveSweep) else _code(result, verbose)]
+
+
+def _code(r: SolveResult, verbose: bool) -> Table:
+    angle = "" if math.isnan(r.min_angle_deg) else f"smallest angle {r.min_angle_deg:.8f} degrees"
+    free = r.rattlers
+    loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
+    rows: list[tuple[str, ...]] = [
+        ("one-vs-rest distance", lower_end(r.rho_one_vs_rest), certified(r.rho_one_vs_rest),
+         "rho_one_vs_rest"),
+        ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
+        ("largest cosine", decimals(r.max_cosine), angle, "max_cosine"),
+        *(_feature_model(r.ufm) if r.ufm is not None else []),
+        ("CosFace margin", decimals(r.margins.cosface), "largest m that every class can satisfy",
+         "margins.cosface"),
+        ("ArcFace margin", decimals(r.margins.arcface_rad), "radians, features on their weights",
+         "margins.arcface_rad"),
+        ("rattlers", loose, f"free by more than {free.tolerance:.1g}", "rattlers"),
+        ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
+        ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
+         "stationarity"),
+        ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
+    ]  # fmt: skip
+    if r.best_known is not None:
+        source = "" if r.best_known.source == "proven optimal" else f", {r.best_known.source}"
+        proved = "proved optimal" if r.best_known.proven else "not proved"
+        rows.append(("best known cosine", decimals(r.best_known.max_cosine), proved + source,
+                     "best_known"))  # fmt: skip
+    if r.optimum is not None:
+        rows.append(("optimal distance", f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
+                     r.optimum.source, "optimum"))  # fmt: skip
+    effort = f"{plural(r.restarts, 'start')}, {plural(r.steps, 'step')}, seed {r.seed}, "
+    took = f"{r.seconds:.3g} s"
+    rows.append(("found by", r.origin, effort + took if r.steps else took, "origin"))
+    if r.out not in (None, "-"):
+        rows.append(("written", str(r.out), "", "out"))
+    notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
+    ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
+    notes.append((ended, f": {r.advice}"))
+    title = f"{_TITLES[r.problem]}   d = {r.d}, K = {r.K}"
+    return facts(title, rows, notes, verbose=verbose)
+
+
+def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("temperature tau", decimals(ufm.tau), "logits = cosines / tau", "tau"),
+        ("GNC1", short(ufm.gnc1), "variability within classes; 0 when collapsed", "gnc1"),
+        ("GNC3", short(ufm.gnc3), "distance from self-duality; 0 when collapsed", "gnc3"),
+    ]
+    if ufm.hardmax_gap is not None:
+        rows.append(("HardMax gap", short(ufm.hardmax_gap.upper),
+                     "scaled loss above its tau -> 0 limit, at most", "hardmax_gap"))  # fmt: skip
+    return rows
+
+
+def _sweep(sweep: SolveSweep) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for r in sweep.rows:
+        gap = None if r.ufm is None or r.ufm.hardmax_gap is None else r.ufm.hardmax_gap.upper
+        rows.append((
+            f"{r.ufm.tau:.6g}" if r.ufm else "-", lower_end(r.rho_one_vs_rest, 10),
+            decimals(r.max_cosine, 10), short(r.ufm.gnc1 if r.ufm else None),
+            short(r.ufm.gnc3 if r.ufm else None), short(gap), f"{r.seconds:.3g}",
+            Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
+        ))  # fmt: skip
+    title = f"{_TITLES[sweep.problem]}   d = {sweep.d}, K = {sweep.K}, {plural(len(rows), 'row')}"
+    written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
+    headings = ("tau", "one-vs-rest", "largest cosine", "GNC1", "GNC3", "HardMax gap", "s",
+                "outcome")  # fmt: skip
+    return Table(title, headings, rows, written, frozenset({7}))
+
+
+def _constructions(listed: ConstructionList) -> Table:
+    """Two lines per code: names are to be typed again and must not be cut."""
+    notes: list[Cell] = []
+    for row in listed.rows:
+        figures = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
+        proved = "; proved optimal" if row.proven else ""
+        notes.append((Styled(row.name, "bold"), figures))
+        notes.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
+    return Table("Constructions: gnc solve --construction NAME", notes=notes)
+
+
+def _gain(r: SolveResult) -> str:
+    if r.first_order_gain is None or math.isnan(r.first_order_gain):
+        return "not computed"
+    stationary = r.stationarity is None or r.stationarity <= 1e-9
+    if r.first_order_gain <= 1e-9 and stationary:
+        return "nothing to gain to first order"
+    return "what small moves could still gain"
+
+
+def _words(outcome: Outcome) -> str:
+    return outcome.value.replace("_", " ")

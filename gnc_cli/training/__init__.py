@@ -1,0 +1,1 @@
+"""`gnc train`: networks on the sphere or with weight decay."""

@@ -1,0 +1,425 @@
+"""`train`: a network on the sphere or with weight decay, its collapse followed."""
+
+import threading
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+from gnc_cli.errors import UsageError
+from gnc_cli.io.arguments import validated
+from gnc_cli.parameters import (
+    Device,
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    Threads,
+    one_of,
+    real,
+    text,
+    whole,
+    wholes,
+)
+from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
+
+_AUGMENTATIONS = ("crop", "flip", "rotate")
+_DATA = "Data"
+_NETWORK = "Network"
+_HEAD = "Classifier and loss"
+_TRAINING = "Training"
+_RUN = "Effort and machine"
+_OUTPUT = "Output"
+
+
+class Preset(StrEnum):
+    """Experiments of the paper."""
+
+    FIG2 = "fig2"
+    FIG4 = "fig4"
+    FIG5 = "fig5"
+    B1 = "b1"
+    B3 = "b3"
+    B6 = "b6"
+    FINETUNE = "finetune"
+
+
+class Stem(StrEnum):
+    """The first layers of a network."""
+
+    AUTO = "auto"
+    SMALL = "small"
+    IMAGENET = "imagenet"
+
+
+class NormLayers(StrEnum):
+    """Normalisation inside the network."""
+
+    BATCH = "batch"
+    GROUP = "group"
+    NONE = "none"
+
+
+class Constraint(StrEnum):
+    """What holds features and weights."""
+
+    SPHERE = "sphere"
+    DECAY = "decay"
+
+
+class Loss(StrEnum):
+    """What is minimised."""
+
+    CE = "ce"
+    HARDMAX = "hardmax"
+    COSFACE = "cosface"
+    ARCFACE = "arcface"
+
+
+class Optimizer(StrEnum):
+    """What makes the steps."""
+
+    SGD = "sgd"
+    ADAMW = "adamw"
+    ADAM = "adam"
+
+
+class Schedule(StrEnum):
+    """How the learning rate falls."""
+
+    COSINE = "cosine"
+    STEP = "step"
+    CONSTANT = "constant"
+
+
+class Precision(StrEnum):
+    """Of the network; head and loss are float32 always."""
+
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """`cat, dog` as two names."""
+    names = tuple(n.strip() for n in value.split(",")) if isinstance(value, str) else tuple(value)
+    if not all(names):
+        raise UsageError(f"{value!r} has an empty name; write cat,dog,truck")
+    return names
+
+
+def _augmentations(value: Any) -> tuple[str, ...]:
+    """Some of `_AUGMENTATIONS`; `none` is an empty list."""
+    names = () if value == "none" else _names(value)
+    for name in names:
+        if name not in _AUGMENTATIONS:
+            raise UsageError(
+                f"{name!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none"
+            )
+    return names
+
+
+@validated
+def train(
+    *,
+    data: Annotated[
+        str | None,
+        Parameter("glyphs (characters of fonts, nothing to download), cifar10[:PATH], "
+                  "cifar100[:PATH], folder:PATH (class folders) or h5:PATH. Default glyphs.",
+                  group=_DATA, metavar="NAME"),
+    ] = None,
+    classes: Annotated[
+        int | None,
+        Parameter("Number of classes (the first K of the data set). Default 100 of glyphs, all of "
+                  "other data.", whole(2), _DATA, short="--K -K"),
+    ] = None,
+    classes_subset: Annotated[
+        Sequence[str] | str | None,
+        Parameter("These classes only, by name: cat,dog,truck.", text(_names, "NAMES"), _DATA),
+    ] = None,
+    image_size: Annotated[
+        int | None,
+        Parameter("Side of the square images. Default 32 for glyphs, else that of the data.",
+                  whole(8), _DATA, metavar="PIXELS"),
+    ] = None,
+    fonts: Annotated[
+        Path | None,
+        Parameter("Glyphs of the TrueType and OpenType fonts in this folder. Default: 12 DejaVu "
+                  "styles.", group=_DATA, metavar="DIR"),
+    ] = None,
+    augment: Annotated[
+        Sequence[str] | str | None,
+        Parameter("Of crop, flip, rotate; or none. Default all, but no flip of glyphs.",
+                  text(_augmentations, "NAMES"), _DATA),
+    ] = None,
+    ood: Annotated[
+        str | None,
+        Parameter("Another set (folder:PATH, h5:PATH) to test on, its classes matched by name.",
+                  group=_DATA, metavar="NAME"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        Parameter("cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory. "
+                  "Default cnn for glyphs, else resnet18.", group=_NETWORK, metavar="NAME"),
+    ] = None,
+    feature_dim: Annotated[
+        int | None,
+        Parameter("Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
+                  "that of a fixed code.", whole(2), _NETWORK, short="--d -d"),
+    ] = None,
+    width: Annotated[
+        float | None,
+        Parameter("Channels of the network, times this: 0.25 for small machines. Default 1.",
+                  real(above=0.0), _NETWORK, metavar="FACTOR"),
+    ] = None,
+    stem: Annotated[
+        str | None,
+        Parameter("small (3x3, no pooling) or imagenet. Default auto: small under 96 pixels.",
+                  one_of(Stem), _NETWORK, in_shell=False),
+    ] = None,
+    norm: Annotated[
+        str | None,
+        Parameter("Normalisation layers of the network. Default batch.",
+                  one_of(NormLayers), _NETWORK, in_shell=False),
+    ] = None,
+    backbone_weights: Annotated[
+        Path | None,
+        Parameter("Start from a checkpoint with torchvision's names: .pt, .pth, .safetensors.",
+                  group=_NETWORK, metavar="FILE", reads=True),
+    ] = None,
+    init_from: Annotated[
+        Path | None,
+        Parameter("Start from the network of an earlier run: its folder, or a checkpoint in it.",
+                  group=_NETWORK, metavar="RUN", reads=True),
+    ] = None,
+    head: Annotated[
+        str | None,
+        Parameter("learned; cmf (moving class means, nothing to train); fixed:FILE (a code); "
+                  "fixed:solve (a Softmax Code solved first). Default learned.",
+                  group=_HEAD, metavar="KIND"),
+    ] = None,
+    constraint: Annotated[
+        str | None,
+        Parameter("sphere: unit features and weights, with --tau; decay: free lengths, held by "
+                  "weight decay. Default sphere.", one_of(Constraint), _HEAD),
+    ] = None,
+    tau: Annotated[
+        float | None,
+        Parameter("Temperature: logits are cosines / tau. Default 0.1.", real(above=0.0), _HEAD),
+    ] = None,
+    beta: Annotated[
+        float | None,
+        Parameter("cmf: the share of the old weights that stays at each step. Default 0.9.",
+                  real(least=0.0, below=1.0), _HEAD, in_shell=False),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        Parameter("ce, hardmax (its limit at temperature 0), cosface, arcface. Default ce.",
+                  one_of(Loss), _HEAD),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        Parameter("Of cosface (a cosine) or arcface (radians). Default: the largest that the "
+                  "fixed code, or the best known one, can satisfy.", real(least=0.0), _HEAD),
+    ] = None,
+    assignment: Annotated[
+        str | None,
+        Parameter("Classes onto a fixed code: identity, random, best or worst (similar classes "
+                  "near or far), a FILE, or all (a run each, up to symmetry). Default identity.",
+                  group=_HEAD, metavar="HOW"),
+    ] = None,
+    similarity: Annotated[
+        Path | None,
+        Parameter("Similarity of the classes (K, K) for best and worst. Default: of the class "
+                  "means of a short learned run.", group=_HEAD, metavar="FILE", reads=True),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        Parameter("Options from a TOML file, by their names (epochs = 20); also the settings that "
+                  "have no option: stem, norm, beta, momentum, gamma, warmup, clip, "
+                  "channels_last, compile. Options given beside it win.",
+                  group=_TRAINING, metavar="FILE", reads=True),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        Parameter("The paper's settings of this figure; options given beside it win.",
+                  one_of(Preset), _TRAINING),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        Parameter("Passes over the training set. Default 200; for glyphs what makes some 900 "
+                  "steps, 60 of 100 classes.", whole(1), _TRAINING),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        Parameter("Images per step, of all processes together. Default 128; 64 for glyphs, fewer "
+                  "for few classes.", whole(2), _TRAINING),
+    ] = None,
+    optimizer: Annotated[
+        str | None,
+        Parameter("Optimizer. Default adamw for glyphs, cnn and models of your own, else sgd with "
+                  "nesterov.", one_of(Optimizer), _TRAINING),
+    ] = None,
+    lr: Annotated[
+        float | None,
+        Parameter("Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
+                  real(above=0.0), _TRAINING),
+    ] = None,
+    momentum: Annotated[
+        float | None,
+        Parameter("Of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING, in_shell=False),
+    ] = None,
+    weight_decay: Annotated[
+        float | None,
+        Parameter("Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
+                  real(least=0.0), _TRAINING),
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        Parameter("cosine, step (falls at each of --milestones) or constant. Default cosine.",
+                  one_of(Schedule), _TRAINING),
+    ] = None,
+    milestones: Annotated[
+        Sequence[int] | str | None,
+        Parameter("Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
+                  wholes(1), _TRAINING, metavar="EPOCHS"),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        Parameter("Factor of the step schedule. Default 0.1.",
+                  real(above=0.0, most=1.0), _TRAINING, in_shell=False),
+    ] = None,
+    warmup: Annotated[
+        float | None,
+        Parameter("Epochs of linear warm-up. Default one in twenty, at most 5; none in the "
+                  "paper's recipes.", real(least=0.0), _TRAINING, in_shell=False),
+    ] = None,
+    clip: Annotated[
+        float | None,
+        Parameter("Largest norm of the gradient. Default none.",
+                  real(above=0.0), _TRAINING, in_shell=False),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        Parameter("float32, bf16 or fp16 inside the network; head and loss are float32. Default "
+                  "auto: bf16 on GPUs that have it.", one_of(Precision), _RUN),
+    ] = None,
+    channels_last: Annotated[
+        bool | None,
+        Parameter("Memory layout of the images. Default channels last.",
+                  group=_RUN, in_shell=False),
+    ] = None,
+    compile: Annotated[
+        bool,
+        Parameter("Compile the network first: pays off in long runs on a GPU.",
+                  group=_RUN, in_shell=False),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        Parameter("Same seed, same machine: same result. Default 0; a resumed run keeps its own.",
+                  whole(0), _RUN),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        Parameter("Wall time; the run then ends with what was measured last, and can be resumed. "
+                  "Default none.", real(above=0.0), _RUN, metavar="SECONDS"),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    out: Annotated[
+        Path | None,
+        Parameter("The run folder. Default a dated one under runs/.", group=_OUTPUT, metavar="DIR"),
+    ] = None,
+    resume: Annotated[
+        bool,
+        Parameter("Go on from the last checkpoint in the --out folder, with its settings.",
+                  group=_OUTPUT),
+    ] = False,
+    force: Force = False,
+    measure_every: Annotated[
+        int | None,
+        Parameter("Epochs between measurements of collapse and accuracy; after the first, the "
+                  "last and those of snapshots always. Default: at most 10 % of the run time.",
+                  whole(1), _OUTPUT, metavar="EPOCHS"),
+    ] = None,
+    snapshot_every: Annotated[
+        int | None,
+        Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
+                  "the last epoch alone.", whole(1), _OUTPUT, metavar="EPOCHS"),
+    ] = None,
+    plot: Plot = None,
+    interrupt: threading.Event | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+    on_run: Callable[[str], None] | None = None,
+    on_epoch: Callable[[EpochRow], None] | None = None,
+) -> TrainResult | TrainSeries:  # fmt: skip
+    """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
+
+    What is None is taken from the preset, else from what learns on this data with this network.
+    Started by `torchrun`, the processes train one network together; the batch is of all of them.
+
+    Args:
+        data: `glyphs`, `cifar10`, `cifar100` (also `cifar10:PATH`), `folder:PATH`, `h5:PATH`.
+        classes: number of classes (the first K of the data set).
+        classes_subset: these classes, by name.
+        image_size: side of the images, pixels.
+        fonts: folder of fonts, for glyphs.
+        augment: of `crop`, `flip`, `rotate`; an empty list for none.
+        ood: another set to test on, its classes matched by name.
+        model: `cnn`, `resnet18`, `resnet50`, `densenet121`, `resnext50`, `package.module:factory`.
+        feature_dim: dimension d of the features.
+        width: factor on the channels.
+        stem: `auto`, `small` or `imagenet`.
+        norm: `batch`, `group` or `none`.
+        backbone_weights: checkpoint with torchvision's names to start from.
+        init_from: earlier run, or its checkpoint, whose encoder to start from.
+        head: `learned`, `cmf`, `fixed:FILE` or `fixed:solve`.
+        constraint: `sphere` or `decay`.
+        tau: temperature.
+        beta: of `cmf`.
+        loss: `ce`, `hardmax`, `cosface` or `arcface`.
+        margin: of `cosface` (a cosine) or `arcface` (radians).
+        assignment: `identity`, `random`, `best`, `worst`, a file, or `all`.
+        similarity: file with the classes' similarity (K, K), for `best` and `worst`.
+        config: a TOML file of further arguments by name; those given beside it win.
+        preset: `fig2`, `fig4`, `fig5`, `b1`, `b3`, `b6` or `finetune`.
+        epochs: passes over the training set.
+        batch_size: images per step, of all processes together.
+        optimizer: `sgd`, `adamw` or `adam`.
+        lr, momentum, weight_decay: of the optimizer.
+        schedule, milestones, gamma, warmup: of the learning rate; in epochs.
+        clip: largest norm of the gradient.
+        precision: `auto`, `float32`, `bf16` or `fp16`.
+        channels_last: memory layout.
+        compile: compile the network first.
+        measure_every: epochs between measurements; by default at most 10 % of the run time.
+        snapshot_every: epochs between snapshots of features; by default the last epoch alone.
+        seed: decides everything random, by default 0; a resumed run keeps its own.
+        device: `auto`, `cpu`, `cuda` or `cuda:N`.
+        threads: by default all cores.
+        time_limit: seconds; a normal end, to be resumed.
+        out: the run folder; by default a dated one under `runs/`.
+        resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
+            asked for, and a `model` of your own must be named again.
+        force: replace a run in `out`, and `plot`.
+        plot: PNG, SVG or PDF.
+        interrupt: set it to stop early with a checkpoint.
+        progress: told `(stage, steps done, steps in all, loss)`.
+        on_run: told the folder of each run before its epochs.
+        on_epoch: told each epoch's row.
+
+    Returns:
+        The run; a series of runs for `assignment="all"`.
+
+    Raises:
+        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`. A loss that is
+        no longer finite is a DataError that names the last good checkpoint.
+    """
+    asked = dict(locals())
+    if asked.pop("config") is not None:
+        from gnc_cli.training.config import with_config
+
+        return train(**with_config(config, train, asked))
+    from gnc_cli.training.job import run
+
+    return run(**asked)

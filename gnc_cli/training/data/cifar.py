@@ -1,0 +1,194 @@
+"""CIFAR-10 and CIFAR-100 in their python version, from the folder or straight from the tar file.
+
+Every file must have its published md5 sum; then it is read by an unpickler that builds arrays and
+plain values alone. Nothing is ever downloaded or unpacked to disk.
+
+Source of the data: A. Krizhevsky, Learning multiple layers of features from tiny images, 2009.
+"""
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.inputs import open_input
+from gnc_cli.training.data.cache import cache_folder
+from gnc_cli.training.data.image_set import ImageData, ImageSet
+from gnc_cli.training.data.restricted_pickle import load_plain
+
+_SIDE = 32
+_MOST_BYTES = 512 << 20
+"""Of one member of a tar file; the largest real one has 155 MB."""
+_SOURCE = "https://www.cs.toronto.edu/~kriz/cifar.html"
+_AGAIN = f"get it again from {_SOURCE}"
+
+
+@dataclass(frozen=True)
+class CifarLayout:
+    """The files of one data set."""
+
+    name: str
+    folder: str
+    """Of the unpacked files, and inside the tar file."""
+    archive: str
+    sums: Mapping[str, str]
+    """md5 of every file by its name: training batches in order, the test batch, the names."""
+    meta: str
+    """The file with the names of the classes."""
+    names_key: bytes
+    labels_key: bytes
+
+    @property
+    def batches(self) -> tuple[str, ...]:
+        """Training files in order, then the test file."""
+        return tuple(name for name in self.sums if name != self.meta)
+
+
+CIFAR10 = CifarLayout(
+    name="cifar10",
+    folder="cifar-10-batches-py",
+    archive="cifar-10-python.tar.gz",
+    sums={
+        "data_batch_1": "c99cafc152244af753f735de768cd75f",
+        "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+        "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+        "data_batch_4": "634d18415352ddfa80567beed471001a",
+        "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+        "test_batch": "40351d587109b95175f43aff81a1287e",
+        "batches.meta": "5ff9c542aee3614f3951f8cda6e48888",
+    },
+    meta="batches.meta",
+    names_key=b"label_names",
+    labels_key=b"labels",
+)
+CIFAR100 = CifarLayout(
+    name="cifar100",
+    folder="cifar-100-python",
+    archive="cifar-100-python.tar.gz",
+    sums={
+        "train": "16019d7e3df5f24257cddd939b257f8d",
+        "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
+        "meta": "7973b15100ade9c7d40fb424638fde48",
+    },
+    meta="meta",
+    names_key=b"fine_label_names",
+    labels_key=b"fine_labels",
+)
+
+
+def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
+    """CIFAR-10 or CIFAR-100, the fine labels of the latter.
+
+    Args:
+        layout: CIFAR10 or CIFAR100.
+        path: the folder of the batches, a folder that holds it or the tar file, or the tar file;
+            by default ./data, $GNC_DATA and the user's cache directory are searched in this order.
+
+    Raises:
+        DataError: it is in none of these places (names them, and what to put there); a file is
+            missing or has another md5 sum.
+    """
+    found = _find(layout, path)
+    contents: dict[str, Any] = {}
+    for name, data in (_folder_files if found.is_dir() else _tar_files)(layout, found):
+        sum_ = hashlib.md5(data, usedforsecurity=False).hexdigest()  # against accidents
+        if sum_ != layout.sums[name]:
+            raise DataError(
+                f"'{found}/{name}' has md5 {sum_}, expected {layout.sums[name]}; {_AGAIN}, or "
+                "write other content to h5:FILE with images, labels, test_images and test_labels"
+            )
+        contents[name] = load_plain(io.BytesIO(data), f"{found}/{name}")
+    names = tuple(name.decode("ascii") for name in contents[layout.meta][layout.names_key])
+    *train, test = [_batch(layout, contents[name]) for name in layout.batches]
+    images = np.concatenate([batch.images for batch in train])
+    labels = np.concatenate([batch.labels for batch in train])
+    facts = {"image_size": _SIDE, "md5": dict(layout.sums)}
+    return ImageData(ImageSet(images, labels), test, names, layout.name, facts, (), flip=True)
+
+
+def _batch(layout: CifarLayout, content: dict[bytes, Any]) -> ImageSet:
+    """Images of one file, stored as uint8 (n, 3072): red, green and blue planes."""
+    images = np.asarray(content[b"data"]).reshape(-1, 3, _SIDE, _SIDE)
+    return ImageSet(images, np.array(content[layout.labels_key], dtype=np.int64))
+
+
+def _find(layout: CifarLayout, path: str | None) -> Path:
+    """The folder of the batches, or the tar file."""
+    if path is not None:
+        named = Path(path).expanduser()
+        if not named.is_dir():
+            with open_input(str(named)):  # says what is wrong where it cannot be opened
+                return named
+        found = _inside(layout, named)
+        if found is None:
+            raise DataError(
+                f"{path!r} holds neither {layout.archive} nor {', '.join(layout.sums)}; name the "
+                f"folder {layout.folder} or the tar file of the python version"
+            )
+        return found
+    data, cache = os.environ.get("GNC_DATA"), cache_folder()
+    places = [
+        Path("data"),
+        *([Path(data).expanduser()] if data else []),
+        *([cache] if cache is not None else []),
+    ]
+    for place in places:
+        if (found := _inside(layout, place)) is not None:
+            return found
+    raise DataError(
+        f"{layout.name} is in none of {', '.join(map(str, places))} ($GNC_DATA is "
+        f"{'among them' if data else 'not set'}); put {layout.archive} or the folder "
+        f"{layout.folder} from {_SOURCE} there, or write {layout.name}:PATH"
+    )
+
+
+def _inside(layout: CifarLayout, folder: Path) -> Path | None:
+    """The folder itself, the one in it, or the tar file in it."""
+    for candidate in (folder, folder / layout.folder):
+        if (candidate / layout.meta).is_file() or (candidate / layout.batches[-1]).is_file():
+            return candidate
+    archive = folder / layout.archive
+    plain = archive.with_suffix("")
+    return next((file for file in (archive, plain) if file.is_file()), None)
+
+
+def _folder_files(layout: CifarLayout, folder: Path) -> Iterator[tuple[str, bytes]]:
+    for name in layout.sums:
+        path = folder / name
+        if not path.is_file():
+            raise DataError(f"{str(folder)!r} has no file {name!r} of {layout.name}; {_AGAIN}")
+        with translated(str(path), f"a file of {layout.name}"):
+            data = path.read_bytes()
+        yield name, data
+
+
+def _tar_files(layout: CifarLayout, path: Path) -> Iterator[tuple[str, bytes]]:
+    """The wanted members, in their order in the archive; of one that was packed anew too."""
+    missing = list(layout.sums)
+    with (
+        open(path, "rb") as raw,
+        translated(str(path), f"{layout.archive} from {_SOURCE}"),
+        tarfile.open(fileobj=raw, mode="r|*") as tar,
+    ):
+        for member in tar:
+            name = PurePosixPath(member.name).name
+            if name not in missing or not member.isfile() or member.size > _MOST_BYTES:
+                continue
+            stream = tar.extractfile(member)
+            assert stream is not None
+            missing.remove(name)
+            yield name, stream.read()
+            if not missing:
+                return
+    raise DataError(
+        f"{str(path)!r} lacks {', '.join(missing)} of {layout.name}; expected "
+        f"{layout.archive}: {_AGAIN}"
+    )

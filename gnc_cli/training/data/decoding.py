@@ -1,0 +1,178 @@
+"""Image files to uint8 pictures of one size, by a pool of threads: Pillow decodes outside the GIL.
+
+The shorter side is brought to the size and the middle is kept, with antialiasing; EXIF orientation
+is respected, transparency dropped, 16 bits are cut to 8.
+"""
+
+import io
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_MOST_PIXELS = 89_478_485
+"""Beyond these Pillow warns of a decompression bomb."""
+_AT_ONCE = 32
+"""Files that a thread takes at a time."""
+_MOST_THREADS = 16
+_BLOCK_BYTES = 1 << 26
+"""Of pictures that are decoded to be checked at once."""
+
+
+class FolderImages:
+    """Pictures that are decoded when they are needed: `Pictures` of files."""
+
+    def __init__(
+        self, paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+    ) -> None:
+        self._paths = paths
+        self.shape = (len(paths), channels, size, size)
+        self._pool = pool
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S).
+
+        Raises:
+            DataError: a file cannot be decoded; names it.
+        """
+        paths = [self._paths[row] for row in np.asarray(rows).tolist()]
+        pictures, broken = decode_all(paths, self.shape[1], self.shape[2], self._pool)
+        if broken:
+            first = min(broken)
+            raise DataError(
+                f"{paths[first]!r} cannot be decoded: {broken[first]}; replace or remove it"
+            )
+        return pictures
+
+
+def decoding_pool(threads: int | None = None) -> ThreadPoolExecutor:
+    """So many threads; by default the cores that this process may use and shares with no other.
+
+    Of torchrun's processes on one machine (`LOCAL_WORLD_SIZE`) each takes its part of the cores.
+    """
+    if threads is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+        threads = min(_MOST_THREADS, cores // int(os.environ.get("LOCAL_WORLD_SIZE") or 1))
+    return ThreadPoolExecutor(max(1, threads))
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first bytes of an image file say."""
+
+    side: int
+    """The shorter side in pixels."""
+    grey: bool
+
+
+def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header | str]:
+    """The header of each file in order, or why it has none; pixels are not decoded."""
+    from PIL import Image
+
+    def read(path: str) -> Header | str:
+        try:
+            with Image.open(path) as picture:
+                return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
+        except Exception as error:  # a broken file can raise anything in its decoder
+            return _reason(error)
+
+    return list(pool.map(read, paths))
+
+
+def find_broken(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+) -> dict[int, str]:
+    """By row why some files cannot be decoded: each is, a block at a time, and not kept.
+
+    A header is no witness: a file that was cut off has a good one.
+    """
+    block = max(_AT_ONCE, _BLOCK_BYTES // (channels * size * size))
+    broken: dict[int, str] = {}
+    for start in range(0, len(paths), block):
+        _, bad = decode_all(paths[start : start + block], channels, size, pool)
+        broken |= {start + row: reason for row, reason in bad.items()}
+    return broken
+
+
+def decode_all(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+) -> tuple[np.ndarray, dict[int, str]]:
+    """All pictures, uint8 (N, C, S, S), and by row why some could not be decoded."""
+    pictures = np.zeros((len(paths), channels, size, size), np.uint8)
+    broken: dict[int, str] = {}
+
+    def fill(start: int) -> None:
+        for row in range(start, min(start + _AT_ONCE, len(paths))):
+            try:
+                pictures[row] = _decode(paths[row], channels, size)
+            except Exception as error:  # a broken file can raise anything in its decoder
+                broken[row] = _reason(error)
+
+    list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
+    return pictures, broken
+
+
+def _decode(path: str, channels: int, size: int) -> np.ndarray:
+    """One file, uint8 (C, S, S)."""
+    from PIL import Image, ImageOps
+
+    # In one piece: Pillow reads a few bytes at a time, and each costs a call of the system.
+    with open(path, "rb") as file:
+        data = io.BytesIO(file.read())
+    with Image.open(data) as picture:
+        _size(picture)
+        picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
+        ImageOps.exif_transpose(picture, in_place=True)
+        plain = _converted(picture, channels)
+        width, height = plain.size
+        side = min(width, height)
+        left, top = (width - side) / 2, (height - side) / 2
+        box = (left, top, left + side, top + side)
+        square = plain.resize((size, size), Image.Resampling.BILINEAR, box)
+    pixels = np.asarray(square)
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _size(picture: "Image.Image") -> tuple[int, int]:
+    width, height = picture.size
+    if width * height > _MOST_PIXELS:
+        raise ValueError(f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}")
+    if min(width, height) < 1:
+        raise ValueError(f"it has {width} x {height} pixels")
+    return width, height
+
+
+def _converted(picture: "Image.Image", channels: int) -> "Image.Image":
+    from PIL import Image
+
+    if picture.mode.startswith("I"):  # 16 bits, also where Pillow has 32 for them
+        values = np.asarray(picture).astype(np.int64)
+        picture = Image.fromarray((values.clip(0, 65535) >> 8).astype(np.uint8))
+    elif picture.mode == "F":
+        raise ValueError("its pixels are floating-point numbers")
+    elif "transparency" in picture.info and picture.mode != "RGBA":
+        picture = picture.convert("RGBA")
+    return picture.convert("L" if channels == 1 else "RGB")
+
+
+def _reason(error: Exception) -> str:
+    from PIL import UnidentifiedImageError
+
+    if isinstance(error, UnidentifiedImageError):
+        return "it is no image that Pillow knows"
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    text = " ".join(str(error).split())
+    return text[:100] or type(error).__name__

@@ -1,0 +1,396 @@
+"""Images in class folders: what cannot be read is counted and named, the rest has one size.
+
+Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/...`; Tiny-ImageNet's
+(`val/images` with `val_annotations.txt`, names in `words.txt`), of which `val` may be named alone;
+and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
+links to folders are followed for the folder of a class and no deeper.
+
+Small sets are decoded into memory at once. Of larger ones every picture is decoded once at the
+start, which finds what is broken, and again whenever it is needed.
+"""
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.inputs import read_lines
+from gnc_cli.training.data.decoding import (
+    FolderImages,
+    Header,
+    decode_all,
+    decoding_pool,
+    find_broken,
+    read_headers,
+)
+from gnc_cli.training.data.image_set import (
+    MEMORY_BYTES,
+    ImageData,
+    ImageSet,
+    Pictures,
+    first_of,
+    with_present_classes,
+)
+
+_SIZE = 64
+"""Pixels a side, at most, where nobody asks for a size."""
+_SAMPLE = 1000
+"""Files whose headers decide about the size."""
+_BLOCK = 2048
+"""Headers read at a time in search of a colour."""
+_FIFTH = 5
+_SPLITS = {
+    "fifth": "each fifth image of a class in sorted order is test",
+    "none": "no test images, for no class has five",
+}
+_SUFFIXES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pbm", ".tif", ".tiff",
+)  # fmt: skip
+_TEST_PARTS = ("test", "val", "valid", "validation")
+_ANNOTATIONS = "val_annotations.txt"
+
+Choose = Callable[[Sequence[str]], Sequence[int]]
+"""From the names of the classes those to keep, by number, in the new order."""
+
+
+def read_folder(
+    path: str,
+    *,
+    image_size: int | None = None,
+    choose: Choose | None = None,
+    threads: int | None = None,
+) -> ImageData:
+    """The images of a folder.
+
+    Args:
+        path: the folder.
+        image_size: pixels; by default 64 where the shorter side of most images has that, else its
+            most common length.
+        choose: picks from the names of the classes those to keep, by number, in the new order.
+        threads: that decode; by default the cores that this process has.
+
+    Returns:
+        One channel where every image is greyscale, else three; classes in sorted order. Mirror
+        images are taken for the same class where there are colours: greyscale sets are often
+        characters.
+
+    Raises:
+        DataError: another layout, or no image can be read.
+    """
+    layout = _find_layout(path, choose)
+    parts = [layout.train] + ([layout.test] if layout.test is not None else [])
+    sets, facts, complaints = _read(path, parts, image_size, None, threads)
+    test = sets[1] if len(sets) > 1 and len(sets[1].labels) else None
+    found = ImageData(
+        sets[0],
+        test,
+        layout.class_names,
+        folder_name(path),
+        {"split": _SPLITS.get(layout.split, f"folder {layout.split}/")} | facts,
+        (*layout.warnings, *complaints),
+        flip=facts["channels"] == 3,
+    )
+    return with_present_classes(found, repr(path))
+
+
+def read_folder_test(
+    path: str,
+    *,
+    image_size: int | None,
+    channels: int,
+    choose: Choose,
+    threads: int | None = None,
+) -> tuple[ImageSet, list[str]]:
+    """The test images of a folder, all its images where it has no such part, and the warnings.
+
+    Labels count in the order of `choose`; classes may be without images.
+
+    Raises:
+        DataError: another layout, or no image can be read.
+    """
+    layout = _find_layout(path, choose)
+    part = layout.test
+    if part is None:
+        part = layout.train
+    elif layout.split in _SPLITS:
+        both = np.concatenate([layout.train.labels, part.labels])
+        part = ImageFiles(layout.train.paths + part.paths, both)
+    (found,), _, complaints = _read(path, [part], image_size, channels, threads)
+    return found, [*layout.warnings, *complaints]
+
+
+def folder_name(path: str) -> str:
+    """What a folder is called in reports: `folder:tiny`."""
+    return f"folder:{Path(path).expanduser().resolve().name}"
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Files that look like images, not opened yet, and the class of each."""
+
+    paths: list[str]
+    labels: np.ndarray
+    """int64 (N,)."""
+
+
+def _read(
+    path: str, parts: Sequence[ImageFiles], image_size: int | None, channels: int | None,
+    threads: int | None,
+) -> tuple[list[ImageSet], dict[str, Any], list[str]]:  # fmt: skip
+    """The readable images of each part; facts and warnings of all."""
+    pool = decoding_pool(threads)
+    files = [file for part in parts for file in part.paths]
+    with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
+        size = image_size or _common_size(files, path, pool)
+        channels = channels or (1 if _all_grey(files, pool) else 3)
+        lazily = len(files) * channels * size * size > MEMORY_BYTES
+        broken: dict[str, str] = {}
+        sets = [_image_set(part, channels, size, lazily, broken, pool) for part in parts]
+    if len(broken) == len(files):
+        raise DataError(_none_readable(path, len(files), next(iter(broken.values()), None)))
+    facts = {
+        "image_size": size,
+        "channels": channels,
+        "unreadable_images": len(broken),
+        "decoded": "once to find broken ones, then when asked for" if lazily else "into memory",
+    }
+    root = Path(path).expanduser()
+    named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
+    line = f"{len(broken)} image(s) cannot be read and are left out: {first_of(named, 3)}"
+    return sets, facts, [line] if broken else []
+
+
+def _image_set(
+    files: ImageFiles, channels: int, size: int, lazily: bool, broken: dict[str, str],
+    pool: ThreadPoolExecutor,
+) -> ImageSet:  # fmt: skip
+    """The readable ones of some files; `broken` gets the others, with the reason."""
+    if lazily:
+        bad = find_broken(files.paths, channels, size, pool)
+    else:
+        pixels, bad = decode_all(files.paths, channels, size, pool)
+    broken |= {files.paths[row]: bad[row] for row in sorted(bad)}
+    kept = np.setdiff1d(np.arange(len(files.paths)), list(bad))
+    pictures: Pictures
+    if lazily:
+        pictures = FolderImages([files.paths[row] for row in kept], channels, size, pool)
+    else:
+        if bad:
+            for new, old in enumerate(kept):  # in place: memory may not hold two copies
+                pixels[new] = pixels[old]
+        pictures = pixels[: len(kept)]
+    return ImageSet(pictures, files.labels[kept])
+
+
+def _common_size(files: Sequence[str], path: str, pool: ThreadPoolExecutor) -> int:
+    """From headers of files spread over the whole."""
+    step = max(1, len(files) // _SAMPLE)
+    headers = read_headers(files[::step], pool)
+    sides = [header.side for header in headers if isinstance(header, Header)]
+    if not sides:
+        first = next((header for header in headers if isinstance(header, str)), None)
+        raise DataError(_none_readable(path, len(headers), first))
+    if np.median(sides) >= _SIZE:
+        return _SIZE
+    times = Counter(sides)
+    return min(times, key=lambda side: (-times[side], side))
+
+
+def _all_grey(files: Sequence[str], pool: ThreadPoolExecutor) -> bool:
+    """Whether no image has colours; the first one that has ends the search."""
+    for start in range(0, len(files), _BLOCK):
+        headers = read_headers(files[start : start + _BLOCK], pool)
+        if any(isinstance(header, Header) and not header.grey for header in headers):
+            return False
+    return True
+
+
+def _none_readable(path: str, count: int, reason: str | None) -> str:
+    if reason is None:
+        return f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
+    return f"{path!r}: none of {count} image file(s) can be read, the first because {reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Which images of a folder belong to which class, and which are for testing."""
+
+    class_names: tuple[str, ...]
+    train: ImageFiles
+    test: ImageFiles | None
+    split: str
+    """Where the test images come from: `test`, `val`; `fifth` where each fifth image is held back,
+    `none` where there are too few for that."""
+    warnings: Sequence[str] = ()
+
+
+def _find_layout(path: str, choose: Choose | None) -> _Layout:
+    """The chosen classes of a folder, else all in sorted order; their images in sorted order."""
+    root = Path(path).expanduser()
+    if not root.is_dir():
+        what = "is a file, not a folder" if root.exists() else "does not exist"
+        raise DataError(f"{path!r} {what}; write folder:PATH with one folder per class in it")
+    choose = choose or (lambda names: range(len(names)))
+    with translated(path, "a folder of images"):
+        base = root / "train" if (root / "train").is_dir() else root
+        if base == root and (root / _ANNOTATIONS).is_file():
+            return _annotated_alone(root, choose)
+        return _class_layout(root, base, choose)
+
+
+def _class_layout(root: Path, base: Path, choose: Choose) -> _Layout:
+    folders = _class_folders(base)
+    if not folders or {folder.lower() for folder in folders} <= {"images", *_TEST_PARTS}:
+        raise DataError(_no_classes(base, folders))
+    if len(folders) < 2:
+        raise DataError(f"{str(base)!r} has one class folder, {folders[0]!r}; expected two or more")
+    names = _words(root, folders)
+    order = choose(names)
+    kept = [folders[k] for k in order]
+    chosen = tuple(names[k] for k in order)
+    files = [_image_files(base / folder) for folder in kept]
+    warnings = []
+    if count := sum(map(_is_image, os.listdir(base))):
+        warnings.append(f"{count} image(s) beside the class folders of {base.name} are left out")
+    if base != root:
+        test, part = _test_files(root, folders, kept)
+        if test is not None:
+            return _Layout(chosen, _listed(files), test, part, warnings)
+    return _split(chosen, files, warnings)
+
+
+def _annotated_alone(root: Path, choose: Choose) -> _Layout:
+    """Tiny-ImageNet's val folder by itself; its words.txt lies beside it."""
+    lines = _annotations(root)
+    folders = sorted({folder for _, folder in lines})
+    if len(folders) < 2:
+        raise DataError(
+            f"{str(root / _ANNOTATIONS)!r} names {len(folders)} class(es); expected two or more"
+        )
+    named = root if (root / "words.txt").is_file() else root.resolve().parent
+    names = _words(named, folders)
+    order = choose(names)
+    files = [sorted(p for p, folder in lines if folder == folders[k]) for k in order]
+    return _split(tuple(names[k] for k in order), files, [])
+
+
+def _split(
+    chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]
+) -> _Layout:
+    """Each fifth image of a class is held back for testing."""
+    held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
+    rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
+    if not any(held):
+        return _Layout(chosen, _listed(files), None, "none", warnings)
+    return _Layout(chosen, _listed(rest), _listed(held), "fifth", warnings)
+
+
+def _test_files(
+    root: Path, folders: Sequence[str], kept: Sequence[str]
+) -> tuple[ImageFiles | None, str]:
+    """Those of the first part that has labels, and its name."""
+    refusal = None
+    for part in _TEST_PARTS:
+        base = root / part
+        if not base.is_dir():
+            continue
+        if (base / _ANNOTATIONS).is_file():
+            numbers = {folder: k for k, folder in enumerate(kept)}
+            found = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
+            labels = np.array([numbers[name] for _, name in found], dtype=np.int64)
+            return ImageFiles([path for path, _ in found], labels), part
+        names = _class_folders(base)
+        unknown = [repr(name) for name in names if name not in set(folders)]
+        if not names or [name.lower() for name in names] == ["images"]:
+            refusal = refusal or _no_classes(base, names)
+        elif unknown:
+            raise DataError(
+                f"{str(base)!r} has {len(unknown)} class(es) that {str(root / 'train')!r} has "
+                f"not: {first_of(unknown)}; rename or remove them"
+            )
+        else:
+            return _listed([_image_files(base / name) for name in kept]), part
+    if refusal is not None:
+        raise DataError(refusal)
+    return None, ""
+
+
+def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[str, str]]:
+    """Path and class of each image; a line has file, class and a box, between tabs."""
+    where = base / _ANNOTATIONS
+    found = []
+    for count, line in enumerate(read_lines(str(where)), start=1):
+        file, _, name = line.partition("\t")
+        name = name.partition("\t")[0]
+        if not name or os.sep in file or (known is not None and name not in known):
+            of = " of train/" if known is not None else ""
+            raise DataError(
+                f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class{of}; "
+                "expected FILE, a tab and the name of a class folder"
+            )
+        found.append((str(base / "images" / file), name))
+    return found
+
+
+def _class_folders(base: Path) -> list[str]:
+    with os.scandir(base) as entries:
+        return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+
+
+def _image_files(folder: Path) -> list[str]:
+    """All below a folder, whatever folders it has inside."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [os.path.join(place, name) for name in files if _is_image(name)]
+    return sorted(found)
+
+
+def _is_image(name: str) -> bool:
+    return not name.startswith(".") and name.lower().endswith(_SUFFIXES)
+
+
+def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:
+    labels = np.repeat(np.arange(len(files)), [len(found) for found in files])
+    return ImageFiles([path for found in files for path in found], labels.astype(np.int64))
+
+
+def _words(root: Path, folders: Sequence[str]) -> tuple[str, ...]:
+    """The first word of each class in words.txt where it names them all; else the folders'."""
+    where = root / "words.txt"
+    if not where.is_file():
+        return tuple(folders)
+    pairs = (line.split("\t", 1) for line in read_lines(str(where)))
+    words = {pair[0]: pair[1].split(",")[0].strip() for pair in pairs if pair[1:]}
+    if not all(words.get(folder) for folder in folders):
+        return tuple(folders)
+    times = Counter(words[folder] for folder in folders)
+    return tuple(
+        words[folder] if times[words[folder]] == 1 else f"{words[folder]} ({folder})"
+        for folder in folders
+    )
+
+
+def _no_classes(base: Path, folders: Sequence[str]) -> str:
+    """Why a folder is refused that has images and no classes, or neither."""
+    place = base / folders[0] if len(folders) == 1 else base
+    count = sum(_is_image(name) for name in os.listdir(place))
+    if len(folders) > 1:
+        return (
+            f"{str(base)!r} has {', '.join(folders)} and no train/; that is the folder of the "
+            "training images, with one folder per class in it"
+        )
+    if not count:
+        return f"{str(base)!r} holds no images; write folder:PATH with one folder per class in it"
+    return (
+        f"{str(place)!r} holds {count} image(s) and no class folders, so their classes are not "
+        f"known; sort them into one folder per class, or add Tiny-ImageNet's {_ANNOTATIONS}"
+    )

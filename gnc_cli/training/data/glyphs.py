@@ -1,0 +1,325 @@
+"""Characters as classes, drawn from fonts: real data with many classes and no download.
+
+Some styles of the fonts are for training, the others for testing: a test picture shows a known
+character in a style never seen. Characters that look the same are one class: A, Alpha and the
+Cyrillic A; O and 0 are two.
+"""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.training.data.cache import read_cached, write_cached
+from gnc_cli.training.data.fonts import (
+    Face,
+    GlyphDrawer,
+    find_fonts,
+    read_faces,
+    split_faces,
+)
+from gnc_cli.training.data.image_set import ImageData, ImageSet
+
+_IMAGE_SIZES = (16, 32, 64)
+_CHUNK = 128
+"""Characters drawn at a time: few classes need few of them."""
+_NAMED = 20
+"""Merged pairs that the facts name, those of the first classes."""
+_FORMAT = 1
+"""Part of the cache's key: to be raised with every change to what is drawn."""
+_RULE = (
+    "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
+    "a fifth of full ink on average, nor 8 x 8 cells by more than 1/32 in root mean square"
+)
+_CELLS = 8
+_WINDOW = 4 * 255 // 5
+_PAIRS = 512
+"""Pairs compared pixel by pixel at a time."""
+
+
+def glyph_images(
+    classes: int | None = 100, image_size: int = 32, fonts: str | None = None, *, cache: bool = True
+) -> ImageData:
+    """Pictures of characters, a class each, in training and in test styles.
+
+    Classes come in a fixed order: digits and letters of ASCII, then the others by code point.
+    Letters, numbers, punctuation and symbols take part; what is blank or looks like an earlier
+    character (`GlyphClasses`) does not. Of matplotlib's fonts a character must be in all 12
+    styles, 9 for training and 3 for testing; of a folder's in four training faces and one test
+    face, or in as many as there are.
+
+    Args:
+        classes: the first so many; None takes all that the fonts give.
+        image_size: side S of the pictures, 16, 32 or 64.
+        fonts: a folder of .ttf, .otf and .ttc files instead of matplotlib's.
+        cache: keep the pictures in the user's cache directory, and take them from there.
+
+    Returns:
+        Images uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
+        fonts, Pillow and FreeType are the same.
+
+    Raises:
+        UsageError: another image size.
+        DataError: more classes than the fonts give, or no fonts to use.
+
+    Example:
+        >>> data = glyph_images(62, 16, cache=False)
+        >>> data.train.images.shape, data.test.images.shape, "".join(data.class_names[8:13])
+        ((558, 1, 16, 16), (186, 1, 16, 16), '89ABC')
+    """
+    if image_size not in _IMAGE_SIZES:
+        raise UsageError(f"--image-size {image_size} is not for glyphs: choose 16, 32 or 64")
+    root, files = find_fonts(fonts)
+    versions = _versions()
+    key = _key(root, files, classes, image_size, versions)
+    data = read_cached(key) if cache else None
+    if data is None:
+        data = _draw(root, files, classes, image_size, versions, embedded=fonts is None)
+        if cache:
+            write_cached(key, data)
+    return data
+
+
+def _draw(
+    root: Path,
+    files: Sequence[str],
+    classes: int | None,
+    image_size: int,
+    versions: dict[str, str],
+    *,
+    embedded: bool,
+) -> ImageData:
+    faces, warnings = read_faces(root, files)
+    train, test = split_faces(faces)
+    enough = (len(train), len(test)) if embedded else (min(4, len(train)), 1)
+    characters = _characters(faces, train, test, enough)
+    drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
+    found = GlyphClasses(len(faces), image_size)
+    names: list[str] = []
+    merged: list[tuple[int, str]] = []
+    blank = identical = tried = 0
+    for start in range(0, len(characters), _CHUNK):
+        if len(names) == classes:
+            break
+        chunk = characters[start : start + _CHUNK]
+        pictures = np.stack(
+            [
+                drawer.draw(c if ord(c) in face.characters else "" for c in chunk)
+                for drawer, face in zip(drawers, faces, strict=True)
+            ],
+            axis=1,
+        )
+        drawn = has_ink(pictures)
+        usable = (drawn[:, train].sum(1) >= enough[0]) & (drawn[:, test].sum(1) >= enough[1])
+        answers = iter(found.add(pictures[usable]))
+        for character, use in zip(chunk, usable, strict=True):
+            if len(names) == classes:
+                break
+            tried += 1
+            if not use:
+                blank += 1
+                continue
+            like, same = next(answers)
+            if like is None:
+                names.append(character)
+            else:
+                merged.append((like, character))
+                identical += same
+    _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
+    pictures = np.stack(found.pictures[: len(names)])
+    sets = [_image_set(pictures[:, rows]) for rows in (train, test)]
+    facts: dict[str, Any] = {
+        "fonts": "DejaVu of matplotlib" if embedded else root.name,
+        "training_styles": [faces[row].name for row in train],
+        "test_styles": [faces[row].name for row in test],
+        "image_size": image_size,
+        "characters": tried,
+        "blank": blank,
+        "merged": len(merged),
+        "identical": identical,
+        "merged_first": [[names[like], character] for like, character in sorted(merged)[:_NAMED]],
+        "rule": _RULE,
+        "sha256": _digest(sets),
+        **versions,
+    }
+    return ImageData(sets[0], sets[1], tuple(names), "glyphs", facts, tuple(warnings), flip=False)
+
+
+def _characters(
+    faces: Sequence[Face], train: Sequence[int], test: Sequence[int], enough: tuple[int, int]
+) -> list[str]:
+    """Characters that enough faces have: digits and letters of ASCII first, then by code point."""
+    in_train = Counter(code for row in train for code in faces[row].characters)
+    in_test = Counter(code for row in test for code in faces[row].characters)
+    chosen = [
+        chr(code)
+        for code, count in in_train.items()
+        # Letters, numbers, punctuation, symbols: no marks that combine, no spaces, no controls.
+        if count >= enough[0]
+        and in_test[code] >= enough[1]
+        and unicodedata.category(chr(code))[0] in "LNPS"
+    ]
+    return sorted(chosen, key=lambda c: (not (c.isascii() and c.isalnum()), c))
+
+
+def _image_set(pictures: np.ndarray) -> ImageSet:
+    """Pictures (K, F, S, S) as images (N, 1, S, S), without those that a face lacks."""
+    there = has_ink(pictures)
+    return ImageSet(pictures[there][:, None], np.nonzero(there)[0].astype(np.int64))
+
+
+def _check_count(
+    found: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
+) -> None:
+    if classes is not None and found < classes:
+        hope = image_size < max(_IMAGE_SIZES) and classes <= characters
+        larger = " or a larger --image-size" if hope else ""
+        raise DataError(
+            f"--classes {classes}: the fonts in {fonts!r} give {found} classes at {image_size} "
+            f"pixels ({merged} of {characters} characters look like others); ask for at most "
+            f"{found}{larger}"
+        )
+    if found < 2:
+        raise DataError(
+            f"the fonts in {fonts!r} share {found} character(s) between training and test styles; "
+            f"put in more faces of one script"
+        )
+
+
+def _versions() -> dict[str, str]:
+    from PIL import __version__, features
+
+    return {"pillow": __version__, "freetype": features.version_module("freetype2") or "none"}
+
+
+def _key(
+    root: Path, files: Sequence[str], classes: int | None, image_size: int, versions: dict[str, str]
+) -> str:
+    """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
+    digest = hashlib.sha256(
+        repr(
+            (_FORMAT, root.name, classes, image_size, versions, unicodedata.unidata_version)
+        ).encode()
+    )
+    for name in files:
+        digest.update(f"\0{name}\0".encode("utf-8", "surrogateescape"))
+        try:
+            with open(root / name, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError:
+            digest.update(b"unreadable")
+    return f"glyphs-{digest.hexdigest()[:32]}"
+
+
+def _digest(sets: Sequence[ImageSet]) -> str:
+    digest = hashlib.sha256()
+    for images in sets:
+        digest.update(np.ascontiguousarray(images.images).data)
+        digest.update(np.ascontiguousarray(images.labels).data)
+    return digest.hexdigest()
+
+
+class GlyphClasses:
+    """Characters that differ from all before them, collected in order.
+
+    A character is compared with the classes alone, not with what was merged into them: the rule is
+    not transitive, and nothing drifts. Where a face lacks a character (a blank picture), it has no
+    say. The comparison is exact, in whole numbers; a matrix product over cells only finds the pairs
+    worth comparing, so that 20,000 characters take seconds.
+    """
+
+    def __init__(self, faces: int, image_size: int) -> None:
+        self.pictures: list[np.ndarray] = []
+        """Of each class its pictures, uint8 (F, S, S), one per face."""
+        self._cells = np.empty((faces, 0, _CELLS * _CELLS), np.float32)
+        self._full = 255 * (image_size // _CELLS) ** 2
+
+    def add(self, pictures: np.ndarray) -> list[tuple[int | None, bool]]:
+        """Take in further characters, their pictures uint8 (m, F, S, S).
+
+        Returns:
+            For each the class that it looks like, or None where it became a class itself, and
+            whether every face that has both draws them the same to the last pixel.
+        """
+        cells = self._cell_sums(pictures)
+        old = len(self.pictures)
+        everything = np.concatenate([self._cells, cells], axis=1)
+        known = [*self.pictures, *pictures]
+        rows, others = self._near(cells, everything, old)
+        like = self._alike(known, rows + old, others)
+        numbers = {place: place for place in range(old)}
+        kept: list[int] = []
+        answers: list[tuple[int | None, bool]] = []
+        for row, picture in enumerate(pictures):
+            matches = others[(rows == row) & like]
+            first = next((int(place) for place in matches if int(place) in numbers), None)
+            if first is None:
+                numbers[row + old] = len(self.pictures)
+                self.pictures.append(picture)
+                kept.append(row)
+                answers.append((None, False))
+            else:
+                answers.append((numbers[first], _identical(known[first], picture)))
+        self._cells = np.concatenate([self._cells, cells[:, kept]], axis=1)
+        return answers
+
+    def _cell_sums(self, pictures: np.ndarray) -> np.ndarray:
+        """Ink of the 8 x 8 cells as parts of full ink, float32 (F, m, 64)."""
+        sums = _block_sums(pictures)
+        return (sums.transpose(1, 0, 2) / np.float32(self._full)).astype(np.float32)
+
+    @staticmethod
+    def _near(cells: np.ndarray, everything: np.ndarray, old: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs (row, earlier) whose cells are near in half of the faces; a little generous."""
+        m, total = cells.shape[1], everything.shape[1]
+        near = np.zeros((m, total), np.int16)
+        both = np.zeros((m, total), np.int16)
+        for new, known in zip(cells, everything, strict=True):
+            mine, theirs = (new**2).sum(1), (known**2).sum(1)
+            have = (mine > 0)[:, None] & (theirs > 0)
+            distance = mine[:, None] + theirs - 2 * (new @ known.T)
+            near += (distance <= 1 / 16 + 1e-3) & have
+            both += have
+        earlier = np.arange(total) < (old + np.arange(m))[:, None]
+        rows, others = np.nonzero((2 * near >= both) & (both > 0) & earlier)
+        return rows, others
+
+    def _alike(self, known: list[np.ndarray], rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """The rule itself for each pair, bool (pairs,)."""
+        answers = [np.empty(0, bool)]
+        for start in range(0, len(rows), _PAIRS):
+            a = np.stack([known[place] for place in rows[start : start + _PAIRS]]).astype(np.int16)
+            b = np.stack([known[place] for place in others[start : start + _PAIRS]])
+            both = has_ink(a) & has_ink(b)
+            a -= b
+            columns = a[..., 1:] + a[..., :-1]
+            windows = np.abs(columns[:, :, 1:] + columns[:, :, :-1]).max(axis=(2, 3))
+            squares = (_block_sums(a).astype(np.int64) ** 2).sum(axis=2)
+            # 64 cells: 64 * (full / 32)**2 is full**2 / 16.
+            alike = (windows <= _WINDOW) & (16 * squares <= self._full**2) & both
+            answers.append(2 * alike.sum(axis=1) >= both.sum(axis=1))
+        return np.concatenate(answers)
+
+
+def has_ink(pictures: np.ndarray) -> np.ndarray:
+    """Which pictures (..., S, S) are not blank, bool (...)."""
+    return np.asarray(pictures.reshape(*pictures.shape[:-2], -1).max(axis=-1) > 0)
+
+
+def _block_sums(pictures: np.ndarray) -> np.ndarray:
+    """Sums over the 8 x 8 cells of pictures (m, F, S, S), int32 (m, F, 64)."""
+    m, faces, side, _ = pictures.shape
+    # Rows first: these sums run along memory, and a few of them fit into 16 bits (8 * 255).
+    rows = pictures.reshape(m, faces, _CELLS, side // _CELLS, side).sum(axis=3, dtype=np.int16)
+    cells = rows.reshape(m, faces, _CELLS * _CELLS, side // _CELLS)
+    return np.asarray(cells.sum(axis=3, dtype=np.int32))
+
+
+def _identical(a: np.ndarray, b: np.ndarray) -> bool:
+    both = has_ink(a) & has_ink(b)
+    return bool(np.array_equal(a[both], b[both]))

@@ -1,0 +1,229 @@
+"""Images by what the user calls them: `glyphs`, `cifar10`, `folder:PATH`, `h5:PATH`."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
+from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
+from gnc_cli.training.data.glyphs import glyph_images
+from gnc_cli.training.data.image_set import (
+    ImageData,
+    ImageSet,
+    MatchedSet,
+    Pictures,
+    chooser,
+    first_of,
+    matches,
+    restricted,
+)
+from gnc_cli.training.data.stored import read_stored
+
+_CIFAR = {"cifar10": CIFAR10, "cifar100": CIFAR100}
+_KINDS = ("glyphs", *_CIFAR, "folder", "h5")
+_GLYPHS = 100
+_GLYPH_SIZE = 32
+_LARGEST = 1024
+_BLOCK = 1024
+"""Pictures resized at a time."""
+_LUMA = np.array([19595, 38470, 7471])
+"""Red, green and blue in 65536ths of their luminance (ITU-R BT.601), as Pillow weighs them."""
+
+
+def load_images(
+    data: str = "glyphs",
+    *,
+    classes: int | None = None,
+    subset: Sequence[str] | None = None,
+    image_size: int | None = None,
+    fonts: str | None = None,
+    cache: bool = True,
+    threads: int | None = None,
+) -> ImageData:
+    """A training set and, where there is one, a test set.
+
+    Args:
+        data: `glyphs`, `cifar10`, `cifar100`, `folder:PATH` or `h5:PATH`. `cifar10:PATH` names the
+            folder or tar file of CIFAR; without it ./data, $GNC_DATA and the user's cache directory
+            are searched. Nothing is downloaded.
+        classes: number of classes, the first in the data set's own order; 100 glyphs by default,
+            else all.
+        subset: the classes of these names (whatever their case) or numbers, in this order.
+        image_size: pixels a side; by default 32 for glyphs, 64 or less for folders, else as stored.
+        fonts: a folder of fonts for glyphs, in place of the 12 that come along.
+        cache: glyphs are kept in the user's cache directory.
+        threads: that decode image files; by default the cores that this process has.
+
+    Raises:
+        UsageError: no such data; options that contradict each other.
+        DataError: the data are missing, damaged or of another layout, or lack a class.
+    """
+    kind, path = _kind_and_path(data)
+    if image_size is not None and not 1 <= image_size <= _LARGEST:
+        raise UsageError(f"image size {image_size} is not from 1 to {_LARGEST} pixels")
+    choose = chooser(classes, subset)
+    if kind == "folder":
+        return read_folder(path, image_size=image_size, choose=choose, threads=threads)
+    if kind == "glyphs":
+        size = image_size or _GLYPH_SIZE
+        found = glyph_images(classes or _GLYPHS, size, fonts, cache=cache)
+        if subset is None:
+            return found
+        try:
+            return restricted(found, choose(found.class_names))
+        except DataError:  # a rarer character
+            found = glyph_images(None, size, fonts, cache=cache)
+            return restricted(found, choose(found.class_names))
+    whole = read_cifar(_CIFAR[kind], path or None) if kind in _CIFAR else read_stored(path)
+    return _with_size(restricted(whole, choose(whole.class_names)), image_size)
+
+
+def load_matched(
+    data: str,
+    class_names: Sequence[str],
+    *,
+    image_size: int | None = None,
+    channels: int,
+    note: Callable[[str], None] | None = None,
+    threads: int | None = None,
+) -> MatchedSet:
+    """Out-of-distribution test images of classes that are known by their names.
+
+    Names match whatever their case; `car` is `automobile` and `plane` is `airplane`, so that STL-10
+    (Coates, Ng and Lee, 2011) meets CIFAR-10 (Krizhevsky, 2009). Other classes are left out. The
+    images are those for testing, or all where the data have no such part of their own.
+
+    Args:
+        data: as `load_images` takes it.
+        class_names: of the network, in the order of its labels.
+        image_size: of the network; by default as `load_images` has it.
+        channels: of the network, 1 or 3; colours become greys, and greys become colours.
+        note: called with each warning, such as that of images that cannot be read.
+        threads: that decode image files; by default the cores that this process has.
+
+    Returns:
+        Labels are those of `class_names`.
+
+    Raises:
+        UsageError: no such data.
+        DataError: no class matches; both lists begin the message.
+    """
+    kind, path = _kind_and_path(data)
+    ours: list[int] = []
+
+    def choose(names: Sequence[str]) -> list[int]:
+        pairs = matches(names, class_names)
+        if not pairs:
+            raise DataError(
+                f"no class of {data!r} ({first_of(names)}) has the name of a class of the network "
+                f"({first_of(class_names)}); rename its class folders"
+            )
+        ours[:] = pairs.values()
+        return list(pairs)
+
+    if kind == "folder":
+        found, warnings = read_folder_test(
+            path, image_size=image_size, channels=channels, choose=choose, threads=threads
+        )
+        name = folder_name(path)
+    else:
+        whole = load_images(data, image_size=image_size)
+        some = restricted(whole, choose(whole.class_names))
+        found, warnings, name = some.test or some.train, list(some.warnings), some.name
+    if note is not None:
+        for line in warnings:
+            note(f"{data}: {line}")
+    size = image_size or found.images.shape[2]
+    labels = np.array(ours)[found.labels]
+    return MatchedSet(
+        fitted(found.images, channels, size), labels, name, len(ours), tuple(warnings)
+    )
+
+
+def _kind_and_path(data: str) -> tuple[str, str]:
+    kind, _, path = data.partition(":")
+    if kind not in _KINDS:
+        hint = ""
+        if os.path.exists(data):
+            hint = f"; is it {'folder' if os.path.isdir(data) else 'h5'}:{data}?"
+        raise UsageError(
+            f"data {data!r} are unknown; write glyphs, cifar10, cifar100, folder:PATH or "
+            f"h5:PATH{hint}"
+        )
+    if path and kind == "glyphs":
+        raise UsageError(f"glyphs have no path, found {path!r}; fonts take a folder")
+    if not path and kind in ("folder", "h5"):
+        raise UsageError(f"{data!r} names no path; write {kind}:PATH")
+    return kind, path
+
+
+def _with_size(data: ImageData, size: int | None) -> ImageData:
+    """The same images with so many pixels a side; as they are where nobody asks."""
+    if size is None:
+        return data
+    sets = [
+        images and ImageSet(fitted(images.images, images.images.shape[1], size), images.labels)
+        for images in (data.train, data.test)
+    ]
+    assert sets[0] is not None
+    return dataclasses.replace(
+        data, train=sets[0], test=sets[1], facts=data.facts | {"image_size": size}
+    )
+
+
+def fitted(images: Pictures, channels: int, size: int) -> Pictures:
+    """The same pictures with so many channels and pixels; those in memory stay there.
+
+    Args:
+        images: (N, C, S, S).
+        channels: 1 or 3; colours become their luminance, greys all three colours.
+        size: pixels a side, resized with antialiasing.
+    """
+    if images.shape[1:] == (channels, size, size):
+        return images
+    view = FittedImages(images, channels, size)
+    if not isinstance(images, np.ndarray):
+        return view
+    whole = np.empty(view.shape, np.uint8)
+    for start in range(0, len(images), _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, len(images)))
+        whole[rows] = view[rows]
+    return whole
+
+
+class FittedImages:
+    """`Pictures` that are fitted when asked for; arguments as those of `fitted`."""
+
+    def __init__(self, images: Pictures, channels: int, size: int) -> None:
+        self._images = images
+        self.shape = (len(images), channels, size, size)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S)."""
+        pictures = self._images[rows]
+        _, channels, size, _ = self.shape
+        if channels == 1 and pictures.shape[1] == 3:
+            grey = np.tensordot(pictures.astype(np.int64), _LUMA, axes=(1, 0))
+            pictures = ((grey + 0x8000) >> 16).astype(np.uint8)[:, None]
+        if pictures.shape[2] != size:
+            pictures = _resized(pictures, size)
+        if channels == 3 and pictures.shape[1] == 1:
+            pictures = np.repeat(pictures, 3, axis=1)
+        return pictures
+
+
+def _resized(pictures: np.ndarray, size: int) -> np.ndarray:
+    from PIL import Image
+
+    count, channels = pictures.shape[:2]
+    planes = np.empty((count * channels, size, size), np.uint8)
+    for target, plane in zip(planes, pictures.reshape(-1, *pictures.shape[2:]), strict=True):
+        image = Image.fromarray(np.ascontiguousarray(plane))
+        target[:] = np.asarray(image.resize((size, size), Image.Resampling.BILINEAR))
+    return planes.reshape(count, channels, size, size)

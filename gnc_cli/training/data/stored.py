@@ -1,0 +1,205 @@
+"""Images in an HDF5 file, by the names and layouts that people give them; read by rows if large.
+
+Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S); a shape that fits two of these
+is refused.
+"""
+
+import contextlib
+import threading
+import weakref
+from pathlib import PurePath
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, checked, translated
+from gnc_cli.io.hdf5 import open_hdf5
+from gnc_cli.io.inputs import open_input
+from gnc_cli.io.loading import load_labels
+from gnc_cli.training.data.image_set import (
+    MEMORY_BYTES,
+    ImageData,
+    ImageSet,
+    Pictures,
+    with_present_classes,
+)
+
+_MANY_ROWS = 64
+"""Rows of a chunk beyond which a warning is due."""
+_TRAIN = (
+    ("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"),
+    ("train/images", "train/labels"),
+)  # fmt: skip
+_TEST = (
+    ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels")
+)  # fmt: skip
+_NAMES = "class_names"
+_LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
+
+
+class _OpenFile:
+    """Closes a file when nobody holds this any more."""
+
+    def __init__(self) -> None:
+        self.stack = contextlib.ExitStack()
+        weakref.finalize(self, self.stack.close)
+
+
+class StoredImages:
+    """Pictures that are read when asked for: `Pictures` of an open file, in runs of rows.
+
+    Args:
+        catalogue: of the file.
+        name: the dataset.
+        file: held as long as the pictures are.
+
+    Raises:
+        DataError: no uint8, or a shape that is none of images, or of two layouts.
+    """
+
+    def __init__(self, catalogue: Catalogue, name: str, file: object = None) -> None:
+        entry = checked(catalogue, name, whole=False)
+        where = catalogue.where(name)
+        if entry.dtype != "uint8":
+            raise DataError(
+                f"{where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
+                f"{'numpy.round(255 * images)' if 'float' in entry.dtype else 'them'} as uint8"
+            )
+        self._axes = _layout(where, entry.shape)
+        self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
+        assert entry.read is not None, "a dataset with rows"
+        self._read, self._stored, self.step = entry.read, entry.shape, entry.step
+        self._path, self._file = catalogue.path, file
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
+        asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        starts = asked[np.r_[True, np.diff(asked) > 1]] if len(asked) else asked
+        stops = asked[np.r_[np.diff(asked) > 1, True]] + 1 if len(asked) else asked
+        found = [np.empty((0, *self._stored[1:]), np.uint8)]
+        with translated(self._path, "HDF5 with images"), self._lock:
+            found += map(self._read, starts.tolist(), stops.tolist())
+        return self._ordered(np.concatenate(found)[back])
+
+    def whole(self) -> np.ndarray:
+        """All of them, uint8 (N, C, S, S)."""
+        with translated(self._path, "HDF5 with images"):
+            return self._ordered(self._read(0, len(self)))
+
+    def _ordered(self, pictures: np.ndarray) -> np.ndarray:
+        if -1 in self._axes:
+            return pictures[:, None]
+        return np.ascontiguousarray(pictures.transpose(self._axes))
+
+
+def read_stored(path: str) -> ImageData:
+    """Images and labels of an HDF5 file: `images` and `labels`, or `train_`, or `x_train, y_train`.
+
+    The test set is `test_images` and `test_labels`, or `x_test` and `y_test`; None where there is
+    none. Both may lie in groups: `train/images`, `test/images`. `class_names` are their numbers by
+    default. Mirror images are taken for the same class where there are colours.
+
+    Raises:
+        DataError: no such file or dataset, several that may be meant, an ambiguous shape, no uint8,
+            labels that are no classes, sets of different pictures.
+    """
+    file = _OpenFile()
+    stream = file.stack.enter_context(open_input(path))
+    catalogue, _ = file.stack.enter_context(open_hdf5(stream, path))
+    pair = _pair(catalogue, _TRAIN)
+    if pair is None:
+        wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN)
+        raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
+    train = _image_set(catalogue, pair, file)
+    test_pair = _pair(catalogue, _TEST)
+    test = None if test_pair is None else _image_set(catalogue, test_pair, file)
+    if test is not None and test.images.shape[1:] != train.images.shape[1:]:
+        raise DataError(
+            f"{path!r}: test images are {test.images.shape[1:]} and training images "
+            f"{train.images.shape[1:]}; bring them to one size"
+        )
+    sets = [train.labels] if test is None else [train.labels, test.labels]
+    K = 1 + max(int(labels.max(initial=0)) for labels in sets)
+    names = _class_names(catalogue, K)
+    facts = {"datasets": [*pair, *(test_pair or ())], "image_size": train.images.shape[2]}
+    name = f"h5:{PurePath(path).name}"
+    flip = train.images.shape[1] == 3
+    warnings: tuple[str, ...] = ()
+    if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
+        warnings = (
+            f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
+            "store them in chunks of one image, or without chunks",
+        )
+    return with_present_classes(
+        ImageData(train, test, names, name, facts, warnings, flip=flip), repr(path)
+    )
+
+
+def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    """The images and labels that are there, under one of these names."""
+    found = [pair for pair in names if pair[0] in catalogue.entries]
+    if len(found) > 1:
+        which = " and ".join(repr(pair[0]) for pair in found)
+        raise DataError(f"{catalogue.path!r} has {which}, both may be meant; remove or rename one")
+    if found and found[0][1] not in catalogue.entries:
+        raise DataError(
+            f"{catalogue.path!r} has {found[0][0]!r} and no {found[0][1]!r}; it holds {catalogue}"
+        )
+    return found[0] if found else None
+
+
+def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
+    stored = StoredImages(catalogue, pair[0], file)
+    labels = load_labels(catalogue, pair[1])
+    if len(labels) != len(stored):
+        raise DataError(
+            f"{catalogue.where(pair[1])} has {len(labels)} label(s) for {len(stored)} images of "
+            f"{pair[0]!r}; expected one each"
+        )
+    if len(labels) and labels.max() >= max(2, 10 * len(labels)):
+        raise DataError(
+            f"{catalogue.where(pair[1])} goes up to {labels.max()} for {len(labels)} images; "
+            "number the classes from 0 on"
+        )
+    small = np.prod(stored.shape, dtype=np.float64) <= MEMORY_BYTES
+    pictures: Pictures = stored.whole() if small else stored
+    return ImageSet(pictures, labels)
+
+
+def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """The axes of the file that are N, C, S, S; C is -1 where there is none."""
+    found = []
+    if len(shape) == 3 and shape[1] == shape[2]:
+        found.append((0, -1, 1, 2))
+    if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3]:
+        found.append((0, 1, 2, 3))
+    if len(shape) == 4 and shape[3] in (1, 3) and shape[1] == shape[2]:
+        found.append((0, 3, 1, 2))
+    if not found or 0 in shape:
+        raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
+    if len(found) > 1:
+        raise DataError(
+            f"{where} has shape {shape}, which may be (N, C, S, S) or (N, S, S, C); images of more "
+            "than 3 pixels a side leave no doubt"
+        )
+    return found[0]
+
+
+def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
+    """One for each class, or more; the numbers where the file has none."""
+    if _NAMES not in catalogue.entries:
+        return tuple(map(str, range(K)))
+    entry = catalogue.entries[_NAMES]
+    where = catalogue.where(_NAMES)
+    if entry.problem is not None or len(entry.shape) != 1 or entry.real:
+        raise DataError(f"{where} is {entry}; expected texts of shape (K,)")
+    with translated(catalogue.path, "HDF5 with class names"):
+        values = entry.load().tolist()
+        names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
+    if len(names) < K:
+        raise DataError(f"{where} has {len(names)} name(s), and labels go up to {K - 1}")
+    return names

@@ -1,0 +1,342 @@
+"""Collapse and accuracy of a network in training: the whole sets in fixed order, in eval mode.
+
+Every process takes its share of the rows; all get the same answer.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gnc_cli.collapse.gnc_metrics import GNCMetrics
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.errors import DataError
+from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.distributed import Processes, share
+from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.training.networks.batches import DeviceImages
+from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
+from gnc_cli.training.networks.precision import autocast
+from gnc_cli.training.networks.preprocessing import Normalisation
+from gnc_cli.training.together import of_first
+
+_KEPT_BYTES = 2 << 30
+"""Features up to this size, of one set and all processes, are kept; larger training sets go through
+the network twice, and have no snapshot."""
+_BLOCK_BYTES = 64 << 20
+"""Features that are decided on together."""
+
+
+class MeasuringInterrupted(Exception):
+    """Somebody interrupted before all samples were seen; raised in all processes alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A set to measure."""
+
+    images: DeviceImages
+    """On the device, where they fit there."""
+    labels: np.ndarray
+    """int64, shape (N,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One measurement."""
+
+    result: MeasureResult | None
+    """Of the training features; None where they could not be measured."""
+    trouble: str | None
+    """What could not be measured, these or another set, and why."""
+    test_accuracy: float | None
+    test_ncc_accuracy: float | None
+    ood_accuracy: float | None
+    seconds: float
+    weights: np.ndarray | None = None
+    """The classifier that was measured, as it is, shape (K, d); where features were asked for."""
+    features: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
+    too_large: tuple[str, ...] = ()
+    """Splits whose features were asked for and are too many to be kept."""
+
+    def after(self, epoch: float, step: int) -> "Measured":
+        """The same with its place in the run: epochs and steps done."""
+        if self.result is None:
+            return self
+        whole = int(epoch) if float(epoch).is_integer() else epoch
+        placed = replace(self.result, epoch=whole, step=step, split="train")
+        return replace(self, result=placed)
+
+
+class Measuring:
+    """Measures one network on its sets, whenever it is asked.
+
+    Args:
+        model: the network in training.
+        train: the training set.
+        test: the test set, if there is one.
+        ood: the out-of-distribution set, if there is one.
+        processes: who takes part.
+        evaluation: what `evaluate` wants beside the images: device, normalisation, batch size, ...
+    """
+
+    def __init__(
+        self,
+        model: Classifier,
+        train: Labelled,
+        test: Labelled | None,
+        ood: Labelled | None,
+        processes: Processes,
+        evaluation: dict[str, Any],
+    ) -> None:
+        self.model, self.train, self.test, self.ood = model, train, test, ood
+        self._processes, self._evaluation = processes, evaluation
+        self._deadline = Deadline()
+        """Interruption ends a pass, before its next batch."""
+        self._d = model.head.d
+        self._step = max(1, _BLOCK_BYTES // (4 * self._d))
+        """Rows of a block."""
+        self._metrics = GNCMetrics(model.head.d, model.head.K)
+
+    def measure(self, *, keep: bool = False, deadline: Deadline | None = None) -> Measured:
+        """GNC1 to GNC3, NCC and accuracies of the network as it is now.
+
+        Decisions take as many threads as torch has now.
+
+        Args:
+            keep: also bring the features together in the first process, where they are not too
+                large.
+            deadline: for GNC2, whose bracket is valid whenever it strikes. Interruption alone ends
+                the passes over the samples.
+
+        Raises:
+            MeasuringInterrupted: before all samples were seen.
+        """
+        started = time.monotonic()
+        self._deadline = deadline = Deadline() if deadline is None else deadline
+        metrics, own = self._metrics, self._buffer(self.train)
+        stored = to_numpy(self.model.head.weights)
+        weights = stored.astype(np.float64)
+        test = ood = _Share()
+        features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        result = None
+        metrics.reset()
+        trouble = self._in_all(lambda: self._first_pass(own))
+        if trouble is None:
+            metrics.sync()
+            trouble = self._in_all(lambda: self._second_pass(own, weights))
+        if trouble is None:
+            metrics.sync()
+            if keep and own is not None:
+                features["train"] = self._together(own, self.train), self.train.labels
+            own = None
+            if self.test is not None:
+                buffer = self._buffer(self.test) if keep else None
+                test = self._judged(self.test, weights, buffer)
+                if buffer is not None and test.trouble is None:
+                    features["test"] = self._together(buffer, self.test), self.test.labels
+            if self.ood is not None:
+                ood = self._judged(self.ood, weights, None)
+            for split, judged in (("test", test), ("ood", ood)):
+                if judged.trouble is not None:
+                    trouble = f"{split} images: {judged.trouble}"
+            # Once for all: each process has a clock of its own, and would find another bracket.
+            result = of_first(
+                self._processes, lambda: metrics.compute(weights, deadline=deadline)
+            )
+        kept = {"train": self.train, "test": self.test} if keep else {}
+        too_large = [s for s, images in kept.items() if images and not self._fits(images)]
+        return Measured(
+            result, trouble, test.accuracy, test.ncc_accuracy, ood.accuracy,
+            time.monotonic() - started, stored.copy() if keep else None,
+            features if self._processes.first else {},
+            tuple(too_large),
+        )  # fmt: skip
+
+    def class_means(self) -> np.ndarray:
+        """Means (K, d) of the unit training features at the last measurement."""
+        return self._metrics.class_means()[0]
+
+    def _first_pass(self, own: np.ndarray | None) -> None:
+        """Sums of the training features, which are kept in `own` where they fit."""
+        at = 0
+        for features, labels in self._batches(self.train):
+            self._metrics.update(features, labels)
+            if own is not None:
+                own[at : at + len(labels)] = to_numpy(features)
+            at += len(labels)
+
+    def _second_pass(self, own: np.ndarray | None, weights: np.ndarray) -> None:
+        """Decisions on the training features."""
+        passed = self._gathered(self.train) if own is None else self._cut(self.train, own)
+        for rows, labels in passed:
+            workers = torch.get_num_threads()
+            with limit_threads(1):
+                self._metrics.judge(rows, labels, weights, workers=workers)
+
+    def _judged(
+        self, images: Labelled, weights: np.ndarray, buffer: np.ndarray | None
+    ) -> "_Share":
+        """Decisions of classifier and training means on another set; or what is wrong with it."""
+        means, present = self._metrics.class_means()
+        found: Decisions | None = None
+
+        def judge() -> None:
+            nonlocal found
+            for rows, labels in self._gathered(images, buffer):
+                workers = torch.get_num_threads()
+                with limit_threads(1):
+                    one = stream_decisions(
+                        ArrayRows(rows), labels, weights=weights, means=means, present=present,
+                        workers=workers,
+                    )  # fmt: skip
+                found = one if found is None else merge(found, one)
+
+        trouble = self._in_all(judge)
+        whole: Decisions | None = None
+        for part in self._processes.each(found):
+            if part is not None:
+                whole = part if whole is None else merge(whole, part)
+        if trouble is not None or whole is None or not (total := int(whole.counted.sum())):
+            return _Share(trouble=trouble)
+        right = None if whole.right is None else int(whole.right.sum()) / total
+        ncc = None if whole.ncc_right is None else int(whole.ncc_right.sum()) / total
+        return _Share(right, ncc)
+
+    def _in_all(self, work: Callable[[], None]) -> str | None:
+        """Do this process's part; what went wrong in some process, the same in all.
+
+        Features that overflow are no error of the user's: the network is to blame.
+        """
+        trouble, stopped = None, False
+        try:
+            work()
+        except DataError as error:
+            trouble = str(error)
+        except MeasuringInterrupted:
+            stopped = True
+        reports = self._processes.all_gather((trouble, stopped))
+        if any(stop for _, stop in reports):
+            raise MeasuringInterrupted
+        return next((why for why, _ in reports if why is not None), None)
+
+    def _fits(self, images: Labelled) -> bool:
+        """Whether the features of all processes together may be kept."""
+        return len(images.labels) * self._d * 4 <= _KEPT_BYTES
+
+    def _buffer(self, images: Labelled) -> np.ndarray | None:
+        """For the features of this process's share, if they may be kept."""
+        if not self._fits(images):
+            return None
+        return np.empty((len(self._span(images)), self._d), dtype=np.float32)
+
+    def _span(self, images: Labelled) -> range:
+        return range(*share(len(images.labels), self._processes.rank, self._processes.size))
+
+    def _batches(self, images: Labelled) -> Iterator[tuple[Tensor, np.ndarray]]:
+        """Raw features of this process's share, batch by batch, and their labels."""
+        passed = evaluate(self.model, images.images, rows=self._span(images), **self._evaluation)
+        with closing(passed):
+            for features, rows in passed:
+                self._check_interruption()
+                yield features, images.labels[rows]
+
+    def _gathered(
+        self, images: Labelled, buffer: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same in larger blocks on the host, one after the other in `buffer` if it is given."""
+        span = self._span(images)
+        keeps = buffer is not None
+        if buffer is None:
+            rows = min(len(span), self._step + int(self._evaluation["batch_size"]))
+            buffer = np.empty((rows, self._d), dtype=np.float32)
+        first = end = 0
+        at = span.start
+        for features, labels in self._batches(images):
+            buffer[end : end + len(labels)] = to_numpy(features)
+            end += len(labels)
+            last = at + end - first == span.stop
+            if end - first >= self._step or last:
+                yield buffer[first:end], images.labels[at : at + end - first]
+                at += end - first
+                first = end = end if keeps else 0
+
+    def _cut(self, images: Labelled, own: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Features of it that were kept, block by block, with their labels."""
+        labels = images.labels[self._span(images).start :][: len(own)]
+        for a, b in blocks(len(own), self._step):
+            self._check_interruption()
+            yield own[a:b], labels[a:b]
+
+    def _check_interruption(self) -> None:
+        if self._deadline.interrupted:
+            raise MeasuringInterrupted
+
+    def _together(self, own: np.ndarray, images: Labelled) -> np.ndarray:
+        """The features of all processes, in the set's own order, in the first."""
+        if self._processes.size == 1:
+            return own
+        N = len(images.labels) if self._processes.first else 0
+        whole, at = np.empty((N, own.shape[1]), dtype=np.float32), 0
+        for part in self._processes.each(own):
+            if self._processes.first:
+                whole[at : at + len(part)] = part
+            at += len(part)
+        return whole
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Right answers on a set other than the training set, of all processes together."""
+
+    accuracy: float | None = None
+    ncc_accuracy: float | None = None
+    trouble: str | None = None
+
+
+def evaluate(
+    model: Classifier,
+    images: DeviceImages,
+    *,
+    normalisation: Normalisation,
+    device: torch.device,
+    batch_size: int,
+    precision: str = "float32",
+    channels_last: bool = False,
+    rows: range | None = None,
+) -> Generator[tuple[Tensor, slice], None, None]:
+    """Features of every image, or of some rows, no sample left out.
+
+    The network is in eval mode until the last batch was taken or the iterator is closed; then each
+    of its modules is as it was before. Memory is that of one batch.
+
+    Args:
+        model: on the device.
+        images: all of them.
+        rows: consecutive rows, such as one process's share; None for all.
+
+    Yields:
+        Raw features, float32 (n, d), on the device, and their rows.
+    """
+    rows = range(len(images)) if rows is None else rows
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    batches = [
+        slice(first, min(first + batch_size, rows.stop))
+        for first in range(rows.start, rows.stop, batch_size)
+    ]
+    places = (torch.arange(batch.start, batch.stop) for batch in batches)
+    with in_eval_mode(model), closing(images.stream(places)) as stream:
+        for batch, pixels in zip(batches, stream, strict=True):
+            # Not around the yield: whoever takes the batch is in no mode of ours.
+            with torch.inference_mode(), autocast(precision, device):
+                inputs = normalisation.apply(pixels).contiguous(memory_format=layout)
+                features = model.features(inputs)
+            yield features, batch

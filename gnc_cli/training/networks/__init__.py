@@ -1,0 +1,1 @@
+"""Encoders, heads, losses and the training loop."""

@@ -1,0 +1,327 @@
+"""Classifiers for anyone's trainer: learned, class means or fixed, on the sphere or with decay.
+
+A head turns raw features (N, d) into logits (N, K); it normalises by itself where it lives on the
+sphere. Each saves its rows as `weight`, so that a checkpoint of one kind loads into another.
+
+Example:
+    >>> import torch
+    >>> from torch import nn
+    >>> encoder, head = nn.Linear(8, 3), SphereHead(d=3, K=5, tau=0.1)
+    >>> optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    >>> images, labels = torch.ones(4, 8), torch.tensor([0, 1, 2, 3])
+    >>> features = encoder(images)
+    >>> head.absorb(features, labels)  # for ClassMeanHead; the others do nothing
+    >>> loss = nn.functional.cross_entropy(head(features), labels)
+    >>> loss.backward()
+    >>> optimizer.step()
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import as_points, normalise
+from gnc_cli.training.networks.precision import full_precision, widened
+
+__all__ = ["ClassMeanHead", "DecayHead", "FixedHead", "Head", "SphereHead"]
+
+_SHORTEST = 1e-6
+"""Shorter rows are divided by this instead of their norm: they stay finite, and so does their
+gradient; a zero row stays zero, at cosine 0 from everything."""
+_UNIT_TOLERANCE = 1e-4
+"""How far a fixed code's norms may be from 1: rows written with five digits pass."""
+_CANCELLED = 1e-4
+"""A blend of old row and mean shorter than this has lost its direction to rounding."""
+_DENSE = {"cpu": 1 << 14, "cuda": 1 << 22}
+"""Class means of up to so many numbers are all updated at once, absent classes by nothing. On a
+GPU the host then need not wait for the number of classes present; on a CPU it is faster."""
+
+
+def unit_rows(rows: Tensor) -> Tensor:
+    """Rows (N, d) of any float dtype divided by their norms, or by 1e-6 where they are shorter.
+
+    The derivative is in closed form and needs the result and the norms alone, where autograd keeps
+    and makes several more arrays of this size: what counts for a classifier of 10^5 rows.
+
+    Example:
+        >>> unit_rows(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+        tensor([[0.6000, 0.8000],
+                [0.0000, 0.0000]])
+    """
+    return _UnitRows.apply(rows)
+
+
+class _UnitRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        norms = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
+        units = rows / norms.clamp_min(_SHORTEST)
+        ctx.save_for_backward(units, norms)
+        return units
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        units, norms = ctx.saved_tensors
+        with full_precision(grad):
+            along = torch.einsum("kd,kd->k", grad, units)[:, None]
+            along = torch.where(norms > _SHORTEST, along, 0.0)  # below it the map is linear
+            tangent = torch.addcmul(grad, units, along, value=-1.0)
+            return tangent.div_(norms.clamp_min(_SHORTEST))
+
+
+def unit_features(features: Tensor) -> Tensor:
+    """As `unit_rows`, in at least float32, also for entries whose squares overflow; (N, d).
+
+    Each row is first divided by its largest entry, which changes neither its direction nor,
+    being seen as a constant, the derivative.
+    """
+    features = widened(features)
+    largest = features.detach().abs().amax(dim=1, keepdim=True)
+    return unit_rows(features / largest.clamp_min(1.0))
+
+
+def random_unit_rows(K: int, d: int, seed: int) -> Tensor:
+    """Uniform on the sphere, float32 (K, d) on the CPU; the global generator is left alone."""
+    generator = torch.Generator("cpu").manual_seed(seed)
+    rows = torch.randn(K, d, generator=generator, dtype=torch.float32, device="cpu")
+    return unit_rows(rows)
+
+
+class Head(nn.Module):
+    """A classifier without bias; a kind of head says what its `weight` (K, d) is.
+
+    All its arithmetic is in float32 (float64 where the module was made so), whatever autocast and
+    the features' dtype are.
+    """
+
+    weight: Tensor
+    """(K, d), a parameter or a buffer; every kind of head saves it under this name."""
+
+    def __init__(self, d: int, K: int, tau: float = 1.0, *, sphere: bool = True) -> None:
+        """Sizes and temperature, which every kind of head has.
+
+        Args:
+            d: dimension of the features, at least 2.
+            K: number of classes, at least 2.
+            tau: temperature, positive.
+            sphere: scores are cosines; else plain products.
+
+        Raises:
+            UsageError: one of them is out of range.
+        """
+        if d < 2 or K < 2:
+            raise UsageError(f"a head of K={K} classes in d={d}: both must be at least 2")
+        if not (math.isfinite(tau) and tau > 0.0):
+            raise UsageError(f"temperature tau={tau} must be a positive number, such as 0.1")
+        super().__init__()
+        self.d, self.K, self.tau, self.sphere = int(d), int(K), float(tau), sphere
+
+    @property
+    def weights(self) -> Tensor:
+        """(K, d) float32, as the scores use them: unit rows on the sphere; part of the graph."""
+        return widened(self.weight)
+
+    def scores(self, features: Tensor) -> Tensor:
+        """(N, K) float32 from raw features (N, d): cosines on the sphere, else plain products."""
+        with full_precision(features):
+            weights = self.weights
+            rows = unit_features(features) if self.sphere else features
+            return F.linear(rows.to(weights.dtype), weights)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits `scores / tau`, (N, K) float32, of raw features (N, d)."""
+        return self.scores(features).div_(self.tau)
+
+    def absorb(self, features: Tensor, labels: Tensor) -> None:
+        """Update class means from a batch, before it is scored; other heads do nothing."""
+
+    @property
+    def saved_parameters(self) -> int:
+        """How many fewer numbers an optimiser moves than the K d of a learned head."""
+        return self.K * self.d - sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+    def extra_repr(self) -> str:
+        """Sizes and temperature, for `print(head)`."""
+        return f"d={self.d}, K={self.K}, tau={self.tau:g}"
+
+
+class SphereHead(Head):
+    """Learned unit rows: logits `<w_k, h> / tau` of unit features, no bias (paper, eq. 1).
+
+    The parameter `weight` starts as random unit rows from `seed` alone and may take any length;
+    `weights` are its directions. The optimiser should not decay it: its length means nothing.
+
+    Example:
+        >>> head = SphereHead(d=3, K=4, tau=0.1)
+        >>> logits = head(100.0 * head.weights)  # lengths of features do not matter
+        >>> logits.argmax(1).tolist(), round(logits.max().item(), 4)
+        ([0, 1, 2, 3], 10.0)
+    """
+
+    def __init__(self, d: int, K: int, tau: float = 0.1, seed: int = 0) -> None:
+        """Arguments and errors as for `Head`; the global generator is left alone."""
+        super().__init__(d, K, tau)
+        self.weight = nn.Parameter(random_unit_rows(self.K, self.d, seed))
+
+    @property
+    def weights(self) -> Tensor:
+        """Unit rows, (K, d) float32; part of the graph."""
+        return unit_rows(widened(self.weight))
+
+
+class DecayHead(Head):
+    """Learned rows of any length: logits `<w_k, z>`, no bias, no temperature (appendix B).
+
+    Lengths are held by weight decay on the rows and on the network (or the free features) alike:
+    the objective that the paper sets against the sphere. Rows start as those of `nn.Linear`.
+
+    Example:
+        >>> head = DecayHead(d=3, K=4)
+        >>> bool((head(2 * torch.eye(3)) == 2 * head.weights.T).all())
+        True
+    """
+
+    def __init__(self, d: int, K: int, seed: int = 0) -> None:
+        """Uniform entries in +-1/sqrt(d) from `seed` alone; sizes as for `Head`."""
+        super().__init__(d, K, 1.0, sphere=False)
+        generator = torch.Generator("cpu").manual_seed(seed)
+        rows = torch.rand(self.K, self.d, generator=generator, dtype=torch.float32, device="cpu")
+        self.weight = nn.Parameter((2.0 * rows - 1.0) / math.sqrt(self.d))
+
+
+class FixedHead(Head):
+    """The rows of a code, never trained: a buffer, without gradient or optimiser state.
+
+    Example:
+        >>> square = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+        >>> head = FixedHead(square, tau=0.05)
+        >>> head(torch.tensor([[0.0, 3.0]])).tolist(), list(head.parameters())
+        ([[0.0, 20.0, 0.0, -20.0]], [])
+    """
+
+    def __init__(self, code: np.ndarray | Tensor, tau: float = 0.1) -> None:
+        """Take the code's rows, scaled to norm 1 exactly.
+
+        Args:
+            code: (K, d), class k has row k, unit to 1e-4.
+            tau: temperature, positive.
+
+        Raises:
+            DataError: no matrix of at least two rows, not finite, or a row is not of norm 1.
+            UsageError: d below 2, or tau is not positive.
+        """
+        rows = torch.as_tensor(code).detach().to("cpu", torch.float64).numpy()
+        rows = as_points(rows, "the fixed code")
+        norms = np.linalg.norm(rows, axis=1)
+        k = int(np.abs(norms - 1.0).argmax())
+        if abs(norms[k] - 1.0) > _UNIT_TOLERANCE:
+            raise DataError(
+                f"row {k} of the fixed code has norm {norms[k]:.6g}, not 1; normalise its rows"
+            )
+        super().__init__(rows.shape[1], rows.shape[0], tau)
+        self.register_buffer("weight", torch.from_numpy(normalise(rows)).float())
+
+
+class ClassMeanHead(Head):
+    """Rows that are moving averages of the batches' class means (paper, section 5, appendix B).
+
+    `w_k <- normalise(beta w_k + (1 - beta) mean_k)`, with `mean_k` the mean of the batch's unit
+    features of class k, taken over the batches of all processes together (torch.distributed's
+    default group, where it runs: the sums and counts are reduced before the division). Rows of
+    classes that the batch lacks do not move. Nothing is learned: the rows are a buffer, without
+    gradient or optimiser state.
+
+    **Order.** The paper writes `W(t+1) <- beta W(t) + (1 - beta) mean(t)` and leaves open whether
+    the loss of step t takes W(t) or W(t+1). Its authors' code updates first, and so do we: call
+    `absorb` before the scores, so that the loss already sees the batch's means. (Their code adds
+    the batch's sum where the paper has the mean.) The rows are constants to the gradient, which
+    reaches the features through the scores alone.
+
+    **Cancellation.** A mean of norm zero leaves its row where it is. Where old row and mean cancel
+    (possible for beta <= 1/2 only) and the blend is shorter than 1e-4, or not finite, the row
+    keeps its old value until a later batch moves it.
+
+    Example:
+        >>> head = ClassMeanHead(d=2, K=2, beta=0.0)
+        >>> features = torch.tensor([[3.0, 0.0], [0.0, 5.0], [4.0, 0.0]])
+        >>> head.absorb(features, torch.tensor([0, 1, 0]))
+        >>> head.weights.tolist(), head.saved_parameters
+        ([[1.0, 0.0], [0.0, 1.0]], 4)
+    """
+
+    def __init__(self, d: int, K: int, tau: float = 0.1, beta: float = 0.9, seed: int = 0) -> None:
+        """Random unit rows from `seed` alone, until the first batches come.
+
+        Args:
+            d, K, tau: as for `Head`.
+            beta: share of the old row that stays, in [0, 1).
+            seed: of the first rows; the global generator is left alone.
+
+        Raises:
+            UsageError: d or K below 2, tau not positive, or beta outside [0, 1).
+        """
+        super().__init__(d, K, tau)
+        if not 0.0 <= beta < 1.0:
+            raise UsageError(f"beta={beta} of the class means must lie in [0, 1), such as 0.9")
+        self.beta = float(beta)
+        self.register_buffer("weight", random_unit_rows(self.K, self.d, seed))
+
+    @property
+    def weights(self) -> Tensor:
+        """Unit rows, (K, d) float32; in training mode a copy, which later batches leave alone.
+
+        So two forward passes may go before one backward pass.
+        """
+        weights = widened(self.weight)
+        return weights.clone() if self.training else weights
+
+    @torch.no_grad()
+    def absorb(self, features: Tensor, labels: Tensor) -> None:
+        """Move the rows of the classes present; nothing in eval mode.
+
+        Every process of torch.distributed must call it, in the same order; a process may bring an
+        empty batch. Of large heads only the rows of the classes present travel.
+
+        Args:
+            features: raw, (N, d), any float dtype.
+            labels: (N,) int64 in 0..K-1.
+        """
+        if not self.training:
+            return
+        with full_precision(features):
+            units = unit_features(features).to(widened(self.weight).dtype)
+            counts = units.new_zeros(self.K).index_add_(0, labels, units.new_ones(len(labels)))
+            _sum_over_processes(counts)
+            if self.weight.numel() <= _DENSE.get(self.weight.device.type, 0):
+                self.weight.copy_(self._moved(self.weight, units, labels, counts))
+                return
+            present = counts.nonzero()[:, 0]
+            place = counts.sign().cumsum(0).long() - 1  # of a class among those present
+            moved = self._moved(self.weight[present], units, place[labels], counts[present])
+            self.weight[present] = moved.to(self.weight.dtype)
+
+    def _moved(self, rows: Tensor, units: Tensor, places: Tensor, counts: Tensor) -> Tensor:
+        """`rows` (n, d) after a batch: unit features (N, d) at `places` (N,), their counts (n,)."""
+        sums = units.new_zeros(len(rows), self.d).index_add_(0, places, units)
+        _sum_over_processes(sums)
+        old, counts = rows.to(units.dtype), counts[:, None]
+        blend = self.beta * old + (1.0 - self.beta) * sums / counts.clamp_min(1.0)
+        norms = torch.linalg.vector_norm(blend, dim=1, keepdim=True)
+        return torch.where((norms >= _CANCELLED) & (counts > 0.0), unit_rows(blend), old)
+
+    def extra_repr(self) -> str:
+        """Sizes, temperature and beta, for `print(head)`."""
+        return f"{super().extra_repr()}, beta={self.beta:g}"
+
+
+def _sum_over_processes(values: Tensor) -> None:
+    if dist.is_available() and dist.is_initialized():
+        dist.all_reduce(values)

@@ -1,0 +1,291 @@
+"""The training loop: epochs that can be stopped after any step and go on exactly from there."""
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training.networks.batches import Batch, Batches, seed_at
+from gnc_cli.training.networks.classifier import Classifier, trains_on_one
+from gnc_cli.training.networks.parallel import (
+    any_of,
+    average_running_statistics,
+    distribute,
+    running_statistics,
+    sum_of,
+    synchronise_batch_norm,
+)
+from gnc_cli.training.networks.precision import autocast, check_precision, make_scaler
+from gnc_cli.training.networks.recipe import Recipe, make_optimizer
+
+_CHECK_EVERY = 10
+"""Steps on a GPU between two checks of the loss, for which the host waits."""
+
+
+class NonFiniteLoss(DataError):
+    """The loss, or a parameter, is no longer a finite number; the network is lost."""
+
+    def __init__(self, epoch: int, step: int, what: str, cause: str) -> None:
+        super().__init__(f"epoch {epoch}, {what}: {cause}")
+        self.epoch = epoch
+        """From 1."""
+        self.step = step
+        """Steps of that epoch after which it was seen."""
+        self.cause = cause
+        """The likely reason, and what to try."""
+
+
+@dataclass(frozen=True)
+class EpochTotals:
+    """An epoch's training, of all processes together."""
+
+    epoch: int
+    """Epochs done, from 1."""
+    step: int
+    """Steps done, all epochs together."""
+    loss: float
+    """Mean over the samples, as they were trained on."""
+    accuracy: float
+    """Share of right answers among them: in train mode, on augmented images."""
+    lr: float
+    """Of the last step."""
+    seconds: float
+    images_per_second: float
+
+
+class Training:
+    """The epochs of a recipe on one network.
+
+    The position and all state can be taken out and put back between two calls of `run_epoch`, also
+    inside an epoch: on a CPU the run then goes on bit for bit as if it had never stopped, with the
+    same number of threads. Every random choice depends on the seed of the batches and on the
+    position; dropout too. The number of processes may change.
+
+    Args:
+        model: moved to the device, its batch norms joined over the GPUs of all processes.
+        batches: of this process.
+        processes: they all make the same calls.
+
+    Raises:
+        UnavailableError: a precision that the device does not have.
+        UsageError: nothing to train, or single images in a network that cannot train on them.
+    """
+
+    def __init__(
+        self,
+        model: Classifier,
+        batches: Batches,
+        recipe: Recipe,
+        *,
+        processes: Processes,
+        device: torch.device,
+    ) -> None:
+        check_precision(recipe.precision, device)
+        joined = processes.size > 1 and device.type == "cuda"  # batch norms, over all processes
+        shape = batches.images.shape[1:]
+        if batches.smallest == 1 and not joined and not trains_on_one(model.encoder, shape):
+            raise UsageError(
+                f"--batch-size {recipe.batch_size} gives a process a single image of some batch, "
+                "and batch norm needs two; take larger batches, fewer processes or --norm group"
+            )
+        synchronise_batch_norm(model, processes, device)
+        model.to(device)
+        if recipe.channels_last:
+            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.model, self.batches, self.recipe = model, batches, recipe
+        self.epoch = 0
+        """Epochs done."""
+        self.step = 0
+        """Steps done of the epoch that has begun."""
+        self._processes, self._device = processes, device
+        self._optimizer = make_optimizer(model, recipe)
+        self._trained = [p for p in model.parameters() if p.requires_grad]
+        self._scaler = make_scaler(recipe.precision)
+        if recipe.compile:
+            # The module itself stays, and with it the names in its state.
+            model.encoder.forward = torch.compile(model.encoder.forward)
+        self._shared: nn.Module = distribute(model, processes, device)
+        self._sums = torch.zeros(3, dtype=torch.float64)
+        """Of the epoch that has begun and all processes: losses, right answers, samples."""
+        self._seconds = 0.0
+
+    def run_epoch(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        on_step: Callable[[int, int, float], None] | None = None,
+    ) -> EpochTotals | None:
+        """Train to the end of the epoch that has begun; the position is kept where it stops.
+
+        Args:
+            stop: called after each step. Several processes stop together, a few steps after the
+                first of them wants to.
+            on_step: called with (steps done, steps per epoch, this process's mean loss so far)
+                after each step, on a GPU after every 10th.
+
+        Returns:
+            The epoch's totals; None where it was stopped inside.
+
+        Raises:
+            NonFiniteLoss: in all processes alike, before anything broken can be saved.
+        """
+        began = time.perf_counter()
+        self._shared.train()
+        # Earlier sums continue in one process, so that they add up in the same order as ever.
+        sums = self._sums if self._processes.first else torch.zeros_like(self._sums)
+        sums = sums.to(self._device, copy=True)
+        already, checked = sums.clone(), self.step
+        wanted = stopped = False
+        gpus = [self._device] if self._device.type == "cuda" else []
+        with (
+            torch.random.fork_rng(devices=gpus),
+            closing(self.batches.epoch(self.epoch, self.step)) as batches,
+        ):
+            for batch in batches:
+                self._descend(batch, sums)
+                self.step += 1
+                wanted = wanted or stop()
+                ends = self.step == self.batches.steps
+                alone_wanted = wanted and self._processes.size == 1
+                # On a GPU not always, but always after the first step.
+                due = self._device.type == "cpu" or self.step % _CHECK_EVERY == 1
+                if not (ends or alone_wanted or due):
+                    continue
+                loss, _, count = (sums - already).tolist()
+                wanted, broken = any_of((wanted, not math.isfinite(loss)), self._processes)
+                if broken:
+                    raise self._failure(checked)
+                checked = self.step
+                if on_step is not None:
+                    on_step(self.step, self.batches.steps, loss / count)
+                stopped = wanted and not ends
+                if stopped:
+                    break
+        average_running_statistics(self.model, self._processes)
+        if not self._finite():
+            raise self._failure(checked - 1)
+        self._sums = sum_of(sums, self._processes)
+        self._seconds += time.perf_counter() - began
+        return None if stopped else self._finish()
+
+    def state(self) -> dict[str, Any]:
+        """All that the rest of the run depends on: tensors and plain data, for one process to save.
+
+        The tensors are those in use; save them before the next step.
+        """
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "epoch": self.epoch,
+            "step": self.step,
+            "steps": self.batches.steps,
+            "seed": self.batches.seed,
+            "sums": self._sums,
+            "seconds": self._seconds,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, in every process.
+
+        Raises:
+            DataError: it is of another network, optimiser, seed or number of batches.
+        """
+        for name, ours in (("steps", self.batches.steps), ("seed", self.batches.seed)):
+            if state[name] != ours:
+                raise DataError(
+                    f"the checkpoint is of a run with {name} {state[name]}, this one has {ours}; "
+                    "go on with the same data, batch size and seed"
+                )
+        try:
+            self.model.load_state_dict(state["model"])
+            # An optimiser keeps the tensors that it is given, and moves them.
+            self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
+        except (RuntimeError, ValueError) as error:
+            first = " ".join(str(error).split())[:200]
+            raise DataError(f"the checkpoint is of another network or recipe: {first}") from error
+        if self._scaler.is_enabled() and state["scaler"]:
+            self._scaler.load_state_dict(state["scaler"])
+        self.epoch, self.step = int(state["epoch"]), int(state["step"])
+        self._sums = state["sums"].to("cpu", torch.float64, copy=True)
+        self._seconds = float(state["seconds"])
+
+    def _descend(self, batch: Batch, sums: Tensor) -> None:
+        """One step; its loss, right answers and samples are added to `sums`."""
+        self._seed_dropout()
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._lr(self.step)
+        self._optimizer.zero_grad(set_to_none=True)
+        with autocast(self.recipe.precision, self._device):
+            losses, right = self._shared(batch.images, batch.labels)
+        self._scaler.scale(losses.mean() * batch.weight).backward()
+        if self.recipe.clip is not None:
+            self._scaler.unscale_(self._optimizer)
+            nn.utils.clip_grad_norm_(self._trained, self.recipe.clip)
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        sums[0] += losses.detach().sum(dtype=torch.float64)
+        sums[1] += right.sum()
+        sums[2] += len(losses)
+
+    def _finite(self) -> bool:
+        """Whether what training moves is finite, running statistics too; the same everywhere.
+
+        Other buffers may be infinite on purpose, such as the mask of an attention.
+        """
+        statistics = [s for module in self.model.modules() for s in running_statistics(module)]
+        finite = [tensor.isfinite().all() for tensor in (*self._trained, *statistics)]
+        return all(torch.stack(finite).tolist())
+
+    def _seed_dropout(self) -> None:
+        """What draws from torch's own generator, such as dropout, depends on the position too."""
+        seed = seed_at(self.batches.seed, self.epoch, self.step, self._processes.rank)
+        if self._device.type == "cuda":
+            with torch.cuda.device(self._device):  # else torch's current GPU would be seeded
+                torch.cuda.manual_seed(seed)
+        else:
+            torch.default_generator.manual_seed(seed)
+
+    def _finish(self) -> EpochTotals:
+        lr = self._lr(self.step - 1)
+        loss, right, count = self._sums.tolist()
+        totals = EpochTotals(
+            epoch=self.epoch + 1,
+            step=(self.epoch + 1) * self.batches.steps,
+            loss=loss / count,
+            accuracy=right / count,
+            lr=lr,
+            seconds=self._seconds,
+            images_per_second=count / self._seconds,
+        )
+        self.epoch, self.step = self.epoch + 1, 0
+        self._sums, self._seconds = torch.zeros_like(self._sums), 0.0
+        return totals
+
+    def _lr(self, step: int) -> float:
+        steps = self.batches.steps
+        return self.recipe.lr * self.recipe.factor(self.epoch * steps + step, steps)
+
+    def _failure(self, checked: int) -> NonFiniteLoss:
+        """The error for a number that was still finite after `checked` steps of this epoch."""
+        first = checked + 1
+        here = f"step {self.step}" if self.step == first else f"steps {first}-{self.step}"
+        what = f"{here} of {self.batches.steps}: the loss or a weight is not a finite number"
+        lr, tau = self._lr(self.step - 1), self.model.head.tau
+        if self.epoch == 0 and self.step == 1:
+            cause = "it is the first step, so look at the images and at the weights it began with"
+        elif self.recipe.precision == "fp16":
+            cause = "fp16 overflows beyond 65504; try --precision bf16"
+        else:
+            cause = (
+                f"the learning rate {lr:.3g} is likely too large at tau {tau:g}; "
+                "try a smaller --lr, --warmup or --clip"
+            )
+        return NonFiniteLoss(self.epoch + 1, self.step, what, cause)

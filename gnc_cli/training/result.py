@@ -1,0 +1,162 @@
+"""Results of `gnc train`: what a run came to, and how it got there."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, rows_of
+
+_OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
+"""Measure's fields that say which file a row is from: here it is the run."""
+
+
+@dataclass(frozen=True)
+class EpochRow:
+    """One epoch, as metrics.jsonl lists it; what was not measured after it is None."""
+
+    epoch: int
+    """Epochs done, from 1."""
+    step: int
+    """Steps of the optimizer done, all epochs together."""
+    lr: float
+    """Learning rate of the epoch's last step."""
+    loss: float
+    """Mean loss of the epoch's samples, as they were trained on."""
+    running_accuracy: float
+    """Share of right answers among them: in train mode, augmented, the weights moving."""
+    train_accuracy: float | None = None
+    """Share of the training set that is right after the epoch, in eval mode, every sample once."""
+    test_accuracy: float | None = None
+    ood_accuracy: float | None = None
+    """Of the out-of-distribution set, its classes matched by name."""
+    test_ncc_accuracy: float | None = None
+    """Nearest-class-mean accuracy of the test set, by the means of the training set."""
+    gnc1: float | None = None
+    gnc2: Bracket | None = None
+    gnc3: float | None = None
+    ncc_accuracy: float | None = None
+    seconds: float = 0.0
+    """Of training."""
+    measure_seconds: float = 0.0
+    """Of measuring after it."""
+    images_per_second: float = 0.0
+    """Of training."""
+
+
+@dataclass(frozen=True)
+class HeadFacts:
+    """The classifier and what it costs."""
+
+    kind: str
+    """`learned`, `cmf` or `fixed`."""
+    constraint: str
+    """`sphere`: unit features and weights; `decay`: free lengths, held by weight decay."""
+    tau: float
+    loss: str
+    margin: float | None
+    """Of `cosface` (a cosine) or `arcface` (radians)."""
+    beta: float | None
+    """Of `cmf`: the share of the old weights that stays at each step."""
+    code: str | None
+    """The file or the search that a fixed head is from."""
+    assignment: str | None
+    """How classes were placed on the code."""
+    permutation: tuple[int, ...] | None
+    """Class k has row permutation[k] of the code."""
+    encoder_parameters: int
+    head_parameters: int
+    """K d, trained or not."""
+    trained_parameters: int
+    saved_share: float
+    """Share of all parameters that need no gradient and no optimizer state, against `learned`."""
+    margin_source: str | None = None
+    """`given`, or the code or entry whose largest possible margin it is."""
+
+
+@dataclass(frozen=True)
+class TrainResult(Result):
+    """A trained network and its collapse: the result of `gnc train`."""
+
+    run: str
+    """The run folder, as the user named it."""
+    outcome: str
+    """`completed`, `time_limit` or `interrupted`."""
+    advice: str | None
+    data: dict[str, Any]
+    """Name, counts, image size, classes, what was dropped or merged, warnings."""
+    model: str
+    head: HeadFacts
+    recipe: dict[str, Any]
+    """Optimizer, schedule, batch size, precision, augmentation, preset."""
+    seed: int
+    device: str
+    processes: int
+    epochs: int
+    """Epochs done."""
+    epochs_asked: int
+    loss: float | None
+    train_accuracy: float | None
+    """Micro, of the whole training set in eval mode, when it was measured last."""
+    test_accuracy: float | None
+    ood_accuracy: float | None
+    test_ncc_accuracy: float | None
+    best: dict[str, Any] | None
+    """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
+    measure_share: float
+    """Share of the wall time that measuring took."""
+    images_per_second: float | None
+    """Median over epochs, of training alone."""
+    history: tuple[EpochRow, ...]
+    """One row per epoch, as in metrics.jsonl."""
+    measured: MeasureResult | None = field(
+        default=None, metadata=SPREAD | {"but": _OF_A_FILE}, repr=False
+    )
+    """Measure's record of the training features when they were measured last; its fields stand in
+    the JSON beside those above, `epoch` a fraction where the run stopped inside one."""
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata=HIDDEN, repr=False, compare=False
+    )
+    """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
+
+    command = "train"
+
+    def __getattr__(self, name: str) -> Any:
+        """Measure's figures (`gnc1`, `gnc2`, `ncc_accuracy`, ...) stand here as in the JSON."""
+        if name.startswith("_") or name in _OF_A_FILE or name not in MeasureResult.__annotations__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return None if self.measured is None else getattr(self.measured, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *MeasureResult.__annotations__} - set(_OF_A_FILE))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """One row per epoch."""
+        return [{"run": self.run} | row for row in self.to_json()["history"]]
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The run as it ended."""
+        return [self.to_json()]
+
+    judged = samples
+
+
+@dataclass(frozen=True)
+class TrainSeries(Result):
+    """One run for each placement of the classes on a fixed code (`--assignment all`)."""
+
+    run: str
+    """The folder that holds the runs."""
+    outcome: str
+    rows: tuple[TrainResult, ...]
+
+    command = "train"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """One row per run and epoch."""
+        return [line for row in self.rows for line in row.lines()]
+
+    def samples(self) -> list[dict[str, Any]]:
+        """Each run as it ended."""
+        return rows_of(self.to_json())
+
+    judged = samples

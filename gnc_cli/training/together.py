@@ -1,0 +1,66 @@
+"""What several processes of `train` do once for all of them, or one after the other.
+
+What one of them cannot do, none of them can: the same error is raised in all, and the first alone
+prints it.
+"""
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+from gnc_cli.errors import GncError
+from gnc_cli.runtime.distributed import Processes
+
+_T = TypeVar("_T")
+
+
+def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
+    """What `work` gives in the first process, in every process; all of them call it.
+
+    So that nothing which rounding or a file system decides differs between machines.
+
+    Raises:
+        GncError: what the first process raised.
+    """
+    found, error = _tried(work) if processes.first else ([], None)
+    _agree(processes, error)
+    return next(part[0] for part in processes.all_gather(found) if part)
+
+
+def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
+    """What `work` gives in this process, once all have done it; not for work that is collective.
+
+    Raises:
+        GncError: what some process raised, of several that of the lowest rank.
+    """
+    found, error = _tried(work)
+    _agree(processes, error)
+    return found[0]
+
+
+def in_turn(processes: Processes, work: Callable[[], _T]) -> _T:
+    """As `in_all`, the first process of each machine before the others, who find its cache warm."""
+    leads = int(os.environ.get("LOCAL_RANK") or processes.rank) == 0
+    found, error = _tried(work) if leads else ([], None)
+    _agree(processes, error)
+    if not leads:
+        found, error = _tried(work)
+    _agree(processes, error)
+    return found[0]
+
+
+def _tried(work: Callable[[], _T]) -> tuple[list[_T], GncError | None]:
+    """The result as a list of one, else the error."""
+    try:
+        return [work()], None
+    except GncError as error:
+        return [], error
+
+
+def _agree(processes: Processes, own: GncError | None) -> None:
+    """Raise in all processes what one of them met."""
+    errors = processes.all_gather(own)
+    error = next((e for e in errors if e is not None), None)
+    if error is not None:
+        error.told = not processes.first
+        raise error

@@ -1,0 +1,275 @@
+"""The tables that `gnc train` shows: what a run came to, what ran, how its epochs went."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gnc_cli.collapse.view import at_least, figure, proved, reference_text, share
+from gnc_cli.console.numbers import count, plural
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
+
+Fact = tuple[str, ...]
+"""Name, value, remark, key of the JSON."""
+
+_COLOURS = {"completed": "green", "time_limit": "yellow", "interrupted": "red"}
+_HEADS = {"learned": "learned", "cmf": "class means of the features", "fixed": "fixed"}
+_MOST_EPOCHS = 25
+"""Epochs listed at most with --verbose, spread over those that were measured."""
+_MOST_MILESTONES = 6
+
+
+def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
+    """The tables for a person.
+
+    Args:
+        verbose: show the keys of the JSON beside the figures, and the measured epochs.
+    """
+    if isinstance(result, TrainSeries):
+        return [_series(result), *([_ran(result.rows[-1], whole=False)] if result.rows else [])]
+    r = result
+    size = "" if r.measured is None else f"   d = {r.measured.d}, K = {r.measured.K}"
+    if r.measured is not None and r.measured.epoch not in (None, r.epochs):
+        size += f"   measured after epoch {r.measured.epoch:g}"
+    title = f"{r.data.get('name', 'data')}: {r.model}{size}"
+    tables = [facts(title, [*_accuracies(r), *_collapse(r, verbose)], verbose=verbose)]
+    tables += [_epochs(r.history)] if verbose else []
+    return [*tables, _ran(r, whole=True, notes=[_ending(r)])]
+
+
+def _accuracies(r: TrainResult) -> list[Fact]:
+    best = ""
+    if r.best:
+        best = f"best {_four(r.best['accuracy'])} after epoch {r.best['epoch']}"
+    tested = r.test_accuracy is not None
+    rows = [
+        ("test accuracy", r.test_accuracy, best if tested else "", "test_accuracy"),
+        ("training accuracy", r.train_accuracy, "" if tested else best, "train_accuracy"),
+        ("OOD accuracy", r.ood_accuracy, _matched(r.data), "ood_accuracy"),
+    ]
+    return [(name, _four(v), remark, key) for name, v, remark, key in rows if v is not None]
+
+
+def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
+    rows: list[Fact] = []
+    m = r.measured
+    if m is not None and m.gnc1 is not None:
+        rows.append(("GNC1", figure(m.gnc1, 4), _course(r.history, "gnc1", m.gnc1), "gnc1"))
+    if m is not None and m.gnc2 is not None:
+        wide = m.gnc2.width > 1e-6
+        remark = f"at most {m.gnc2.upper:.6f}" if wide else "certified"
+        rows.append(("GNC2", proved(m.gnc2, 6), remark if math.isfinite(m.gnc2.upper) else "",
+                     "gnc2"))  # fmt: skip
+        if m.gnc2_reference is not None and m.gnc2_ratio is not None:
+            rows.append(("  reference", f"{m.gnc2_reference.value:.6f}",
+                         reference_text(m.gnc2_reference, verbose), "gnc2_reference"))  # fmt: skip
+            ratio = at_least(m.gnc2, m.gnc2_ratio, f"{m.gnc2_ratio:.4f}", 4)
+            rows.append(("  ratio", ratio, "GNC2 / reference", "gnc2_ratio"))
+    if m is not None and m.gnc3 is not None:
+        rows.append(("GNC3", figure(m.gnc3, 4), _course(r.history, "gnc3", m.gnc3), "gnc3"))
+    ncc = None if m is None else m.ncc_accuracy
+    for of, value, key in (
+        ("training set", ncc, "ncc_accuracy"),
+        ("test set", r.test_ncc_accuracy, "test_ncc_accuracy"),
+    ):
+        if value is not None:
+            remark = f"{of}, by the means of the training set"
+            rows.append(("NCC accuracy", _four(value), remark, key))
+    return rows
+
+
+def _course(history: Sequence[EpochRow], key: str, last: float) -> str:
+    """`from 0.261 after epoch 1: 73 times less`."""
+    measured = [(row.epoch, getattr(row, key)) for row in history]
+    measured = [(epoch, value) for epoch, value in measured if value is not None]
+    if len(measured) < 2:
+        return "0 when collapsed"
+    epoch, first = measured[0]
+    course = f"from {figure(first, 3)} after epoch {epoch}"
+    return course if last <= 0.0 or first <= 0.0 else f"{course}: {_change(first, last)}"
+
+
+def _change(first: float, last: float) -> str:
+    """How much less or more, rounded down, so that what is shown was reached.
+
+    >>> _change(0.953, 0.91), _change(0.9, 0.6), _change(0.1, 0.15), _change(0.261, 0.00355)
+    ('unchanged', '33 % less', '50 % more', '73 times less')
+    """
+    factor = max(first / last, last / first)
+    way = "less" if last < first else "more"
+    if factor < 1.1:
+        return "unchanged"
+    if factor < 2.0:
+        return f"{math.floor(100.0 * abs(last / first - 1.0) + 1e-9)} % {way}"
+    unit = 10.0 ** (math.floor(math.log10(factor)) - 1)
+    return f"{math.floor(factor / unit + 1e-9) * unit:.6g} times {way}"
+
+
+def _epochs(history: Sequence[EpochRow]) -> Table:
+    """The measured epochs: the first, the last, and some between them."""
+    rows = [row for row in history if row.train_accuracy is not None]
+    if len(rows) > _MOST_EPOCHS:
+        places = (round(i * (len(rows) - 1) / (_MOST_EPOCHS - 1)) for i in range(_MOST_EPOCHS))
+        rows = [rows[place] for place in places]
+    cells = [
+        (str(row.epoch), f"{row.loss:.4g}", _cell(row.train_accuracy), _cell(row.test_accuracy),
+         _cell(row.ood_accuracy), figure(row.gnc1, 4) if row.gnc1 is not None else None,
+         proved(row.gnc2, 6) if row.gnc2 is not None else None,
+         figure(row.gnc3, 4) if row.gnc3 is not None else None, _cell(row.ncc_accuracy))
+        for row in rows
+    ]  # fmt: skip
+    headings = ("epoch", "loss", "training", "test", "OOD", "GNC1", "GNC2", "GNC3", "NCC")
+    return Table("Epochs", headings, cells)
+
+
+def _ran(r: TrainResult, *, whole: bool, notes: Sequence[Cell] = ()) -> Table:
+    """What ran; of a run in a series (not `whole`) what it shares with the others."""
+    rows = [
+        ("data", _data(r.data)), ("network", _network(r)),
+        ("head", _head(r.head, None if whole else "all")), ("saved", _saved(r.head)),
+        ("recipe", _recipe(r)), ("time", _speed(r) if whole else ""),
+        ("run folder", r.run if whole else ""),
+    ]  # fmt: skip
+    cells = [(Styled(name, "bold"), text) for name, text in rows if text]
+    return Table("", ("", ""), cells, notes, frozenset({0, 1}))
+
+
+def _series(series: TrainSeries) -> Table:
+    rows = []
+    for r in series.rows:
+        m = r.measured
+        placed = r.head.permutation
+        rows.append((
+            r.run, None if placed is None else " ".join(map(str, placed)), _cell(r.test_accuracy),
+            _cell(r.train_accuracy), _cell(r.ood_accuracy),
+            None if m is None or m.gnc1 is None else f"{m.gnc1:.3g}",
+            None if m is None or m.gnc3 is None else f"{m.gnc3:.3g}",
+            None if m is None else _cell(m.ncc_accuracy), f"{r.seconds:.3g}",
+        ))  # fmt: skip
+    headings = ("run", "rows of classes", "test", "training", "OOD", "GNC1", "GNC3", "NCC", "s")
+    title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
+    ended = Styled(series.outcome.replace("_", " "), f"bold {_COLOURS.get(series.outcome, 'red')}")
+    return Table(title, headings, rows, [ended], frozenset({0, 1}))
+
+
+def _ending(r: TrainResult) -> Cell:
+    after = "" if r.epochs >= r.epochs_asked else f" after {r.epochs} of {r.epochs_asked} epochs"
+    advice = "" if not r.advice else f": {r.advice.removeprefix(f'{r.outcome}, ')}"
+    outcome = Styled(r.outcome.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'red')}")
+    return (outcome, after + advice)
+
+
+def _data(data: dict[str, Any]) -> str:
+    """`100 classes; images: 900 training, 300 test; 32 x 32, 1 channel`."""
+    parts = [f"{count(data['classes'])} classes"] if data.get("classes") else []
+    fifth = str(data.get("split", "")).startswith("each fifth")
+    test = "test (each fifth of a class)" if fifth else "test"
+    kinds = (("training", "train_images"), (test, "test_images"), ("OOD", "ood_images"))
+    images = [f"{count(data[key])} {name}" for name, key in kinds if data.get(key)]
+    if images:
+        none = "" if data.get("test_images") else ", no test set"
+        parts.append(f"images: {', '.join(images)}{none}")
+    if data.get("image_size"):
+        channels = f", {plural(data['channels'], 'channel')}" if data.get("channels") else ""
+        parts.append(f"{data['image_size']} x {data['image_size']}{channels}")
+    return "; ".join(parts)
+
+
+def _matched(data: dict[str, Any]) -> str:
+    """Of the out-of-distribution set: `folder:stl, 9 of 10 classes matched by name`."""
+    found = data.get("ood")
+    if found is None:
+        return "classes matched by name"
+    of = f"{count(found['classes_matched'])} of {count(data['classes'])}"
+    return f"{found['name']}, {of} classes matched by name"
+
+
+def _network(r: TrainResult) -> str:
+    """The network with its width and norm where they are unusual, and its parameters."""
+    width = f", width {r.recipe['width']:g}" if r.recipe.get("width") not in (None, 1) else ""
+    norm = f", {r.recipe['norm']} norm" if r.recipe.get("norm") not in (None, "batch") else ""
+    return f"{r.model}{width}{norm}, {count(r.head.encoder_parameters)} parameters"
+
+
+def _head(head: HeadFacts, assignment: str | None) -> str:
+    """What the classifier is, its loss, and how classes were placed on it."""
+    kind = _HEADS[head.kind]
+    kind += "" if head.beta is None else f", beta {head.beta:g}"
+    kind += "" if head.code is None else f": {head.code}"
+    parts = [kind]
+    assignment = assignment or head.assignment
+    if assignment not in (None, "identity"):
+        parts.append(f"classes placed: {assignment}")
+    if head.constraint == "sphere":  # hardmax is of the cosines: it has no temperature
+        parts.append("on the sphere" + ("" if head.loss == "hardmax" else f", tau {head.tau:g}"))
+    else:
+        parts.append("free lengths, weight decay")
+    margin = "" if head.margin is None else f" with margin {head.margin:.4g}"
+    if head.margin_source not in (None, "given"):
+        margin += f", the largest of {head.margin_source}"
+    return "; ".join([*parts, f"loss {head.loss}{margin}"])
+
+
+def _saved(head: HeadFacts) -> str:
+    """The parameters that a head saves; empty where it saves none."""
+    if not head.saved_share:
+        return ""
+    saved = f"{count(head.head_parameters)} of the head need no gradient and no optimizer state"
+    return f"{saved}: {100.0 * head.saved_share:.2g} % of all parameters"
+
+
+def _recipe(r: TrainResult) -> str:
+    """Optimizer, schedule, batch, precision and seed as they were; last the preset."""
+    recipe = r.recipe
+    momentum = f", momentum {recipe['momentum']:g}" if recipe.get("momentum") else ""
+    steps = f"{recipe['optimizer']}{momentum}, lr {recipe['lr']:g}, {recipe['schedule']}"
+    if recipe.get("milestones"):
+        shown = list(map(str, recipe["milestones"]))
+        if len(shown) > _MOST_MILESTONES:
+            shown = [*shown[: _MOST_MILESTONES - 2], "...", shown[-1]]
+        steps += f" {', '.join(shown)} x {recipe['gamma']:g}"
+    steps += f", warm-up {recipe['warmup']:g}" if recipe.get("warmup") else ""
+    steps += f", weight decay {recipe['weight_decay']:g}"
+    steps += f", clip {recipe['clip']:g}" if recipe.get("clip") else ""
+    parts = [steps, f"batches of {count(recipe['batch_size'])}, {recipe['precision']}"]
+    parts += [f"seed {r.seed}"]
+    parts += [f"started from {recipe['start']}"] if recipe.get("start") else []
+    parts += [f"preset {recipe['preset']}"] if recipe.get("preset") else []
+    return "; ".join(parts)
+
+
+def _speed(r: TrainResult) -> str:
+    """Epochs, their seconds in all sessions of the run, speed, measuring, and where it ran."""
+    spent = sum(row.seconds + row.measure_seconds for row in r.history)
+    parts = [f"{plural(r.epochs, 'epoch')} in {_seconds(spent)}"]
+    if r.images_per_second:
+        parts.append(f"{count(round(r.images_per_second))} images/s")
+    parts.append(f"measuring {100.0 * r.measure_share:.2g} %")
+    parts.append(r.device if r.processes == 1 else f"{r.processes} processes on {r.device}")
+    return ", ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    """`2 min 41 s`, `1 h 5 min`, `12.3 s`.
+
+    >>> _seconds(161.0), _seconds(3900.0), _seconds(12.34), _seconds(59.99)
+    ('2 min 41 s', '1 h 5 min', '12.3 s', '1 min 0 s')
+    """
+    if round(seconds, 1) < 60.0:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _four(value: float | None) -> str:
+    """Four decimals, more where only the whole would be 1."""
+    if value is None:
+        return "-"
+    text = f"{value:.4f}"
+    return text if value == 1.0 or float(text) < 1.0 else share(value)
+
+
+def _cell(value: float | None) -> str | None:
+    return None if value is None else _four(value)

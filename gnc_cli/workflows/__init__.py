@@ -1,1 +1,0 @@
-"""The plain functions behind the commands: the Python API."""

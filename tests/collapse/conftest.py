@@ -1,0 +1,84 @@
+"""Data of a network near collapse, and what `measure` finds in it."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from gnc_cli import measure
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from tests.problems import icosahedron
+
+K, D, N = 12, 3, 240
+NAMES = [f"class {k}" for k in range(K)]
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Noisy features around the icosahedron, with a classifier of uneven lengths and a bias."""
+    return _data(rng)
+
+
+def _data(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    W = icosahedron() * rng.uniform(0.5, 2.0, (K, 1)) + 0.05 * rng.standard_normal((K, D))
+    labels = rng.permutation(np.repeat(np.arange(K), N // K))
+    features = 3.0 * (icosahedron()[labels] + 0.2 * rng.standard_normal((N, D)))
+    return {"features": features, "labels": labels, "weights": W,
+            "bias": 0.1 * rng.standard_normal(K)}  # fmt: skip
+
+
+def save(path: Path, data: dict[str, np.ndarray], **attrs: Any) -> str:
+    """An HDF5 file of these arrays and attributes."""
+    with h5py.File(path, "w") as h5:
+        for name, array in data.items():
+            h5[name] = array
+        h5.attrs.update(attrs)
+    return str(path)
+
+
+def save_run(
+    path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **attrs: Any
+) -> str:
+    """A file with a snapshot per epoch, the noise of which falls with the epoch."""
+    rng = np.random.default_rng(seed)
+    data = _data(np.random.default_rng(7))
+    with h5py.File(path, "w") as h5:
+        h5["labels"] = data["labels"].astype(np.uint8)
+        h5["weights"] = data["weights"]
+        h5.attrs.update({"seed": seed, **attrs})
+        for epoch in epochs:
+            group = h5.create_group(f"snapshots/epoch_{epoch}")
+            group.attrs["epoch"] = epoch
+            noise = rng.standard_normal(data["features"].shape) / epoch
+            group["features"] = icosahedron()[data["labels"]] + 0.3 * noise
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
+    """One set with everything that can be asked for."""
+    folder = tmp_path_factory.mktemp("one")
+    (folder / "names.txt").write_text("\n".join(NAMES))
+    file = save(folder / "set.h5", _data(np.random.default_rng(7)), epoch=5, split="test")
+    with contextlib.chdir(folder):
+        found = measure(
+            os.path.basename(file), variants="all", bootstrap=5, duplicates=0.46,
+            class_names="names.txt",
+        )  # fmt: skip
+    assert isinstance(found, MeasureResult)
+    return found
+
+
+@pytest.fixture(scope="session")
+def series(tmp_path_factory: pytest.TempPathFactory) -> MeasureSeries:
+    """Two seeds over three epochs, with their means."""
+    folder = tmp_path_factory.mktemp("several")
+    with contextlib.chdir(folder):
+        files = [save_run(Path(f"seed{seed}.h5"), seed=seed) for seed in (0, 1)]
+        found = measure(*files, group="seed")
+    assert isinstance(found, MeasureSeries)
+    return found

@@ -1,0 +1,454 @@
+"""`measure` as a Python function: arrays and files, conventions, series, groups, its outputs."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnc_cli import measure
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parameters import in_shell
+from tests.collapse.conftest import D, K, N, save, save_run
+from tests.metrics import reference as plain
+from tests.problems import icosahedron, orthoplex, simplex
+from tests.runtime.together import needs_gloo, together
+
+
+def _one(**arguments: Any) -> MeasureResult:
+    result = measure(**arguments)
+    assert isinstance(result, MeasureResult)
+    return result
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _means(H: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.array(list(plain.class_means(H, y).values()))
+
+
+def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data)
+    H, y, W = _unit(data["features"]), data["labels"], _unit(data["weights"])
+    assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    assert found.gnc3 == pytest.approx(plain.gnc3(W, plain.class_means(H, y)), rel=1e-12)
+    nearest = plain.nearest_mean_scores(H, plain.class_means(H, y), K)
+    assert found.ncc_accuracy == plain.share_right(nearest, y)
+    assert found.ncc_leave_one_out == plain.share_right(plain.leave_one_out_scores(H, y, K), y)
+    logits = plain.classifier_scores(data["features"], data["weights"], data["bias"])
+    assert found.accuracy == plain.share_right(logits, y)
+    agree = (logits.argmax(axis=1) == nearest.argmax(axis=1)).mean()
+    assert found.ncc_agreement == pytest.approx(agree, abs=1e-15)
+    assert found.gnc2.lower == pytest.approx(plain.gnc2(W), abs=1e-9)
+    assert found.gnc2.width < 1e-9
+    assert (found.N, found.d, found.K, found.policy.normalize) == (N, D, K, "auto")
+
+
+def test_a_closed_form() -> None:
+    code = simplex(4)
+    found = _one(features=np.repeat(code, 3, axis=0), labels=np.repeat(np.arange(5), 3),
+                 weights=code)  # fmt: skip
+    assert found.gnc1 == pytest.approx(0.0, abs=1e-28)
+    assert found.gnc3 == pytest.approx(0.0, abs=1e-14)
+    assert found.gnc2.lower == pytest.approx(5 / 4, abs=1e-12)
+    assert found.gnc2_reference is not None and found.gnc2_reference.kind == "theorem"
+    assert found.gnc2_ratio == pytest.approx(1.0, abs=1e-12)
+    assert found.accuracy == found.ncc_accuracy == found.ncc_leave_one_out == 1.0
+    assert found.margins.cosface == found.gnc2.lower
+    assert found.margins.scale == pytest.approx(np.log(4 * 0.9 / 0.1) / 1.25, rel=1e-12)
+
+
+def test_weights_alone_and_features_alone(data: dict[str, np.ndarray]) -> None:
+    code = _one(weights=orthoplex(4))
+    assert code.N is None and code.gnc1 is None and code.gnc3 is None and code.accuracy is None
+    assert code.gnc2.lower == pytest.approx(1.0, abs=1e-12)
+    means = _one(features=data["features"], labels=data["labels"])
+    assert means.gnc3 is None and means.accuracy is None and means.ncc_accuracy is not None
+    assert means.policy.weights == "class means stand in"
+    stand_in = _means(_unit(data["features"]), data["labels"])
+    assert means.gnc2.lower == pytest.approx(_one(weights=stand_in).gnc2.lower, abs=1e-9)
+
+
+def test_missing_classes_enter_no_mean(data: dict[str, np.ndarray]) -> None:
+    held = data["labels"] >= 2
+    some = {**data, "features": data["features"][held], "labels": data["labels"][held]}
+    found = _one(**some)
+    H, y = _unit(some["features"]), some["labels"]
+    assert found.classes.missing == 2 and found.classes.missing_labels == (0, 1)
+    assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    expected = plain.gnc3(_unit(data["weights"]), plain.class_means(H, y))
+    assert found.gnc3 == pytest.approx(expected, rel=1e-12)
+    means = _one(features=some["features"], labels=some["labels"])
+    assert {row.label for row in means.worst_classes} == set(range(2, 12))
+
+
+def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    few = np.r_[np.flatnonzero(data["labels"] != 3), np.flatnonzero(data["labels"] == 3)[:2]]
+    some = {**data, "features": data["features"][few], "labels": data["labels"][few]}
+    listed = tmp_path / "classes.txt"
+    listed.write_text("\n".join(str(k) for k in range(K) if k != 3) + "\n")
+    by_count, by_list = _one(**some, min_count=5), _one(**data, classes=listed)
+    assert by_count.K == by_list.K == K - 1
+    assert by_count.policy.classes_left_out == 1
+    assert by_count.gnc1 == pytest.approx(by_list.gnc1, rel=1e-12)
+    assert by_count.accuracy == by_list.accuracy
+    kept = data["labels"] != 3
+    H, y = _unit(data["features"][kept]), data["labels"][kept]
+    assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
+    assert 3 not in {row.label for row in by_list.worst_classes}
+    with pytest.raises(UsageError, match="min_count counts samples"):
+        _one(weights=data["weights"], min_count=2)
+
+
+def test_names_follow_the_labels_of_thesave(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join(f"class {k}" for k in range(K)))
+    listed = tmp_path / "classes.txt"
+    listed.write_text("\n".join(f"class {k}" for k in range(4, K)))
+    found = _one(**data, class_names=names, classes=listed)
+    assert found.K == K - 4
+    for row in found.worst_classes:
+        assert row.name == f"class {row.label}" and row.label >= 4
+        assert row.nearest_name == f"class {row.nearest}"
+
+
+def test_training_means_judge_test_data(
+    data: dict[str, np.ndarray], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    train = save(tmp_path / "train.h5", data)
+    labels = np.repeat(np.arange(K), 4)
+    noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
+    test = {**data, "labels": labels, "features": noisy}
+    found = _one(**test, means_from=train)
+    H, Z = _unit(test["features"]), _unit(data["features"])
+    means = _means(Z, data["labels"])
+    off = H - means[labels]
+    within, between = off.T @ off / len(H), means.T @ means / K
+    assert found.gnc1 == pytest.approx(np.trace(within @ np.linalg.pinv(between)) / K, rel=1e-10)
+    nearest = ((H[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert found.ncc_accuracy == (nearest == labels).mean()
+    assert found.ncc_leave_one_out is None
+    own = plain.gnc3(_unit(data["weights"]), plain.class_means(H, labels))
+    assert found.gnc3 == pytest.approx(own, rel=1e-12)
+
+
+
+def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, normalize="off")
+    assert found.gnc1 == pytest.approx(plain.gnc1(data["features"], data["labels"]), rel=1e-11)
+    assert found.gnc2_reference is None and found.gnc2_ratio is None
+    with pytest.raises(DataError, match="normalize='require' wants 1"):
+        _one(**data, normalize="require")
+    unit = {**data, "features": _unit(data["features"]), "weights": _unit(data["weights"])}
+    assert _one(**unit, normalize="require").gnc1 == pytest.approx(_one(**data).gnc1, rel=1e-12)
+
+
+def test_a_zero_feature_has_no_direction(data: dict[str, np.ndarray]) -> None:
+    data["features"][17] = 0.0
+    with pytest.raises(DataError, match="row 17"):
+        _one(**data)
+    assert _one(**data, normalize="off").gnc1 is not None
+
+
+def test_shards_are_one_set(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    whole = _one(**data)
+    for part, rows in enumerate(np.array_split(np.arange(N), 12)):
+        save(tmp_path / f"part_{part}.h5", {n: data[n][rows] for n in ("features", "labels")})
+    weights = save(tmp_path / "head.h5", {n: data[n] for n in ("weights", "bias")})
+    parts = _one(
+        features=str(tmp_path / "part_*.h5"), labels=str(tmp_path / "part_*.h5"),
+        weights=weights, bias=weights,
+    )  # fmt: skip
+    for key in ("gnc1", "gnc3", "ncc_accuracy", "accuracy", "ncc_leave_one_out"):
+        assert getattr(parts, key) == pytest.approx(getattr(whole, key), rel=1e-12), key
+
+
+def test_snapshots_by_epoch_and_groups(tmp_path: Path) -> None:
+    files = [save_run(tmp_path / f"{seed}.h5", seed=seed) for seed in (0, 1, 2)]
+    one = measure(files[0])
+    assert isinstance(one, MeasureSeries)
+    assert [row.epoch for row in one.rows] == [1, 2, 10]
+    assert [row["epoch"] for row in one.to_json()["rows"]] == [1, 2, 10]
+    falling = [row.gnc1 for row in one.rows]
+    assert falling == sorted(falling, reverse=True)
+    every = measure(*files, group="seed")
+    assert isinstance(every, MeasureSeries) and len(every.rows) == 9
+    assert [(g.epoch, g.count) for g in every.groups] == [(1, 3), (2, 3), (10, 3)]
+    values = [row.gnc1 for row in every.rows if row.epoch == 2]
+    assert every.groups[1].mean["gnc1"] == pytest.approx(np.mean(values), rel=1e-12)
+    assert every.groups[1].deviation["gnc1"] == pytest.approx(np.std(values, ddof=1), rel=1e-9)
+    ranges: list[Any] = [{"epoch": range(2, 11)}, {"epoch": "2..10"}, ["epoch=2,10"]]
+    for select in [*ranges, [("epoch", [2, 10])]]:
+        some = measure(files[0], select=select)
+        assert isinstance(some, MeasureSeries) and [row.epoch for row in some.rows] == [2, 10]
+    with pytest.raises(DataError, match="no row carries"):
+        measure(files[0], group="colour")
+
+
+def test_appending_measures_new_rows_alone(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "rows.jsonl"
+    first, second = (save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2))
+    told: list[Any] = []
+    measure(first, out=ledger, resume=True, on_row=told.append)
+    result = measure(first, second, out=ledger, resume=True, on_row=told.append)
+    assert isinstance(result, MeasureSeries)
+    assert [row.epoch for row in told] == [1, 2] and result.skipped == 1
+    assert [row["epoch"] for row in result.to_json()["rows"]] == [1, 2]
+    assert len(ledger.read_text().splitlines()) == 2
+    save(tmp_path / "1.h5", {**data, "features": data["features"][::-1].copy()}, epoch=1)
+    again = measure(first, second, out=ledger, resume=True, on_row=told.append)
+    assert isinstance(again, MeasureSeries) and again.skipped == 1 and len(told) == 3
+    assert [row["epoch"] for row in again.to_json()["rows"]] == [1, 2]
+    with pytest.raises(DataError, match="variants"):
+        measure(first, out=ledger, resume=True, variants="all")
+
+
+def test_an_interruption_keeps_the_rows_before(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    stop = threading.Event()
+    files = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]
+    result = measure(*files, interrupt=stop, on_row=lambda row: stop.set())
+    assert isinstance(result, MeasureSeries)
+    assert result.interrupted and [row.epoch for row in result.rows] == [1]
+    assert result.messages == ("interrupted: 1 row measured",)
+    nothing = measure(*files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
+    assert nothing.interrupted and not (tmp_path / "rows.csv").exists()
+
+
+def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
+    W = np.concatenate([orthoplex(4), orthoplex(4)[[5]] + 1e-3 * rng.standard_normal((1, 4))])
+    found = _one(weights=W, duplicates=0.99)
+    assert found.duplicates is not None and len(found.duplicates) == 1
+    (pair,) = found.duplicates
+    assert (pair.a, pair.b) == (5, 8)
+    assert found.gnc2.upper < 1e-2
+    left = found.without_duplicates
+    assert left is not None and left.gnc2 is not None and (left.pairs, left.classes) == (1, 8)
+    assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
+
+
+def test_references(tmp_path: Path) -> None:
+    W = icosahedron()
+    assert _one(weights=W, reference=0.5).gnc2_ratio == pytest.approx(
+        (1 - 1 / 5**0.5) / 0.5, rel=1e-12
+    )
+    known = _one(weights=W).gnc2_reference
+    assert known is not None and known.kind == "table" and known.data_version is not None
+    assert known.value == pytest.approx(1 - 1 / 5**0.5, abs=1e-12)
+    held = _one(weights=W, reference=save(tmp_path / "code.h5", {"weights": W}))
+    assert held.gnc2_reference is not None and held.gnc2_reference.kind == "file"
+    assert held.gnc2_ratio == pytest.approx(1.0, abs=1e-9)
+    # Codes of more points count: rho* never grows with K.
+    larger = _one(weights=W[:11]).gnc2_reference
+    assert larger is not None and larger.value >= 1 - 1 / 5**0.5 - 1e-12
+    with pytest.raises(DataError, match="at least 12 points in at most 3 dimensions"):
+        _one(weights=W, reference=save(tmp_path / "few.h5", {"weights": W[:5]}))
+
+
+def test_logits_in_place_of_weights(data: dict[str, np.ndarray]) -> None:
+    logits = data["features"] @ data["weights"].T + data["bias"]
+    found = _one(features=data["features"], labels=data["labels"], logits=logits)
+    assert found.accuracy == (logits.argmax(axis=1) == data["labels"]).mean()
+    assert found.policy.spaces["accuracy"] == "logits"
+
+
+def test_bootstrap_brackets_the_value(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, bootstrap=50)
+    assert found.bootstrap is not None and found.bootstrap.replicates == 50
+    for key in ("gnc1", "gnc3", "accuracy", "ncc_accuracy"):
+        interval, value = getattr(found.bootstrap, key), getattr(found, key)
+        assert interval.lower < interval.upper, key
+        assert interval.lower - 0.2 * abs(value) <= value <= interval.upper + 0.2 * abs(value), key
+
+
+def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
+    labels = np.repeat(np.arange(K), 20)
+    features = icosahedron()[labels] + 1e-9 * rng.standard_normal((len(labels), D))
+    single = _one(features=features.astype(np.float32), labels=labels)
+    assert any("floor of float32" in text for text in single.warnings)
+    assert not _one(features=features, labels=labels).warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"labels": np.arange(N)}, "out of range for K = 12"),
+        ({"labels": np.zeros(N - 1, dtype=int)}, "239 labels for 240 features"),
+        ({"labels": np.linspace(0, 1, N)}, "expected integers"),
+        ({"weights": np.ones((D, K))}, "transpose_weights"),
+        ({"bias": np.ones(3)}, r"expected \(12,\)"),
+        ({"weights": np.full((K, D), np.nan)}, "NaN"),
+        ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
+        ({"features": np.ones((N, 1))}, "at least 2 columns"),
+    ],
+)
+def test_arrays_that_cannot_be_used(
+    data: dict[str, np.ndarray], change: dict[str, np.ndarray], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        measure(**{**data, **change})
+
+
+def test_classic_and_authors(data: dict[str, np.ndarray]) -> None:
+    found = _one(**data, variants="all").variants
+    assert set(found) == {"authors", "classic"}
+    assert found["classic"]["nc1"] == pytest.approx(
+        plain.nc1(data["features"], data["labels"]), rel=1e-9
+    )
+
+
+def test_a_time_limit_leaves_out_what_it_cuts_short(
+    data: dict[str, np.ndarray], rng: np.random.Generator
+) -> None:
+    weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
+    found = _one(
+        features=data["features"], labels=data["labels"], weights=weights, variants="all",
+        duplicates=0.9, time_limit=1e-9,
+    )  # fmt: skip
+    assert found.gnc1 is not None and found.accuracy is not None
+    assert found.duplicates is None and "classic" not in found.variants
+    assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
+    said = " ".join(found.warnings)
+    assert "--duplicates" in said and "--variants classic" in said and "--time-limit" in said
+
+
+@pytest.mark.parametrize("option", [{"means_from": "x.h5"}, {"bootstrap": 9}])
+def test_options_about_samples_want_samples(option: dict[str, Any], tmp_path: Path) -> None:
+    if "means_from" in option:
+        code = {"features": icosahedron(), "labels": np.arange(12)}
+        option = {"means_from": save(tmp_path / "x.h5", code)}
+    with pytest.raises(UsageError, match="about samples"):
+        _one(weights=icosahedron(), **option)
+
+
+def test_all_class_means_are_named(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    train = save(tmp_path / "train.h5", data)
+    named = _one(**data, means_from=train, variants="all").policy.class_means
+    assert named == {"gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own"}
+
+
+def test_no_output_overwrites_an_input(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    file = save(tmp_path / "a.h5", data)
+    same = tmp_path / "same.csv"
+    (tmp_path / "link.csv").symlink_to(same)
+    for option in ("out", "per_class"):
+        with pytest.raises(UsageError, match="would overwrite the input"):
+            measure(file, force=True, **{option: file})
+    with pytest.raises(UsageError, match="out and per_class both write"):
+        measure(file, out=same, per_class=tmp_path / "link.csv", force=True)
+    assert measure(file).gnc2.lower > 0.0
+
+
+def test_intervals_about_training_means(
+    data: dict[str, np.ndarray], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    train = save(tmp_path / "train.h5", data)
+    labels = np.repeat(np.arange(K), 6)
+    noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
+    found = _one(features=noisy, labels=labels, means_from=train, bootstrap=60)
+    assert found.bootstrap is not None and found.bootstrap.gnc1 is not None
+    assert found.bootstrap.gnc1.lower < found.gnc1 < found.bootstrap.gnc1.upper
+
+
+@pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])
+def test_rows_are_measured_again_when_a_file_beside_them_changes(
+    data: dict[str, np.ndarray], tmp_path: Path, option: str
+) -> None:
+    ledger, set_, beside = tmp_path / "rows.jsonl", save(tmp_path / "a.h5", data), tmp_path / "b"
+
+    def write(turn: int) -> Path:
+        if option == "means_from":
+            labels = np.roll(data["labels"], turn)
+            return Path(save(tmp_path / "train.h5", {**data, "labels": labels}))
+        if option == "reference":
+            points = np.concatenate([icosahedron(), orthoplex(3)[:turn]])
+            return Path(save(tmp_path / "code.h5", {"weights": points}))
+        words = [str(k) for k in range(K - turn)] if option == "classes" else [
+            f"{turn} {k}" for k in range(K)
+        ]  # fmt: skip
+        beside.write_text("\n".join(words) + "\n")
+        return beside
+
+    told: list[Any] = []
+    for turn in (0, 1):
+        path = write(turn)
+        for _ in range(2):
+            measure(set_, out=ledger, resume=True, on_row=told.append, **{option: path})
+        assert len(told) == turn + 1
+
+
+def test_a_row_cut_short_is_measured_again_with_more_time(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    rows = rng.standard_normal((20, 1, 12)) + 1e-3 * rng.standard_normal((20, 60, 12))
+    file = save(tmp_path / "w.h5", {"weights": rows.reshape(-1, 12)})
+    told: list[MeasureResult] = []
+    out = tmp_path / "rows.jsonl"
+    for limit in (1e-9, 1e-9, None, None):
+        measure(file, out=out, resume=True, time_limit=limit, on_row=told.append)
+    first, second = told
+    assert first.gnc2.width > 1e-5 and first.warnings and second.gnc2.width < 1e-9
+    # Nor is anything said of rattlers that wide brackets leave open.
+    assert first.rattlers is not None and first.rattlers.one_vs_rest is None
+    assert {row.rattler for row in first.worst_classes} == {None}
+    assert second.rattlers is not None and second.rattlers.one_vs_rest is not None
+    assert second.worst_classes[0].rattler is False
+
+
+def test_one_class_is_too_few_by_itself() -> None:
+    with pytest.raises(DataError, match="^1 of 1 classes left; at least two"):
+        _one(features=np.eye(3), labels=np.zeros(3, dtype=int))
+
+
+def test_several_training_sets_are_listed(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    run = save_run(tmp_path / "run.h5", (1, 2))
+    samples = {name: data[name] for name in ("features", "labels")}
+    with in_shell(), pytest.raises(DataError) as caught:
+        measure(**samples, means_from=run)
+    message = str(caught.value)
+    assert "None" not in message and "\n" not in message
+    assert f"{run}:snapshots/epoch_1, {run}:snapshots/epoch_2" in message
+    named = message.rpartition("--means-from ")[2]  # the next step works
+    assert isinstance(measure(**samples, means_from=named), MeasureResult)
+
+
+def test_snapshots_find_their_own_training_set(tmp_path: Path) -> None:
+    train = save_run(tmp_path / "train.h5", (1, 2, 3))
+    series = measure(save_run(tmp_path / "test.h5", (3, 1), seed=1), means_from=train)
+    assert isinstance(series, MeasureSeries) and len(series.rows) == 2
+    for row, epoch in zip(series.rows, (1, 3), strict=True):
+        own = measure(tmp_path / "test.h5", select={"epoch": epoch},
+                      means_from=f"{train}:snapshots/epoch_{epoch}")  # fmt: skip
+        assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
+    lacking = save_run(tmp_path / "more.h5", (9,))
+    with pytest.raises(DataError, match="epoch_3, and none shares snapshot or epoch"):
+        measure(lacking, means_from=train)
+
+
+@needs_gloo
+def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    file, rows = save(tmp_path / "a.h5", data), tmp_path / "rows.jsonl"
+    first, second = together(
+        f"""
+        import json
+        from gnc_cli import measure
+        series = measure({file!r}, variants="all", bootstrap=5, out={str(rows)!r})
+        print(json.dumps(series.rows[0].flat(prefix="")))
+        """
+    )
+    assert len(rows.read_text().splitlines()) == 1
+    one = measure(file, variants="all", bootstrap=5).flat(prefix="")
+    for found in (json.loads(first), json.loads(second)):
+        for name in one.keys() - {"seconds"}:
+            same: Any = one[name]
+            assert found[name] == (pytest.approx(same) if isinstance(same, float) else same), name

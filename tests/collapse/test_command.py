@@ -1,0 +1,265 @@
+"""`gnc measure` as a program: what stdout, stderr, files and the exit code say of real runs."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import jsonschema
+import numpy as np
+import pytest
+
+from gnc_cli import schemas
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.records import flatten
+from tests.collapse.conftest import save, save_run
+
+GOLDEN = Path(__file__).parent / "golden"
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("measure"))
+
+
+@pytest.fixture
+def run_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of three epochs in the working folder, `run.h5`."""
+    monkeypatch.chdir(tmp_path)
+    save_run(Path("run.h5"))
+    return tmp_path
+
+
+def printed(run: Any) -> Any:
+    """The JSON of a run that ended well, as its schema wants it."""
+    assert run.exit_code == 0, run.stderr
+    found = json.loads(run.stdout, parse_constant=pytest.fail)
+    VALIDATOR.validate(found)
+    return found
+
+
+def like(value: Any, golden: Any, key: str = "") -> None:
+    """The same keys in the same order, the same words, and the same numbers to rounding."""
+    if isinstance(golden, dict):
+        assert list(value) == list(golden), key
+        for name in golden:
+            if name not in ("seconds", "version", "file", "out"):
+                like(value[name], golden[name], f"{key}.{name}")
+    elif isinstance(golden, list):
+        assert len(value) == len(golden), key
+        for at, (mine, other) in enumerate(zip(value, golden, strict=True)):
+            like(mine, other, f"{key}.{at}")
+    elif isinstance(golden, float) and value is not None:
+        assert value == pytest.approx(golden, rel=1e-6, abs=1e-9), key
+    else:
+        assert value == golden, key
+
+
+def test_golden_json(result: MeasureResult, series: MeasureSeries) -> None:
+    two = replace(series, rows=series.rows[:1], groups=series.groups[:1])
+    for found, name in ((result, "measure.json"), (two, "measure_series.json")):
+        body = json.loads(found.dumps(), parse_constant=pytest.fail)
+        like(body, json.loads((GOLDEN / name).read_text()))
+        VALIDATOR.validate(body)
+
+
+def test_every_kind_of_result_follows_the_schema(
+    gnc: Any, run_file: Path, data: dict[str, np.ndarray]
+) -> None:
+    save(Path("weights.h5"), {"weights": data["weights"]})
+    save(Path("samples.h5"), {name: data[name] for name in ("features", "labels")})
+    for file in ("weights.h5", "samples.h5", "run.h5"):
+        found = printed(gnc("measure", file, "--json", "--normalize", "off"))
+        assert not VALIDATOR.is_valid(found | {"extra": 1})
+        assert not VALIDATOR.is_valid({k: v for k, v in found.items() if k != "schema"})
+
+
+def test_a_person_sees_a_sheet_or_a_line_per_row(gnc: Any, run_file: Path) -> None:
+    sheet = gnc("measure", "run.h5", "--select", "epoch=10").stdout
+    for words in ("GNC1  ", "certified, bracket", "  ratio  ", "NCC accuracy  ", "rattlers  ",
+                  "classes nearest to the hull of the others", "policy: unit rows"):  # fmt: skip
+        assert words in sheet, words
+    table = gnc("measure", "run.h5").stdout.splitlines()
+    assert table[0] == "Collapse   run.h5   3 rows"
+    assert [line.split()[:2] for line in table[3:6]] == [
+        ["epoch_1", "1"], ["epoch_2", "2"], ["epoch_10", "10"],
+    ]  # fmt: skip
+    assert max(map(len, [*table, *sheet.splitlines()])) <= 100
+
+
+def test_verbose_names_the_keys(gnc: Any, run_file: Path) -> None:
+    args = ("measure", "run.h5", "--select", "epoch=1")
+    keys = set(flatten(printed(gnc(*args, "--json"))))
+    said = [line.split()[-1] for line in gnc(*args, "-v").stdout.splitlines() if line[:1].isalpha()]
+    named = [word for word in said if re.fullmatch(r"[a-z]\w+(\.\w+)+|gnc\d", word)]
+    assert len(named) > 8
+    for word in named:
+        assert word in keys or any(key.startswith(f"{word}.") for key in keys), word
+
+
+def test_csv_and_json_lines(gnc: Any, run_file: Path) -> None:
+    whole = printed(gnc("measure", "run.h5", "--json"))
+    rows = list(csv.DictReader(io.StringIO(gnc("measure", "run.h5", "--csv", "-q").stdout)))
+    assert [row["epoch"] for row in rows] == ["1", "2", "10"]
+    assert [float(row["gnc2.lower"]) for row in rows] == [r["gnc2"]["lower"] for r in whole["rows"]]
+    assert not [key for key in rows[0] if key.startswith(("groups", "worst_classes"))]
+    lines = gnc("measure", "run.h5", "--jsonl", "-q").stdout.splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 10]
+    for line in lines:
+        VALIDATOR.validate(json.loads(line))
+
+
+def test_rows_in_files_are_those_printed(gnc: Any, run_file: Path) -> None:
+    whole = printed(gnc("measure", "run.h5", "--json", "--out", "rows.json"))
+    assert json.loads(Path("rows.json").read_text()) == whole
+    for suffix in ("csv", "h5"):
+        assert gnc("measure", "run.h5", "--out", f"rows.{suffix}").exit_code == 0
+    with open("rows.csv") as file:
+        rows = list(csv.DictReader(file))
+    with h5py.File("rows.h5") as file:
+        assert file.attrs["kind"] == "rows" and "gnc measure" in file.attrs["provenance"]
+        for key in ("epoch", "gnc1", "gnc2.upper", "accuracy"):
+            expected = [flatten(row, lists=False)[key] for row in whole["rows"]]
+            assert file["rows"][key][()].tolist() == expected
+            assert [float(row[key]) for row in rows] == expected
+    again = gnc("measure", "run.h5", "--out", "rows.csv")
+    assert again.exit_code == 3 and "--force" in again.stderr
+
+
+def test_rows_are_kept_and_not_measured_again(gnc: Any, run_file: Path) -> None:
+    args = ("measure", "run.h5", "--out", "rows.jsonl")
+    first = printed(gnc(*args, "--select", "epoch=1,2", "--json"))
+    assert len(Path("rows.jsonl").read_text().splitlines()) == 2
+    assert gnc(*args).exit_code == 3
+    with open("rows.jsonl", "a") as file:
+        file.write('{"epoch": 10, "torn')  # by a kill
+    second = printed(gnc(*args, "--resume", "--json"))
+    assert second["skipped"] == 2 and [row["epoch"] for row in second["rows"]] == [1, 2, 10]
+    assert second["rows"][:2] == first["rows"]
+    assert len(Path("rows.jsonl").read_text().splitlines()) == 3
+    assert gnc(*args, "--resume", "--jsonl").stdout == ""  # nothing is new
+    assert gnc(*args, "--force", "--jsonl").stdout.count("\n") == 3
+
+
+def test_warnings_are_lines_on_stderr(gnc: Any, run_file: Path) -> None:
+    labels = np.repeat(np.arange(4), 9)
+    flat = {"features": np.eye(4)[labels].astype(np.float32), "labels": labels}
+    save(Path("a.h5"), flat)
+    save(Path("b.h5"), {**flat, "features": flat["features"] * 2})
+    run = gnc("measure", "a.h5", "b.h5", "--report", "r.md")
+    said = r"gnc: warning: the features have no spread.* \(2 of 2 rows\)\n"
+    assert re.fullmatch(said, run.stderr)
+    assert "no spread" not in run.stdout and "no spread" in Path("r.md").read_text()
+    assert gnc("measure", "a.h5", "-q").stderr == ""
+
+
+def test_gates_look_at_the_last_row_unless_told(gnc: Any, run_file: Path) -> None:
+    gate = ("measure", "run.h5", "--max", "gnc1=0.01")
+    assert gnc(*gate).exit_code == gnc(*gate, "--rows", "any").exit_code == 0
+    run = gnc(*gate, "--rows", "all")
+    assert run.exit_code == 5 and "1 of 3 rows pass" in run.stderr
+    assert gnc("measure", "run.h5", "--max", "classes.missing=0").exit_code == 0
+    check = ("--check", "gnc2.upper<=1 and worst_classes.0.accuracy > 0.1")
+    assert gnc("measure", "run.h5", *check).exit_code == 0
+
+
+def test_baselines_are_of_equal_policy_and_epoch(gnc: Any, run_file: Path) -> None:
+    Path("run.json").write_text(gnc("measure", "run.h5", "--json").stdout)
+    args = ("measure", "run.h5", "--baseline", "run.json", "--rows", "all")
+    assert gnc(*args, "--allow", "gnc1=0%", "--allow", "gnc2=0").exit_code == 0
+    other = gnc(*args, "--allow", "gnc1=10%", "--variants", "all")
+    assert other.exit_code == 3 and "policy.variants none, this run all" in other.stderr
+    save_run(Path("run.h5"), seed=1)
+    assert gnc(*args, "--allow", "gnc1=0%").exit_code == 5
+    assert gnc(*args, "--allow", "gnc1=900%").exit_code == 0
+
+
+def test_reports(gnc: Any, run_file: Path) -> None:
+    save_run(Path("other.h5"), seed=1)
+    for name in ("r.md", "r.xml", "r.prom"):
+        args = ("run.h5", "other.h5", "--group", "seed", "--min", "gnc2=0.1", "--report", name)
+        assert gnc("measure", *args).exit_code == 0
+    text = Path("r.md").read_text()
+    for words in ("## gnc measure", "✅ passed", "mean ± deviation over seed", "policy: unit rows"):
+        assert words in text, words
+    xml = ElementTree.fromstring(Path("r.xml").read_bytes())
+    assert [case.get("name") for case in xml.iter("testcase")][1:] == ["--min gnc2=0.1"]
+    figures = Path("r.prom").read_text()
+    samples = [line.rpartition(" ")[0] for line in figures.splitlines() if line[0] != "#"]
+    assert len(samples) == len(set(samples))
+    assert 'gnc_measure_gnc2_lower{d="3",K="12",file="other.h5",snapshot="epoch_10"' in figures
+    assert not re.search(r"groups|policy|worst_classes", figures)
+
+
+def test_a_report_on_one_set_lists_its_classes(gnc: Any, run_file: Path) -> None:
+    Path("names.txt").write_text("\n".join(f"[red] {k}|" for k in range(12)))
+    args = ("--select", "epoch=10", "--class-names", "names.txt", "--variants", "classic")
+    run = gnc("measure", "run.h5", *args, "--report", "r.md", "--per-class", "classes.csv")
+    assert run.exit_code == 0, run.stderr
+    assert run.stdout.count("[red]") == 20  # square brackets are no markup
+    text = Path("r.md").read_text()
+    assert text.count("[red]") == 20 and "\\| (1)" in text
+    assert "classes nearest to the hull" in text and "cdnv" in text
+    assert len(Path("classes.csv").read_text().splitlines()) == 13
+
+
+BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
+    ((), "nothing to measure"),
+    (("-", "-"), "stdin"),
+    (("-", "--labels", "-:y"), "stdin"),
+    (("run.h5", "--K", "1"), "at least 2"),
+    (("run.h5", "--select", "epoch"), "KEY=VALUE"),
+    (("run.h5", "--normalize", "on"), "'on'"),
+    (("run.h5", "--duplicates", "-2"), "at least -1"),
+    (("run.h5", "--duplicates", "0.9", "--normalize", "off"), "--normalize off"),
+    (("run.h5", "--min-count", "0"), "at least 1"),
+    (("run.h5", "--bootstrap", "1e6"), "at most 100000"),
+    (("run.h5", "--reference", "3"), "--reference 3 is no one-vs-rest distance"),
+    (("run.h5", "--out", "-"), "--csv"),
+    (("run.h5", "--out", "rows.npz"), ".json"),
+    (("run.h5", "--per-class", "c.json"), ".h5"),
+    (("run.h5", "--per-class", "c.csv"), "--per-class is of one set, and there are 3"),
+    (("run.h5", "--per-class", "c.csv", "--group", "seed"), "drop --group"),
+    (("run.h5", "--resume"), "--out rows.jsonl"),
+    (("run.h5", "--resume", "--out", "rows.csv"), "rows.jsonl"),
+    (("run.h5", "--out", "run.h5", "--force"), "would overwrite the input"),
+    (("n.txt", "--class-names", "n.md", "--report", "n.md", "--force"), "would overwrite"),
+]
+
+
+@pytest.mark.parametrize(("args", "words"), BAD_OPTIONS)
+def test_bad_options_exit_2_in_one_line(
+    gnc: Any, run_file: Path, args: tuple[str, ...], words: str
+) -> None:
+    Path("n.md").write_text("mine")
+    run = gnc("measure", *args)
+    assert (run.exit_code, run.stdout) == (2, "")
+    (line,) = run.stderr.splitlines()
+    assert words in line
+    assert sorted(path.name for path in run_file.iterdir()) == ["n.md", "run.h5"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "unloaded"),
+    [
+        ("--seed -1", 2, {"torch", "numpy", "scipy", "matplotlib", "h5py"}),
+        ("--select epoch=1 --per-class classes.csv --json", 0, {"torch", "matplotlib"}),
+    ],
+)
+def test_what_is_not_needed_is_not_loaded(
+    run_file: Path, words: str, status: int, unloaded: set[str]
+) -> None:
+    script = (
+        "import sys\n"
+        f"sys.argv[1:] = 'measure run.h5 {words}'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        f"except SystemExit as e: assert e.code == {status}\n"
+        f"loaded = {unloaded} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

@@ -1,0 +1,572 @@
+"""Metrics of batches against plain loops over all samples, whatever the batches are made of."""
+
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import GNCMetrics
+from gnc_cli.collapse.api import measure
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics.gnc2 import gnc2
+from gnc_cli.metrics.rows import is_tensor
+from tests.runtime.together import needs_gloo, together
+
+
+@dataclass
+class Data:
+    """Samples of a linear classifier."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    W: np.ndarray
+    bias: np.ndarray
+
+    @property
+    def logits(self) -> np.ndarray:
+        return self.features @ self.W.T + self.bias
+
+    def batches(self, cuts: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        parts = [np.array_split(x, cuts) for x in (self.features, self.labels, self.logits)]
+        return list(zip(*parts, strict=True))
+
+
+def _data(seed: int = 7, d: int = 5, K: int = 6, N: int = 90, width: float = 0.3) -> Data:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(K, size=N)
+    W = rng.standard_normal((K, d))
+    features = 2.0 * (W[labels] + width * rng.standard_normal((N, d)))
+    return Data(features, labels, W, 0.1 * rng.standard_normal(K))
+
+
+def _metrics(data: Data, cuts: int = 4, judge: bool = True, **options: Any) -> GNCMetrics:
+    K, d = data.W.shape
+    metrics = GNCMetrics(d, K, **options)
+    for features, labels, logits in data.batches(cuts):
+        metrics.update(features, labels, logits)
+    if judge:
+        for features, labels, _ in data.batches(cuts + 1):
+            metrics.judge(features, labels, data.W, data.bias)
+    return metrics
+
+
+def _by_loops(data: Data, unit: bool = True) -> dict[str, float]:
+    """Every number, one sample at a time."""
+
+    def scaled(x: np.ndarray) -> np.ndarray:
+        return x / np.linalg.norm(x, axis=1, keepdims=True) if unit else x
+
+    H, W, labels = scaled(data.features), scaled(data.W), data.labels
+    classes = sorted(set(labels.tolist()))
+    means = {k: H[labels == k].mean(axis=0) for k in classes}
+    d = H.shape[1]
+    within, between = np.zeros((d, d)), np.zeros((d, d))
+    right = near = agree = loo = counted = positive = 0
+    margins = []
+    for h, raw, y in zip(H, data.features, labels, strict=True):
+        within += np.outer(h - means[y], h - means[y]) / len(H)
+        said = int(np.argmax(data.W @ raw + data.bias))
+        nearest = min(classes, key=lambda k: np.linalg.norm(h - means[k]))
+        right, near, agree = right + (said == y), near + (nearest == y), agree + (said == nearest)
+        n = int((labels == y).sum())
+        if n > 1:
+            without = {**means, y: (n * means[y] - h) / (n - 1)}
+            loo += min(classes, key=lambda k: np.linalg.norm(h - without[k])) == y
+            counted += 1
+        cosines = W @ (h if unit else raw / np.linalg.norm(raw))
+        margins.append(cosines[y] - np.delete(cosines, y).max())
+        positive += margins[-1] > 0
+    for mean in means.values():
+        between += np.outer(mean, mean) / len(means)
+    N = len(H)
+    return {
+        "gnc1": float(np.trace(within @ np.linalg.pinv(between, hermitian=True)) / len(means)),
+        "gnc3": float(np.mean([1.0 - W[k] @ means[k] for k in classes])),
+        "accuracy": right / N, "ncc_accuracy": near / N, "ncc_agreement": agree / N,
+        "ncc_leave_one_out": loo / counted if counted else float("nan"),
+        "sample_margins.positive_share": positive / N, "sample_margins.min": min(margins),
+        "sample_margins.mean": float(np.mean(margins)),
+    }  # fmt: skip
+
+
+def _agrees(result: MeasureResult, expected: dict[str, float], digits: float = 1e-9) -> None:
+    flat = result.flat(prefix="")
+    for name, value in expected.items():
+        if np.isfinite(value):
+            assert flat[name] == pytest.approx(value, rel=digits, abs=digits), name
+
+
+def _same_numbers(
+    found: dict[str, Any], expected: dict[str, Any], digits: float = 1e-12
+) -> None:
+    assert found.keys() == expected.keys()
+    for name in found.keys() - {"seconds"}:
+        same: Any = expected[name]
+        if isinstance(same, float):
+            same = pytest.approx(same, rel=digits, abs=digits)
+        assert found[name] == same, name
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 7), st.integers(2, 60),
+    st.integers(1, 6), st.sampled_from([0.6, 1e-2, 1e-7]),
+)  # fmt: skip
+def test_batches_agree_with_plain_loops(
+    seed: int, d: int, K: int, N: int, cuts: int, width: float
+) -> None:
+    data = _data(seed, d, K, N, width)
+    result = _metrics(data, cuts).compute(data.W)
+    _agrees(result, _by_loops(data), 1e-9 if width > 1e-5 else 1e-6)
+    unit = data.W / np.linalg.norm(data.W, axis=1, keepdims=True)
+    bracket = gnc2(unit)
+    assert result.gnc2.lower <= bracket.upper + 1e-9 and bracket.lower <= result.gnc2.upper + 1e-9
+    assert result.gnc2.width < 1e-8
+    counts = np.bincount(data.labels, minlength=K)
+    assert result.N == N and result.classes.present == (counts > 0).sum()
+    assert result.classes.single_sample == (counts == 1).sum()
+
+
+def test_rows_as_they_are() -> None:
+    data = _data()
+    result = _metrics(data, normalize=False).compute(data.W)
+    expected = _by_loops(data, unit=False)
+    names = ("gnc1", "gnc3", "accuracy", "ncc_accuracy", "ncc_agreement", "ncc_leave_one_out")
+    _agrees(result, {name: expected[name] for name in names})
+    assert result.policy.normalize == "off" and result.gnc2_reference is None
+
+
+@pytest.mark.parametrize("kind", ["list", "float32", "big-endian", "tensor", "graph", "int8"])
+def test_whatever_the_batches_are_made_of(kind: str) -> None:
+    data = _data()
+    data.features = data.features.astype(np.float32).astype(np.float64)
+    data.W = data.W.astype(np.float32).astype(np.float64)
+    turn: dict[str, Any] = {
+        "list": lambda x: x.tolist(),
+        "float32": lambda x: x.astype(np.float32) if x.dtype.kind == "f" else x.astype(np.uint16),
+        "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+        "tensor": torch.as_tensor,
+        "graph": lambda x: torch.tensor(x, requires_grad=x.dtype.kind == "f") * 1,
+        "int8": lambda x: x if x.dtype.kind == "f" else x.astype(np.int8),
+    }
+    as_given = turn[kind]
+    metrics = GNCMetrics(5, 6)
+    for features, labels, logits in data.batches(3):
+        metrics.update(as_given(features), as_given(labels), as_given(logits))
+    for features, labels, _ in data.batches(2):
+        metrics.judge(as_given(features), as_given(labels), as_given(data.W), as_given(data.bias))
+    _agrees(metrics.compute(as_given(data.W)), _by_loops(data))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_read_exactly(dtype: str, device: str) -> None:
+    data = _data()
+    half = torch.as_tensor(data.features, device=device).to(getattr(torch, dtype))
+    data.features = half.double().cpu().numpy()
+    metrics = GNCMetrics(5, 6)
+    with torch.inference_mode():
+        metrics.update(half, torch.as_tensor(data.labels, device=device))
+    result = metrics.compute(torch.as_tensor(data.W, device=device))
+    expected = _by_loops(data)
+    _agrees(result, {name: expected[name] for name in ("gnc1", "gnc3")})
+    assert result.policy.precision.storage == dtype
+
+
+def _on_device(data: Data, device: str, **options: Any) -> GNCMetrics:
+    K, d = data.W.shape
+    metrics = GNCMetrics(d, K, **options)
+    at = torch.device(device)
+    for batch in data.batches(3):
+        metrics.update(*(torch.as_tensor(x, device=at) for x in batch))
+    for features, labels, _ in data.batches(2):
+        metrics.judge(torch.as_tensor(features, device=at), torch.as_tensor(labels, device=at))
+    return metrics
+
+
+def test_sums_on_a_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # On the CPU the tensors pass for those of a device.
+    monkeypatch.setattr(import_module("gnc_cli.collapse.gnc_metrics"), "on_cuda", is_tensor)
+    data = _data()
+    metrics = _on_device(data, device, variants="classic")
+    assert metrics._device and not metrics._host["unit"].N
+    metrics.update(data.features[:20], data.labels[:20], data.logits[:20])  # and some on the host
+    twice = np.r_[0:90, 0:20]
+    data = Data(data.features[twice], data.labels[twice], data.W, data.bias)
+    expected = _by_loops(data)
+    result = metrics.compute(torch.as_tensor(data.W, device=device))
+    _agrees(result, {name: expected[name] for name in ("gnc1", "gnc3", "accuracy")})
+    host = _metrics(data, judge=False, variants="classic").compute(data.W)
+    _same_numbers(result.variants["classic"], host.variants["classic"], digits=1e-9)
+
+
+def test_classic_variants_are_of_raw_rows() -> None:
+    data = _data(width=0.8)
+    found = _metrics(data, variants="all").compute(data.W).variants
+    means = np.stack([data.features[data.labels == k].mean(axis=0) for k in range(6)])
+    nearest = [np.linalg.norm(means - h, axis=1).argmin() for h in data.features]
+    assert found["classic"]["nc4"] == np.mean(nearest == data.logits.argmax(axis=1))
+    squares = ((data.features - means[data.labels]) ** 2).sum() / len(data.labels)
+    spread = ((means - means.mean(axis=0)) ** 2).sum() / 6
+    assert found["classic"]["nc1_trace_quotient"] == pytest.approx(squares / spread)
+    assert set(found) == {"authors", "classic"}
+    assert _metrics(data, judge=False, variants="classic").compute(data.W).variants["classic"][
+        "nc4"
+    ] is None  # fmt: skip
+
+
+def test_merged_metrics_are_those_of_one() -> None:
+    data = _data()
+    expected = _by_loops(data)
+    parts = []
+    for features, labels, logits in data.batches(3):
+        part = GNCMetrics(5, 6)
+        part.update(features, labels, logits)
+        parts.append(pickle.loads(pickle.dumps(part)))
+    first, *others = parts
+    first.merge_state(others)
+    first.judge(data.features, data.labels, data.W, data.bias)
+    _agrees(first.compute(data.W), expected)
+    assert sum(part.compute(data.W).N for part in others) + 30 == len(data.labels)
+
+
+@needs_gloo
+def test_two_processes_are_as_good_as_one() -> None:
+    told = together(
+        """
+        import json
+        from gnc_cli.errors import UsageError
+        from gnc_cli.collapse.gnc_metrics import GNCMetrics
+        from tests.collapse.test_gnc_metrics import _data
+        data = _data()
+        mine = slice(0, 33) if rank == 0 else slice(33, None)
+        metrics = GNCMetrics(5, 6)
+        metrics.update(data.features[mine], data.labels[mine], data.logits[mine])
+        metrics.sync()
+        metrics.sync()  # nothing counts twice
+        assert metrics.compute(data.W).N == 90
+        metrics.judge(data.features[mine], data.labels[mine], data.W, data.bias)
+        try:
+            metrics.compute(data.W)
+        except UsageError as error:
+            assert "sync() again" in str(error)
+        else:
+            raise AssertionError("half of the samples were judged")
+        metrics.sync()
+        print(json.dumps(metrics.compute(data.W).flat(prefix="")))
+        metrics.update(data.features[:1], data.labels[:1])
+        metrics.judge(data.features[mine], data.labels[mine])
+        try:
+            metrics.sync()
+        except UsageError as error:
+            assert "judge() came before sync()" in str(error)
+        else:
+            raise AssertionError("judged by means of one process")
+        metrics.sync()
+        for part in (mine, slice(0, 1)):
+            metrics.judge(data.features[part], data.labels[part])
+        metrics.sync()
+        assert metrics.compute().N == 92 and metrics.compute().ncc_accuracy is not None
+        """
+    )
+    first, second = (json.loads(line) for line in told)
+    data = _data()
+    one = _metrics(data).compute(data.W).flat(prefix="")
+    _same_numbers(first, second, digits=0.0)
+    _same_numbers(first, one)
+
+
+@needs_gloo
+@pytest.mark.parametrize("own", [True, False])
+def test_a_second_pass_that_one_process_lost_is_refused(own: bool) -> None:
+    told = together(
+        f"""
+        import json
+        import pytest
+        from gnc_cli.errors import UsageError
+        from gnc_cli.collapse.gnc_metrics import GNCMetrics
+        from tests.collapse.test_gnc_metrics import _data
+        data = _data()
+        mine = slice(0, 33) if rank == 0 else slice(33, 70)
+        metrics = GNCMetrics(5, 6)
+
+        def judge(part):
+            metrics.judge(data.features[part], data.labels[part], data.W, data.bias, own={own})
+
+        metrics.update(data.features[mine], data.labels[mine])
+        metrics.sync()
+        judge(mine)
+        metrics.update(data.features[:0], data.labels[:0])  # no sample: nothing is lost
+        metrics.sync()
+        assert metrics.compute(data.W).ncc_accuracy is not None
+        if rank == 0:
+            metrics.update(data.features[70:], data.labels[70:])
+        metrics.sync()
+        for _ in range(2):
+            with pytest.raises(UsageError, match="after judge.* all batches again, in every"):
+                metrics.compute(data.W)
+        judge(mine)
+        if rank == 0:
+            judge(slice(70, 90))
+        metrics.sync()
+        print(json.dumps(metrics.compute(data.W).flat(prefix="")))
+        """
+    )
+    first, second = (json.loads(line) for line in told)
+    _same_numbers(first, second, digits=0.0)
+    expected = _by_loops(_data())
+    assert (first["ncc_leave_one_out"] is not None) is own
+    for name in ("gnc1", "accuracy", "ncc_accuracy", "ncc_agreement", "sample_margins.mean"):
+        assert first[name] == pytest.approx(expected[name], abs=1e-9), name
+
+
+@needs_gloo
+def test_a_second_pass_of_one_process_alone_is_refused() -> None:
+    together(
+        """
+        import pytest
+        from gnc_cli.errors import UsageError
+        from gnc_cli.collapse.gnc_metrics import GNCMetrics
+        from tests.collapse.test_gnc_metrics import _by_loops, _data, _agrees
+        data = _data()
+        mine = slice(0, 33) if rank == 0 else slice(33, 90)
+        metrics = GNCMetrics(5, 6)
+        metrics.update(data.features[mine], data.labels[mine])
+        metrics.sync()
+        for judges in (0, 1):
+            if rank == judges:
+                metrics.judge(data.features[mine], data.labels[mine], data.W, data.bias)
+            metrics.sync()
+            if judges == 0:
+                with pytest.raises(UsageError, match="has seen 33 of 90 samples"):
+                    metrics.compute(data.W)
+        _agrees(metrics.compute(data.W), _by_loops(data))
+        """
+    )
+
+
+@pytest.mark.parametrize("normalize", ["auto", "off"])
+def test_the_numbers_are_those_of_measure(normalize: str, tmp_path: Path) -> None:
+    data = _data()
+    with h5py.File(tmp_path / "all.h5", "w") as file:
+        for name in ("features", "labels", "bias"):
+            file[name] = getattr(data, name)
+        file["weights"] = data.W
+    whole = measure(tmp_path / "all.h5", variants="all", normalize=normalize).flat(prefix="")
+    metrics = _metrics(data, variants="all", normalize=normalize == "auto")
+    found = metrics.compute(data.W, detail=True).flat(prefix="")
+    del found["file"], whole["file"]
+    _same_numbers(found, whole, digits=1e-10)
+
+
+def test_without_weights_the_means_stand_in() -> None:
+    data = _data()
+    result = _metrics(data, judge=False).compute()
+    unit = data.features / np.linalg.norm(data.features, axis=1, keepdims=True)
+    means = np.stack([unit[data.labels == k].mean(axis=0) for k in range(6)])
+    bracket = gnc2(means / np.linalg.norm(means, axis=1, keepdims=True))
+    assert result.gnc2.lower == pytest.approx(bracket.lower, abs=1e-9)
+    assert result.gnc3 is None and result.policy.weights == "class means stand in"
+
+
+def test_one_pass_leaves_ncc_open() -> None:
+    data = _data()
+    silent = GNCMetrics(5, 6)
+    silent.update(data.features, data.labels)
+    result = silent.compute(data.W)
+    assert result.policy.spaces["accuracy"] == "none"
+    assert result.accuracy is result.ncc_accuracy is result.ncc_leave_one_out is None
+    assert result.ncc_agreement is result.sample_margins is None
+    result = _metrics(data, judge=False).compute(data.W)
+    assert result.accuracy == _by_loops(data)["accuracy"] and result.ncc_accuracy is None
+
+
+def test_judging_without_weights_keeps_the_accuracy_of_the_logits() -> None:
+    data = _data(width=0.8)
+    metrics = _metrics(data, judge=False)
+    metrics.judge(data.features, data.labels)
+    result, expected = metrics.compute(data.W), _by_loops(data)
+    names = ("accuracy", "ncc_accuracy", "ncc_leave_one_out")
+    _agrees(result, {name: expected[name] for name in names})
+    assert result.ncc_agreement is None and result.policy.spaces["accuracy"] == "logits"
+
+
+def test_other_data_against_these_means() -> None:
+    train, test = _data(1, width=0.8), _data(2, width=0.8)
+    metrics = GNCMetrics(5, 6)
+    metrics.update(train.features, train.labels)
+    metrics.judge(test.features, test.labels, own=False)
+    result = metrics.compute()
+
+    def unit(x: np.ndarray) -> np.ndarray:
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    means = np.stack([unit(train.features)[train.labels == k].mean(axis=0) for k in range(6)])
+    nearest = [np.linalg.norm(means - h, axis=1).argmin() for h in unit(test.features)]
+    assert result.ncc_accuracy == np.mean(nearest == test.labels)
+    assert result.ncc_leave_one_out is None and result.policy.class_means["ncc"] == "other"
+
+
+def test_new_batches_and_reset_forget_the_second_pass() -> None:
+    data = _data()
+    metrics = _metrics(data)
+    metrics.update(data.features, data.labels)
+    assert metrics.compute(data.W).ncc_accuracy is None
+    metrics.reset()
+    with pytest.raises(DataError, match="nothing to compute"):
+        metrics.compute(data.W)
+    for features, labels, logits in data.batches(2):
+        metrics.update(features, labels, logits)
+    metrics.judge(data.features, data.labels, data.W, data.bias)
+    _agrees(metrics.compute(data.W), _by_loops(data))
+
+
+def test_a_second_pass_sees_each_sample_once() -> None:
+    data = _data()
+    first, second = data.batches(2)
+    metrics = _metrics(data, judge=False)
+    metrics.judge(first[0], first[1], data.W, data.bias)
+    with pytest.raises(UsageError, match="seen 45 of 90 samples: judge.* the other batches too"):
+        metrics.compute(data.W)
+    metrics.judge(second[0], second[1], data.W, data.bias)
+    _agrees(metrics.compute(data.W), _by_loops(data))
+    metrics.judge(second[0], second[1], data.W, data.bias)
+    with pytest.raises(UsageError, match="seen 135 samples that are not the 90 of update"):
+        metrics.compute(data.W)
+
+
+def test_as_many_samples_of_other_classes_are_not_the_same() -> None:
+    data = _data()
+    metrics = _metrics(data, judge=False)
+    metrics.judge(data.features, (data.labels + 1) % 6 * (data.labels > 0))
+    with pytest.raises(UsageError, match="seen 90 samples that are not the 90"):
+        metrics.compute(data.W)
+
+
+def test_left_out_samples_are_not_looked_at() -> None:
+    data = _data()
+    expected = _metrics(data).compute(data.W).flat(prefix="")
+    data = Data(
+        np.vstack([data.features, np.full((2, 5), np.nan), np.zeros((1, 5))]),
+        np.r_[data.labels, -1, -1, -1], data.W, data.bias,
+    )  # fmt: skip
+    metrics = GNCMetrics(5, 6)
+    metrics.update(data.features, data.labels, np.where(data.labels[:, None] < 0, 0, data.logits))
+    metrics.judge(data.features, data.labels, data.W, data.bias)
+    found = metrics.compute(data.W).flat(prefix="")
+    _same_numbers(found, expected)
+
+
+def test_detail_is_asked_for() -> None:
+    data = _data()
+    metrics = _metrics(data)
+    plain, full = metrics.compute(data.W), metrics.compute(data.W, detail=True)
+    assert plain.gnc2_quantiles is None and full.gnc2_quantiles is not None
+    assert full.worst_classes[0].label == plain.worst_classes[0].label
+    assert full.gnc2_quantiles.q0.lower == pytest.approx(plain.gnc2.lower, abs=1e-9)
+
+
+def test_the_result_goes_to_dashboards() -> None:
+    data = _data(K=4)
+    result = _metrics(data, reference=1.0).compute(data.W)
+    assert json.loads(result.dumps())["gnc2_ratio"] == pytest.approx(result.gnc2.lower)
+    assert result.flat()["gnc/gnc2.lower"] == result.gnc2.lower
+    reference = _metrics(data).compute(data.W).gnc2_reference
+    assert reference is not None and reference.kind == "theorem"
+    assert reference.value == pytest.approx(4 / 3)
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "message"),
+    [
+        ([[1.0, 2.0]], [3], "label 3 is out of range; expected 0 to 2, or -1"),
+        ([[1.0, 2.0]], [-100], "label -100 is out of range"),
+        ([[1.0, 2.0]], [0.0], "labels have dtype float64; expected integers from 0 to 2"),
+        ([[1.0, float("nan")]], [0], "row 0 is not finite"),
+        ([[0.0, 0.0]], [0], "row 0 is zero"),
+        ([[1.0, 2.0, 3.0]], [0], r"shape \(1, 3\), labels \(1,\); expected \(n, 2\), \(n,\)$"),
+        ([[[1.0, 2.0]]], [[0]], r"flatten with reshape\(-1, 2\) and reshape\(-1\)"),
+    ],
+)
+def test_batches_that_are_refused(features: Any, labels: Any, message: str) -> None:
+    metrics = GNCMetrics(2, 3)
+    for turn in (np.asarray, torch.tensor):
+        if turn is np.asarray or np.asarray(labels).dtype.kind == "i":
+            with pytest.raises(DataError, match=message):
+                metrics.update(turn(features), turn(labels))
+    with pytest.raises(DataError, match="nothing to compute"):
+        metrics.compute()
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_batch_that_is_refused_leaves_no_trace(normalize: bool) -> None:
+    rows = np.random.default_rng(0).standard_normal((5001, 300))
+    rows[-1, 7] = np.nan
+    labels = np.arange(5001) % 3
+    metrics = GNCMetrics(300, 3, normalize=normalize, variants="all")
+    with pytest.raises(DataError, match="5000"):
+        metrics.update(rows, labels, np.zeros((5001, 3)))
+    with pytest.raises(DataError, match="nothing to compute"):
+        metrics.compute()
+    labels[-1] = -1  # then nobody looks at it
+    metrics.update(rows, labels)
+    assert metrics.compute().N == 5000
+
+
+def test_what_else_is_refused() -> None:
+    metrics = GNCMetrics(2, 3)
+    one = ([[1.0, 2.0]], [0])
+    with pytest.raises(DataError, match=r"logits have shape \(1, 2\); expected \(1, 3\)"):
+        metrics.update(*one, [[0.0, 1.0]])
+    with pytest.raises(DataError, match="largest of a row, first in row 0"):
+        metrics.update(*one, torch.tensor([[0.0, float("nan"), 1.0]]))
+    with pytest.raises(DataError, match="judge.* needs class means"):
+        metrics.judge(*one)
+    metrics.update(*one)
+    with pytest.raises(DataError, match=r"weights have shape \(2, 3\).*transpose"):
+        metrics.compute(np.ones((2, 3)))
+    with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
+        metrics.compute([[1.0, 0.0], [0.0, 1.0], [np.inf, 0.0]])
+    with pytest.raises(DataError, match="1 class has samples"):
+        metrics.compute()
+    with pytest.raises(UsageError, match=r"cannot join \(2, 3"):
+        metrics.merge(GNCMetrics(2, 4))
+    with pytest.raises(UsageError, match="at least 2"):
+        GNCMetrics(1, 3)
+    with pytest.raises(UsageError, match="variants='most'"):
+        GNCMetrics(2, 3, variants="most")
+
+
+def test_masked_logits_and_ties_name_the_first() -> None:
+    metrics = GNCMetrics(2, 3)
+    logits = [[-np.inf, 1.0, 1.0], [0.5, 0.5, -np.inf]]
+    for turn in (np.asarray, torch.tensor):
+        metrics.update([[1.0, 0.0], [0.0, 1.0]], [1, 1], turn(logits))
+    assert metrics.compute(np.eye(3)[:, :2] + [[0, 0], [0, 0], [1, 1]]).accuracy == 0.5
+
+
+def test_arrays_need_no_torch() -> None:
+    script = (
+        "import sys, numpy as np\n"
+        "from gnc_cli import GNCMetrics\n"
+        "m = GNCMetrics(4, 3)\n"
+        "rng = np.random.default_rng(0)\n"
+        "rows, labels = rng.standard_normal((9, 4)), np.arange(9) % 3\n"
+        "m.update(rows, labels, rows[:, :3])\n"
+        "m.sync()\n"
+        "m.judge(rows, labels)\n"
+        "m.compute(np.eye(4)[:3])\n"
+        "assert not {'torch', 'matplotlib', 'h5py'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

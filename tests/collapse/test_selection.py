@@ -1,0 +1,203 @@
+"""Snapshots and files in their order, and only those that were asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.collapse.selection import natural_key, selects
+from gnc_cli.collapse.sources import Source, expand, find_samples
+from gnc_cli.errors import DataError, UsageError
+
+H = np.arange(12.0).reshape(4, 3)
+Y = np.array([0, 1, 0, 1])
+W = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+
+
+def run(path: Path, snapshots: dict[str, dict[str, Any]], root: dict[str, Any]) -> Path:
+    """A file with root data and snapshots; each a dictionary of arrays and of plain attributes."""
+    with h5py.File(path, "w") as h5:
+        places = {f"snapshots/{name}": content for name, content in snapshots.items()}
+        for place, content in ({"/": root} | places).items():
+            group = h5.require_group(place)
+            for name, value in content.items():
+                if isinstance(value, np.ndarray):
+                    group[name] = value
+                else:
+                    group.attrs[name] = value
+    return path
+
+
+def names(sources: list[Source]) -> list[str | None]:
+    return [source.snapshot for source in sources]
+
+
+def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
+    snapshots = {
+        "b": {"features": H, "epoch": 2, "layer": "layer10"},
+        "a": {"features": H + 1, "epoch": 10},
+        "c": {"features": H + 2, "epoch": 2, "layer": "layer2", "labels": Y[::-1].copy()},
+        "d": {"features": H + 3, "epoch": np.float32(2.5), "weights": 3 * W, "bias": np.ones(2)},
+    }
+    path = run(
+        tmp_path / "a.h5", snapshots, {"labels": Y, "weights": W, "seed": 5, "split": "test"}
+    )
+    sources = find_samples([str(path)])
+    assert names(sources) == ["c", "b", "d", "a"]
+    assert [source.attrs["epoch"] for source in sources] == [2, 2, 2.5, 10]
+    assert all(source.attrs["seed"] == 5 and source.file == str(path) for source in sources)
+    with sources[0].open() as samples:
+        assert samples.labels is not None and samples.labels.tolist() == [1, 0, 1, 0]
+        assert np.array_equal(samples.weights, W)
+        assert samples.where["features"].endswith("'snapshots/c/features'")
+    with sources[2].open() as samples:
+        assert samples.labels is not None and samples.labels.tolist() == Y.tolist()
+        assert np.array_equal(samples.weights, 3 * W)
+        assert samples.bias is not None
+
+
+def test_a_bias_belongs_to_its_weights(tmp_path: Path) -> None:
+    snapshots = {"1": {"features": H, "weights": W}, "2": {"features": H}}
+    root = {"labels": Y, "weights": W, "bias": np.ones(2)}
+    first, second = find_samples([str(run(tmp_path / "a.h5", snapshots, root))])
+    with first.open() as one, second.open() as two:
+        assert one.bias is None
+        assert two.bias is not None
+
+
+def test_names_count_where_nothing_else_does(tmp_path: Path) -> None:
+    snapshots = {name: {"features": H} for name in ("s10", "s9", "s100", "s1")}
+    path = run(tmp_path / "a.h5", snapshots, {"labels": Y})
+    assert names(find_samples([str(path)])) == ["s1", "s9", "s10", "s100"]
+    path = run(tmp_path / "a.h5", snapshots, {"labels": Y, "features": H})
+    assert names(find_samples([str(path)])) == ["s1", "s9", "s10", "s100", None]
+    assert names(find_samples([f"{path}:snapshots/s9"])) == ["s9"]
+    weights_only = run(tmp_path / "w.h5", {"x": {"weights": W}}, {"weights": W, "labels": Y})
+    (source,) = find_samples([str(weights_only)])
+    with source.open() as samples:
+        assert samples.features is None and samples.labels is None
+
+
+def test_an_empty_snapshot_is_refused(tmp_path: Path) -> None:
+    path = run(tmp_path / "a.h5", {"x": {"loss": np.ones(3)}}, {"weights": W})
+    with pytest.raises(DataError, match="'snapshots/x'.*neither features nor weights"):
+        find_samples([str(path)])
+
+
+def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
+    run(tmp_path / "other.h5", {"x": {"features": H}}, {"labels": Y})
+    path = run(tmp_path / "a.h5", {"x": {"features": H}}, {"labels": Y})
+    with h5py.File(path, "a") as h5:
+        h5["snapshots/latest"] = h5py.SoftLink("/snapshots/x")
+    assert names(find_samples([str(path)])) == ["x"]
+    with h5py.File(path, "a") as h5:
+        h5["snapshots/y"] = h5py.ExternalLink("other.h5", "/snapshots/x")
+    with pytest.raises(DataError, match="'snapshots/y' is a link to another file"):
+        find_samples([str(path)])
+    run(tmp_path / "b.h5", {}, {"features": H, "labels": Y})
+    with h5py.File(tmp_path / "b.h5", "a") as h5:
+        h5["snapshots"] = h5py.ExternalLink("other.h5", "/snapshots")
+    with pytest.raises(DataError, match="'snapshots' is a link to another file"):
+        find_samples([str(tmp_path / "b.h5")])
+
+
+def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
+    run(tmp_path / "a.h5", {}, {"weights": W, "epoch": 30})
+    np.savez(tmp_path / "b.npz", weights=W, epoch=20, seed=np.int8(4))
+    torch.save({"weights": torch.from_numpy(W), "epoch": 10, "layer": "fc"}, tmp_path / "c.pt")
+    tensors = {"weights": torch.from_numpy(W)}
+    safetensors.torch.save_file(tensors, tmp_path / "d.safetensors", metadata={"epoch": "25"})
+    np.save(tmp_path / "e.npy", W)
+    sources = find_samples([f"{tmp_path}/*.*"])
+    assert [Path(s.file or "").name for s in sources] == [
+        "c.pt", "b.npz", "d.safetensors", "a.h5", "e.npy",
+    ]  # fmt: skip
+    assert sources[0].attrs == {"epoch": 10, "layer": "fc"}
+    assert sources[1].attrs == {"epoch": 20, "seed": 4}
+
+
+@pytest.mark.parametrize("epoch", ["twelve", np.nan, np.inf])
+def test_an_epoch_is_a_number(tmp_path: Path, epoch: Any) -> None:
+    path = run(tmp_path / "a.h5", {}, {"weights": W, "epoch": epoch})
+    with pytest.raises(DataError, match=r"a\.h5.*epoch.*expected a number"):
+        find_samples([str(path)])
+
+
+def test_attributes_are_plain(tmp_path: Path) -> None:
+    said = {
+        "weights": W,
+        "seed": np.int32(3),
+        "name": b"x",
+        "lr": [0.5, 0.25],
+        "empty": h5py.Empty("f"),
+    }
+    path = run(tmp_path / "a.h5", {}, said)
+    with h5py.File(path, "a") as h5:
+        h5.attrs["big"] = np.zeros(1000)
+        h5.attrs["odd"] = np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])
+    (source,) = find_samples([str(path)])
+    assert source.attrs == {"seed": 3, "name": "x", "lr": [0.5, 0.25]}
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ([("epoch", range(0, 101, 10))], ["0", "10", "100"]),
+        ([("epoch", "10")], ["10"]),
+        ([("epoch", 10.0)], ["10"]),
+        ([("epoch", [5, 100])], ["5", "100"]),
+        ([("epoch", ["5", "10"])], ["5", "10"]),
+        ([("snapshot", "100")], ["100"]),
+        ([("snapshot", {"0", "5"})], ["0", "5"]),
+        ([("split", "test"), ("epoch", range(0, 11))], ["0", "5", "10"]),
+        ([("epoch", range(0, 101)), ("epoch", range(100, 200))], ["100"]),
+    ],
+)
+def test_selecting(tmp_path: Path, select: list[tuple[str, Any]], expected: list[str]) -> None:
+    snapshots = {str(e): {"features": H, "epoch": e} for e in (0, 5, 10, 100)}
+    path = run(tmp_path / "a.h5", snapshots, {"labels": Y, "split": "test"})
+    assert names(find_samples([str(path)], select=select)) == expected
+
+
+def test_selecting_nothing(tmp_path: Path) -> None:
+    snapshots = {str(e): {"features": H, "epoch": e} for e in (0, 5)}
+    path = str(run(tmp_path / "a.h5", snapshots, {"labels": Y}))
+    with pytest.raises(DataError, match="epoch 0, 5"):
+        find_samples([path], select=[("epoch", "7")])
+    with pytest.raises(UsageError, match="select epok.*epoch, file, snapshot"):
+        find_samples([path], select=[("epok", "7")])
+
+
+@given(st.lists(st.integers(0, 20), min_size=1), st.integers(0, 20), st.integers(1, 5))
+def test_a_range_is_its_members(epochs: list[int], stop: int, step: int) -> None:
+    rows = [{"epoch": float(e)} for e in epochs]
+    wanted = range(0, stop, step)
+    expected = [e in set(wanted) for e in epochs]
+    for form in (wanted, list(wanted), [str(e) for e in wanted]):
+        if any(expected):
+            assert selects(rows, [("epoch", form)]) == expected
+        else:
+            with pytest.raises(DataError):
+                selects(rows, [("epoch", form)])
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1), st.text("ab_", max_size=3))
+def test_numbers_count_as_numbers(numbers: list[int], stem: str) -> None:
+    words = [f"{stem}{n}.h5" for n in numbers]
+    assert sorted(words, key=natural_key) == [f"{stem}{n}.h5" for n in sorted(numbers)]
+
+
+def test_globs_and_names_with_brackets(tmp_path: Path) -> None:
+    for name in ("p_2.h5", "p_10.h5", "p_[1].h5"):
+        (tmp_path / name).write_text("x")
+    assert expand(f"{tmp_path}/p_[1].h5:W") == [(f"{tmp_path}/p_[1].h5", "W")]
+    found = expand([f"{tmp_path}/p_[12]*.h5:W", "-"])
+    assert found == [(f"{tmp_path}/p_2.h5", "W"), (f"{tmp_path}/p_10.h5", "W"), ("-", None)]
+    with pytest.raises(DataError, match="no file matches"):
+        expand(f"{tmp_path}/q*.h5")

@@ -1,0 +1,122 @@
+"""What a person is shown of a measurement: nothing beyond what is proved."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnc_cli import measure
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries, WithoutDuplicates
+from gnc_cli.collapse.view import figure, share, view
+from gnc_cli.console.table import markdown, printed
+from gnc_cli.records import Bracket
+
+
+def shown(result: MeasureResult | MeasureSeries, verbose: bool = False) -> str:
+    return printed(view(result, verbose), None)
+
+
+def test_every_line_fits(result: MeasureResult, series: MeasureSeries) -> None:
+    for found in (result, series, measure(weights=np.eye(3))):
+        for verbose in (False, True):
+            text = shown(found, verbose)
+            assert max(map(len, text.splitlines())) <= (100 if not verbose else 120)
+            assert "\n\n\n" not in text and text.strip()
+
+
+def test_a_sheet_names_everything(result: MeasureResult) -> None:
+    text = shown(result)
+    for words in ("set.h5   N = 240, d = 3, K = 12   epoch 5, split test", "95 %: ", "median",
+                  "samples per class", "nc2 etf error", "class 3 (3)", "duplicates: ",
+                  "GNC2 without them", "variants: all"):  # fmt: skip
+        assert words in text, words
+
+
+def test_rows_and_groups(series: MeasureSeries) -> None:
+    text = shown(series)
+    assert "6 rows" in text and "mean ± deviation over seed" in text
+    assert len(re.findall(r"^seed\d\.h5 ", text, re.MULTILINE)) == 6
+    paths = [replace(r, file=f"/a/long/path/to/{r.file}") for r in series.rows]
+    assert shown(replace(series, rows=tuple(paths))) == text
+    lines = text.partition("over seed")[2].splitlines()
+    assert [line.split()[:2] for line in lines[3:6]] == [["1", "2"], ["2", "2"], ["10", "2"]]
+    known = replace(series, skipped=2, out="rows.jsonl")
+    assert "2 of them measured before" in shown(known) and "written  rows.jsonl" in shown(known)
+
+
+def test_optimal_is_what_is_proved(result: MeasureResult) -> None:
+    assert result.gnc2_reference is not None
+    for kind in ("table", "solved", "construction", "file", "pinned"):
+        reference = replace(result.gnc2_reference, kind=kind, proven=False)
+        assert "optimal: " not in shown(replace(result, gnc2_reference=reference))
+    proved = replace(result.gnc2_reference, kind="theorem", id="theorem 3.3", proven=True)
+    assert "optimal: theorem 3.3" in shown(replace(result, gnc2_reference=proved))
+
+
+def test_wide_brackets_are_marked_and_rounded_down(
+    result: MeasureResult, series: MeasureSeries
+) -> None:
+    rho = Bracket(0.4917407, 0.6)
+    wide = replace(
+        result, gnc2=rho, gnc2_ratio=0.7349997,
+        margins=replace(result.margins, cosface=rho.lower),
+        worst_classes=tuple(replace(c, one_vs_rest=rho) for c in result.worst_classes),
+    )  # fmt: skip
+    text = shown(wide)
+    assert re.search(r"^GNC2 +0\.491740 +certified: at least this", text, re.MULTILINE)
+    marked = ("  ratio +>=0.734999 ", "CosFace margin +>=0.491740 ", r"class \d+.* >=0.491740 ")
+    for start in marked:
+        assert re.search(f"^{start}", text, re.MULTILINE), start
+    table = shown(replace(series, rows=(wide, result)))
+    assert table.count(">=0.491740  >=0.7349") == 1
+
+
+@pytest.mark.parametrize(
+    ("upper", "words"), [(0.0, "softmax cannot reach"), (0.2, "no scale is proved to reach")]
+)
+def test_no_scale_is_ruled_out_without_proof(
+    result: MeasureResult, upper: float, words: str
+) -> None:
+    margins = replace(result.margins, scale=None)
+    text = shown(replace(result, gnc2=Bracket(0.0, upper), margins=margins))
+    assert re.search(rf"^scale 1/tau +- +{words}", text, re.MULTILINE)
+
+
+def test_raw_rows_are_called_raw(data: dict[str, np.ndarray]) -> None:
+    text = shown(measure(**data, normalize="off"))
+    assert "raw features, Sigma_B not centred" in text and "references are of unit rows" in text
+    assert re.findall(r"unit \w+", text.replace("references are of unit rows", "")) == [
+        "unit features", "unit weights",
+    ]  # fmt: skip
+
+
+def test_nothing_left_without_duplicates_is_said(result: MeasureResult) -> None:
+    none_left = replace(result, without_duplicates=WithoutDuplicates(0.5, 2, 1, None))
+    assert "no GNC2: raise the cosine" in shown(none_left)
+
+
+def test_a_new_metric_is_shown_by_its_name(result: MeasureResult) -> None:
+    @dataclass(frozen=True)
+    class Extended(MeasureResult):
+        weight_spread: float = 0.25
+
+    fields: dict[str, Any] = vars(result)
+    assert re.search(r"^weight spread +0\.250000", shown(Extended(**fields)), re.MULTILINE)
+
+
+def test_markdown_has_the_same_tables(result: MeasureResult, series: MeasureSeries) -> None:
+    for found in (result, series):
+        blocks = "\n".join(markdown(view(found, False))).split("\n\n")
+        tables = [block.split("\n") for block in map(str.strip, blocks) if block[:1] == "|"]
+        assert len(tables) >= 2
+        for lines in tables:
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+
+def test_figures() -> None:
+    assert [figure(x) for x in (None, 0.0, 1e-4, 0.5, 12345678.0)] == [
+        "-", "0", "1.00000e-04", "0.500000", "1.23457e+07",
+    ]  # fmt: skip
+    assert [share(x) for x in (1.0, 1.0 - 1e-8, 0.5)] == ["1.000000", "0.999999990", "0.500000"]

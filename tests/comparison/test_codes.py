@@ -1,0 +1,309 @@
+"""Codes beside the best known ones: known answers, second witnesses, proofs of improvements."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import compare
+from gnc_cli.codes import exact_cosine
+from gnc_cli.codes.certify import certify_code, contact_pairs
+from gnc_cli.codes.exact_cosine import ExactRows, verify_below
+from gnc_cli.comparison import codes as module
+from gnc_cli.comparison.codes import count_contacts, rho_bracket
+from gnc_cli.comparison.result import FileRow
+from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.errors import DataError
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.sphere import chord, random_points
+from gnc_cli.known_codes import best as known
+from gnc_cli.known_codes.best import Reference, read_table
+from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.records import ComparisonStatus
+from gnc_cli.runtime.deadline import Deadline
+from tests.comparison.samples import built, only, turned
+from tests.problems import WITH_POINTS, Problem
+
+
+@pytest.mark.parametrize(
+    ("name", "contacts"),
+    [("icosahedron", 30), ("snub-cube", 60), ("24-cell", 96), ("600-cell", 720),
+     ("hemicube", 80), ("schlaefli", 216), ("e8-roots", 6720), ("petersen", 30)],
+)  # fmt: skip
+def test_named_codes_match_and_are_recognised(
+    name: str, contacts: int, rng: np.random.Generator
+) -> None:
+    row = only(compare(turned(built(name), rng)))
+    assert row.status is ComparisonStatus.MATCHES and row.passed
+    assert row.congruent_to == name
+    assert row.gap is not None and abs(row.gap) < 1e-14
+    assert row.rattlers is not None and row.rattlers.one_vs_one == row.rattlers.one_vs_rest == 0
+    # A second witness for the contacts: the Gram matrix itself.
+    W = built(name)
+    gram = (W @ W.T)[np.triu_indices(len(W), 1)]
+    assert row.contacts == np.count_nonzero(gram > gram.max() - 1e-9) == contacts
+    assert row.max_cosine == pytest.approx(gram.max(), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("pair", "name"),
+    [((3, 4), "simplex-3"), ((5, 4), "simplex-3"), ((4, 8), "orthoplex-4"), ((2, 4), "polygon-4"),
+     ((4, 7), "orthoplex-4, 7 of its 8 points"), ((2, 7), "polygon-7"), ((3, 2), None)],
+)  # fmt: skip
+def test_theorem_3_3_is_known(
+    pair: tuple[int, int], name: str | None, rng: np.random.Generator
+) -> None:
+    exact = closed_form(*pair)
+    assert exact is not None
+    row = only(compare(turned(exact.weights, rng)))
+    assert row.status is ComparisonStatus.MATCHES and row.proven
+    assert row.source == f"theorem 3.3: {exact.name}"
+    assert row.congruent_to == name
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 6), st.integers(2, 40), st.integers(0, 2**32 - 1))
+def test_the_cosine_is_that_of_the_gram_matrix(d: int, K: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    row = only(compare(W))
+    gram = W @ W.T
+    np.fill_diagonal(gram, -2.0)
+    assert row.max_cosine == pytest.approx(gram.max(), abs=1e-14)
+    assert (row.d, row.K) == (d, K)
+    assert row.gap is None or (row.gap > 0) == (row.status is ComparisonStatus.WORSE)
+    angle = math.degrees(math.acos(min(1.0, float(gram.max()))))
+    assert row.min_angle_deg == pytest.approx(angle, abs=1e-6)
+
+
+def test_worse_codes() -> None:
+    W = built("icosahedron")
+    moved = W + 1e-5 * np.random.default_rng(0).standard_normal(W.shape)
+    row = only(compare(moved))
+    assert row.status is ComparisonStatus.WORSE and row.passed is False
+    assert row.gap is not None and 1e-6 < row.gap < 1e-4
+    assert "gnc solve --d 3 --K 12" in row.advice
+    tolerated = only(compare(moved, tolerance=1e-3))
+    assert tolerated.passed and tolerated.status is ComparisonStatus.WORSE
+
+
+def test_rattlers_of_both_kinds() -> None:
+    # The icosahedron without a vertex: its five neighbours keep touching, none is free.
+    row = only(compare(built("icosahedron")[1:]))
+    assert row.rattlers is not None and row.rattlers.one_vs_one == 0
+    assert row.contacts == 25 and row.status is ComparisonStatus.MATCHES
+    assert row.congruent_to == "icosahedron, first 11 of 12 rows"
+    # A point far from a tight cluster is free.
+    cluster = np.array([[0.1, 0.0, 1.0], [-0.1, 0.0, 1.0], [0.0, 0.0, -1.0]])
+    free = only(compare(cluster)).rattlers
+    assert free is not None and free.one_vs_one == 1
+
+
+def test_lengths_of_any_size_and_equal_rows() -> None:
+    lengths = np.array([[1e-300], [1e300], [1.0], [1e-5]])
+    row = only(compare(np.concatenate([np.eye(2), -np.eye(2)]) * lengths))
+    assert row.status is ComparisonStatus.MATCHES and row.congruent_to == "polygon-4"
+    twice = only(compare([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert twice.max_cosine == 1.0 and twice.status is ComparisonStatus.WORSE
+    assert twice.min_angle_deg == 0.0
+    assert twice.advice.startswith("rows 0 and 1, counted from 0, are equal")
+    near = only(compare([[1.0, 0.0], [1.0, 1e-9], [0.0, 1.0]]))
+    assert near.max_cosine == 1.0 and "equal" not in near.advice
+
+
+def test_single_precision_keeps_its_contacts() -> None:
+    row = only(compare(built("600-cell").astype(np.float32)))
+    assert row.contacts == 720 and row.congruent_to == "600-cell"
+    assert row.rattlers is not None and row.rattlers.tolerance == 1e-5
+
+
+def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
+    for K, name in ((13, "best known of d = 3, K = 13"),
+                    (19, "best known of d = 3, K = 19, rattlers aside")):  # fmt: skip
+        ((_, W),) = stored_codes(3, K)
+        row = only(compare(turned(W, rng)))
+        assert row.status is ComparisonStatus.MATCHES and row.congruent_to == name
+        # Moving a rattler changes nothing; moving anything else does.
+        free = np.argsort((W @ W.T - 2.0 * np.eye(K)).max(axis=1))[0]
+        W[free] += 1e-3
+        assert (only(compare(W)).congruent_to == name) == (K == 19)
+
+
+def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Our copy holds the snub cube as proved optimal: a poorer table makes no news of it.
+    table = tmp_path / "old.txt"
+    table.write_text("3,24,0.7231\n")
+    row = only(compare(built("snub-cube"), table=table))
+    assert row.status is ComparisonStatus.MATCHES and row.proven
+    assert row.source is not None and "--table has 0.7231" in row.source
+    monkeypatch.setattr(known, "_ours", lambda: read_table(table))
+    monkeypatch.setattr(known, "constructed", lambda d, K: None)
+    row = only(compare(built("snub-cube"), table=table))
+    assert row.status is ComparisonStatus.IMPROVES and row.passed
+    assert (row.improves_on or "").startswith("the table of 20") and "sha256" in row.advice
+    assert row.proved_cosine == "0.723078468333509" and row.proved_cosine in row.advice
+
+
+def test_as_good_as_a_part_of_a_larger_code_is_no_entry() -> None:
+    W = built("mub-4")
+    row = only(compare(W))
+    assert row.status is ComparisonStatus.NO_ENTRY and row.source is not None
+    # As good as a part of the 24-cell, which comes first of equals.
+    assert row.source.startswith("first 16 points of (4, 24): ")
+    assert row.reference == "table" and row.passed and not row.on_record
+    assert f"no worse than the best known, {row.source}" in row.advice
+    # Neither it nor something a little worse has an entry: the gate is monotone.
+    moved = W + 1e-9 * np.random.default_rng(0).standard_normal(W.shape)
+    worse = only(compare(moved, tolerance=1e-6, require_entry=True))
+    assert worse.status is ComparisonStatus.WORSE and worse.passed is False
+    assert only(compare(W, require_entry=True)).passed is False
+
+
+def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("d,N,cosine,proven\n4,16,0.6,yes\n")
+    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    assert row.status is ComparisonStatus.IMPROVES and row.proven and row.passed is False
+    assert row.advice.startswith("below an entry marked proved optimal")
+    (tmp_path / "t.txt").write_text("4,16,0.6\n")
+    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    # A part of the 24-cell is better than that entry, and this code ties it.
+    assert row.passed and row.status is ComparisonStatus.MATCHES and row.on_record
+
+
+def test_impossible_tables_are_refused(tmp_path: Path) -> None:
+    """No twelve points on the sphere do better than the icosahedron (Fejes Toth)."""
+    (tmp_path / "t.txt").write_text("3,11,0.45\n3,12,0.3\n3,13,0.6\n4,12,0.3\n")
+    with pytest.raises(DataError, match="N = 12 with cosine 0.3 is impossible"):
+        compare(built("icosahedron"), table=tmp_path / "t.txt")
+
+
+@pytest.fixture
+def worse_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if 0.7231 were all that is known of 24 points in three dimensions."""
+    record = Reference(
+        0.7231, "table", 3, 24, "a test", True, exact=Fraction("0.7231"), rounding=1e-12
+    )
+    monkeypatch.setattr(module, "best", lambda *_: record)
+
+
+def snub_cube(places: int, tail: str = "") -> list[list[str]]:
+    return [[f"{x:.{places}f}{tail}" for x in row] for row in built("snub-cube").tolist()]
+
+
+def improved(path: Path, words: list[list[str]], delimiter: str = " ") -> FileRow:
+    path.write_text("# by hand\n" + "\n".join(delimiter.join(point) for point in words))
+    row = only(compare(path))
+    assert row.status is ComparisonStatus.IMPROVES
+    return row
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "tail"), [("a.txt", " ", "123"), ("a.csv", ", ", "e0")]
+)
+@pytest.mark.usefixtures("worse_record")
+def test_the_very_decimals_of_a_text_are_proved(
+    tmp_path: Path, name: str, delimiter: str, tail: str
+) -> None:
+    words = snub_cube(18, tail)
+    row = improved(tmp_path / name, words, delimiter)
+    proved = Fraction(row.proved_cosine or "")
+    points = ExactRows.of_texts(words)
+    assert verify_below(points, proved).holds
+    assert verify_below(points, proved - Fraction(1, 10**15)).holds is False
+    assert "float64" not in row.advice
+
+
+@pytest.mark.usefixtures("worse_record")
+def test_decimals_that_floats_cannot_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros behind the digits change nothing; 1e-18 more does, though the floats are the same."""
+    whole = exact_cosine.largest_cosine_above
+    monkeypatch.setattr(exact_cosine, "largest_cosine_above", lambda rows, _: whole(rows, 30))
+    plain = improved(tmp_path / "plain.txt", snub_cube(15)).proved_cosine
+    long = snub_cube(15, "0" * 20)
+    assert improved(tmp_path / "long.txt", long).proved_cosine == plain
+    for point in long:
+        at = point[0].index(".") + 16
+        point[0] = point[0][:at] + "001" + point[0][at + 3 :]
+    assert improved(tmp_path / "moved.txt", long).proved_cosine != plain
+    assert np.array_equal(np.loadtxt(tmp_path / "long.txt"), np.loadtxt(tmp_path / "moved.txt"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_text("1 2 3\n"),
+        lambda path: path.write_text(path.read_text().replace("\n", "\n0x", 1)),
+        lambda path: path.write_bytes(b"\xff" + path.read_bytes()),
+    ],
+)
+@pytest.mark.usefixtures("worse_record")
+def test_a_file_that_cannot_be_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], None]
+) -> None:
+    before = module.load_code
+
+    def load(*args: Any) -> object:
+        code = before(*args)
+        spoil(tmp_path / "a.txt")
+        return code
+
+    monkeypatch.setattr(module, "load_code", load)
+    row = improved(tmp_path / "a.txt", snub_cube(18))
+    assert row.advice.endswith("for the coordinates read as float64")
+
+
+@pytest.mark.usefixtures("worse_record")
+def test_binary_floats_are_exact() -> None:
+    W = np.array([[float(word) for word in point] for point in snub_cube(18)])
+    row = only(compare(W))
+    assert verify_below(W, Fraction(row.proved_cosine or "")).holds and "float64" not in row.advice
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_counts_and_bounds_of_large_codes(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SIDE", 7)
+    W = problem.points()  # type: ignore[misc]
+    top, _ = row_maxima(W)
+    found = certify_code(W, tolerance=1e-7)
+    assert found.contact_pairs is not None
+    contacts = count_contacts(W, float(chord(top.max())), 1e-7, Deadline())
+    assert contacts == len(found.contact_pairs)
+    rho = rho_bracket(W, top, Deadline())
+    assert rho.lower <= found.rho_one_vs_rest.upper + 1e-12
+    assert rho.upper >= found.rho_one_vs_rest.lower - 1e-12
+    wide = rho_bracket(W, top, Deadline(0.0))
+    assert wide.lower <= rho.lower and rho.upper <= wide.upper
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 60), st.integers(2, 6), st.integers(0, 10**6), st.floats(1e-9, 0.3))
+def test_contacts_of_any_tolerance(K: int, d: int, seed: int, tolerance: float) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    shortest = float(chord(row_maxima(W)[0].max()))
+    count = count_contacts(W, shortest, tolerance, Deadline())
+    assert count == len(contact_pairs(W, tolerance))
+    assert count_contacts(W, shortest, tolerance, Deadline(0.0)) is None
+
+
+def test_a_code_too_large_to_list_its_contacts() -> None:
+    rows = random_points(np.random.default_rng(0), 3200, 3)
+    row = only(compare(rows))
+    assert row.contacts == 1 and row.rattlers is not None
+    assert row.rattlers.one_vs_rest is None and row.rattlers.one_vs_one == 3198
+    rho = row.rho_one_vs_rest
+    assert row.max_cosine is not None and rho is not None
+    assert 0.0 <= rho.lower <= 1.0 - row.max_cosine <= rho.upper
+    nearest = min(
+        np.sort(np.linalg.norm(rows[k] - rows, axis=1))[1] for k in range(0, 3200, 100)
+    )
+    assert row.max_cosine >= 1 - nearest**2 / 2 - 1e-12

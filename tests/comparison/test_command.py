@@ -1,0 +1,256 @@
+"""`gnc compare` end to end: what stdout and stderr carry, files, pipes, exit codes."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnc_cli.records import flatten
+from tests.comparison.samples import VALIDATOR, built
+
+GOLDEN = Path(__file__).parent / "golden"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: the icosahedron, something worse, and broken files."""
+    W = built("icosahedron")
+    np.save(tmp_path / "good.npy", W)
+    np.save(tmp_path / "bad.npy", W + 1e-6 * np.arange(36).reshape(12, 3) % 1e-5)
+    np.save(tmp_path / "own.npy", built("mub-4"))
+    (tmp_path / "t.txt").write_text("4,24,0.5\n")
+    (tmp_path / "below.txt").write_text("d,N,cosine,proven\n4,16,0.6,yes\n")
+    (tmp_path / "impossible.txt").write_text("3,12,0.3\n")
+    (tmp_path / "t.md").write_text("mine")
+    (tmp_path / "text.h5").write_text("once upon a time")
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "good.npy").read_bytes()[:200])
+    np.savetxt(tmp_path / "numbers.txt", W.ravel())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("file", "good.npy --digits 30 --export out"), ("list", "--list --d 4 --K 10..24"),
+     ("solve", "--solve --d 2 --K 5")],
+)  # fmt: skip
+def test_golden_json(gnc: Run, folder: Path, name: str, arguments: str) -> None:
+    """Each shape, from a real run: keys in order, and values."""
+    run = gnc("compare", *arguments.split(), "--json")
+    assert run.exit_code == 0 and run.stderr == "" and run.stdout.count("\n") == 1
+    printed = json.loads(run.stdout, parse_constant=pytest.fail)
+    VALIDATOR.validate(printed)
+    expected = flatten(json.loads((GOLDEN / f"{name}.json").read_text()))
+    found = flatten(printed)
+    assert list(found) == list(expected)
+    for key, value in expected.items():
+        if key.rpartition(".")[2] not in ("seconds", "version", "moved"):
+            near = pytest.approx(value, abs=1e-12) if isinstance(value, float) else value
+            assert found[key] == near, key
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [{"extra": 1}, {"d": 2.5}, {"gap": "small"}, {"status": "fine"}, {"proven": "yes"},
+     {"rattlers": {"one_vs_one": 1}}, {"rho_one_vs_rest": {"lower": 0.5}}],
+)  # fmt: skip
+def test_spoilt_rows_are_not_valid(spoilt: dict[str, Any]) -> None:
+    good = json.loads((GOLDEN / "file.json").read_text())
+    assert VALIDATOR.is_valid(good)
+    assert not VALIDATOR.is_valid(good | {"rows": [good["rows"][0] | spoilt]})
+    assert not VALIDATOR.is_valid({k: v for k, v in good.items() if k != "counts"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ("good.npy", 0, ""),
+        ("good.npy bad.npy", 5, "gate failed: --tolerance 1e-09"),
+        ("bad.npy --tolerance 1e-3", 0, "gate passed: --tolerance 0.001"),
+        ("good.npy --require-entry", 0, "all on record"),
+        ("own.npy", 0, ""),
+        ("own.npy --require-entry", 5, "no code on record at d = 4, K = 16 (own.npy)"),
+        ("own.npy --table below.txt", 5, "below an entry marked proved optimal"),
+        ("good.npy --max gap=-1", 5, "gate failed: --max gap=-1"),
+        ("good.npy --check 'counts.matches==1'", 0, "gate passed"),
+        ("--list --d 99", 0, ""),
+        ("numbers.txt", 2, "--d 3"),
+        ("numbers.txt --d 3", 0, ""),
+        ("numbers.txt --d 5", 3, "36 numbers"),
+        ("good.npy --d 4", 3, "--d asks for 4"),
+        ("good.npy missing.h5", 3, "no such file: 'missing.h5'"),
+        ("text.h5", 3, "text.h5"),
+        ("cut.npy", 3, "cut.npy"),
+        (".", 3, "is a folder"),
+        ("good.npy:key", 3, "key"),
+        ("good.npy --table missing.txt", 3, "missing.txt"),
+        ("good.npy --table text.h5", 3, "line 1"),
+        ("good.npy --table impossible.txt", 3, "is impossible"),
+        ("good.npy --report t.txt", 2, ".prom"),
+        ("good.npy --table t.md --report ./t.md", 2, "would overwrite the input --table 't.md'"),
+        ("t.md --report ./t.md", 2, "would overwrite the input FILES 't.md'"),
+        ("", 2, "nothing to compare"),
+        ("good.npy --list", 2, "exclude each other"),
+    ],
+)
+def test_every_ending(
+    gnc: Run, folder: Path, arguments: str, status: int, words: str
+) -> None:
+    before = sorted(os.listdir(folder))
+    words_given = [word.strip("'") for word in arguments.split()]
+    run = gnc("compare", *words_given)
+    assert run.exit_code == status, run.stderr
+    assert words in run.stderr and "Traceback" not in run.stderr
+    assert len(run.stderr.splitlines()) == bool(words)
+    assert (run.stdout == "") == (status in (2, 3))
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
+    said = gnc("compare", "good.npy", "--digits", "70").stdout
+    assert said.startswith("good.npy   d = 3, K = 12\n")
+    for line in (
+        "largest cosine        0.447213595499958            smallest angle 63.43494882 degrees",
+        "congruent to          icosahedron                  up to rotation, reflection and order",
+        "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
+        "polynomial       5x^2 - 1",
+        "matches: ties the best known code within 1e-11",
+        "table: our copy of 2026-10, 286 entries, sha256 ",
+    ):
+        assert line in said, line
+    verbose = gnc("compare", "good.npy", "-v").stdout
+    for key in ("max_cosine", "best_known", "gap", "rattlers", "contacts", "congruent_to"):
+        assert f" {key}\n" in verbose, key
+
+
+def test_verdicts_in_words(gnc: Run, folder: Path) -> None:
+    assert "worse: a better code is known" in gnc("compare", "bad.npy").stdout
+    said = gnc("compare", "bad.npy", "--tolerance", "1").stdout
+    assert "worse (within --tolerance): " in said
+    said = gnc("compare", "own.npy", "--table", "below.txt").stdout
+    assert "IMPROVES: below an entry marked proved optimal" in said
+    several = gnc("compare", "good.npy", "bad.npy", "own.npy", "--digits", "20").stdout
+    for line in (
+        "Codes beside the known codes   3 rows, 1 matches, 1 worse, 1 no entry",
+        "worse: a better code is known for (3, 12)",
+        "no entry: the table has no entry for (4, 16)",
+        "digits: good.npy: 0.44721359549995793928, root of 5x^2 - 1",
+        "best known: proven optimal: (3, 12)",
+    ):
+        assert line in several, line
+    assert "63.43494882" in gnc("compare", "good.npy", "bad.npy", "-v").stdout
+
+
+def test_square_brackets_are_no_markup(gnc: Run, folder: Path) -> None:
+    (folder / "good.npy").rename(folder / "[red]a.npy")
+    assert gnc("compare", "[red]a.npy").stdout.startswith("[red]a.npy ")
+
+
+def test_the_list_for_people_and_programs(gnc: Run) -> None:
+    said = gnc("compare", "--list", "--d", "3", "--K", "24").stdout
+    assert "3  24  0.72307846833350853703  yes            0        60  proven optimal" in said
+    everything = gnc("compare", "--list").stdout.splitlines()
+    assert len(everything) == 286 + 5 and max(map(len, everything)) <= 100
+    whole = gnc("compare", "--list", "--d", "3", "--K", "24", "-v").stdout
+    assert "0.7230784683335085370323448093945153982568" in whole
+    rows = list(csv.DictReader(io.StringIO(gnc("compare", "--list", "--d", "4", "--csv").stdout)))
+    assert [row["K"] for row in rows] == ["10", "24", "120"]
+    assert rows[0]["max_cosine"] == "" and rows[1]["rattlers.one_vs_one"] == "0"
+    assert not [name for name in rows[0] if name.startswith(("counts", "table"))]
+    lines = gnc("compare", "--list", "--d", "4", "--jsonl").stdout.splitlines()
+    assert [json.loads(line)["K"] for line in lines] == [10, 24, 120]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("r.md", ["## gnc compare\n", "| good.npy |", "❌ failed", "`--tolerance 1e-09`"]),
+        ("r.xml", ["<testsuites", "--tolerance 1e-09", 'failures="1"']),
+        ("r.prom", ["gnc_compare_gap{d=", 'file="bad.npy"', 'status="worse"',
+                    "gnc_compare_counts_worse 1"]),
+    ],
+)  # fmt: skip
+def test_reports(gnc: Run, folder: Path, name: str, words: list[str]) -> None:
+    assert gnc("compare", "good.npy", "bad.npy", "--report", name).exit_code == 5
+    text = Path(name).read_text()
+    for word in words:
+        assert word in text, word
+    if name.endswith(".prom"):
+        samples = [line.rpartition(" ")[0] for line in text.splitlines() if line[0] != "#"]
+        assert len(samples) == len(set(samples))
+
+
+def test_a_report_on_one_code_ends_with_its_advice(gnc: Run, folder: Path) -> None:
+    assert gnc("compare", "good.npy", "--report", "r.md").exit_code == 0
+    text = Path("r.md").read_text()
+    assert "matches: ties the best known code" in text and "✅ passed" in text
+
+
+def test_a_baseline(gnc: Run, folder: Path) -> None:
+    Path("run.json").write_text(gnc("compare", "good.npy", "--json").stdout)
+    gates = ("--baseline", "run.json", "--allow", "max_cosine=1e-9", "--tolerance", "1", "-q")
+    assert gnc("compare", "good.npy", *gates).exit_code == 0
+    assert gnc("compare", "bad.npy", *gates).exit_code == 5
+    assert gnc("compare", "own.npy", *gates).exit_code == 3
+
+
+def test_rows_without_a_verdict_are_undecided(gnc: Run, folder: Path) -> None:
+    np.save("large.npy", np.random.default_rng(0).standard_normal((3001, 3)))
+    run = gnc("compare", "large.npy", "--time-limit", "1e-9")
+    assert run.exit_code == 4 and "gate undecided: --tolerance" in run.stderr
+    assert "no time for d = 3, K = 3001 (large.npy)" in run.stderr
+    assert gnc("compare", "bad.npy", "large.npy", "--time-limit", "30", "-q").exit_code == 5
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    program = f'"{sys.executable}" -m gnc_cli '
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command.replace("gnc ", program)], cwd=folder,
+        capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def test_a_code_through_a_pipe(folder: Path) -> None:
+    run = shell("gnc solve --construction snub-cube --out - -q | gnc compare - --json", folder)
+    assert run.returncode == 0, run.stderr
+    (row,) = json.loads(run.stdout)["rows"]
+    assert (row["file"], row["status"], row["congruent_to"]) == ("-", "matches", "snub-cube")
+    assert (row["contacts"], row["rattlers"]["one_vs_rest"]) == (60, 0)
+
+
+def test_rows_stream_while_the_work_goes_on(folder: Path) -> None:
+    # The reader leaves after the first row.
+    run = shell("gnc compare --solve --d 2 --K 5,6 --jsonl | head -1", folder)
+    row = json.loads(run.stdout)
+    assert (row["schema"], row["command"]) == (1, "compare") and "version" in row
+    assert (row["d"], row["K"], row["status"], row["passed"]) == (2, 5, "matches", True)
+
+
+def test_each_row_is_printed_once(gnc: Run, folder: Path) -> None:
+    run = gnc("compare", "good.npy", "own.npy", "--jsonl")
+    rows = [json.loads(line, parse_constant=pytest.fail) for line in run.stdout.splitlines()]
+    assert [row["file"] for row in rows] == ["good.npy", "own.npy"] and run.stderr == ""
+
+
+def test_a_list_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "sys.argv[1:] = 'compare --list --d 3..8 --K 2..100 --proven'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "heavy = {'torch', 'scipy', 'matplotlib', 'h5py', 'flint', 'geoopt'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

@@ -1,0 +1,160 @@
+"""Exported files hold the code, and a failed export changes nothing."""
+
+import csv
+import hashlib
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import compare
+from gnc_cli.codes.exact_cosine import ExactRows, verify_below
+from gnc_cli.comparison import export as module
+from gnc_cli.comparison.export import NAMES, to_graph6
+from gnc_cli.comparison.result import CompareRow
+from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.geometry.sphere import random_points
+from tests.comparison.samples import VALIDATOR, built, only
+
+
+def edges_of(line: bytes) -> tuple[int, np.ndarray]:
+    """A second witness: vertices and edges i < j of graph6, bit by bit from its description."""
+    values = [byte - 63 for byte in line.strip()]
+    n, body = (values[0], values[1:]) if values[0] < 63 else (0, values[4:])
+    if values[0] == 63:
+        n = values[1] << 12 | values[2] << 6 | values[3]
+    bits = [value >> k & 1 for value in body for k in range(5, -1, -1)]
+    pairs = [(i, j) for j in range(n) for i in range(j)]
+    assert not any(bits[len(pairs) :])
+    found = [pair for pair, bit in zip(pairs, bits, strict=False) if bit]
+    return n, np.array(sorted(found)).reshape(-1, 2)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "edges", "line"),
+    [
+        # The example of the description: 5 vertices, bytes 68 81 99.
+        (5, [(0, 2), (0, 4), (1, 3), (3, 4)], bytes([68, 81, 99])),
+        # Networkx's documentation: a path of two vertices.
+        (2, [(0, 1)], b"A_"),
+        # Complete graphs, well known from collections: K3, K4, K5.
+        (3, [(0, 1), (0, 2), (1, 2)], b"Bw"),
+        (4, [(i, j) for j in range(4) for i in range(j)], b"C~"),
+        (5, [(i, j) for j in range(5) for i in range(j)], b"D~{"),
+    ],
+)
+def test_published_graphs(vertices: int, edges: list[tuple[int, int]], line: bytes) -> None:
+    assert to_graph6(vertices, np.array(edges)) == line
+
+
+def test_sizes_of_graphs() -> None:
+    """N(12345) = 126 66 63 120, and one byte up to 62, from the description."""
+    assert to_graph6(12345, np.empty((0, 2), int))[:4] == bytes([126, 66, 63, 120])
+    assert to_graph6(62, np.empty((0, 2), int))[0] == 125
+    assert to_graph6(63, np.empty((0, 2), int))[:4] == bytes([126, 63, 63, 126])
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 90), st.integers(0, 10**6), st.floats(0.0, 1.0))
+def test_graphs_can_be_read_again(vertices: int, seed: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    edges = np.argwhere(np.triu(rng.random((vertices, vertices)) < density, 1))
+    shuffled = rng.permuted(edges[rng.permutation(len(edges))], axis=1)
+    line = to_graph6(vertices, np.concatenate([shuffled, edges]))  # an edge twice is one edge
+    assert all(63 <= byte <= 126 for byte in line)
+    n, found = edges_of(line)
+    assert n == vertices and np.array_equal(found, edges)
+
+
+@pytest.mark.parametrize("edges", [[[0, 0]], [[0, 3]], [[-1, 2]]])
+def test_no_edges_of_the_graph(edges: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="0 to 2"):
+        to_graph6(3, np.array(edges))
+
+
+def test_all_files(tmp_path: Path) -> None:
+    W = built("snub-cube")
+    row = only(compare(W, export=tmp_path / "new" / "out", digits=40))
+    files = {Path(name).name: Path(name) for name in row.exported or ()}
+    assert tuple(files) == NAMES and row.left_out == ()
+    first = files["coordinates.txt"].read_text().splitlines()[0].split()
+    assert len(first) == 3 and all(len(word.partition(".")[2]) == 40 for word in first)
+    assert only(compare(files["coordinates.txt"])).congruent_to == "snub-cube"
+    gram = np.load(files["gram.npy"])
+    assert gram.dtype == np.float64 and np.allclose(gram, W @ W.T, atol=1e-14)
+    n, edges = edges_of(files["contacts.g6"].read_bytes())
+    assert n == 24
+    assert np.array_equal(edges, np.argwhere(np.triu(gram > (row.max_cosine or 1.0) - 1e-9, 1)))
+    with open(files["distribution.csv"], newline="") as file:
+        cells = list(csv.DictReader(file))
+    assert sum(int(cell["pairs"]) for cell in cells) == 24 * 23 // 2
+    largest = float(cells[0]["inner_product"])
+    assert cells[0]["pairs"] == "60" and largest == pytest.approx(row.max_cosine, abs=1e-14)
+
+
+def test_what_is_proved_of_the_decimals(tmp_path: Path) -> None:
+    """The written decimals, read again by the definition, have the cosine claimed of them."""
+    compare(built("snub-cube"), export=tmp_path, digits=40)
+    proof = dict(
+        line.split() for line in (tmp_path / "verified.txt").read_text().splitlines()
+        if not line.startswith("#")
+    )  # fmt: skip
+    written = (tmp_path / "coordinates.txt").read_bytes()
+    assert (proof["points"], proof["dimension"]) == ("24", "3")
+    assert proof["sha256_of_coordinates"] == hashlib.sha256(written).hexdigest()
+    points = ExactRows.of_texts([line.split() for line in written.decode().splitlines()])
+    claimed = Fraction(proof["cosine_at_most"])
+    assert verify_below(points, claimed).holds
+    assert verify_below(points, claimed - Fraction(1, 10**39)).holds is False
+    assert "smallest number of 39 decimals" in (tmp_path / "verified.txt").read_text()
+
+
+def test_existing_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "gram.npy").write_text("mine")
+    with pytest.raises(OutputError, match=r"gram.npy' exists; add --force"):
+        compare(np.eye(3), export=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["gram.npy"]
+    assert (tmp_path / "gram.npy").read_text() == "mine"
+    only(compare(np.eye(3), export=tmp_path, force=True))
+    assert len(list(tmp_path.iterdir())) == len(NAMES)
+
+
+def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
+    for folder, name in (("a", "one"), ("a", "two"), ("b", "one")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        np.save(tmp_path / folder / f"{name}.npy", built("icosahedron"))
+    out = tmp_path / "out"
+    result = compare(tmp_path / "a/one.npy", tmp_path / "a/two.npy", np.eye(3), export=out)
+    VALIDATOR.validate(result.to_json())
+    assert sorted(path.name for path in out.iterdir()) == ["code-3", "one", "two"]
+    reported: list[CompareRow] = []
+    with pytest.raises(UsageError, match="two codes"):
+        compare(
+            tmp_path / "a/one.npy", tmp_path / "b/one.npy", export=tmp_path / "new",
+            on_row=reported.append,
+        )  # fmt: skip
+    assert reported == [] and not (tmp_path / "new").exists()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for sources in ((np.eye(3),), (np.eye(3), np.eye(2))):
+        with pytest.raises(OutputError, match="is no folder"):
+            compare(*sources, export=tmp_path / "file")
+    with pytest.raises(OutputError, match="cannot make folder"):
+        compare(np.eye(3), export=tmp_path / "file" / "below")
+
+
+def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 10**6)  # the Gram matrix takes several blocks
+    rows = random_points(np.random.default_rng(0), 3001, 3)
+    row = only(compare(rows, export=tmp_path / "out"))
+    assert [Path(name).name for name in row.exported or ()] == ["coordinates.txt", "gram.npy"]
+    assert np.array_equal(np.loadtxt(tmp_path / "out" / "coordinates.txt"), rows)
+    assert np.allclose(np.load(tmp_path / "out" / "gram.npy"), rows @ rows.T, atol=1e-14)
+    said = dict(line.split(": ") for line in row.left_out or ())
+    assert list(said) == ["contacts.g6", "distribution.csv", "verified.txt"]
+    assert said["contacts.g6"] == "contacts were not computed"

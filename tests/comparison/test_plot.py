@@ -1,0 +1,163 @@
+"""Pictures of comparisons: whole, not blank, reproducible; densities that are right."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gnc_cli.comparison.codes import Judged
+from gnc_cli.comparison.plot import neighbours, packing_density, plot_compare
+from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
+from gnc_cli.errors import UsageError
+from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
+from gnc_cli.search.pictures import contact_pairs
+
+STAMP = TableStamp(286, "2026-10", "0" * 64, False)
+
+
+def row(d: int, K: int, status: ComparisonStatus | None, gap: float | None) -> FileRow:
+    return FileRow(
+        d=d, K=K, max_cosine=0.5, best_known=None if gap is None else 0.5, gap=gap, status=status,
+        rattlers=Rattlers(0, 0, 1e-7), contacts=9, source="x", proven=K < 9, rho_one_vs_rest=None,
+        reference=None, date=None, on_record=True, improves_on=None, proved_cosine=None,
+        advice="", min_angle_deg=None, congruence=None,
+    )  # fmt: skip
+
+
+def result(mode: Mode, *rows: Any, codes: tuple[Any, ...] = ()) -> CompareResult:
+    return CompareResult(1.0, "0", rows or tuple(c.row for c in codes), STAMP, mode, codes=codes)
+
+
+def code(W: np.ndarray, **changes: Any) -> Judged:
+    K, d = W.shape
+    judged = Judged(
+        row(d, K, ComparisonStatus.MATCHES, 0.0), W, contact_pairs(W, 1e-9), np.arange(K) == 1
+    )
+    return dataclasses.replace(judged, **changes)
+
+
+def orthoplex(d: int) -> np.ndarray:
+    return np.concatenate([np.eye(d), -np.eye(d)])
+
+
+def random_code(d: int, K: int) -> np.ndarray:
+    W = np.random.default_rng(0).standard_normal((K, d))
+    return W / np.linalg.norm(W, axis=1, keepdims=True)
+
+
+SOLVES = [
+    row(d, K, *(
+        (ComparisonStatus.MATCHES, 0.0) if K % 5 else
+        (ComparisonStatus.WORSE, 10.0**-K) if K % 2 else
+        (ComparisonStatus.IMPROVES, -1e-6) if K < 11 else (ComparisonStatus.NO_ENTRY, None)
+    ))
+    for d in (3, 4, 5) for K in range(4, 21)
+]  # fmt: skip
+FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in SOLVES[:6]]
+LISTED = [
+    ListedRow(d=d, K=K, best_known=1 - d / K, rattlers=None, contacts=None, source="x",
+              proven=K < 2 * d, figure="0.5")
+    for d in (3, 4, 24) for K in (d + 2, 3 * d, 100 * d)
+]  # fmt: skip
+
+RESULTS = {
+    "solve": result(Mode.SOLVE, *SOLVES),
+    "many dimensions": result(
+        Mode.SOLVE, *(row(d, 9, ComparisonStatus.WORSE, 1e-3) for d in range(3, 14))
+    ),
+    "one row": result(Mode.SOLVE, row(3, 7, ComparisonStatus.MATCHES, -1e-16)),
+    "no rows": result(Mode.SOLVE),
+    "files": result(Mode.FILES, *FILES, codes=tuple(code(orthoplex(3)) for _ in FILES)),
+    "list": result(Mode.LIST, *LISTED),
+    "one of the list": result(Mode.LIST, *LISTED[:1]),
+    "empty list": result(Mode.LIST),
+    "polygon": result(Mode.FILES, codes=(code(random_code(2, 7)),)),
+    "sphere": result(Mode.FILES, codes=(code(orthoplex(3)),)),
+    "orthoplex": result(Mode.FILES, codes=(code(orthoplex(5)),)),
+    "no contacts": result(Mode.FILES, codes=(code(random_code(6, 30), contact_pairs=None),)),
+    "nothing measured": result(
+        Mode.FILES, codes=(code(
+            random_code(6, 30), contact_pairs=None, rattles=None,
+            row=dataclasses.replace(row(6, 30, None, None), max_cosine=None),
+        ),),
+    ),
+    "very many points": result(Mode.FILES, codes=(code(random_code(5, 2500)),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.png"
+    plot_compare(RESULTS[name], path)
+    with Image.open(path) as image:
+        image.load()
+        assert image.format == "PNG"
+        shades = np.asarray(image.convert("L"))
+    assert 0.001 < (shades < 160).mean() < 0.6
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+_REDRAWN = [pytest.param(n, marks=pytest.mark.slow) for n in ("solve", "list", "orthoplex")]
+
+
+@pytest.mark.parametrize("name", ["files", *_REDRAWN])
+def test_pictures_are_reproducible(tmp_path: Path, name: str) -> None:
+    for run in ("one", "two"):
+        plot_compare(RESULTS[name], tmp_path / f"{run}.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_bad_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
+        plot_compare(RESULTS["solve"], tmp_path / "a.jpg")
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_picture_says_what_was_missed(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    plot_compare(RESULTS["solve"], path)
+    text = path.read_text()
+    for said in ("d = 3", "d = 4", "d = 5", "missed", "improves", "no entry", "table of 2026-10"):
+        assert f"<!-- {said}" in text or said in text
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "cosine", "density"),
+    [
+        # d = 2: arcs; d = 3: caps of height 1 - cos(theta / 2), share (1 - cos(theta / 2)) / 2.
+        (2, 3, -0.5, 1.0),
+        (2, 4, -0.5, 4 / 3),
+        (3, 4, -1 / 3, 2 * (1 - 3**-0.5)),
+        (3, 12, 5**-0.5, 6 * (1 - ((1 + 5**-0.5) / 2) ** 0.5)),
+        (5, 2, -1.0, 1.0),
+    ],
+)
+def test_densities(d: int, K: int, cosine: float, density: float) -> None:
+    assert packing_density(d, K, cosine) == pytest.approx(density, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("K", "runs"),
+    [
+        ([5], [[5]]),
+        ([2, 3, 4, 5], [[2, 3, 4, 5]]),
+        ([2, 4, 5, 8, 10, 13, 17], [[2], [4, 5], [8, 10, 13], [17]]),
+        ([24, 120, 121, 720], [[24], [120, 121], [720]]),
+    ],
+)
+def test_lines_join_neighbours_only(K: list[int], runs: list[list[int]]) -> None:
+    """8 to 10 and 10 to 13 are factors of at most 1.3; 5 to 8 and 13 to 17 are more."""
+    assert [[K[i] for i in run] for run in neighbours(np.array(K))] == runs
+
+
+def test_density_by_integration() -> None:
+    from scipy.integrate import quad
+
+    d, K, cosine = 8, 240, 0.5
+    cap = quad(lambda a: np.sin(a) ** (d - 2), 0.0, np.pi / 6)[0]
+    sphere = quad(lambda a: np.sin(a) ** (d - 2), 0.0, np.pi)[0]
+    assert packing_density(d, K, cosine) == pytest.approx(K * cap / sphere, abs=1e-10)

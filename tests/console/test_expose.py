@@ -1,0 +1,167 @@
+"""`gnc solve`: what reaches the work function, and what reaches stdout and stderr."""
+
+import csv
+import io
+import json
+import logging
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import runner
+from tests.console.stand_in import StandIn, code, gnc_around, sweep
+
+BASE = ("solve", "--d", "10", "--K", "100")
+
+
+def test_defaults_reach_the_work_function(gnc: Any, fake: StandIn) -> None:
+    assert gnc(*BASE).exit_code == 0
+    (call,) = fake.calls
+    assert call.pop("interrupt").is_set() is False
+    assert call == {
+        "d": 10, "K": 100, "problem": "softmax", "method": "auto", "seed": 0, "restarts": None,
+        "steps": None, "init": None, "fixed": None, "symmetry": None, "target": None,
+        "time_limit": None, "tau": None, "weight_decay": None, "n": 1, "list_constructions": False,
+        "device": "auto", "threads": None, "out": None, "force": False, "resume": False,
+        "plot": None, "progress": None, "command_line": "gnc solve --d 10 --K 100",
+        "construction": None,
+    }  # fmt: skip
+
+
+def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path) -> None:
+    out, plot = tmp_path / "code.h5", tmp_path / "code.svg"
+    run = gnc(
+        "solve", "-d", "1e1", "-K", "1_000", "--problem", "tammes", "--method", "descent",
+        "--seed", "7", "--restarts", "1e2", "--steps", "5000", "--init", tmp_path / "a.npz",
+        "--fixed", "-", "--symmetry", "cyclic:3", "--target", "-0.25", "--time-limit", "1.5e2",
+        "--device", "cuda:1", "--threads", "2", "--out", out, "--plot", plot,
+        "--resume", "--check", "max_cosine<1", "-q",
+    )  # fmt: skip
+    assert run.exit_code == 0, run.stderr
+    (call,) = fake.calls
+    call.pop("interrupt")
+    assert call == {
+        "d": 10, "K": 1000, "problem": "tammes", "method": "descent", "seed": 7, "restarts": 100,
+        "steps": 5000, "init": str(tmp_path / "a.npz"), "fixed": "-", "symmetry": "cyclic:3",
+        "target": -0.25, "time_limit": 150.0, "tau": None,
+        "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2, "out": str(out),
+        "force": False, "resume": True, "plot": str(plot), "progress": None,
+        "construction": None, "list_constructions": False,
+        "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes --fixed - "
+        "--symmetry cyclic:3 --method descent --init a.npz --restarts 1e2 --steps 5000 "
+        "--target -0.25 --resume --seed 7 --time-limit 1.5e2 --device cuda:1 --threads 2 "
+        "--out code.h5 --plot code.svg --quiet --check 'max_cosine<1'",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "tau"), [("0.1", (0.1,)), ("1,0.5", (1.0, 0.5)), ("1..0.01/3", (1.0, 0.1, 0.01))]
+)
+def test_tau(gnc: Any, fake: StandIn, text: str, tau: Any) -> None:
+    assert gnc(*BASE, "--problem", "ufm", "--tau", text, "--n", "3").exit_code == 0
+    assert fake.calls[0]["tau"] == tau
+    assert fake.calls[0]["n"] == 3
+
+
+def test_verbose_table_names_the_keys_of_gates(gnc: Any) -> None:
+    said = gnc(*BASE, "-v").stdout
+    for key in ("rho_one_vs_rest", "max_cosine", "margins.cosface", "rattlers", "first_order_gain"):
+        assert re.search(rf" {re.escape(key)}$", said, re.MULTILINE)
+
+
+def test_json_is_pure_whatever_else_is_said(gnc: Any, tmp_path: Path) -> None:
+    run = gnc(*BASE, "--json", "--min", "nothing=1", "--report", tmp_path / "r.md", "-v")
+    assert run.exit_code == 5
+    assert json.loads(run.stdout)["K"] == 100
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_nonfinite_numbers_are_null(gnc: Any, fake: StandIn) -> None:
+    fake.result = code(stationarity=float("nan"), first_order_gain=float("inf"))
+    printed = json.loads(gnc(*BASE, "--json").stdout, parse_constant=pytest.fail)
+    assert printed["stationarity"] is None and printed["first_order_gain"] is None
+
+
+def test_csv_has_a_header_and_a_row_a_temperature(gnc: Any) -> None:
+    run = gnc(*BASE, "--csv", "--problem", "ufm", "--tau", "1,0.1")
+    rows = list(csv.DictReader(io.StringIO(run.stdout)))
+    assert [row["tau"] for row in rows] == ["1.0", "0.1"]
+    assert rows[0]["rho_one_vs_rest.lower"] == "0.66"
+    assert rows[0]["first_order_gain"] == "" and rows[0]["K"] == "100"
+    assert "\r" not in run.stdout
+
+
+def test_jsonl_has_a_row_a_line(gnc: Any) -> None:
+    run = gnc(*BASE, "--jsonl", "--problem", "ufm", "--tau", "1,0.1")
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [row["tau"] for row in rows] == [1.0, 0.1]
+    assert all(row["schema"] == 1 and row["d"] == 10 for row in rows)
+    assert json.loads(gnc(*BASE, "--jsonl").stdout) == json.loads(gnc(*BASE, "--json").stdout)
+
+
+def test_sweep_table_has_a_line_a_temperature(gnc: Any, fake: StandIn) -> None:
+    fake.result = sweep([1.0, 0.1, 0.01])
+    lines = gnc(*BASE, "--problem", "ufm", "--tau", "1,0.1,0.01").stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:6]] == ["1", "0.1", "0.01"]
+
+
+def test_out_to_stdout_moves_the_table_to_stderr(gnc: Any, fake: StandIn) -> None:
+    run = gnc(*BASE, "--out", "-")
+    assert run.stdout == ""
+    assert "Softmax Code" in run.stderr
+    assert fake.calls[0]["out"] == "-"
+
+
+def test_square_brackets_are_no_markup(gnc: Any, fake: StandIn) -> None:
+    fake.result = code(origin="closed form: [red]E8[/red]", out="a[b].h5")
+    said = gnc(*BASE).stdout
+    assert "[red]E8[/red]" in said and "a[b].h5" in said
+
+
+def test_colours_only_on_demand(gnc: Any) -> None:
+    assert "\x1b[" not in gnc(*BASE).stdout
+    assert "\x1b[" in gnc(*BASE, env={"FORCE_COLOR": "1"}, color=True).stdout
+    assert "\x1b[3" not in gnc(*BASE, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}, color=True).stdout
+
+
+def test_quiet_keeps_bad_verdicts_and_drops_good_ones(gnc: Any) -> None:
+    gates = ("--min", "rho_one_vs_rest=0.6", "--max", "max_cosine=0.3")
+    assert len(gnc(*BASE, *gates).stderr.splitlines()) == 2
+    assert gnc(*BASE, *gates, "-q").stderr == (
+        "gnc: gate failed: --max max_cosine=0.3 (max_cosine = 0.335)\n"
+    )
+
+
+def test_warnings_become_one_line() -> None:
+    def noisy(**_: Any) -> Any:
+        warnings.warn("first\nsecond", RuntimeWarning, stacklevel=1)
+        logging.getLogger("gnc_cli.codes").info("a detail")
+        return code()
+
+    gnc = runner(gnc_around(noisy))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert gnc(*BASE).stderr == "gnc: warning: first second\n"
+        assert gnc(*BASE, "-q").stderr == ""
+        assert gnc(*BASE, "-v").stderr == "gnc: warning: first second\ngnc: a detail\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("r.md", "## gnc solve"), ("r.xml", "<testsuites"), ("r.prom", "# TYPE gnc_solve_")],
+)
+def test_report_is_written_and_replaced_only_by_force(
+    gnc: Any, tmp_path: Path, name: str, words: str
+) -> None:
+    path = tmp_path / name
+    assert gnc(*BASE, "--report", path, "--max", "max_cosine=0.3").exit_code == 5
+    assert words in path.read_text() and "max_cosine=0.3" in path.read_text()
+    path.write_text("old")
+    assert gnc(*BASE, "--report", path).exit_code == 3
+    assert path.read_text() == "old"
+    assert gnc(*BASE, "--report", path, "--force").exit_code == 0
+    assert words in path.read_text()
+    assert [p.name for p in tmp_path.iterdir()] == [name]

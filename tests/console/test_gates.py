@@ -1,0 +1,191 @@
+"""Gates over rows, comparison with a baseline, and what they do to the exit code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.console.baseline import Baseline
+from gnc_cli.console.check import Status
+from gnc_cli.console.gates import Gates, Verdict, exit_code
+from gnc_cli.console.options import GateOptions, Rows
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.search.result import Outcome
+from tests.console.stand_in import code
+
+PASSED, FAILED, UNDECIDED = Status.PASSED, Status.FAILED, Status.UNDECIDED
+ROWS: list[dict[str, Any]] = [
+    {"tau": 1.0, "gnc1": 0.3, "gnc2": {"lower": 0.0, "upper": 0.0}},
+    {"tau": 0.1, "gnc1": 0.1, "gnc2": {"lower": 0.5, "upper": 0.6}},
+]
+
+
+def _status(rows: Rows, **options: list[str]) -> Status:
+    return Gates.read(GateOptions(**options, rows=rows)).judge(ROWS)[0].status  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "option", "status"),
+    [
+        (Rows.LAST, "gnc2=0.5", PASSED),
+        (Rows.LAST, "gnc2=0.55", UNDECIDED),
+        (Rows.LAST, "gnc2=0.7", FAILED),
+        (Rows.ALL, "gnc2=0.5", FAILED),
+        (Rows.ALL, "gnc2=0", PASSED),
+        (Rows.ANY, "gnc2=0.5", PASSED),
+        (Rows.ANY, "gnc2=0.55", UNDECIDED),
+        (Rows.ANY, "gnc2=0.7", FAILED),
+    ],
+)
+def test_rows(rows: Rows, option: str, status: Status) -> None:
+    assert _status(rows, minimum=[option]) is status
+
+
+def test_max_mirrors_min() -> None:
+    assert _status(Rows.LAST, maximum=["gnc2=0.6"]) is PASSED
+    assert _status(Rows.LAST, maximum=["gnc2=0.55"]) is UNDECIDED
+    assert _status(Rows.LAST, maximum=["gnc2=0.4"]) is FAILED
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(-2, 2))
+def test_the_bracket_decides(lower: float, width: float, limit: float) -> None:
+    upper = lower + width
+    row = {"x": {"lower": lower, "upper": upper}}
+    gates = Gates.read(GateOptions(minimum=[f"x={limit!r}"], maximum=[f"x={limit!r}"]))
+    low, high = (v.status for v in gates.judge([row]))
+    assert low is (PASSED if lower >= limit else FAILED if upper < limit else UNDECIDED)
+    assert high is (PASSED if upper <= limit else FAILED if lower > limit else UNDECIDED)
+
+
+def test_no_rows_fail() -> None:
+    assert Gates.read(GateOptions(minimum=["x=1"])).judge([])[0].status is FAILED
+
+
+@pytest.mark.parametrize("text", ["", "x", "=1", "x=", "x=a", "x<=1", "x y=1", "x=nan", "1x=2"])
+def test_malformed_limits(text: str) -> None:
+    for option in ("minimum", "maximum"):
+        with pytest.raises(UsageError) as caught:
+            Gates.read(GateOptions(**{option: [text]}))  # type: ignore[arg-type]
+        assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "statuses", "status"),
+    [
+        (Outcome.CONVERGED, [], 0),
+        (Outcome.CONVERGED, [PASSED], 0),
+        (Outcome.CONVERGED, [PASSED, UNDECIDED], 4),
+        (Outcome.CONVERGED, [UNDECIDED, FAILED], 5),
+        (Outcome.TARGET_MISSED, [PASSED], 4),
+        (Outcome.TARGET_MISSED, [FAILED], 5),
+        (Outcome.INTERRUPTED, [FAILED], 130),
+    ],
+)
+def test_exit_code_ranks(outcome: Outcome, statuses: list[Status], status: int) -> None:
+    assert exit_code(code(outcome=outcome), [Verdict("g", s, "") for s in statuses]) == status
+
+
+EARLIER = {
+    "schema": 1,
+    "command": "solve",
+    "problem": "softmax",
+    "d": 10,
+    "K": 100,
+    "rho_one_vs_rest": {"lower": 0.66, "upper": 0.6600001},
+    "max_cosine": 0.34,
+    "contacts": 800,
+    "stationarity": None,
+}
+
+
+@pytest.fixture
+def run_json(tmp_path: Path) -> str:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(EARLIER))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("allow", "changes", "status"),
+    [
+        ("rho_one_vs_rest=0", {}, PASSED),
+        ("max_cosine=0", {}, PASSED),
+        ("max_cosine=0", {"max_cosine": 0.1}, PASSED),
+        ("max_cosine=1%", {"max_cosine": 0.3433}, PASSED),
+        ("max_cosine=1%", {"max_cosine": 0.3435}, FAILED),
+        ("max_cosine=0.01", {"max_cosine": 0.3499}, PASSED),
+        ("max_cosine=0.01", {"max_cosine": 0.351}, FAILED),
+        ("rho_one_vs_rest.lower=10%", {"rho_one_vs_rest": {"lower": 0.6, "upper": 0.7}}, PASSED),
+        ("rho_one_vs_rest=1%", {"rho_one_vs_rest": {"lower": 0.6, "upper": 0.7}}, UNDECIDED),
+        ("rho_one_vs_rest=1%", {"rho_one_vs_rest": {"lower": 0.6, "upper": 0.61}}, FAILED),
+        ("rho_one_vs_rest=1%", {"rho_one_vs_rest": {"lower": 0.9, "upper": 0.9}}, PASSED),
+        ("contacts=1%", {"contacts": 805}, PASSED),
+        ("contacts=1%", {"contacts": 820}, FAILED),
+        ("contacts=1%", {"contacts": 780}, FAILED),
+        ("stationarity=10%", {"stationarity": 1e-12}, FAILED),
+        ("nothing=10%", {}, FAILED),
+        ("max_cosine=1%", {"max_cosine": None}, FAILED),
+    ],
+)
+def test_allowances(run_json: str, allow: str, changes: dict[str, Any], status: Status) -> None:
+    gates = Gates.read(GateOptions(baseline=run_json, allow=[allow]))
+    assert gates.judge([EARLIER | changes])[0].status is status
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("problem", "tammes"), ("d", 9), ("K", 101), ("tau", 0.1)]
+)
+def test_only_the_same_question_is_compared(run_json: str, key: str, value: Any) -> None:
+    gates = Gates.read(GateOptions(baseline=run_json, allow=["max_cosine=1%"]))
+    with pytest.raises(DataError, match=f"equal {key}$"):
+        gates.expect({"command": "solve", "problem": "softmax", "d": 10, "K": 100, key: value})
+    with pytest.raises(DataError, match=f"equal {key}$"):
+        gates.judge([EARLIER | {key: value}])
+
+
+def test_rows_of_a_sweep_are_matched_by_temperature(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.json"
+    head = {"schema": 1, "command": "solve", "problem": "ufm", "d": 3, "K": 7}
+    path.write_text(json.dumps(head | {"rows": [{"tau": t, "gnc3": t} for t in (1.0, 0.1)]}))
+    gates = Gates.read(GateOptions(baseline=str(path), allow=["gnc3=10%"], rows=Rows.ALL))
+    better = [head | {"tau": 0.1 * (1 + 1e-15), "gnc3": 0.105}, head | {"tau": 1.0, "gnc3": 0.5}]
+    assert gates.judge(better)[0].status is PASSED
+    with pytest.raises(DataError, match="has tau 1.0, 0.1, this run 0.5; compare"):
+        gates.judge([head | {"tau": 0.5, "gnc3": 0.1}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nothing",
+        "[1]",
+        "{}",
+        '{"schema": 1}',
+        "\xff",
+        '{"schema": 1, "command": "x", "rows": []}',
+    ],
+)
+def test_unusable_baselines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match="run.json"):
+        Baseline.read(str(path))
+    with pytest.raises(DataError, match="absent.json"):
+        Baseline.read(str(tmp_path / "absent.json"))
+
+
+@pytest.mark.parametrize("text", ["", "x", "x=", "x=-1%", "x=ten", "=1%", "x=1%%"])
+def test_malformed_allowances(run_json: str, text: str) -> None:
+    with pytest.raises(UsageError):
+        Gates.read(GateOptions(baseline=run_json, allow=[text]))
+
+
+def test_baseline_and_allow_come_together(run_json: str) -> None:
+    with pytest.raises(UsageError, match="add --baseline"):
+        Gates.read(GateOptions(allow=["x=1%"]))
+    with pytest.raises(UsageError, match="needs at least one --allow"):
+        Gates.read(GateOptions(baseline=run_json))

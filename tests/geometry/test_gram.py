@@ -1,0 +1,100 @@
+"""Blocked questions to the Gram matrix give the same answers as the matrix itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError
+from gnc_cli.geometry import gram as module
+from gnc_cli.geometry.gram import closest_pair, max_cosine, pairs_above, row_maxima
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.runtime.deadline import Deadline
+from tests.problems import WITH_POINTS, Problem, orthoplex
+
+BLOCKS = (1, 300, 5000, 1 << 16, 64 << 20)
+
+
+def reference(W: np.ndarray) -> np.ndarray:
+    gram = W @ W.T
+    np.fill_diagonal(gram, -np.inf)
+    return gram
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_known_codes(problem: Problem) -> None:
+    W = problem.points()
+    assert max_cosine(W) == pytest.approx(problem.max_cosine, abs=1e-15)
+    if problem.contacts is not None:
+        assert len(pairs_above(W, problem.max_cosine - 1e-9)) == problem.contacts
+
+
+@given(st.integers(2, 60), st.integers(2, 9), st.sampled_from(BLOCKS), st.integers(0, 99))
+def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    gram = reference(W)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK_BYTES", block_bytes)
+        cosines, best = row_maxima(W)
+        threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
+        pairs = pairs_above(W, threshold)
+    assert cosines == pytest.approx(gram.max(axis=1), abs=1e-15)
+    assert gram[np.arange(K), best] == pytest.approx(gram.max(axis=1), abs=1e-15)
+    expected = np.argwhere(np.triu(gram >= threshold, 1))
+    assert np.array_equal(pairs, expected)
+
+
+def test_tiles_of_the_large_path(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows than one tile, with float32 rounding that hides the true order of near ties."""
+    base = random_points(rng, 700, 6)
+    W = np.concatenate([base, normalise(base + 1e-4 * random_points(rng, 700, 6)), orthoplex(6)])
+    gram = reference(W)
+    for block_bytes in (1 << 18, 64 << 20):
+        monkeypatch.setattr(module, "_BLOCK_BYTES", block_bytes)
+        cosines, best = row_maxima(W)
+        assert np.array_equal(best, gram.argmax(axis=1))
+        assert cosines == pytest.approx(gram.max(axis=1), abs=1e-15)
+        pairs = pairs_above(W, 0.95)
+        assert np.array_equal(pairs, np.argwhere(np.triu(gram >= 0.95, 1)))
+
+
+def test_ties_everywhere() -> None:
+    """An orthoplex of 1200 rows: each row's maximum 0 is attained 1198 times."""
+    cosines, best = row_maxima(orthoplex(600))
+    assert np.array_equal(cosines, np.zeros(1200))
+    assert (best % 600 != np.arange(1200) % 600).all()
+
+
+def test_nearly_coincident_rows_are_told_apart() -> None:
+    """Chords 1e-9 and 2e-9: both cosines round to 1, only the chords know the order."""
+    t = np.array([0.0, 2e-9, 3e-9, 1.0, 2.0])
+    W = np.stack([np.cos(t), np.sin(t)], axis=1)
+    assert np.array_equal(row_maxima(W)[1][:3], [1, 2, 1])
+    i, j, distance = closest_pair(W)
+    assert (i, j) == (1, 2)
+    assert distance == pytest.approx(1e-9, rel=1e-6)
+
+
+def test_closest_pair_is_the_smallest_chord(rng: np.random.Generator) -> None:
+    W = random_points(rng, 50, 4)
+    chords = np.linalg.norm(W[:, None] - W[None], axis=2) + 9.0 * np.eye(50)
+    i, j, distance = closest_pair(W)
+    assert i < j
+    assert distance == pytest.approx(chords.min(), rel=1e-15)
+    assert chords[i, j] == chords.min()
+
+
+def test_deadline_gives_no_partial_answer(rng: np.random.Generator) -> None:
+    W = random_points(rng, 1100, 3)
+    for question in (row_maxima, closest_pair, max_cosine):
+        with pytest.raises(TimeoutError):
+            question(W, deadline=Deadline(0.0))
+    with pytest.raises(TimeoutError):
+        pairs_above(W, 0.5, deadline=Deadline(0.0))
+
+
+def test_rows_must_be_unit() -> None:
+    with pytest.raises(DataError, match="norm 2"):
+        row_maxima(2.0 * np.eye(3))

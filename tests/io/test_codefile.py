@@ -1,0 +1,338 @@
+"""Codes survive the way through every format, in blocks, through pipes and through kills."""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.io import codefile
+from gnc_cli.io.codefile import (
+    CodeFile,
+    check_stream_target,
+    check_target,
+    read_code,
+    read_points,
+    write_code,
+    write_streamed,
+)
+from gnc_cli.io.formats import WRITTEN
+from gnc_cli.io.provenance import provenance_text
+
+SUFFIXES = [suffix for suffix in WRITTEN if suffix != ".hdf5"]  # written like .h5
+FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
+SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 4))
+
+
+@st.composite
+def codes(draw: st.DrawFn) -> CodeFile:
+    shape = draw(SHAPES)
+    weights, features = (draw(hnp.arrays(np.float64, shape, elements=FINITE)) for _ in "WH")
+    weights[:, 0] = np.where(weights.any(axis=1), weights[:, 0], 1.0)  # no zero row
+    features[:, 0] = np.where(features.any(axis=1), features[:, 0], -1.0)
+    text = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), max_size=5)
+    provenance = draw(st.dictionaries(text, text | st.integers() | st.none() | st.booleans()))
+    return CodeFile(weights, draw(st.sampled_from([None, features])), provenance=provenance)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | FINITE | st.text(max_size=5)
+NAMES = st.text("abcxyz_019", min_size=1, max_size=4)
+ARRAYS = hnp.arrays(
+    st.sampled_from([np.float64, np.float32, np.int64, np.bool_]),
+    hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
+)
+STATES = st.recursive(
+    st.dictionaries(NAMES, SCALARS | ARRAYS | st.lists(st.integers(), max_size=3), max_size=3),
+    lambda inner: st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=3,
+)
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, np.ndarray):
+        return bool(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    return bool(type(a) is type(b) and a == b)
+
+
+@settings(max_examples=15, deadline=None)
+@given(code=codes())
+def test_every_suffix_gives_every_digit_back(code: CodeFile) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in SUFFIXES:
+            path = Path(folder) / f"code{suffix}"
+            write_code(path, code)
+            back = read_points(path)
+            assert np.array_equal(back.weights, code.weights), suffix
+            assert np.array_equal(np.signbit(back.weights), np.signbit(code.weights)), suffix
+            if suffix not in (".npy", ".txt"):
+                assert provenance_text(back.provenance) == provenance_text(code.provenance)
+                assert (back.features is None) == (code.features is None)
+                if code.features is not None and back.features is not None:
+                    assert np.array_equal(back.features, code.features), suffix
+
+
+@settings(max_examples=25, deadline=None)
+@given(state=STATES)
+def test_solver_state_comes_back_as_it_was(state: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "code.h5"
+        write_code(path, CodeFile(np.eye(3), state=state))
+        back = read_code(path)
+    assert back.state is not None
+    assert same(state, back.state)
+
+
+def test_the_layout_is_the_documented_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    provenance = {"command": "gnc solve --init /home/ada/a.h5", "path": "/home/ada/b.h5"}
+    code = CodeFile(
+        np.eye(3), 2 * np.eye(3), bias=np.arange(3.0), attrs={"scale": 2.0}, provenance=provenance
+    )
+    write_code(tmp_path / "a.h5", code)
+    with h5py.File(tmp_path / "a.h5") as h5:
+        assert set(h5) == {"weights", "features", "labels", "bias"}
+        assert h5["weights"].dtype == h5["features"].dtype == np.float64
+        assert h5["labels"][()].tolist() == [0, 1, 2]
+        assert h5.attrs["gnc_format"] == 1
+        assert h5.attrs["kind"] == "code"
+        assert h5.attrs["created"] == "2023-11-14T22:13:20Z"
+        assert "ada" not in h5.attrs["provenance"]
+    back = read_code(tmp_path / "a.h5")
+    assert back.attrs["scale"] == 2.0
+    assert back.provenance == {"command": "gnc solve --init a.h5", "path": "b.h5"}
+    assert back.bias is not None and back.bias.tolist() == [0.0, 1.0, 2.0]
+    assert back.labels is not None and back.labels.tolist() == [0, 1, 2]
+
+
+def test_equal_input_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    weights = np.random.default_rng(0).standard_normal((20, 4))
+    first = {"b": 1, "a": {"x": np.arange(3.0), "y": None}}
+    second = {"a": {"y": None, "x": np.arange(3.0)}, "b": 1}  # another order of keys
+    for name, state in (("one", first), ("two", second)):
+        code = CodeFile(weights, weights, provenance={"seed": 0}, state=state)
+        for suffix in SUFFIXES:
+            write_code(tmp_path / f"{name}{suffix}", code)
+        if name == "one":
+            time.sleep(2.1)  # zip archives and HDF5 headers count time in steps of up to 2 s
+    for suffix in SUFFIXES:
+        one, two = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("one", "two"))
+        assert one == two, suffix
+
+
+def test_a_bad_source_date_epoch_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(UsageError, match="yesterday"):
+        write_code(tmp_path / "a.h5", CodeFile(np.eye(3)))
+    assert os.listdir(tmp_path) == []
+
+
+def test_targets_are_checked_early(tmp_path: Path) -> None:
+    for name in ("code", "code.xlsx", ""):
+        with pytest.raises(UsageError, match=r"\.safetensors"):
+            check_target(tmp_path / name if name else name)
+    (tmp_path / "a.h5").touch()
+    with pytest.raises(OutputError, match="--force"):
+        check_target(tmp_path / "a.h5")
+    check_target(tmp_path / "a.h5", force=True)
+    check_target(tmp_path / "a.h5", resume=True)
+    check_target(tmp_path / "B.H5")
+    with pytest.raises(OutputError, match="no folder"):
+        check_target(tmp_path / "none" / "a.h5")
+    assert os.listdir(tmp_path) == ["a.h5"]
+
+
+@pytest.mark.parametrize("state", [{"f": object()}, {"a/b": 1}, {"x": np.array(["s"])}])
+def test_a_state_that_cannot_be_stored_leaves_no_file(
+    tmp_path: Path, state: dict[str, Any]
+) -> None:
+    with pytest.raises(TypeError):
+        write_code(tmp_path / "a.h5", CodeFile(np.eye(3), state=state))
+    assert os.listdir(tmp_path) == []
+
+
+def test_shapes_must_agree() -> None:
+    for arguments in (
+        {"weights": np.ones(3)},
+        {"weights": np.eye(3), "features": np.eye(4)},
+        {"weights": np.eye(3), "labels": np.arange(2)},
+        {"weights": np.eye(3), "bias": np.arange(2.0)},
+    ):
+        with pytest.raises(DataError, match="shape"):
+            CodeFile(**arguments)
+
+
+def test_read_code_wants_a_file_of_ours(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "foreign.h5", "w") as h5:
+        h5["weights"] = np.eye(3)
+    with pytest.raises(DataError, match="no code file of gnc"):
+        read_code(tmp_path / "foreign.h5")
+    write_code(tmp_path / "new.h5", CodeFile(np.eye(3)))
+    with h5py.File(tmp_path / "new.h5", "a") as h5:
+        h5.attrs["gnc_format"] = 2
+    with pytest.raises(DataError, match="upgrade gnc"):
+        read_code(tmp_path / "new.h5")
+
+
+_DISK = """
+import resource, sys
+import numpy as np
+from gnc_cli.errors import OutputError
+from gnc_cli.io.codefile import CodeFile, write_code
+code = CodeFile(np.ones((3000, 10)))
+for path in sys.argv[1:]:
+    for limit in (100, 30000) if path.endswith(".h5") else (30000,):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(1)[1]))
+        try:
+            write_code(path, code, force=True)
+        except OutputError as error:
+            assert "File too large" in str(error) and "\\n" not in str(error), error
+        else:
+            raise AssertionError(path)
+"""
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
+    targets = [tmp_path / f"code{suffix}" for suffix in SUFFIXES]
+    for target in targets:
+        target.write_bytes(b"old")
+    done = subprocess.run(
+        [sys.executable, "-c", _DISK, *map(str, targets)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert all(target.read_bytes() == b"old" for target in targets)
+    assert sorted(os.listdir(tmp_path)) == sorted(target.name for target in targets)
+
+
+_TO_STDOUT = """
+import numpy as np
+from gnc_cli.io.codefile import CodeFile, write_code
+write_code("-", CodeFile(np.arange(1.0, 2001.0).reshape(200, 10), state={"step": 7}))
+"""
+_FROM_STDIN = """
+from gnc_cli.io.codefile import read_code
+code = read_code("-")
+print(code.weights.sum(), code.state)
+"""
+
+
+def test_a_code_goes_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = subprocess.run([sys.executable, "-c", _TO_STDOUT], capture_output=True)
+    assert (written.returncode, written.stderr) == (0, b"")
+    whole = written.stdout
+    read = subprocess.run([sys.executable, "-c", _FROM_STDIN], input=whole, capture_output=True)
+    assert (read.stdout, read.stderr) == (b"2001000.0 {'step': 7}\n", b"")
+    for broken in (whole[:-100], whole[:50], b"", b"{}\n"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(broken)))
+        with pytest.raises(DataError, match="stdin|'-'") as caught:
+            read_code("-")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # as containers often set it: partial writes
+def test_a_closed_pipe_is_an_output_error_without_noise(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    script = _TO_STDOUT.replace("200, 10", "-1, 10").replace("2001.0", "2000001.0")
+    script = script.replace("write_code(", "import sys\ntry:\n    write_code(", 1)
+    script += "except OSError as error:\n    sys.exit(int(error.exit_code))\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.read(100)
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(timeout=60) == 3
+
+
+def test_a_terminal_is_neither_read_nor_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with pytest.raises(UsageError, match="terminal"):
+        read_points("-")
+    with pytest.raises(UsageError, match="terminal"):
+        write_code("-", CodeFile(np.eye(3)))
+
+
+SHAPE = (1000, 7)
+
+
+def block(start: int, stop: int) -> np.ndarray:
+    """Row i is i, i + 1, ..: any part of it can be told."""
+    return np.arange(start, stop)[:, None] + np.arange(SHAPE[1], dtype=np.float64)
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npy"])
+@pytest.mark.parametrize("entries", [1, 100, 1 << 23])
+def test_blocks_make_the_whole(
+    suffix: str, entries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codefile, "_BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(codefile, "_CHUNK_BYTES", 1000)
+    asked: list[int] = []
+
+    def counted(start: int, stop: int) -> np.ndarray:
+        assert 0 <= start < stop <= SHAPE[0]
+        asked.append(stop - start)
+        return block(start, stop)
+
+    path = tmp_path / f"code{suffix}"
+    write_streamed(path, SHAPE, counted, {"seed": 3})
+    assert sum(asked) == SHAPE[0] and max(asked) <= max(entries // SHAPE[1], 1000 // 28)
+    np.testing.assert_array_equal(read_points(path).weights, block(0, SHAPE[0]))
+    if suffix == ".h5":
+        assert read_code(path).provenance == {"seed": 3}
+
+
+def test_equal_blocks_give_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name in ("a.h5", "b.h5"):
+        write_streamed(tmp_path / name, SHAPE, block, {})
+    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+
+
+def test_two_valued_rows_take_little_room(tmp_path: Path) -> None:
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (4000, 64)) / 8.0
+    write_streamed(tmp_path / "code.h5", signs.shape, lambda a, b: signs[a:b], {})
+    assert (tmp_path / "code.h5").stat().st_size < signs.size * 4 / 10
+
+
+def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
+    check_stream_target("-")
+    with pytest.raises(UsageError, match=r"'code.txt'.*\.h5, \.npy"):
+        check_stream_target("code.txt")
+    with pytest.raises(UsageError, match="in chunks"):
+        write_streamed(tmp_path / "code.pt", SHAPE, block, {})
+    (tmp_path / "code.h5").write_bytes(b"precious")
+    with pytest.raises(OutputError, match="--force"):
+        write_streamed(tmp_path / "code.h5", SHAPE, block, {})
+    assert (tmp_path / "code.h5").read_bytes() == b"precious"
+
+
+def test_blocks_to_stdout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Pipe:
+        buffer = io.BytesIO()
+
+    monkeypatch.setattr(sys, "stdout", Pipe)
+    write_streamed("-", SHAPE, block, {})
+    (tmp_path / "piped.h5").write_bytes(Pipe.buffer.getvalue())
+    np.testing.assert_array_equal(read_code(tmp_path / "piped.h5").weights, block(0, SHAPE[0]))

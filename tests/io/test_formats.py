@@ -1,0 +1,369 @@
+"""Every format is read exactly, and every bad input is one line that names file and next step."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.io.codefile import CodeFile, read_code, read_points, write_code
+from gnc_cli.io.formats import WRITTEN
+
+SUFFIXES = [suffix for suffix in WRITTEN if suffix != ".hdf5"]  # written like .h5
+CODE = np.array([[1.0, 2.0, 0.5], [-1.0, 0.25, 3.0], [0.0, 1.0, 1e-300], [4.0, -0.0, 1.0]])
+
+
+def refusal(path: Path | str) -> str:
+    """The message with which `path` is refused, checked for what every message must have."""
+    with pytest.raises(DataError) as caught:
+        read_points(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert os.path.basename(str(path)).split(":")[0] in message
+    return message
+
+
+def save_h5(path: Path, name: str, array: np.ndarray) -> None:
+    with h5py.File(path, "w") as h5:
+        h5[name] = array
+
+
+def save_npy(path: Path, name: str, array: np.ndarray) -> None:
+    np.save(path, array)
+
+
+def save_npz(path: Path, name: str, array: np.ndarray) -> None:
+    np.savez(path, **{name: array})
+
+
+def save_pt(path: Path, name: str, array: np.ndarray) -> None:
+    torch.save({name: torch.from_numpy(array.copy())}, path)
+
+
+def save_safetensors(path: Path, name: str, array: np.ndarray) -> None:
+    safetensors.torch.save_file({name: torch.from_numpy(array.copy())}, path)
+
+
+def save_txt(path: Path, name: str, array: np.ndarray) -> None:
+    np.savetxt(path, array, fmt="%.17g")
+
+
+SAVERS: dict[str, Callable[[Path, str, np.ndarray], None]] = {
+    ".h5": save_h5,
+    ".npy": save_npy,
+    ".npz": save_npz,
+    ".pt": save_pt,
+    ".safetensors": save_safetensors,
+    ".txt": save_txt,
+}
+BINARY = [suffix for suffix in SAVERS if suffix != ".txt"]
+
+
+@pytest.mark.parametrize("suffix", SAVERS)
+def test_foreign_files_are_read_as_they_are(tmp_path: Path, suffix: str) -> None:
+    for name in ("weights", "W", "anything"):
+        path = tmp_path / f"{name}{suffix}"
+        SAVERS[suffix](path, name, CODE)
+        back = read_points(path)
+        assert back.weights.dtype == np.float64
+        assert np.array_equal(back.weights, CODE)
+        assert back.state is None and back.features is None
+
+
+@pytest.mark.parametrize("suffix", SAVERS)
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.ones((1, 3)), ["(1, 3)", "K >= 2"]),
+        (np.ones((4, 1)), ["(4, 1)", "d >= 2", "one coordinate a line"]),
+        (np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), ["2 zero row", "row 1"]),
+        (np.array([[1.0, 0.0], [1.0, np.nan]]), ["1 value", "nan", "row 1", "column 1"]),
+        (np.array([[1.0, -np.inf], [1.0, np.inf]]), ["2 value", "-inf", "row 0", "column 1"]),
+    ],
+)
+def test_unusable_numbers_are_counted_and_located(
+    tmp_path: Path, suffix: str, array: np.ndarray, words: list[str]
+) -> None:
+    SAVERS[suffix](tmp_path / f"a{suffix}", "weights", array)
+    message = refusal(tmp_path / f"a{suffix}")
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize("suffix", BINARY)
+@pytest.mark.parametrize(
+    "array",
+    [np.ones(4), np.ones((2, 2, 2)), np.float64(3.0), np.eye(3) * 1j, np.eye(3) > 0],
+    ids=["vector", "cube", "scalar", "complex", "bool"],
+)
+def test_wrong_ranks_and_dtypes_are_refused(tmp_path: Path, suffix: str, array: np.ndarray) -> None:
+    array = np.asarray(array)
+    if suffix == ".safetensors" and array.dtype.kind == "c":
+        array = array.astype(np.complex64)  # the only complex numbers this format has
+    SAVERS[suffix](tmp_path / f"a{suffix}", "weights", array)
+    message = refusal(tmp_path / f"a{suffix}")
+    assert "expected" in message
+    assert str(array.shape) in message or "dtype" in message
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".npy"])
+def test_strings_are_refused(tmp_path: Path, suffix: str) -> None:
+    SAVERS[suffix](tmp_path / f"a{suffix}", "weights", np.array([[b"a", b"b"], [b"c", b"d"]]))
+    assert "S1" in refusal(tmp_path / f"a{suffix}")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, suffix: str) -> None:
+    whole = tmp_path / f"whole{suffix}"
+    code = CodeFile(np.random.default_rng(0).standard_normal((5, 3)), provenance={"seed": 1})
+    write_code(whole, code)
+    data = whole.read_bytes()
+    cut = tmp_path / f"cut{suffix}"
+    offsets = sorted({0, 1, 7, 8, 9, len(data) - 1, *range(0, len(data), len(data) // 20)})
+    for size in offsets:
+        cut.write_bytes(data[:size])
+        if suffix == ".txt" and size > data.index(b"\n"):
+            # A table has no end mark: what is left must be refused or be rows of the original.
+            try:
+                rows = read_points(cut).weights
+            except DataError:
+                continue
+            assert np.array_equal(rows[:-1], code.weights[: len(rows) - 1])
+            continue
+        refusal(cut)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_flipped_bytes_never_escape_as_another_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    write_code(path, CodeFile(np.random.default_rng(0).standard_normal((5, 3)), np.ones((5, 3))))
+    data = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        damaged = bytearray(data)
+        # Flips in the first half-kilobyte meet the headers of every format but zip.
+        for position in rng.integers(0, len(data), 2).tolist() + [int(rng.integers(0, 512))]:
+            damaged[position % len(data)] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        try:
+            read_points(path)
+        except GncError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("suffix", [*WRITTEN, ".csv", ".pth"])
+def test_foreign_bytes_are_refused_under_every_suffix(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    for data in (
+        b"hello world, this is no data\n",
+        b"\x89PNG\r\n\x1a\n" + bytes(100),
+        b"PK\x03\x04",
+    ):
+        path.write_bytes(data)
+        refusal(path)
+    path.write_bytes(b"")
+    assert "empty" in refusal(path)
+
+
+class Bomb:
+    """Unpickling this makes a file: if it ever appears, something was executed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (self.path, "w")
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    bomb = Bomb(tmp_path / "boom")
+    for suffix in (".pt", ".pth", ".npy", ".npz"):
+        (tmp_path / f"raw{suffix}").write_bytes(pickle.dumps({"weights": bomb}))
+        refusal(tmp_path / f"raw{suffix}")
+    torch.save({"weights": bomb}, tmp_path / "a.pt")
+    assert "could run code" in refusal(tmp_path / "a.pt")
+    np.save(tmp_path / "a.npy", np.array([[bomb, 1], [2, 3]], dtype=object))
+    assert "object" in refusal(tmp_path / "a.npy")
+    np.savez(
+        tmp_path / "a.npz", weights=np.array([bomb], dtype=object), provenance=np.array([bomb])
+    )
+    assert "object" in refusal(tmp_path / "a.npz")
+    assert not (tmp_path / "boom").exists()
+
+
+def test_declared_shapes_are_checked_before_memory_is_taken(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5.create_dataset("weights", (10**7, 10**5), dtype="f8", compression="gzip")
+    assert "declares shape (10000000, 100000)" in refusal(tmp_path / "a.h5")
+    stride_zero = torch.ones(1, 1).expand(10**7, 10**5)
+    torch.save({"weights": stride_zero}, tmp_path / "a.pt")
+    assert "declares shape" in refusal(tmp_path / "a.pt")
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**5)}
+    with open(tmp_path / "a.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(800))
+    assert "truncated" in refusal(tmp_path / "a.npy")
+
+
+def test_links_stay_inside_the_file(tmp_path: Path) -> None:
+    save_h5(tmp_path / "other.h5", "weights", np.eye(3))
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(np.eye(3).tobytes())
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5["group/w"] = CODE
+        h5["group/self"] = h5["group"]
+        h5["soft"] = h5py.SoftLink("/group/w")
+        h5["group/near"] = h5py.SoftLink("w")
+        h5["dangling"] = h5py.SoftLink("/nowhere")
+        h5["outside"] = h5py.ExternalLink("other.h5", "/weights")
+        h5["through"] = h5py.SoftLink("/outside")
+        h5["type"] = np.dtype("f8")
+        h5.create_dataset("raw", (3, 3), "f8", external=[(str(secret), 0, 72)])
+        layout = h5py.VirtualLayout((3, 3), "f8")
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "weights", (3, 3))
+        h5.create_virtual_dataset("virtual", layout)
+    for key in ("group/w", "/group/w", "soft", "group/near"):
+        assert np.array_equal(read_points(f"{tmp_path}/a.h5:{key}").weights, CODE)
+    for key, reason in {
+        "outside": "another file",
+        "through": "another file",
+        "dangling": "'nowhere'",
+        "raw": "other files",
+        "virtual": "other files",
+        "group": "is a group",
+        "type": "named type",
+    }.items():
+        message = refusal(f"{tmp_path}/a.h5:{key}")
+        assert reason in message and repr(key) in message
+
+
+def test_a_state_that_points_elsewhere_is_refused(tmp_path: Path) -> None:
+    write_code(tmp_path / "other.h5", CodeFile(np.eye(3), state={"x": np.arange(3)}))
+    write_code(tmp_path / "a.h5", CodeFile(np.eye(3), state={"x": np.arange(3)}))
+    with h5py.File(tmp_path / "a.h5", "a") as h5:
+        del h5["state/x"]
+        h5["state/x"] = h5py.ExternalLink("other.h5", "/state/x")
+    with pytest.raises(DataError, match="another file"):
+        read_code(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "a") as h5:
+        del h5["state"]
+        h5["state"] = h5py.ExternalLink("other.h5", "/state")
+    with pytest.raises(DataError, match="link"):
+        read_code(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".pt", ".safetensors"])
+def test_a_missing_key_lists_what_there_is(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    arrays = {"left": CODE, "right": CODE[:3], "count": np.arange(5)}
+    if suffix == ".h5":
+        with h5py.File(path, "w") as h5:
+            for name, array in arrays.items():
+                h5[name] = array
+    elif suffix == ".npz":
+        np.savez(path, **arrays)
+    else:
+        save = torch.save if suffix == ".pt" else safetensors.torch.save_file
+        save({name: torch.from_numpy(array.copy()) for name, array in arrays.items()}, path)
+    for message in (refusal(path), refusal(f"{path}:middle")):
+        assert "'left' (4, 3)" in message and "'right' (3, 3)" in message and "int64" in message
+    assert np.array_equal(read_points(f"{path}:right").weights, CODE[:3])
+
+
+def test_features_are_not_taken_for_a_code(tmp_path: Path) -> None:
+    save_h5(tmp_path / "a.h5", "features", np.ones((50, 3)))
+    assert "choose with" in refusal(tmp_path / "a.h5")
+    assert read_points(f"{tmp_path}/a.h5:features").weights.shape == (50, 3)
+    with h5py.File(tmp_path / "a.h5", "a") as h5:
+        h5["weights"] = CODE
+    back = read_points(tmp_path / "a.h5")
+    assert np.array_equal(back.weights, CODE)
+    assert back.features is None  # 50 samples are no code's one feature a class
+
+
+@pytest.mark.parametrize("bad", [[0, 1, 2, 4], [0, 1, -1, 2], [0.0, 0.5, 1.0, 2.0]])
+def test_labels_must_be_classes(tmp_path: Path, bad: list[float]) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5["weights"], h5["features"], h5["labels"] = CODE, CODE, bad
+    assert "'labels'" in refusal(tmp_path / "a.h5")
+
+
+def test_lengths_must_agree(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5["weights"], h5["bias"] = CODE, np.zeros(5)
+    assert "(4,)" in refusal(tmp_path / "a.h5")
+
+
+def test_tables_are_read_with_blanks_or_commas_and_comments(tmp_path: Path) -> None:
+    for name, text in {
+        "a.txt": "# K = 2\n1 0.5   # first\n\n-2\t3e-5\n",
+        "a.csv": "\ufeff1, 0.5\r\n-2,3e-5\r\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert read_points(tmp_path / name).weights.tolist() == [[1.0, 0.5], [-2.0, 3e-5]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x,y\n1,2\n", ["line 1", "column 1", "'x'", "#"]),
+        ("1 2\n3 four\n", ["line 2", "column 2", "'four'"]),
+        ("1,2\n3,,4\n", ["line 2", "column 2"]),
+        ("# c\n1 2\n3 4 5\n", ["line 3", "3 numbers", "2"]),
+        ("# only words\n", ["no numbers"]),
+        ("1 2\n1_0 2\n", ["1_0"]),
+        ("1 1e999\n1 2\n", ["inf", "row 0"]),
+    ],
+)
+def test_a_bad_table_names_the_line(tmp_path: Path, text: str, words: list[str]) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    message = refusal(tmp_path / "a.txt")
+    for word in words:
+        assert word in message
+
+
+def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
+    assert "no such file" in refusal(tmp_path / "none.h5")
+    assert "folder" in refusal(tmp_path)
+    (tmp_path / "a.xyz").write_text("1 2")
+    assert ".safetensors" in refusal(tmp_path / "a.xyz")
+    with pytest.raises(DataError, match="null"):
+        read_points("nul\0.h5")
+    with pytest.raises(UsageError, match="colon"):
+        read_points("a.h5:")
+
+
+def test_names_may_hold_colons_and_no_suffix(tmp_path: Path) -> None:
+    save_h5(tmp_path / "run:1", "weights", CODE)
+    assert np.array_equal(read_points(tmp_path / "run:1").weights, CODE)
+    assert np.array_equal(read_points(f"{tmp_path}/run:1:weights").weights, CODE)
+
+
+def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    save_h5(tmp_path / "a.h5", "weights", CODE)
+    os.mkfifo(tmp_path / "pipe")
+    command = ["cp", str(tmp_path / "a.h5"), str(tmp_path / "pipe")]
+    with subprocess.Popen(["sh", "-c", f"cat {command[1]} > {command[2]}"]):
+        assert np.array_equal(read_points(tmp_path / "pipe").weights, CODE)
+
+
+def test_torch_is_not_imported_for_other_formats(tmp_path: Path) -> None:
+    for suffix in (".h5", ".npz", ".npy", ".safetensors", ".txt"):
+        write_code(tmp_path / f"a{suffix}", CodeFile(CODE))
+    script = (
+        "import sys, gnc_cli.io.codefile as r\n"
+        "heavy = {'torch', 'h5py', 'safetensors', 'scipy', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "for path in sys.argv[1:]: r.read_points(path)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    subprocess.run([sys.executable, "-c", script, *paths], check=True)

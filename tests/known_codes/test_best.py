@@ -1,0 +1,172 @@
+"""The best known code: theorems, tables, constructions and solved codes in one answer."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnc_cli.constructions import finder as search
+from gnc_cli.constructions.construction import Construction, Cosine
+from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.errors import DataError
+from gnc_cli.known_codes.best import best, constructed, read_table
+
+CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), False, "nobody", list)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+    """What the search over constructions was asked; it answers `CODE`."""
+    asked: list[tuple[int, int]] = []
+
+    def answer(d: int, K: int) -> Construction | None:
+        asked.append((d, K))
+        return CODE if (d, K) == (CODE.d, CODE.K) else None
+
+    monkeypatch.setattr(search, "best_construction", answer)
+    constructed.cache_clear()
+    yield asked
+    constructed.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "pair", [(2, 2), (2, 3), (2, 4), (2, 5), (2, 50), (3, 4), (3, 5), (3, 6), (9, 10), (9, 18)]
+)
+def test_theorems_are_those_of_the_closed_forms(pair: tuple[int, int]) -> None:
+    known, exact = best(*pair), closed_form(*pair)
+    assert known is not None and exact is not None
+    assert known.max_cosine == pytest.approx(exact.cosine.value, abs=1e-16)
+    assert known.source == f"theorem 3.3: {exact.name}" and known.proven
+
+
+def test_the_table(found: list[tuple[int, int]]) -> None:
+    known = best(3, 12)
+    assert known is not None and known.max_cosine == 1 / math.sqrt(5)
+    assert (known.source, known.proven, known.own) == ("proven optimal", True, True)
+    assert found == []  # nothing is better than what is proved optimal
+    unproven = best(3, 15)
+    assert unproven is not None and not unproven.proven and unproven.on_record
+    refined = best(3, 24)
+    assert refined is not None and refined.kind == "table" and refined.rounding == 1e-13
+    assert refined.exact is not None and float(refined.exact) == refined.max_cosine
+    assert refined.date == read_table().stamp.date
+
+
+def test_constructions_come_after_tables(found: list[tuple[int, int]]) -> None:
+    known = best(9, 500)
+    assert known is not None and found == [(9, 500)]
+    assert (known.max_cosine, known.source) == (0.5, "construction: a-code")
+    assert not known.on_record and known.exact is None and known.proven is False
+
+
+def test_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "best_construction", lambda d, K: None)
+    constructed.cache_clear()
+    assert best(2**30, 2**62) is None
+    constructed.cache_clear()
+
+
+def test_codes_of_ours_count() -> None:
+    known = best(10, 100)
+    assert known is not None and (known.kind, known.d, known.K) == ("solved", 10, 100)
+    assert known.on_record and known.source.startswith("gnc solve --d 10 --K 100 ")
+    part = best(10, 99)
+    assert part is not None and part.max_cosine == known.max_cosine and not part.on_record
+    assert part.source == f"first 99 points of (10, 100): {known.source}"
+
+
+def test_of_equal_figures_the_earlier_kind_counts() -> None:
+    """E8's roots are a construction as well as a proved entry, and hold every smaller code."""
+    known, part = best(8, 240), best(8, 239)
+    assert known is not None and (known.kind, known.proven) == ("table", True)
+    assert part is not None and part.kind == "table" and not part.own
+    assert (part.d, part.K, part.max_cosine) == (8, 240, 0.5)
+
+
+def test_more_points_and_fewer_dimensions_never_do_better() -> None:
+    for d in (3, 5, 9):
+        cosines = [b.max_cosine for K in range(2, 60) if (b := best(d, K)) is not None]
+        assert (np.diff(cosines) >= -1e-12).all()
+    for K in (20, 100, 240):
+        cosines = [b.max_cosine for d in range(3, 30) if (b := best(d, K)) is not None]
+        assert (np.diff(cosines) <= 1e-12).all()
+
+
+def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("3,12,0.447213595500\n3,15,0.55\n3,4,-0.1\n5,16,0.21\n")
+    # Agrees with what is proved: then the exact figure and the proof count.
+    agreed, ours = best(3, 12, path), best(3, 12)
+    assert agreed is not None and ours is not None and agreed.proven
+    assert (agreed.exact, agreed.source) == (ours.exact, ours.source)
+    known = best(3, 15, path)
+    assert known is not None and (known.max_cosine, known.source) == (0.55, "now.txt")
+    assert not known.proven and known.on_record
+    # A theorem is above any table.
+    assert best(3, 4, path) == best(3, 4)
+    assert best(3, 15, read_table(path)) == best(3, 15, path)
+    path.write_text("3,12\n")
+    with pytest.raises(DataError, match="line 1"):
+        best(3, 12, path)
+
+
+def test_the_smaller_of_two_tables_counts(tmp_path: Path, found: list[tuple[int, int]]) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("3,24,0.7231\n3,15,0.61\n3,16,0.9\n5,16,0.19\n9,500,0.4\n")
+    ours, table = read_table(), read_table(path)
+    poor = best(3, 24, table)
+    proved = best(3, 24, ours)
+    assert poor is not None and proved is not None
+    assert (poor.max_cosine, poor.exact, poor.proven) == (proved.max_cosine, proved.exact, True)
+    assert poor.source == "proven optimal (our copy; --table has 0.7231)"
+    assert poor.stamp == ours.stamp
+    for pair in ((3, 15), (3, 16)):
+        entry, copy = best(*pair, table), best(*pair, ours)
+        assert entry is not None and copy is not None
+        assert entry.max_cosine == copy.max_cosine and "--table has 0." in entry.source
+    # Below a proved optimum: the user's figure counts, and its source says what is odd about it.
+    odd = best(5, 16, table)
+    assert odd is not None and (odd.max_cosine, odd.proven) == (0.19, None)
+    assert odd.source == "now.txt (our copy has 0.2, proved optimal)"
+    # Where the user's table is silent, our copy speaks; where ours is, the user's.
+    silent, own = best(3, 12, table), best(9, 500, table)
+    assert silent is not None and own is not None
+    assert silent.source == "proven optimal (our copy; --table has no entry)"
+    assert (own.max_cosine, own.source, own.stamp) == (0.4, "now.txt", table.stamp)
+
+
+def test_what_is_on_record(found: list[tuple[int, int]]) -> None:
+    table = read_table()
+    for pair, kind, on_record in (
+        ((3, 5), "theorem", True), ((3, 15), "table", True), ((9, 500), "construction", False),
+    ):  # fmt: skip
+        known = best(*pair, table)
+        assert known is not None and (known.kind, known.on_record) == (kind, on_record)
+        assert (known.stamp == table.stamp) == (kind == "table")
+
+
+def test_a_look_up_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from gnc_cli.known_codes.best import best\n"
+        "assert best(3, 24).proven\n"
+        "best(9, 500)\n"
+        "heavy = {'torch', 'scipy', 'matplotlib', 'h5py', 'flint'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_no_construction_contradicts_the_table() -> None:
+    reached = 0
+    for entry in read_table().select():
+        code = search.best_construction(entry.d, entry.K) if entry.K > 2 * entry.d else None
+        if code is not None:
+            assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
+            reached += code.cosine.value <= entry.max_cosine + 1e-13
+    assert reached >= 25

@@ -1,0 +1,173 @@
+"""The verdict on a largest cosine, and what the user is told."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.known_codes.best import Reference
+from gnc_cli.known_codes.verdict import advice, comparison_status, passes, table_name, verdict_keys
+from gnc_cli.records import ComparisonStatus, TableStamp
+
+KNOWN = Reference(
+    0.5, "table", 3, 24, "a table", True, exact=Fraction(1, 2), rounding=1e-13, date="2026-10"
+)
+OURS = TableStamp(286, "2026-10", "e2cd", current=False)
+THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
+
+
+def no_proof(t: Fraction) -> bool:
+    raise AssertionError("nothing to prove")
+
+
+@pytest.mark.parametrize(
+    ("gap", "expected"),
+    [
+        (0.1, ComparisonStatus.WORSE),
+        (1e-10, ComparisonStatus.WORSE),
+        (5e-12, ComparisonStatus.MATCHES),
+        (0.0, ComparisonStatus.MATCHES),
+        (-5e-14, ComparisonStatus.MATCHES),
+    ],
+)
+def test_ties_and_worse(gap: float, expected: ComparisonStatus) -> None:
+    assert comparison_status(0.5 + gap, KNOWN, no_proof) is expected
+
+
+def test_an_improvement_takes_a_proof() -> None:
+    asked: list[Fraction] = []
+
+    def proof(t: Fraction) -> bool:
+        asked.append(t)
+        return len(asked) == 1
+
+    assert comparison_status(0.5 - 1e-9, KNOWN, proof) is ComparisonStatus.IMPROVES
+    assert comparison_status(0.5 - 1e-9, KNOWN, proof) is ComparisonStatus.MATCHES
+    # Below the figure by its whole rounding, in exact arithmetic.
+    assert asked == [Fraction(1, 2) - Fraction(1e-13)] * 2
+
+
+def test_the_public_rounding_hides_small_gains() -> None:
+    public = replace(KNOWN, rounding=1e-12)
+    assert comparison_status(0.5 - 9e-13, public, no_proof) is ComparisonStatus.MATCHES
+    assert comparison_status(0.5 - 2e-12, public, lambda t: True) is ComparisonStatus.IMPROVES
+
+
+def test_without_a_record_nothing_ties_or_improves() -> None:
+    family = replace(KNOWN, exact=None, rounding=0.0, on_record=False)
+    assert comparison_status(0.4, family, no_proof) is ComparisonStatus.NO_ENTRY
+    assert comparison_status(0.5, family, no_proof) is ComparisonStatus.NO_ENTRY
+    assert comparison_status(0.5 + 1e-12, family, no_proof) is ComparisonStatus.NO_ENTRY
+    assert comparison_status(0.6, family, no_proof) is ComparisonStatus.WORSE
+    proven = replace(family, proven=True, on_record=True)
+    below_half = comparison_status(0.4, proven, lambda t: t == Fraction(1, 2))
+    assert below_half is ComparisonStatus.IMPROVES
+    assert comparison_status(0.4, None, no_proof) is ComparisonStatus.NO_ENTRY
+
+
+@given(st.floats(-1, 1), st.floats(-0.9, 0.9))
+def test_only_proofs_improve(cosine: float, figure: float) -> None:
+    known = replace(KNOWN, max_cosine=figure, exact=Fraction(figure))
+    assert comparison_status(cosine, known, lambda t: False) is not ComparisonStatus.IMPROVES
+    better = comparison_status(cosine, known, lambda t: Fraction(cosine) < t)
+    assert (better is ComparisonStatus.IMPROVES) == (cosine < figure - 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("status", "gap", "require_entry", "on_record", "expected"),
+    [
+        (ComparisonStatus.WORSE, 1e-9, False, True, True),
+        (ComparisonStatus.WORSE, 1.1e-9, False, True, False),
+        (ComparisonStatus.WORSE, 1e-10, True, False, False),
+        (ComparisonStatus.MATCHES, 5e-12, False, True, True),
+        (ComparisonStatus.IMPROVES, -0.1, True, True, True),
+        (ComparisonStatus.NO_ENTRY, None, False, False, True),
+        (ComparisonStatus.NO_ENTRY, None, True, False, False),
+        (ComparisonStatus.NO_ENTRY, -0.1, True, False, False),
+        (None, None, True, False, None),
+    ],
+)
+def test_passes(
+    status: ComparisonStatus | None,
+    gap: float | None,
+    require_entry: bool,
+    on_record: bool,
+    expected: bool | None,
+) -> None:
+    found = passes(
+        status, gap, tolerance=1e-9, require_entry=require_entry, on_record=on_record
+    )
+    assert found is expected
+
+
+@given(st.floats(0.4, 0.6), st.floats(0.0, 0.1), st.booleans(), st.booleans(), st.booleans())
+def test_a_better_code_never_fails_where_a_worse_one_passes(
+    cosine: float, better: float, on_record: bool, proven: bool, require_entry: bool
+) -> None:
+    known = replace(KNOWN, on_record=on_record or proven, proven=proven)
+    passed = []
+    for value in (cosine, cosine - better):
+        status = comparison_status(value, known, lambda t, value=value: Fraction(value) < t)  # type: ignore[misc]
+        passed.append(
+            passes(
+                status, value - 0.5, tolerance=1e-3, require_entry=require_entry,
+                on_record=known.on_record, proven=known.proven,
+            )
+        )  # fmt: skip
+    # Below a proved optimum something is wrong; else the better code passes.
+    assert passed[1] or not passed[0] or (proven and cosine - better < 0.5)
+
+
+def test_below_a_proved_optimum_nothing_passes() -> None:
+    found = {"tolerance": 1e-9, "require_entry": False, "on_record": True}
+    assert passes(ComparisonStatus.IMPROVES, -0.1, proven=True, **found) is False  # type: ignore[arg-type]
+    assert passes(ComparisonStatus.IMPROVES, -0.1, proven=None, **found) is True  # type: ignore[arg-type]
+    proved = replace(KNOWN, proven=True)
+    said = advice(ComparisonStatus.IMPROVES, 3, 24, None, OURS, "0.49", proved)
+    assert said.startswith("below an entry marked proved optimal: the entry or the file is wrong")
+    assert "0.49" in said and "improves" not in said
+
+
+def test_what_a_row_says_of_its_verdict() -> None:
+    known = replace(KNOWN, stamp=OURS)
+    said = verdict_keys(ComparisonStatus.IMPROVES, 3, 3, known, THEIRS, lambda: np.eye(3))
+    # The figure is our copy's: the improvement is on that, though another table was given.
+    assert said["improves_on"] == table_name(OURS) and table_name(OURS) in said["advice"]
+    assert float(said["proved_cosine"]) == 0.0 and "check the public" not in said["advice"]
+    tie = verdict_keys(ComparisonStatus.MATCHES, 3, 3, known, OURS, lambda: np.eye(3))
+    assert (tie["reference"], tie["improves_on"], tie["proved_cosine"]) == ("table", None, None)
+    assert tie["date"] == "2026-10" and tie["on_record"]
+    assert "1e-11" in tie["advice"]
+    family = replace(KNOWN, kind="construction", source="construction: x", on_record=False)
+    alone = verdict_keys(ComparisonStatus.NO_ENTRY, 3, 3, family, OURS, lambda: np.eye(3))
+    assert alone["reference"] == "construction" and not alone["on_record"]
+    assert alone["advice"].startswith("no worse than the best known, construction: x; no code of")
+    nothing = verdict_keys(ComparisonStatus.NO_ENTRY, 3, 3, None, OURS, lambda: np.eye(3))
+    assert nothing["reference"] is None and "construction" not in nothing["advice"]
+
+
+@pytest.mark.parametrize("status", [None, *ComparisonStatus])
+@pytest.mark.parametrize("stamp", [OURS, THEIRS])
+def test_advice_is_one_sentence(status: ComparisonStatus | None, stamp: TableStamp) -> None:
+    said = advice(status, 3, 24, "my code.h5", stamp)
+    assert said and "\n" not in said and not said.endswith(".")
+
+
+def test_an_improvement_names_its_table() -> None:
+    assert table_name(OURS) == "our copy of 2026-10 (sha256 e2cd)"
+    assert table_name(THEIRS) == "the table of 2026-11-21 (sha256 beef)"
+    ours = advice(ComparisonStatus.IMPROVES, 3, 24, None, OURS)
+    theirs = advice(ComparisonStatus.IMPROVES, 3, 24, None, THEIRS)
+    assert table_name(OURS) in ours and "--table" in ours
+    assert table_name(THEIRS) in theirs and "--table" not in theirs
+    assert "rational" in ours and "rational" in theirs
+
+
+def test_a_worse_code_can_be_gone_on_with() -> None:
+    said = advice(ComparisonStatus.WORSE, 3, 24, "my code.h5", OURS)
+    assert "gnc solve --d 3 --K 24 --problem tammes --init 'my code.h5'" in said
+    for nothing in (None, "-"):
+        assert "--init" not in advice(ComparisonStatus.WORSE, 3, 24, nothing, OURS)

@@ -1,0 +1,394 @@
+"""`bounds` from Python: what each bound says at (d, K), the best of all, and what files carry."""
+
+import csv
+import json
+import math
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import h5py
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import bounds, schemas
+from gnc_cli.errors import DataError, OutputError
+from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
+
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
+
+dims = st.integers(2, 30) | st.integers(2, 2000) | st.integers(2, 10**6)
+sizes = st.integers(2, 500) | st.integers(2, 10**9) | st.integers(2, 10**300)
+quantities = st.sampled_from(["one-vs-rest", "one-vs-one"])
+
+
+@cache
+def at(d: int, K: int, **options: Any) -> BoundsResult:
+    return bounds(d, K, **options)
+
+
+def only(result: BoundsResult) -> BestBounds:
+    VALIDATOR.validate(result.to_json())
+    (best,) = result.best
+    return best
+
+
+def row(result: BoundsResult, name: str, side: str = "lower") -> BoundRow:
+    (found,) = [r for r in result.rows if (r.name, r.side) == (name, side)]
+    return found
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("pair", "name", "side", "value"),
+    [
+        ((10, 100), "theorem-3.9", "lower", 0.16970409734631223),
+        ((10, 100), "theorem-3.9", "upper", 1.5048813799058967),
+        ((512, 10_000), "theorem-3.9", "lower", 0.4781604975501637),
+        ((512, 10_000), "theorem-3.9", "upper", 1.9798566152734043),
+        ((3, 24), "theorem-3.9", "lower", 1 / 36),
+        ((3, 24), "theorem-3.9", "upper", 0.8164965809277259),
+        ((10, 100), "covering", "lower", 0.315698980536572712),
+        ((512, 10_000), "covering", "lower", 0.836509780485234601),
+        ((512, 10**6), "covering", "lower", 0.791924947964717437),
+        ((64, 10**5), "covering", "lower", 0.497549562995926431),
+        ((64, 10**5), "construction", "lower", 0.75),
+        ((512, 10_000), "construction", "lower", 23 / 24),
+        ((10, 100), "rankin", "upper", 1.0),
+        ((10, 100), "levenshtein", "upper", 0.7215536536695407),
+        ((512, 10_000), "levenshtein", "upper", 0.9762045362149357),
+    ],
+)
+def test_check_values(pair: tuple[int, int], name: str, side: str, value: float) -> None:
+    found = row(at(*pair), name, side)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.valid and found.quantity == "one-vs-rest"
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "value"),
+    [
+        (2, 2, 2.0), (2, 3, 1.5), (2, 7, 1 - math.cos(2 * math.pi / 7)),
+        (2, 10**6, 2 * math.sin(math.pi / 10**6) ** 2), (5, 4, 4 / 3), (3, 4, 4 / 3), (3, 5, 1.0),
+        (512, 1000, 1.0), (512, 1024, 1.0), (10**6, 2, 2.0), (10**6, 2 * 10**6, 1.0),
+    ],
+)  # fmt: skip
+def test_closed_forms_make_the_interval_a_point(d: int, K: int, value: float) -> None:
+    best = only(at(d, K))
+    assert best.lower == pytest.approx(value, rel=1e-13)
+    assert best.upper == pytest.approx(value, rel=1e-13)
+    assert best.exact and best.lower_name == "theorem-3.3"
+    cosine = only(at(d, K, quantity="one-vs-one"))
+    assert cosine.upper == pytest.approx(1 - value, abs=1e-15)
+    assert cosine.lower == pytest.approx(1 - value, abs=1e-15)
+
+
+def test_theorem_3_9_says_where_it_holds() -> None:
+    """Its hypothesis fails below sqrt(2 pi sqrt(e) d) points: shown, and never counted."""
+    for d, K, holds in ((1000, 101, False), (1000, 102, True), (10, 10, False), (10, 11, True)):
+        result = at(d, K)
+        for side in ("lower", "upper"):
+            found = row(result, "theorem-3.9", side)
+            assert found.valid is holds
+            assert found.condition is not None and found.condition.startswith("K >= ")
+            need = float(found.condition.removeprefix("K >= "))
+            exact = math.sqrt(2 * math.pi * math.sqrt(math.e) * d)
+            assert need == pytest.approx(exact, rel=1e-3)
+        best = only(result)
+        assert "theorem-3.9" not in (best.lower_name, best.upper_name)
+
+
+@settings(max_examples=40)
+@given(dims, sizes, quantities)
+def test_the_best_is_the_best_of_what_holds(d: int, K: int, quantity: str) -> None:
+    result = bounds(d, K, quantity=quantity)
+    best = only(result)
+    held = [r for r in result.rows if r.valid]
+    assert best.lower <= best.upper and (best.d, best.K) == (d, K)
+    low = max(r.value for r in held if r.side == "lower")
+    high = min(r.value for r in held if r.side == "upper")
+    assert (best.lower, best.upper) == (low, max(low, high))  # ends that meet may cross
+    assert row(result, best.lower_name, "lower").value == low
+    assert row(result, best.upper_name, "upper").value == high
+    assert len({(r.name, r.side) for r in result.rows}) == len(result.rows)
+    for r in result.rows:
+        assert (r.d, r.K, r.quantity) == (d, K, quantity)
+        assert r.source and r.side == ("lower" if r.exists == (quantity[-1] == "t") else "upper")
+        assert r.how is None or (r.exists and r.how.startswith("gnc solve "))
+
+
+@settings(max_examples=40)
+@given(dims, sizes)
+def test_both_quantities_tell_the_same(d: int, K: int) -> None:
+    """rho* = 1 - t*; theorem 3.9 has a chord from above."""
+    rests = {(r.name, r.exists): r for r in bounds(d, K).rows}
+    for one in bounds(d, K, quantity="one-vs-one").rows:
+        if not one.valid:
+            continue
+        assert one.angle_deg is not None and -1 <= one.value <= 1
+        if one.angle_deg > 1e-3:
+            assert one.angle_deg == pytest.approx(math.degrees(math.acos(one.value)), rel=1e-6)
+        clearance = 2 * math.sin(math.radians(one.angle_deg) / 2) ** 2
+        assert 1 - one.value == pytest.approx(clearance, abs=1e-15)
+        rest = rests[one.name, one.exists].value
+        printed = one.name == "theorem-3.9" and not one.exists
+        margin = rest**2 / 2 if printed else rest
+        assert margin == pytest.approx(clearance, rel=1e-12, abs=1e-307)
+
+
+def test_sources_name_the_bisector_theorem_where_it_is_used() -> None:
+    rest, one = at(10, 100), at(10, 100, quantity="one-vs-one")
+    levenshtein = row(rest, "levenshtein", "upper").source
+    assert levenshtein.startswith("bisector theorem with Levenshtein 1979")
+    used = {(r.name, r.exists) for r in rest.rows if r.source.startswith("bisector theorem with ")}
+    others = {("theorem-3.9", False), *((r.name, True) for r in rest.rows if r.exists)}
+    assert used == {(r.name, r.exists) for r in rest.rows} - others
+    assert [r.name for r in one.rows if "bisector" in r.source] == ["solved-code"]
+
+
+@pytest.mark.parametrize(
+    ("d", "K"), [(3, 13), (3, 24), (4, 24), (4, 120), (7, 56), (8, 240), (24, 196560), (21, 162)]
+)
+def test_proved_tammes_optima_are_known_exactly(d: int, K: int) -> None:
+    for quantity in ("one-vs-rest", "one-vs-one"):
+        best = only(at(d, K, quantity=quantity))
+        assert best.exact and best.upper - best.lower <= 1e-12
+    assert not only(at(d, K + 2)).exact
+
+
+def test_angles_of_the_icosahedron() -> None:
+    best = only(at(3, 12, quantity="one-vs-one"))
+    assert best.lower == pytest.approx(math.sqrt(0.2), rel=1e-14)
+    assert best.lower_deg == pytest.approx(math.degrees(math.atan(2)), rel=1e-14)
+    assert best.upper_deg == pytest.approx(best.lower_deg, rel=1e-13)
+    assert best.lower_deg <= best.upper_deg * (1 + 1e-13)
+
+
+# Several pairs, and a margin beside them
+
+
+def test_several_pairs_go_d_by_d_for_each_K() -> None:
+    result = bounds(d=range(3, 6), K=[24, 100, 24])
+    VALIDATOR.validate(result.to_json())
+    pairs = [(b.d, b.K) for b in result.best]
+    assert pairs == [(3, 24), (4, 24), (5, 24), (3, 100), (4, 100), (5, 100)]
+    assert list(dict.fromkeys((r.d, r.K) for r in result.rows)) == pairs
+    for best in result.best:
+        alone = at(best.d, best.K)
+        assert only(alone) == best
+        assert [r for r in result.rows if (r.d, r.K) == (best.d, best.K)] == list(alone.rows)
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "margin", "status"),
+    [
+        (10, 20, 1.0, "exists"), (10, 21, 1.0, "excluded"), (10, 20, 1.0000001, "excluded"),
+        (10, 21, 1.0000001, "excluded"), (64, 10**5, 0.75, "exists"),
+        (64, 10**5, 0.7500001, "open"), (64, 10**5, 1.01, "excluded"), (4, 24, 0.5, "exists"),
+        (4, 25, 0.5, "excluded"), (4, 25, 0.45, "open"), (2, 6, 0.5, "exists"),
+        (2, 7, 0.5, "excluded"),
+        (9, 10, 10 / 9, "exists"), (9, 10, 1.1111112, "excluded"), (3, 2, 2.0, "exists"),
+        (3, 3, 2.0, "excluded"), (10**6, 10**300, 1e-12, "exists"), (2, 10**300, 1e-12, "excluded"),
+    ],
+)  # fmt: skip
+def test_status_and_its_ties(d: int, K: int, margin: float, status: str) -> None:
+    result = bounds(d, K, margin=margin)
+    assert only(result).status == status
+    assert result.margin == margin and result.max_cosine is None
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "cosine", "status"),
+    [
+        (8, 240, 0.5, "exists"), (8, 241, 0.5, "excluded"), (8, 240, 0.4999999, "excluded"),
+        (24, 196560, 0.5, "exists"), (24, 196561, 0.5, "excluded"), (3, 12, 0.4472136, "exists"),
+        (3, 12, 0.4472135, "excluded"), (3, 13, 0.5, "excluded"), (4, 24, 0.5, "exists"),
+        (9, 10, -1 / 9, "exists"), (9, 10, -0.1111112, "excluded"), (5, 10, 0.0, "exists"),
+        (5, 11, 0.0, "excluded"), (7, 2, -1.0, "exists"), (7, 3, -1.0, "excluded"),
+        (5, 41, 0.5, "open"),
+    ],
+)  # fmt: skip
+def test_status_of_cosines(d: int, K: int, cosine: float, status: str) -> None:
+    result = bounds(d, K, max_cosine=cosine)
+    best = only(result)
+    assert (best.status, best.quantity, result.max_cosine) == (status, "one-vs-one", cosine)
+    assert result.margin is result.arcface_m is None
+
+
+def test_an_angle_is_a_cosine() -> None:
+    for K, status in ((240, "exists"), (241, "excluded")):
+        result = bounds(8, K, arcface_m=math.pi / 3)
+        assert only(result).status == status
+        assert result.max_cosine == pytest.approx(0.5, rel=1e-15)
+        assert result.arcface_m == math.pi / 3 and result.margin is None
+        assert result.rows == bounds(8, K, max_cosine=0.5).rows
+
+
+def test_every_softmax_reaches_its_probability() -> None:
+    """The second witness: the icosahedron's own softmax at the scale."""
+    best = only(bounds(3, 12, probability=0.99))
+    assert best.scale is not None
+    from gnc_cli.constructions.registry import find
+
+    code = find("icosahedron")
+    assert code is not None
+    logits = best.scale * np.asarray(code.build()) @ np.asarray(code.build()).T
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    assert np.all(np.diag(odds) / odds.sum(axis=1) >= 0.99 - 1e-12)
+
+
+# Tables, files, and what Python does with the result
+
+
+def test_one_better_line(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("10,100,0.3\n")
+    best = only(bounds(10, 100, table=tmp_path / "t.txt"))
+    assert best.lower == pytest.approx(0.7, rel=1e-15) and best.lower_name == "known-code"
+    assert "t.txt" in row(bounds(10, 100, table=tmp_path / "t.txt"), "known-code").source
+    # Our copy stays beside it.
+    (tmp_path / "t.txt").write_text("10,100,0.9\n")
+    assert bounds(10, 100, table=tmp_path / "t.txt").rows == at(10, 100).rows
+    (tmp_path / "t.txt").write_text("10,100,2\n")
+    with pytest.raises(DataError, match=r"t\.txt.*line 1"):
+        bounds(10, 100, table=tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["3,24,0.1", "3,24,0.723", "8,241,0.5", "10,100,0", "3,13,0.54", "4,25,0.5", "2,5,0.309",
+     "8,240,0.4999999999"],
+)
+def test_a_table_that_contradicts_a_proof_is_bad_data(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.txt").write_text(f"4,24,0.5\n{line}\n")
+    for question in ({"d": 7, "K": 9}, {"d": 8, "margin": 0.5}, {"K": 24, "margin": 0.5}):
+        with pytest.raises(DataError, match=r"t\.txt.* is impossible") as caught:
+            bounds(**question, table=tmp_path / "t.txt")  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+
+
+def test_rows_are_read_back(tmp_path: Path) -> None:
+    names = [tmp_path / f"rows{suffix}" for suffix in (".csv", ".json", ".h5")]
+    for name in names:
+        result = bounds(d=[10, 11], K=[100, 10**300], out=name)
+    read = list(csv.DictReader(names[0].read_text().splitlines()))
+    assert len(read) == len(result.rows)
+    assert [float(r["value"]) for r in read] == [r.value for r in result.rows]
+    assert [r["name"] for r in read] == [r.name for r in result.rows]
+    bounds(d=[10, 11], K=100, best=True, out=tmp_path / "best.csv")
+    read_best = list(csv.DictReader((tmp_path / "best.csv").read_text().splitlines()))
+    assert [r["lower_name"] for r in read_best] == ["solved-code", "solved-code"]
+    assert {r["K"] for r in read} == {"100", "1e+300"}
+    body = json.loads(names[1].read_text())
+    VALIDATOR.validate(body)
+    assert body["rows"] == result.to_json()["rows"] and body["best"] == result.to_json()["best"]
+    with h5py.File(names[2]) as file:
+        assert file.attrs["gnc_format"] == 1
+        assert file["rows/value"][:].tolist() == [r.value for r in result.rows]
+        assert file["rows/name"].asstr()[:].tolist() == [r.name for r in result.rows]
+        assert file["rows/valid"][:].tolist() == [r.valid for r in result.rows]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".h5"])
+def test_rows_of_every_question_are_written(tmp_path: Path, suffix: str) -> None:
+    questions: list[dict[str, Any]] = [
+        {"K": 10**6, "margin": 0.3}, {"d": 64, "margin": 0.3}, {"d": 8, "max_cosine": 0.5},
+    ]  # fmt: skip
+    for i, question in enumerate(questions):
+        path = tmp_path / f"{i}{suffix}"
+        part = bounds(**question, out=path)
+        rows = (part.dimension or part.classes).rows  # type: ignore[union-attr]
+        names = [r.name for r in rows]
+        if suffix == ".h5":
+            with h5py.File(path) as file:
+                assert file["rows/name"].asstr()[:].tolist() == names
+        elif suffix == ".csv":
+            assert [r["name"] for r in csv.DictReader(path.read_text().splitlines())] == names
+        else:
+            VALIDATOR.validate(json.loads(path.read_text()))
+
+
+def test_files_are_refused_before_the_work(tmp_path: Path) -> None:
+    reports: list[Any] = []
+    for option, name in (("out", "old.csv"), ("plot", "old.png")):
+        (tmp_path / name).write_bytes(b"old")
+        for path in (tmp_path / name, tmp_path / "nowhere" / name):
+            with pytest.raises(OutputError):
+                bounds(10, 100, progress=lambda *report: reports.append(report), **{option: path})
+        assert (tmp_path / name).read_bytes() == b"old" and reports == []
+    bounds(10, 100, out=tmp_path / "old.csv", force=True)
+    assert (tmp_path / "old.csv").read_text().startswith("command,version,d,K,")
+
+
+def test_large_integers_of_json_are_doubles() -> None:
+    result = at(10**6, 10**300)
+    assert result.rows[0].K == result.best[0].K == 10**300
+    body = result.to_json()
+    assert {type(r["K"]) for r in body["rows"]} == {float}
+    assert json.loads(result.dumps())["best"][0]["K"] == 1e300
+    exact = at(64, 2**63 - 1).to_json()["best"][0]["K"]
+    assert (exact, type(exact)) == (2**63 - 1, int)
+    assert type(at(64, 2**63).to_json()["best"][0]["K"]) is float
+
+
+def test_one_level_for_dashboards() -> None:
+    flat = at(10, 100).flat()
+    assert flat["gnc/best.0.exact"] is False and flat["gnc/command"] == "bounds"
+    assert flat["gnc/dimension"] is None and flat["gnc/rows.0.name"] == "theorem-3.9"
+    assert not any(isinstance(value, (dict, list)) for value in flat.values())
+    assert bounds(d=8, max_cosine=0.5).flat("")["classes.guaranteed"] == 240
+
+
+def test_data_frames() -> None:
+    pytest.importorskip("pandas")
+    frame = at(10, 100).to_pandas()
+    assert list(frame["name"]) == [r.name for r in at(10, 100).rows]
+    assert "sufficient" not in bounds(K=10**6, margin=0.3).to_pandas()
+
+
+def test_interruption_and_progress() -> None:
+    stop = threading.Event()
+    reports: list[tuple[str, int, int]] = []
+
+    def tell(stage: str, done: int, total: int, worst: float) -> None:
+        reports.append((stage, done, total))
+        if done == 2:
+            stop.set()
+
+    result = bounds(d=[3, 4, 5], K=24, interrupt=stop, progress=tell)
+    assert reports == [("bounds", 1, 3), ("bounds", 2, 3)]
+    assert [b.d for b in result.best] == [3, 4] and result.outcome == "interrupted"
+    VALIDATOR.validate(result.to_json())
+    assert at(10, 100).outcome == "complete"
+
+
+def test_nothing_is_drawn_where_nothing_was_answered(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    for asked in ({"d": 3, "K": [24, 25]}, {"d": 3, "margin": 0.5}, {"K": 24, "margin": 0.5}):
+        result = bounds(**asked, interrupt=stop, plot=tmp_path / "a.png")  # type: ignore[arg-type]
+        assert result.outcome == "interrupted" and not any(tmp_path.iterdir())
+
+
+def test_the_linear_programme_is_one_more_row() -> None:
+    plain, more = at(3, 13), bounds(3, 13, lp=True)
+    VALIDATOR.validate(more.to_json())
+    added = [r for r in more.rows if r not in plain.rows]
+    assert [r.name for r in added] == ["delsarte-lp"]
+    assert [r for r in more.rows if r not in added] == list(plain.rows)
+    # No weaker than Levenshtein's bound, whose polynomial it may take; no stronger than the truth.
+    value = row(more, "delsarte-lp", "upper").value
+    assert row(more, "proved-optimum", "upper").value <= value
+    assert value <= row(more, "levenshtein", "upper").value * (1 + 1e-9)
+
+
+def test_a_time_limit_leaves_programmes_out() -> None:
+    result = bounds(4, range(60, 70), lp=True, time_limit=1e-9)
+    assert result.outcome == "time_limit"
+    assert len(result.best) == 10
+    assert not any("delsarte-lp" in r.name for r in result.rows)

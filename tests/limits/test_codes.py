@@ -1,0 +1,260 @@
+"""Bounds from codes: the paper's numbers, commands that keep their word, laws, ties."""
+
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from gnc_cli.cli import app
+from gnc_cli.constructions.finder import best_construction
+from gnc_cli.constructions.registry import single_codes
+from gnc_cli.known_codes.table import stored_margins, stored_table
+from gnc_cli.limits.codes import KnownCodeLimit, code_limits
+from gnc_cli.limits.limit import Ending, Limit, loosened, reaches
+
+LIMITS = {limit.name: limit for limit in code_limits()}
+KNOWN, SOLVED, BUILT, OPTIMAL = LIMITS.values()
+TARGETS = [Fraction(n, 60) for n in range(6, 66)]
+PAIRS = st.tuples(st.integers(2, 80), st.integers(2, 3000))
+
+
+def value(limit: Limit, d: int, K: int) -> float | None:
+    found = limit.at(d, K)
+    return None if found is None else found.value
+
+
+def test_the_four() -> None:
+    assert list(LIMITS) == ["known-code", "solved-code", "construction", "proved-optimum"]
+    assert [limit.exists for limit in LIMITS.values()] == [True, True, True, False]
+    assert [limit.constructive for limit in LIMITS.values()] == [True, True, True, False]
+    assert [limit.of_rho for limit in LIMITS.values()] == [False, True, False, False]
+
+
+def test_known_codes_of_more_points_count() -> None:
+    found = KNOWN.at(10, 100)
+    assert found is not None and found.source == (
+        "known code (10, 136): published improvement, 2026"
+    )
+    assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
+    assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13
+    assert found.how is None and value(KNOWN, 11, 100) == found.value
+    assert value(KNOWN, 2, 9) is None and value(KNOWN, 24, 196561) is None
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "expected", "command"),
+    [(512, 10_000, 23 / 24, "--d 512 --K 10000 --construction unitary-23-section"),
+     (64, 10**5, 0.75, "--d 64 --K 100000 --construction delsarte-goethals-6"),
+     (512, 10**6, 8 / 9, "--d 512 --K 1000000 --construction bch3-9-shortened-8"),
+     (128, 10**6, 16 / 21, "--d 128 --K 1000000 --construction bch3-7-shortened-2"),
+     (10**6, 10**7, 63 / 64, "--d 1000000 --K 10000000 --construction kerdock-12")],
+)  # fmt: skip
+def test_constructions(d: int, K: int, expected: float, command: str) -> None:
+    found = BUILT.at(d, K)
+    assert found is not None and found.how == f"gnc solve {command}"
+    assert 0.0 <= expected - found.value < 2e-16
+
+
+def test_exact_cosines_give_exact_values() -> None:
+    assert value(BUILT, 64, 10**5) == 0.75 and value(KNOWN, 22, 891) == 0.75
+    assert value(BUILT, 8, 240) == value(KNOWN, 8, 240) == value(OPTIMAL, 8, 240) == 0.5
+
+
+def test_values_stay_on_their_side() -> None:
+    third = Fraction(1, 3)
+    for limit in (KNOWN, BUILT):
+        below = value(limit, 7, 56)
+        assert below is not None and 1 - third - Fraction(1, 10**15) < below <= 1 - third
+    above = value(OPTIMAL, 7, 56)
+    assert above is not None and 1 - third <= above < 1 - third + Fraction(1, 10**15)
+    icosahedron = [value(limit, 3, 12) for limit in (BUILT, KNOWN, OPTIMAL)]
+    root = Fraction(math.isqrt(5 * 10**60), 10**30)
+    for low in icosahedron[:2]:
+        assert low is not None and 0 <= 1 - root / 5 - Fraction(low) < Fraction(3, 10**15)
+    assert icosahedron[2] is not None and Fraction(icosahedron[2]) >= 1 - root / 5
+    # Good to 1e-13 only: the lower end gives it away, the upper end adds it.
+    ends = value(KNOWN, 3, 13), value(OPTIMAL, 3, 13)
+    assert ends[0] is not None and ends[1] == pytest.approx(ends[0] + 2e-13, abs=1e-15)
+
+
+def test_solved_codes() -> None:
+    code = stored_margins().entries[0]
+    assert (code.d, code.K) == (10, 100)
+    found = SOLVED.at(12, 90)
+    assert found is not None and (found.value, found.how) == (code.rho, code.command)
+    assert "(10, 100)" in str(found.source)
+    count = SOLVED.points(30, Fraction(7, 10))
+    assert count is not None and (count.exact, count.log10) == (200, math.log10(200))
+    assert SOLVED.at(9, 100) is None and SOLVED.points(10, Fraction(7, 10)) is None
+    assert SOLVED.dimension(150, Fraction(3, 4)).d == 20
+    assert SOLVED.dimension(150, Fraction(9, 10)).ending is Ending.NEVER
+
+
+def test_theorem_3_3_is_left_to_itself() -> None:
+    assert BUILT.at(512, 1024) is None and BUILT.at(512, 1025) is not None
+    assert BUILT.at(10_000, 20_000) is None and BUILT.points(10_000, Fraction(1)) is None
+    assert BUILT.dimension(4, Fraction(1, 2)).ending is Ending.NEVER
+    assert BUILT.dimension(100, Fraction(1)).ending is Ending.NEVER
+
+
+def test_proved_optima() -> None:
+    # Fewer points in more dimensions are no worse.
+    assert value(OPTIMAL, 23, 5000) == value(OPTIMAL, 23, 4600)
+    assert value(OPTIMAL, 25, 10**9) is None and value(OPTIMAL, 3, 3) is None
+    assert value(OPTIMAL, 24, 10**300) == 0.5
+    # Proved, though the table lacks it.
+    assert stored_table().find(21, 162) is None
+    found = OPTIMAL.at(21, 200)
+    assert found is not None and found.value == pytest.approx(6 / 7, abs=1e-15)
+    assert found.source is not None and "(21, 162): mclaughlin-162" in found.source
+    # 25 points have no more room than 24; nothing is said of 23.
+    count = OPTIMAL.points(3, Fraction(3, 10))
+    assert count is not None and count.exact == 23 and "snub-cube" in str(count.source)
+    assert OPTIMAL.points(25, Fraction(3, 2)) is None
+    # 24 points with clearance 0.3 need 4 dimensions; of 10 points nobody is excluded.
+    assert OPTIMAL.dimension(24, Fraction(3, 10)).d == 4
+    assert OPTIMAL.dimension(10, Fraction(3, 10)).d == 2
+
+
+@cache
+def optima() -> list[tuple[int, int, float]]:
+    listed = [(e.d, e.K, e.max_cosine) for e in stored_table().select(proven=True)]
+    return listed + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAIRS)
+def test_against_plain_scans(pair: tuple[int, int]) -> None:
+    d, K = pair
+    table, solved = stored_table().select(), stored_margins().entries
+    best = max((1 - e.max_cosine for e in table if e.d <= d and e.K >= K), default=None)
+    assert value(KNOWN, d, K) == pytest.approx(best, abs=2e-13)
+    rho = max((e.rho for e in solved if e.d <= d and e.K >= K), default=None)
+    assert value(SOLVED, d, K) == rho
+    least = min((1 - t for e, L, t in optima() if e >= d and L <= K), default=None)
+    assert value(OPTIMAL, d, K) == pytest.approx(least, abs=2e-13)
+    code = best_construction(d, K) if K > 2 * d else None
+    assert value(BUILT, d, K) == pytest.approx(code and 1 - code.cosine.value, abs=2e-15)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(2, 60), st.sampled_from(TARGETS).map(loosened))
+def test_points_are_the_last(d: int, target: Fraction) -> None:
+    for limit in LIMITS.values():
+        count = limit.points(d, target)
+        if count is None:
+            K = 2 * d + 1 if limit is BUILT else 10**6 if not limit.exists else 2
+            here = value(limit, d, K)
+            assert here is None or reaches(here, target) != limit.exists
+            continue
+        assert count.exact is not None and count.log10 == math.log10(count.exact)
+        here, more = value(limit, d, count.exact), value(limit, d, count.exact + 1)
+        if limit.exists:
+            assert here is not None and reaches(here, target)
+            assert more is None or not reaches(more, target)
+        else:
+            assert here is None or reaches(here, target)
+            assert more is not None and not reaches(more, target)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2, 400), st.sampled_from(TARGETS).map(loosened))
+def test_dimensions_are_the_first(K: int, target: Fraction) -> None:
+    for limit in LIMITS.values():
+        found = limit.dimension(K, target)
+        reached = [
+            d
+            for d in range(2, 40 if limit is not BUILT else max(2, (K + 1) // 2))
+            if ((here := value(limit, d, K)) is None and not limit.exists)
+            or (here is not None and reaches(here, target))
+        ]
+        assert found.ending is (Ending.FOUND if reached else Ending.NEVER)
+        assert found.d == (reached[0] if reached else None)
+
+
+def test_dimensions_for_a_million_classes() -> None:
+    assert BUILT.dimension(10**6, Fraction(3, 10)).d == 26
+    assert KNOWN.dimension(10**6, Fraction(3, 10)).ending is Ending.NEVER
+    assert BUILT.dimension(10**300, Fraction(3, 10)).ending is Ending.NEVER
+    assert OPTIMAL.dimension(10**300, Fraction(6, 10)).d == 25
+
+
+def test_ties_count() -> None:
+    nearly = loosened(Fraction(1, 3) * (1 + Fraction(1, 10**14)))
+    assert reaches(1 / 3, nearly)
+    target = 2 * nearly  # of the clearance 2/3 of (7, 56)
+    for limit in (KNOWN, BUILT):
+        count = limit.points(7, target)
+        assert count is not None and count.exact == 56 and limit.dimension(56, target).d == 7
+    count = OPTIMAL.points(7, target)
+    assert count is not None and count.exact == 239  # 56 points are not excluded, 240 are
+    beyond = 2 * Fraction(1, 3) * (1 + Fraction(1, 10**12))
+    for limit in (KNOWN, BUILT, OPTIMAL):
+        count = limit.points(7, beyond)
+        assert count is not None and count.exact is not None and count.exact < 56
+
+
+def test_a_table_beside_our_copy() -> None:
+    ours = stored_table()
+    better = replace(ours.entries[10, 136], figure="0.390000000000", rounding=1e-12, source="mine")
+    worse = replace(ours.entries[3, 24], figure="0.723078468334", rounding=1e-12, proven=None)
+    table = replace(ours, entries={(10, 136): better, (3, 24): worse})
+    known, _, _, optimal = code_limits(table)
+    found = known.at(10, 100)
+    assert found is not None and found.value == pytest.approx(0.61, abs=1e-16)
+    assert found.source == "known code (10, 136): mine"
+    for d, K in [(3, 24), (24, 4000), (3, 13)]:
+        assert known.at(d, K) == KNOWN.at(d, K) and optimal.at(d, K) == OPTIMAL.at(d, K)
+
+
+def test_a_table_alone() -> None:
+    ours = stored_table()
+    entry = replace(ours.entries[10, 136], d=9, K=20_000, figure="0.25", rounding=1e-12)
+    known = KnownCodeLimit(replace(ours, entries={(9, 20_000): entry}))
+    assert value(known, 9, 20_000) == 0.75 and known.at(8, 10) is None
+    assert known.dimension(100, Fraction(3, 4)).d == 9
+    empty = KnownCodeLimit(replace(ours, entries={}))
+    assert empty.at(3, 3) is None and empty.points(3, Fraction(1, 10)) is None
+    assert empty.dimension(3, Fraction(1, 10)).ending is Ending.NEVER
+
+
+@pytest.mark.parametrize(
+    ("limit", "d", "K", "kind"),
+    [(BUILT, 8, 240, "e8-roots"), (BUILT, 10, 100, "quadratic-5, first 100"),
+     (BUILT, 5, 11, "petersen + pair"), (BUILT, 9, 22, "smith, the 24 rows"),
+     (BUILT, 9, 240, "e8-roots, embedded from"), (KNOWN, 3, 5, "(3, 5)"), (KNOWN, 3, 24, "(3, 24)"),
+     (KNOWN, 10, 38, "(10, 40)"), (KNOWN, 9, 200, "(8, 240)"), (KNOWN, 4, 20, "(4, 24)"),
+     (KNOWN, 3, 11, "(3, 1")],
+)  # fmt: skip
+def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> None:
+    found = limit.at(d, K)
+    assert found is not None and found.how is not None and kind in str(found.source)
+    program, *words = found.how.split()
+    if "--construction" not in words:  # a search beside it is not what is tested
+        words += ["--restarts", "1", "--steps", "5"] if K > 2 * d else []
+    run = CliRunner().invoke(app, [*words, "--json", "-q"], prog_name=program)
+    assert run.exit_code == 0, run.output
+    result = json.loads(run.stdout)
+    assert result["d"] <= d and result["K"] >= K
+    assert result["rho_one_vs_rest"]["lower"] >= found.value - 1e-12
+
+
+@pytest.mark.parametrize("d", [4, 5, 9, 23, 30, 62, 100])
+def test_commands_name_constructions_that_are_there(d: int) -> None:
+    for K in [2 * d + 1, 3 * d, 5 * d, 300, 2000, 40_000]:
+        found = BUILT.at(d, K)
+        if found is None:
+            continue
+        assert found.how is not None
+        if "--construction" in found.how:
+            code = best_construction(d, K)
+            assert code is not None and found.how.endswith(f" {code.name}")
+        else:
+            assert found.how == f"gnc solve --d {d} --K {K}"
+            assert any(word in str(found.source) for word in (" + ", " x ", " at cosine "))

@@ -1,0 +1,309 @@
+"""`bounds` with a margin: which dimensions it needs, and how many points it leaves room for."""
+
+import math
+import threading
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import bounds, schemas
+from gnc_cli.limits.result import ClassesAnswer, ClassesRow, DimensionAnswer, DimensionRow
+
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
+
+margins = st.integers(1, 2000).map(lambda n: n / 1000)
+cosines = st.integers(-1000, 999).map(lambda n: n / 1000)
+_TOLD_APART = 10**11
+sizes = st.integers(2, 300) | st.integers(2, 10**9) | st.integers(2, 10**300)
+
+
+@cache
+def dimension(K: Any, **asked: float) -> DimensionAnswer:
+    result = bounds(K=K, **asked)  # type: ignore[arg-type]
+    VALIDATOR.validate(result.to_json())
+    assert result.dimension is not None and result.classes is None
+    assert result.rows == result.best == ()
+    return result.dimension
+
+
+@cache
+def classes(d: Any, **asked: float) -> ClassesAnswer:
+    result = bounds(d=d, **asked)  # type: ignore[arg-type]
+    VALIDATOR.validate(result.to_json())
+    assert result.classes is not None and result.dimension is None
+    assert result.rows == result.best == ()
+    return result.classes
+
+
+def status(d: int, K: int, **asked: float) -> str | None:
+    (best,) = bounds(d, K, **asked).best  # type: ignore[arg-type]
+    return best.status
+
+
+def row(answer: Any, name: str, exists: bool) -> Any:
+    (found,) = [r for r in answer.rows if (r.name, r.exists) == (name, exists)]
+    return found
+
+
+# Which dimension
+
+
+def test_a_million_classes_with_margin_0_3() -> None:
+    answer = dimension(10**6, margin=0.3)
+    assert row(answer, "theorem-3.9", True).d == 60
+    assert row(answer, "theorem-3.9", False).d == 8
+    assert row(answer, "covering", True).d == 36
+    best = row(answer, "construction", True)
+    assert best.d == answer.sufficient == 26 and best.constructive
+    assert row(answer, "levenshtein", False).d == answer.necessary == 18
+    (alone,) = answer.best
+    assert (alone.sufficient, alone.necessary) == (answer.sufficient, answer.necessary)
+
+
+@pytest.mark.parametrize(
+    ("K", "margin", "ending"),
+    [(10**6, 0.3, "found"), (10**6, 0.4999, "found"), (10**6, 0.5, "never"),
+     (10**6, 0.9, "never"), (10**300, 0.499999, "beyond")],
+)  # fmt: skip
+def test_theorem_3_9_stays_below_one_half(K: int, margin: float, ending: str) -> None:
+    found = row(dimension(K, margin=margin), "theorem-3.9", True)
+    assert found.ending == ending and (found.d is None) == (ending != "found")
+
+
+@pytest.mark.parametrize(
+    ("K", "margin", "sufficient", "necessary"),
+    [
+        (10, 1.5, None, None), (10, 2.0, None, None), (3, 1.5000001, None, None),
+        (10**300, 1.0000001, None, None), (2, 2.0, 2, 2), (3, 1.5, 2, 2), (10, 1.1, 9, 9),
+        (10, 1.0000001, 9, 9), (10, 1.0, 5, 5), (4, 1.0, 2, 2), (6, 0.5, 2, 2), (7, 0.5, 3, 3),
+        (10**6, 1e-12, 2, 2), (100, 1.0, 50, 50),
+    ],
+)  # fmt: skip
+def test_ends(K: int, margin: float, sufficient: int | None, necessary: int | None) -> None:
+    answer = dimension(K, margin=margin)
+    assert answer.sufficient == sufficient
+    if necessary is None or sufficient == necessary:
+        assert answer.necessary == necessary
+    else:
+        assert answer.necessary is not None and answer.necessary <= necessary
+
+
+def test_a_margin_that_a_million_dimensions_do_not_reach() -> None:
+    answer = dimension(10**300, margin=0.99)
+    assert answer.sufficient is None and answer.necessary == 10**6 + 1
+    assert row(answer, "covering", True).ending == "beyond"
+    assert status(10**6, 10**300, margin=0.99) == "excluded"
+
+
+@settings(max_examples=12)
+@given(sizes, margins)
+def test_a_dimension_is_the_first(K: int, margin: float) -> None:
+    answer = dimension(K, margin=margin)
+    enough, least = answer.sufficient, answer.necessary
+    if least is None:
+        assert enough is None
+        assert status(10**6, K, margin=margin) == status(2, K, margin=margin) == "excluded"
+        return
+    assert enough is None or least <= enough
+    if enough is not None:
+        assert status(enough, K, margin=margin) == "exists"
+        assert enough == 2 or status(enough - 1, K, margin=margin) != "exists"
+    if least <= 10**6:
+        assert status(least, K, margin=margin) != "excluded"
+    assert least == 2 or status(least - 1, K, margin=margin) == "excluded"
+    for r in answer.rows:
+        assert isinstance(r, DimensionRow)
+        assert (r.ending == "found") == (r.d is not None and r.d <= 10**6)
+
+
+@settings(max_examples=8)
+@given(sizes, cosines)
+def test_a_dimension_for_a_cosine_is_the_first(K: int, cosine: float) -> None:
+    answer = dimension(K, max_cosine=cosine)
+    enough, least = answer.sufficient, answer.necessary
+    assert {r.side for r in answer.rows if r.exists} == {"upper"}
+    if enough is not None:
+        assert status(enough, K, max_cosine=cosine) == "exists"
+        assert enough == 2 or status(enough - 1, K, max_cosine=cosine) != "exists"
+    if least is not None and least > 2:
+        assert status(least - 1, K, max_cosine=cosine) == "excluded"
+
+
+def test_several_sizes_at_once() -> None:
+    sizes = (10, 10**6, 1000)
+    answer = dimension(sizes, margin=0.3)
+    alone = [dimension(K, margin=0.3) for K in sizes]
+    assert [b.K for b in answer.best] == list(sizes)
+    assert list(answer.best) == [b for one in alone for b in one.best]
+    assert list(answer.rows) == [r for one in alone for r in one.rows]
+    assert answer.sufficient == max(one.sufficient or 0 for one in alone)
+    assert answer.necessary == max(one.necessary or 0 for one in alone)
+    # One that is impossible makes all impossible.
+    mixed = dimension((2, 10), margin=1.5)
+    assert [b.sufficient for b in mixed.best] == [2, None]
+    assert mixed.sufficient is mixed.necessary is None
+
+
+# How many points
+
+
+@pytest.mark.parametrize(
+    ("d", "points"), [(2, 6), (3, 12), (4, 24), (8, 240), (24, 196_560)]
+)
+def test_kissing_numbers(d: int, points: int) -> None:
+    answer = classes(d, max_cosine=0.5)
+    assert (answer.guaranteed, answer.excluded) == (points, points + 1)
+    assert classes(d, arcface_m=math.pi / 3).best == answer.best
+
+
+@pytest.mark.parametrize(
+    ("d", "margin", "guaranteed", "excluded"),
+    [
+        (2, 0.5, 6, 7), (2, 1.0, 4, 5), (2, 1.5, 3, 4), (2, 2.0, 2, 3), (7, 2.0, 2, 3),
+        (10, 1.0000001, 11, 12), (10, 1.1, 11, 12), (10, 1.1000001, 10, 11), (10, 1.2, 6, 7),
+        (10, 1.5, 3, 4), (10**6, 1.000001, 10**6 + 1, 10**6 + 2), (10, 1.0, 20, 21),
+        (8, 0.5, 240, 241), (5, 1.0, 10, 11),
+    ],
+)  # fmt: skip
+def test_counts(d: int, margin: float, guaranteed: int, excluded: int) -> None:
+    answer = classes(d, margin=margin)
+    assert answer.guaranteed == guaranteed
+    assert answer.log10_guaranteed == pytest.approx(math.log10(guaranteed), rel=1e-14)
+    assert answer.excluded == excluded
+
+
+@settings(max_examples=12)
+@given(st.integers(2, 40) | st.integers(2, 600), margins)
+def test_a_number_of_points_is_the_last(d: int, margin: float) -> None:
+    answer = classes(d, margin=margin)
+    most, first = answer.guaranteed, answer.excluded
+    assert answer.log10_guaranteed is not None  # two points always
+    assert answer.log10_excluded is None or answer.log10_excluded >= answer.log10_guaranteed
+    # With more digits, values of neighbours are equal within a relative 1e-13.
+    if most is not None and most * d < _TOLD_APART:
+        assert most >= 2 and status(d, most, margin=margin) == "exists"
+        assert status(d, most + 1, margin=margin) != "exists"
+    if first is not None and first * d < _TOLD_APART:
+        assert most is not None and most < first
+        assert status(d, first, margin=margin) == "excluded"
+        assert status(d, first - 1, margin=margin) != "excluded"
+    for r in answer.rows:
+        assert isinstance(r, ClassesRow)
+        if r.K is not None:
+            assert 2 <= r.K <= 10**15 + 1
+            assert r.log10_K == pytest.approx(math.log10(r.K), rel=1e-14)
+
+
+@settings(max_examples=8)
+@given(st.integers(2, 40), cosines)
+def test_a_number_of_points_for_a_cosine_is_the_last(d: int, cosine: float) -> None:
+    answer = classes(d, max_cosine=cosine)
+    if answer.guaranteed is not None and answer.guaranteed * d < _TOLD_APART:
+        assert status(d, answer.guaranteed, max_cosine=cosine) == "exists"
+        assert status(d, answer.guaranteed + 1, max_cosine=cosine) != "exists"
+    if answer.excluded is not None and answer.excluded * d < _TOLD_APART:
+        assert status(d, answer.excluded, max_cosine=cosine) == "excluded"
+        assert status(d, answer.excluded - 1, max_cosine=cosine) != "excluded"
+
+
+def test_astronomical_numbers_are_powers_of_ten() -> None:
+    answer = classes(10**6, margin=0.01)
+    assert answer.guaranteed is answer.excluded is None
+    assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
+    assert 10**5 < answer.log10_guaranteed < answer.log10_excluded < 10**7
+    # Exact up to fifteen digits, and without a seam there.
+    for d, margin in ((10, 1e-3), (10, 3e-4), (16, 0.01), (16, 0.02)):
+        found = row(classes(d, margin=margin), "covering", True)
+        assert (found.K is None) == (found.log10_K > 15)
+
+
+def test_several_dimensions_at_once() -> None:
+    dims = (8, 4, 5)
+    answer = classes(dims, margin=0.3)
+    alone = [classes(d, margin=0.3) for d in dims]
+    assert [b.d for b in answer.best] == list(dims)
+    assert list(answer.best) == [b for one in alone for b in one.best]
+    assert list(answer.rows) == [r for one in alone for r in one.rows]
+    # So many in every d; so many are too many in some d.
+    assert answer.guaranteed == min(one.guaranteed or 0 for one in alone)
+    assert answer.excluded == min(one.excluded or 0 for one in alone)
+
+
+def test_scales() -> None:
+    p, logit = 0.9, math.log(9.0)
+    answer = dimension((1000, 10**6), margin=0.3, probability=p)
+    assert answer.scale == pytest.approx((math.log(999_999) + logit) / 0.3, rel=1e-14)
+    assert dimension(10**6, margin=0.3).scale is None
+    answer2 = classes(8, max_cosine=0.5, probability=p)
+    assert answer2.scale == pytest.approx((math.log(239) + logit) / 0.5, rel=1e-14)
+    answer2 = classes(512, margin=0.3, probability=p)
+    assert answer2.log10_guaranteed is not None
+    log_K = answer2.log10_guaranteed * math.log(10)
+    assert answer2.scale == pytest.approx((log_K + logit) / 0.3, rel=1e-13)
+
+
+@pytest.mark.parametrize("K", [7, 10, 16])
+def test_ties_of_simplices_are_ties_everywhere(K: int) -> None:
+    margin = K / (K - 1)  # the nearest double is a little larger
+    assert status(K - 1, K, margin=margin) == "exists"
+    assert dimension(K, margin=margin).sufficient == K - 1
+    assert classes(K - 1, margin=margin).guaranteed == K
+
+
+@pytest.mark.parametrize("asked", [{"margin": 1e-149}, {"arcface_m": 1e-74}])
+def test_tiny_targets(asked: dict[str, float]) -> None:
+    answer = classes(3, **asked)
+    assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
+    assert 70 < answer.log10_guaranteed < answer.log10_excluded < 300
+
+
+@pytest.mark.parametrize("d, K", [(26, 1_048_576), (128, 4_194_304), (512, 268_435_456)])
+def test_codes_above_a_million_points_tie_like_all_others(d: int, K: int) -> None:
+    (best,) = bounds(d, K).best
+    assert best.lower_name == "construction"
+    for margin in (best.lower, float(f"{best.lower:.15g}")):
+        assert status(d, K, margin=margin) == "exists"
+        guaranteed = classes(d, margin=margin).guaranteed
+        assert guaranteed is not None and guaranteed >= K
+        enough = dimension(K, margin=margin).sufficient
+        assert enough is not None and enough <= d
+
+
+def test_an_interruption_answers_for_nobody_it_did_not_reach() -> None:
+    done: list[int] = []
+    stop = threading.Event()
+
+    def after_two(_: str, count: int, *__: Any) -> None:
+        done.append(count)
+        if count == 2:
+            stop.set()
+
+    for asked in ({"K": range(100, 110)}, {"d": range(3, 13)}):
+        done.clear()
+        stop.clear()
+        result = bounds(**asked, margin=0.5, interrupt=stop, progress=after_two)  # type: ignore[arg-type]
+        assert result.outcome == "interrupted" and done == [1, 2]
+        part = result.dimension or result.classes
+        assert part is not None and len(part.best) == 2
+        if result.dimension is not None:
+            assert result.dimension.sufficient is result.dimension.necessary is None
+        else:
+            assert result.classes is not None and result.classes.guaranteed is None
+
+
+def test_the_scale_is_that_of_the_margin() -> None:
+    free, asked, none = (
+        bounds(10, 100, probability=0.9, **more).best[0].scale  # type: ignore[arg-type]
+        for more in ({}, {"margin": 0.5}, {"margin": 1.05})
+    )
+    assert free == pytest.approx(math.log(99 * 9) / 0.669116126803, rel=1e-9)
+    assert asked == pytest.approx(math.log(99 * 9) / 0.5) and none is None
+
+
+def test_no_command_builds_what_no_machine_holds() -> None:
+    assert all(row.how is None for row in bounds(2, 10**300).rows)
+    assert any(row.how for row in bounds(512, 10**6).rows)

@@ -1,0 +1,212 @@
+"""Pictures of bounds: no words lie on each other, and they show what the results say."""
+
+import itertools
+import math
+import os
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from gnc_cli.console.plot_style import styled
+from gnc_cli.errors import UsageError
+from gnc_cli.limits.plot import bounds_figure, plot_bounds
+from tests.limits.questions import QUESTIONS, result
+
+
+@cache
+def drawn(name: str) -> Any:
+    """The figure, laid out."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with styled():
+        figure = bounds_figure(result(name))
+        FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def _boxes(texts: Any) -> dict[Any, Any]:
+    """Of texts, in pixels."""
+    from matplotlib.text import Text
+
+    return {t: Text.get_window_extent(t) for t in texts if t.get_text() and t.get_visible()}
+
+
+def _ticks(axis: Any) -> dict[Any, Any]:
+    """Labels within the view; matplotlib keeps others, undrawn."""
+    low, high = sorted(axis.get_view_interval())
+    return _boxes(t.label1 if t.label1.get_visible() else t.label2
+                  for t in axis.get_major_ticks() if low <= t.get_loc() <= high)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_words_stay_within_the_picture_and_apart(name: str) -> None:
+    figure = drawn(name)
+    (legend,) = figure.legends
+    groups = [_boxes([*figure.texts, *figure.artists]), _boxes(legend.get_texts())]
+    for ax in figure.axes:
+        groups += [_boxes([*ax.texts, ax._left_title, ax.xaxis.label, ax.yaxis.label])]
+        groups += [_ticks(axis) for panel in (ax, *ax.child_axes) for axis in
+                   (panel.xaxis, panel.yaxis)]  # fmt: skip
+    for group in groups:
+        for text, box in group.items():
+            assert -2 <= box.x0 and box.x1 <= figure.bbox.x1 + 2, text.get_text()
+            assert -2 <= box.y0 and box.y1 <= figure.bbox.y1 + 2, text.get_text()
+        for (one, a), (two, b) in itertools.combinations(group.items(), 2):
+            width = min(a.x1, b.x1) - max(a.x0, b.x0)
+            height = min(a.y1, b.y1) - max(a.y0, b.y0)
+            # Boxes of letters hold room above and below them; the facts lie in the heading's box.
+            apart = width <= 1 or height <= 0.3 * min(a.height, b.height)
+            assert apart or one.axes is None, (one.get_text(), two.get_text())
+    below = legend.get_window_extent()
+    for ax in figure.axes:
+        box = ax.get_tightbbox()
+        assert below.y1 <= box.y0 + 1 or below.x0 >= box.x1 - 1, "the legend lies beside the axes"
+
+
+def test_a_picture_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg", "a.png"):
+        plot_bounds(result("pair"), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    with Image.open(tmp_path / "a.png") as image:
+        image.load()
+        assert image.format == "PNG"
+    with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
+        plot_bounds(result("pair"), tmp_path / "a.jpg")
+    assert sorted(os.listdir(tmp_path)) == ["a.png", "a.svg", "b.svg"]
+
+
+def _lines(name: str) -> dict[str, str]:
+    """What is written at each bar, by the name of its bound."""
+    (ax,) = drawn(name).axes
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    (texts,) = ax.child_axes
+    assert len({*names}) == len(names)
+    return dict(zip(names, [t.get_text() for t in texts.get_yticklabels()], strict=True))
+
+
+@pytest.mark.parametrize("name", ["pair", "angles", "hypothesis fails", "tiny"])
+def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) -> None:
+    (ax,) = drawn(name).axes
+    dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    rows = sorted(
+        result(name).rows,
+        key=lambda r: (r.value if r.angle_deg is None else r.angle_deg, not r.exists),
+    )
+    for row, dot, (label, text) in zip(rows, dots, _lines(name).items(), strict=True):
+        value = row.value if row.angle_deg is None else row.angle_deg
+        assert dot == value and label.startswith(row.name)
+        assert text[0] == ("≥" if row.exists else "<" if row.strict else "≤")
+        shown = Decimal(text.partition(",")[0][2:].rstrip("°"))
+        slip = (Decimal(value) - shown) * (1 if row.exists else -1)
+        assert -Decimal(value) * Decimal("2e-15") <= slip <= Decimal(value) * Decimal("1e-5")
+        assert ("does not hold: K >= 101.8" in text) is not row.valid
+    best = result(name).best[0]
+    spans = [p for p in ax.patches if p.get_label() == "open"]
+    assert len(spans) == (not best.exact)
+    for span in spans:
+        low, high = (best.lower, best.upper)
+        if best.lower_deg is not None:
+            low, high = best.lower_deg, best.upper_deg
+        assert span.get_x() == low and span.get_x() + span.get_width() == pytest.approx(high)
+
+
+def test_dimensions_and_numbers_of_points_in_words() -> None:
+    found = _lines("dimension")
+    assert found["construction"] == "d ≥ 26" and found["levenshtein"] == "d < 18"
+    assert found["theorem-3.9 (existence)"] == "d ≥ 60"
+    assert found["theorem-3.9 (exclusion)"] == "d < 8"
+    assert {"known-code", "rankin"}.isdisjoint(found), "they say nothing"
+    assert _lines("impossible")["rankin"] == "every d"
+    found = _lines("classes of one more")
+    assert found["construction"] == "K ≤ 240" and found["kissing"] == "K ≥ 241"
+    assert _lines("classes")["theorem-3.9"] == "K ≥ 10^178.962"
+
+
+def test_weak_bounds_do_not_stretch_the_axis() -> None:
+    """Theorem 3.9 excludes K from 10^179 on, Levenshtein's bound from 2 118 401 016 on."""
+    (ax,) = drawn("classes").axes
+    assert ax.get_xlim() == pytest.approx((0.0, 2 * math.log10(2118401016)))
+
+
+def test_the_target_is_shown_in_the_users_words() -> None:
+    (ax,) = drawn("angles").axes
+    (line,) = [line for line in ax.lines if line.get_marker() != "o"]
+    assert line.get_xdata()[0] == pytest.approx(math.degrees(1.0), rel=1e-15)
+    assert ax.get_title("left") == "smallest angle 1 rad (57.3 degrees): a code exists"
+    (legend,) = drawn("panels").legends
+    found = [t.get_text() for t in legend.get_texts()]
+    assert "margin 0.3" in found and len({*found}) == len(found)
+
+
+def _curves(ax: Any) -> dict[str, Any]:
+    return {line.get_label(): line for line in ax.lines if line.get_label()[0] != "_"}
+
+
+def test_curves_are_the_rows() -> None:
+    (ax,) = drawn("over d").axes
+    lines = _curves(ax)
+    for label, name, exists in (
+        ("covering", "covering", True), ("theorem 3.9, lower", "theorem-3.9", True),
+        ("Levenshtein", "levenshtein", False),
+    ):  # fmt: skip
+        rows = [r for r in result("over d").rows if (r.name, r.exists) == (name, exists)]
+        assert [*zip(*lines[label].get_data(), strict=True)] == [
+            (r.d, r.value) for r in rows if r.valid
+        ]
+
+
+@pytest.mark.parametrize("name", ["over d", "over K"])
+def test_ends_claim_between_samples_what_is_monotone(name: str) -> None:
+    """A code stays in more dimensions and with fewer points; so between two samples the best code
+    has at least the worse lower end and at most the better upper one."""
+    (ax,) = drawn(name).axes
+    high, low = [line for line in ax.lines if line.get_color() == "#22262B"][:2]
+    best = {(b.d if name == "over d" else b.K): b for b in result(name).best}
+
+    def height(line: Any, at: float) -> float:
+        x, y = line.get_data()
+        left = max(i for i, a in enumerate(x) if a <= at)
+        return float(y[left] + (y[left + 1] - y[left]) * (at - x[left]) / (x[left + 1] - x[left]))
+
+    for p, q in itertools.pairwise(sorted(best)):
+        middle = (p + q) / 2
+        assert height(low, middle) == min(best[p].lower, best[q].lower)
+        assert height(high, middle) == max(best[p].upper, best[q].upper)
+
+
+def test_panels_name_their_K() -> None:
+    titles = [ax.get_title("left") for ax in drawn("panels").axes]
+    assert titles == ["K = 10 572", "K = 85 742", "K = 360 232"]
+
+
+def test_many_K_are_pairs_of_lines() -> None:
+    (ax,) = drawn("many K").axes
+    heights = [{*line.get_ydata()} for line in ax.lines]
+    for K in QUESTIONS["many K"]["K"]:
+        some = [b for b in result("many K").best if b.K == K]
+        assert {b.lower for b in some} in heights and {b.upper for b in some} in heights
+
+
+@pytest.mark.parametrize("name", ["dimensions", "classes of far d"])
+def test_regions_follow_their_answers(name: str) -> None:
+    (ax,) = drawn(name).axes
+    marks = [[*line.get_ydata()] for line in ax.lines if line.get_marker() == "o"]
+    answer = result(name).dimension
+    if answer is not None:
+        assert marks == [[b.sufficient for b in answer.best], [b.necessary for b in answer.best]]
+        return
+    some = result(name).classes
+    assert some is not None
+    assert marks == [[b.log10_guaranteed for b in some.best], [b.log10_excluded for b in some.best]]
+
+
+def test_between_neighbours_nothing_is_open() -> None:
+    (ax,) = drawn("classes of one more").axes
+    assert not [p for p in ax.patches if p.get_label() == "open"]
+    (ax,) = drawn("classes over d").axes
+    blue, orange = (line.get_ydata() for line in ax.lines if line.get_marker() == "o")
+    assert blue[6] == orange[6] == pytest.approx(math.log10(240 * 241) / 2)

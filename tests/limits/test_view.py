@@ -1,0 +1,250 @@
+"""Tables of bounds: exact words, figures rounded to the safe side, nothing lost at any width."""
+
+import re
+import threading
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gnc_cli import bounds
+from gnc_cli.console.numbers import cosine, points, rounded
+from gnc_cli.console.table import markdown, printed
+from gnc_cli.limits.result import BoundsResult, ClassesBest, DimensionBest
+from gnc_cli.limits.view import classes_text, command_cost, dimension_text, interval, view
+from tests.limits.questions import QUESTIONS, result
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def shown(asked: str | BoundsResult, verbose: bool = False) -> str:
+    return printed(view(result(asked) if isinstance(asked, str) else asked, verbose), None)
+
+
+def words(asked: str | BoundsResult, verbose: bool = False) -> str:
+    """In one line."""
+    return " ".join(shown(asked, verbose).split())
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    found, text = result(name), words(name)
+    show: Any = cosine if found.quantity == "one-vs-one" else rounded
+    if name == "near 1":
+        return
+    if len(found.best) > 1:
+        for b in found.best:
+            assert show(b.lower, False, 8) in text and show(b.upper, True, 8) in text
+    elif found.best:
+        for row in found.rows:
+            value = show(row.value, row.side == "upper")
+            assert f" {row.side} {row.name} {value}" in text
+    part = found.dimension
+    for row in part.rows if part is not None and len(part.best) < 5 else ():
+        assert row.d in (None, 2) or f" {points(row.d)} " in text
+    for row in found.classes.rows if found.classes and len(found.classes.best) < 5 else ():
+        assert row.log10_K is None or points(row.K, row.log10_K, not row.exists) in text
+
+
+def _tables(name: str) -> list[dict[str, str]]:
+    """Every row of every headed table in Markdown."""
+    rows = []
+    for block in "\n".join(markdown(view(result(name), False))).strip().split("\n\n"):
+        if block.startswith(("| side ", "| d ", "| K ", "| bound ")):
+            lines = [line.strip("| ").split(" | ") for line in block.splitlines()]
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+            rows += [dict(zip(lines[0], line, strict=False)) for line in lines[2:]]
+    return rows
+
+
+def _beyond(shown: str, value: float, up: bool) -> bool:
+    """Whether what is shown lies on the safe side of its value, and near it."""
+    figure, exact = Decimal(shown.replace(" ", "").removeprefix("10^")), Decimal(value)
+    slip = (figure - exact) * (1 if up else -1)
+    return bool(-3e-15 * abs(value) <= slip <= Decimal(2e-5) * abs(exact) + Decimal(1e-11))
+
+
+@pytest.mark.parametrize("name", ["pair", "angles", "tiny", "hypothesis fails"])
+def test_figures_of_a_pair_are_safe(name: str) -> None:
+    rows = {(row.side, row.name): row for row in result(name).rows}
+    lines = _tables(name)
+    assert len(lines) == len(rows)
+    for line in lines:
+        row, up = rows[line["side"], line["bound"]], line["side"] == "upper"
+        assert _beyond(line.get("value") or line["largest cosine"], row.value, up)
+        assert row.angle_deg is None or _beyond(line["degrees"], row.angle_deg, not up)
+
+
+@pytest.mark.parametrize("name", ["over d", "over K", "every d"])
+def test_figures_of_a_sweep_are_safe(name: str) -> None:
+    lines = _tables(name)
+    assert len(lines) == len(result(name).best)
+    for line, best in zip(lines, result(name).best, strict=True):
+        assert _beyond(line["lower"], best.lower, False)
+        assert _beyond(line["upper"], best.upper, True)
+
+
+@pytest.mark.parametrize("name", ["classes", "classes of one more"])
+def test_figures_of_numbers_of_points_are_safe(name: str) -> None:
+    answer = result(name).classes
+    assert answer is not None
+    rows = {(row.name, row.exists): row for row in answer.rows}
+    for line in _tables(name):
+        exists = line["codes"] == "exists up to"
+        row = rows[line["bound"], exists]
+        if line["K"].startswith("10^"):
+            assert row.log10_K is not None and _beyond(line["K"], row.log10_K, not exists)
+        else:
+            assert int(line["K"].replace(" ", "")) == row.K
+
+
+def test_one_pair() -> None:
+    lines = shown("pair").splitlines()
+    assert lines[0] == "Bounds   d = 10, K = 100"
+    assert lines[2] == (
+        "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
+    )
+    text = words("pair")
+    assert "from below solved-code from above levenshtein best known code cosine 0.33088" in text
+    assert "margin 0.6 a code exists solved-code" in text
+    assert "softmax scale s = 1/tau >= 11.33 for probability 0.9 at margin 0.6" in text
+    sides = [line.split()[:2] for line in lines if line.startswith(("lower", "upper"))]
+    best_first = [sorted((r for r in result("pair").rows if r.side == side),
+                         key=lambda r: r.value if r.side == "upper" else -r.value)
+                  for side in ("lower", "upper")]  # fmt: skip
+    assert sides == [[row.side, row.name] for rows in best_first for row in rows]
+    assert lines[-1].startswith("build it (solved-code; minutes): gnc solve --d 10 --K 100")
+    assert "rho* = 1 - t*" in text and "bisector theorem with" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("known exactly", "largest cosine 0.4472136 a code exists known-code"),
+     ("angles", "smallest angle 1 rad (57.3 degrees) a code exists solved-code")],
+)  # fmt: skip
+def test_verdicts(name: str, expected: str) -> None:
+    assert expected in words(name)
+    best = result(name).best[0]
+    for status, verdict in (("excluded", "no code exists levenshtein"),
+                            ("open", "open no such code is known, and none")):  # fmt: skip
+        best = replace(best, status=status, lower_name="levenshtein")
+        assert f"{result(name).target} {verdict}" in words(replace(result(name), best=(best,)))
+
+
+def test_a_hypothesis_that_fails_is_said() -> None:
+    lines = [line for line in shown("hypothesis fails").splitlines() if " theorem-3.9 " in line]
+    assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
+
+
+def test_one_vs_one_has_cosines_and_degrees() -> None:
+    assert "largest cosine of the best code: t = 0.4472135955 (known exactly)" in words(
+        "known exactly"
+    )
+    assert "smallest angle 63.43494882 degrees" in words("known exactly")
+    assert "smallest angle 70.67756823 to 73.83250034 degrees" in words("angles")
+
+
+def test_verbose_names_the_keys_and_shows_every_bound() -> None:
+    found = result("pair")
+    place = next(i for i, row in enumerate(found.rows) if row.name == "solved-code")
+    assert re.search(rf"solved-code .* rows\.{place}\b", shown(found, True))
+    assert "best.0.status" in shown(found, True)
+    assert re.search(r"dimension\.rows\.1\b", shown("dimension", True))
+    few = shown("dimensions")
+    assert "every bound: -v, --json or --csv" in few and len(few.splitlines()) < 15
+    assert "levenshtein" in shown("dimensions", True)
+
+
+@pytest.mark.parametrize("name", ["over d", "dimensions", "classes"])
+def test_an_interruption_before_the_first_answer_shows_no_rows(name: str) -> None:
+    stop = threading.Event()
+    stop.set()
+    assert "margin" in shown(bounds(**QUESTIONS[name], interrupt=stop))
+
+
+def test_sweeps() -> None:
+    text = words("over d")
+    assert "one-vs-rest distance of the best code, 7 pairs of d and K, margin 0.3 d K lower" in text
+    assert "scale: s = 1/tau that is enough for probability 0.9 at margin 0.3" in text
+    assert re.search(r"^  2  1 000 .* no", shown("over d"), re.MULTILINE)
+    assert re.search(r"^128  1 000 .* yes", shown("over d"), re.MULTILINE)
+    assert "lower degrees" in shown("every d")
+
+
+def test_dimensions_in_words() -> None:
+    text = words("dimension")
+    assert text.startswith(
+        "Dimensions for margin 0.3 a code of K = 1 000 000 points with margin 0.3 exists from d = "
+        "26 on; below d = 18 none exists; between them it is open softmax scale s = 1/tau >= 53.38"
+    )
+    assert "construction exists from 26 bch-32-26-shortened-6" in text
+    assert "say nothing here: covering-3, known-code, solved-code, rankin, kissing" in text
+    assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
+    assert "rankin excluded in every d" in words("impossible")
+    assert "K a code exists from d no code exists below d 1 000" in words("few dimensions")
+
+
+@pytest.mark.parametrize(
+    ("sufficient", "necessary", "expected"),
+    [
+        (32, 8, "a code of K = 9 points with M exists from d = 32 on; below d = 8 none exists; "
+                "between them it is open"),
+        (8, 8, "a code of K = 9 points with M exists from d = 8 on, and below none exists"),
+        (8, 2, "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
+               "between them it is open"),
+        (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
+        (None, 8, "no dimension is known to have a code of K = 9 points with M; below d = 8 none "
+                  "exists, from there on it is open"),
+        (None, None, "no code of K = 9 points with M exists in any dimension"),
+        (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),
+    ],
+)  # fmt: skip
+def test_endings_of_dimensions(
+    sufficient: int | None, necessary: int | None, expected: str
+) -> None:
+    assert dimension_text(DimensionBest(9, sufficient, necessary), "M") == expected
+
+
+def test_numbers_of_points_in_words() -> None:
+    text = words("classes of one more")
+    assert text.startswith(
+        "Numbers of points with largest cosine at most 0.5 up to K = 240 points a code with "
+        "largest cosine at most 0.5 in d = 8 exists; from K = 241 on none exists bound codes K"
+    )
+    best = ClassesBest(3, 5, 0.69897, None, 45.678901)
+    assert classes_text(best, "margin 1") == (
+        "up to K = 5 points a code with margin 1 in d = 3 exists; "
+        "from K = 10^45.679 on none exists; between it is open"
+    )
+    nothing = replace(best, guaranteed=None, log10_guaranteed=None, log10_excluded=None)
+    assert classes_text(nothing, "M") == (
+        "no K is known to have a code with M in d = 3; no K is excluded"
+    )
+
+
+def test_cosines_near_one_keep_their_distance() -> None:
+    best = replace(result("angles").best[0], lower=1.0, upper=1.0, lower_deg=3.6e-10,
+                   upper_deg=7.2e-10)  # fmt: skip
+    assert interval(best) == "1 - 7.89569e-23 <= t <= 1 - 1.97392e-23"
+    best = replace(best, upper_deg=3.6e-10, exact=True)
+    assert interval(best).startswith("t = 1 - 1.9739")
+    assert interval(replace(best, lower=-0.0, upper=6e-17)) == "t = 0 (known exactly)"
+
+
+@pytest.mark.parametrize(
+    ("command", "cost"),
+    [
+        ("gnc solve --d 500000 --K 1000000", "needs 4 TB"),
+        ("gnc solve --d 64 --K 1000000000 --construction bch-64-30", "needs 512 GB"),
+        ("gnc solve --d 26 --K 1000000", ""),
+        ("gnc solve --method descent --d 9 --K 99", "minutes"),
+    ],
+)  # fmt: skip
+def test_commands_say_what_they_need(command: str, cost: str) -> None:
+    assert command_cost(command) == cost

@@ -1,0 +1,180 @@
+"""GNC2 in full: against every bracket, NumPy's quantiles, other solvers, the plain Gram matrix."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gnc_cli.metrics.gnc2 as module
+from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
+from gnc_cli.runtime.deadline import Deadline
+from tests.geometry.test_min_norm_point import witness
+from tests.problems import WITH_POINTS, Problem
+
+QUANTILES = (("q0_001", 0.001), ("q0_01", 0.01), ("q0_1", 0.1), ("q0_5", 0.5))
+
+
+def check_nearest(W: np.ndarray, detail: Gnc2Detail) -> None:
+    gram = W @ W.T
+    np.fill_diagonal(gram, -np.inf)
+    assert detail.nearest is not None and detail.nearest_cosine is not None
+    assert detail.nearest_cosine == pytest.approx(gram.max(axis=1), abs=1e-14)
+    assert gram[np.arange(len(W)), detail.nearest] == pytest.approx(gram.max(axis=1), abs=1e-14)
+
+
+@pytest.mark.parametrize("K, d", [(25, 4), (40, 40), (12, 3)])
+def test_all_classes_contain_the_truth(K: int, d: int, rng: np.random.Generator) -> None:
+    W = random_points(rng, K, d)
+    detail = gnc2_detail(W)
+    assert np.array_equal(detail.classes, np.arange(K))
+    assert (detail.upper - detail.lower).max() <= 1e-12
+    for k in range(0, K, 4):
+        others = W[k] - np.delete(W, k, axis=0)
+        assert witness(others) == pytest.approx(detail.upper[k], abs=1e-6)
+    assert detail.bracket.lower == detail.lower.min()
+    assert detail.bracket.upper == detail.upper.min() == detail.upper[detail.weakest]
+    assert np.array_equal(detail.worst, np.argsort(detail.upper)[:10])
+    check_nearest(W, detail)
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_known_codes(problem: Problem) -> None:
+    W = problem.points()
+    detail = gnc2_detail(W)
+    assert detail.bracket.lower - 1e-15 <= problem.rho <= detail.bracket.upper + 1e-15
+    assert detail.rattlers.one_vs_rest == int((one_vs_rest(W).upper > problem.rho + 1e-7).sum())
+    if problem.rattlers == 0:
+        assert detail.rattlers.one_vs_rest == 0
+
+
+def test_quantiles_are_those_of_the_brackets(rng: np.random.Generator) -> None:
+    W = random_points(rng, 200, 12)
+    detail, every = gnc2_detail(W), one_vs_rest(W)
+    found = detail.quantiles
+    assert found is not None and (found.classes, found.seed) == (200, None)
+    assert found.q0 == detail.bracket
+    for name, q in QUANTILES:
+        bracket = getattr(found, name)
+        assert bracket.lower == pytest.approx(np.quantile(every.lower, q), abs=1e-12)
+        assert bracket.upper == pytest.approx(np.quantile(every.upper, q), abs=1e-12)
+        assert bracket.lower <= bracket.upper
+
+
+def test_beyond_some_thousand_classes_a_sample(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_EVERY", 100)
+    monkeypatch.setattr(module, "_SAMPLE", 40)
+    W = random_points(rng, 300, 10)
+    every = one_vs_rest(W)
+    detail = gnc2_detail(W, seed=5)
+    sample = np.sort(np.random.default_rng(5).choice(300, 40, replace=False))
+    found = detail.quantiles
+    assert found is not None and (found.classes, found.seed) == (40, 5)
+    assert found.q0.lower <= every.upper.min() and every.lower.min() <= found.q0.upper
+    assert found.q0.width < 1e-11
+    assert found.q0_5.upper == pytest.approx(np.quantile(every.upper[sample], 0.5), abs=1e-12)
+    # Brackets of their own: the sample and the worst.
+    assert set(sample) | set(detail.worst) == set(detail.classes)
+    assert (np.diff(detail.classes) > 0).all()
+    assert (detail.upper - detail.lower).max() < 1e-12
+    assert detail.upper == pytest.approx(every.upper[detail.classes], abs=1e-12)
+    assert (np.diff(every.upper[detail.worst]) > -1e-12).all()
+    assert detail.worst[0] == detail.weakest == every.upper.argmin()
+    assert detail.rattlers.one_vs_rest is None and detail.rattlers.one_vs_one is not None
+    check_nearest(W, detail)
+    assert np.array_equal(gnc2_detail(W, seed=5).classes, detail.classes)
+    assert not np.array_equal(gnc2_detail(W, seed=6).classes, detail.classes)
+    assert len(gnc2_detail(W, every_class=True).classes) == 300
+    alone = gnc2_detail(W, minimum_only=True)
+    assert alone.quantiles is None and alone.rattlers.one_vs_rest is None
+    assert alone.bracket.upper == pytest.approx(found.q0.upper, abs=1e-12)
+    assert set(alone.classes) == set(alone.worst)
+
+
+@given(st.integers(2, 60), st.integers(2, 12), st.integers(0, 999), st.integers(0, 3))
+def test_laws(K: int, d: int, seed: int, twins: int) -> None:
+    rng = np.random.default_rng(seed)
+    W = random_points(rng, K, d)
+    W = np.vstack([W, W[:twins]])
+    detail = gnc2_detail(W, every_class=bool(seed % 2))
+    expected = gnc2(W)
+    assert detail.bracket.lower <= expected.upper and expected.lower <= detail.bracket.upper
+    assert (detail.lower <= detail.upper).all() and (detail.lower >= 0.0).all()
+    if twins:
+        assert detail.bracket.lower == 0.0 and detail.bracket.upper < 1e-15
+    for a, b in zip(QUANTILES[:-1], QUANTILES[1:], strict=True):
+        low, high = getattr(detail.quantiles, a[0]), getattr(detail.quantiles, b[0])
+        assert low.lower <= high.lower and low.upper <= high.upper
+    gram = np.clip(W @ W.T, -1.0, 1.0)
+    np.fill_diagonal(gram, -1.0)
+    assert detail.nearest_cosine == pytest.approx(gram.max(axis=1), abs=1e-14)
+
+
+def test_one_row_repeated() -> None:
+    detail = gnc2_detail(np.repeat(normalise(np.ones((1, 5))), 50, axis=0))
+    assert detail.bracket.upper < 1e-15 and detail.rattlers == module.Rattlers(0, 0, 1e-7)
+    assert len(detail.worst) == 10
+
+
+def test_rattlers_of_either_kind() -> None:
+    """A square and a point between two of its corners: all but those two are free."""
+    W = normalise(np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [1, 1.2]]))
+    detail = gnc2_detail(W)
+    assert detail.rattlers.one_vs_one == 3
+    assert detail.rattlers.one_vs_rest == int(
+        (detail.lower > detail.bracket.upper + 1e-7).sum()
+    ) == 4
+
+
+def test_rows_of_other_lengths(rng: np.random.Generator) -> None:
+    W = rng.standard_normal((30, 5))
+    detail = gnc2_detail(W, unit=False)
+    assert detail.nearest is None and detail.nearest_cosine is None
+    assert detail.rattlers.one_vs_one is None
+    assert detail.upper == pytest.approx(one_vs_rest(W).upper, abs=1e-12)
+    with pytest.raises(DataError, match="not 1"):
+        gnc2_detail(W)
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_whenever_the_deadline_strikes_the_brackets_hold(
+    every: bool, rng: np.random.Generator
+) -> None:
+    W = random_points(rng, 1050, 4)
+    exact = one_vs_rest(W)
+    for ticks in (0, 2, 5, 40, 400):
+        clock = iter(range(10**7))
+        deadline = Deadline(ticks, clock=lambda clock=clock: float(next(clock)))
+        detail = gnc2_detail(W, every_class=every, deadline=deadline)
+        assert detail.bracket.lower <= exact.upper.min() <= detail.bracket.upper + 1e-13
+        assert (detail.lower <= exact.upper[detail.classes]).all()
+        assert (exact.lower[detail.classes] <= detail.upper).all()
+        assert detail.quantiles is not None and detail.quantiles.q0 == detail.bracket
+
+
+def test_progress_and_devices(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    W = random_points(rng, 50, 6)
+    told: list[tuple[str, int, int, float]] = []
+    detail = gnc2_detail(W, progress=lambda *news: told.append(news))
+    assert told[-1] == ("gnc2", 50, 50, detail.bracket.upper)
+    told.clear()
+    gnc2_detail(W, minimum_only=True, progress=lambda *news: told.append(news))
+    assert told and told[-1][3] == pytest.approx(detail.bracket.upper, abs=1e-12)
+    assert all(0 < done <= total <= 50 for _, done, total, _ in told)
+    with pytest.raises(UsageError, match="unknown"):
+        gnc2_detail(W, device="tpu")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(UnavailableError, match="not available"):
+        gnc2_detail(W, device="cuda:7")
+
+
+def test_a_device_gives_the_same(device: str, rng: np.random.Generator) -> None:
+    W = random_points(rng, 400, 20)
+    detail = gnc2_detail(W, device=device)
+    exact = one_vs_rest(W)
+    assert (detail.lower <= exact.upper).all() and (exact.lower <= detail.upper).all()
+    assert (detail.upper - detail.lower).max() < 1e-12

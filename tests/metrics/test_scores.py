@@ -1,0 +1,118 @@
+"""Screened scores against products in full: leaders, proved errors, exact ties."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.metrics import scores as module
+from gnc_cli.metrics.scores import Samples, Scores, screen
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles so small that every case has many of them, whole ones and remainders."""
+    monkeypatch.setattr(module, "_SIDE", 3)
+
+
+def samples_of(unit: np.ndarray) -> Samples:
+    """Unit rows as a block of samples."""
+    small = np.zeros((len(unit), unit.shape[1] + 1), dtype=np.float32)
+    small[:, :-1] = unit
+    return Samples(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
+
+
+@given(B=st.integers(1, 9), K=st.integers(1, 10), seed=st.integers(0, 999))
+def test_leaders_are_those_of_sorted_rows(B: int, K: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Small integers: float32 products are exact, and ties are common.
+    A = rng.integers(-3, 4, (B, 5)).astype(np.float32)
+    V = rng.integers(-3, 4, (K, 5)).astype(np.float32)
+    own = rng.integers(-1, K, B)
+    leaders, same = screen(A, V, own)
+    assert leaders is same
+    for i, scores in enumerate((A @ V.T).tolist()):
+        others = [-np.inf if j == own[i] else s for j, s in enumerate(scores)]
+        assert leaders.own[i] == (-np.inf if own[i] < 0 else scores[own[i]])
+        best = sorted(others, reverse=True) + [-np.inf]
+        assert (leaders.top[i], leaders.second[i]) == (best[0], best[1])
+        if best[0] > -np.inf:
+            assert leaders.at[i] == others.index(best[0])
+            everyone = sorted(scores, reverse=True) + [-np.inf]
+            assert leaders.lead()[i] == everyone[0] - everyone[1]
+
+
+def test_changed_scores_have_leaders_of_their_own(rng: np.random.Generator) -> None:
+    A, V = rng.standard_normal((2, 10, 4)).astype(np.float32)
+
+    def negate(tile: np.ndarray, rows: slice, columns: slice) -> None:
+        tile *= -1.0
+        tile += np.arange(10, dtype=np.float32)[columns]
+
+    first, second = screen(A, V, np.arange(10), negate)
+    scores = A @ V.T
+    np.testing.assert_allclose(first.own, np.diag(scores), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(second.own, np.arange(10) - np.diag(scores), rtol=1e-5, atol=1e-6)
+    np.fill_diagonal(scores, np.inf)
+    assert np.array_equal(second.at, (np.arange(10) - scores).argmax(axis=1))
+
+
+@given(d=st.integers(1, 400), rise=st.integers(-20, 20), seed=st.integers(0, 999))
+def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    V = np.abs(rng.standard_normal((5, d))) * rng.choice([1e-20, 1.0, 1e20])
+    scale, offsets = np.full(5, row_norms(V).max()), rng.uniform(-1, 1, 5)
+    scores = Scores(V, scale, unit=True, offsets=offsets, rise=rise)
+    samples = samples_of(normalise(np.abs(rng.standard_normal((4, d)))))
+    factor, error = scores.factors(samples)
+    assert np.array_equal(factor, np.full(4, 2.0**rise))
+    samples.small[:, -1] = factor
+    leaders, _ = screen(samples.small, scores.small(), np.full(4, 2))
+    truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
+    assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
+    truth[:, 2] = -np.inf
+    assert (np.abs(leaders.top - truth.max(axis=1)) <= error).all()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("twins", [(0, 1), (0, 9), (2, 4), (5, 7)])
+def test_equal_columns_tie_exactly_and_the_first_wins(
+    rows: int, twins: tuple[int, int], rng: np.random.Generator
+) -> None:
+    V = rng.standard_normal((10, 37))
+    V[list(twins)] = 9.0 * rng.standard_normal(37)
+    offsets = rng.uniform(-1, 1, 10)
+    offsets[list(twins)] = 0.5
+    scores = Scores(V, np.full(10, 64.0), unit=True, offsets=offsets, rise=-3)
+    samples = samples_of(normalise(V[[twins[0]] * rows]))
+    every = np.arange(rows)
+    mine, top, at = scores.exact(samples, every, np.full(rows, -1))
+    assert (mine == -np.inf).all() and (at == twins[0]).all()
+    for own, other in (twins, twins[::-1]):
+        mine, top, at = scores.exact(samples, every, np.full(rows, own))
+        assert np.array_equal(mine, top) and (at == other).all()
+
+
+@pytest.mark.parametrize("d", [1, 5, 37, 512, 1000])
+def test_a_crowd_of_equal_columns_ties_exactly(
+    d: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SIDE", 50)
+    V = np.tile(rng.standard_normal(d), (101, 1))
+    V[[0, 70]] /= 2.0
+    scores = Scores(V, np.full(101, row_norms(V).max()), unit=True, offsets=np.full(101, -0.3))
+    own = np.array([-1, 0, 1, 2, 40, 60, 70, 99, 100])
+    mine, top, at = scores.exact(samples_of(normalise(V[[1] * 9])), np.arange(9), own)
+    assert np.array_equal(at, [1, 1, 2, 1, 1, 1, 1, 1, 1])
+    assert np.array_equal(mine[[2, 3, 4, 5, 7, 8]], top[[2, 3, 4, 5, 7, 8]])
+    assert (mine[[1, 6]] < top[[1, 6]]).all()
+
+
+def test_the_own_column_is_none_of_the_others_even_alone_in_its_tile(
+    rng: np.random.Generator,
+) -> None:
+    V = rng.standard_normal((4, 5))  # tiles of 3 columns and 1
+    samples = samples_of(normalise(V[[3]]))
+    _, top, at = Scores(V, np.ones(4), unit=True).exact(samples, np.arange(1), np.array([3]))
+    assert at[0] < 3 and top[0] == pytest.approx((samples.unit @ V[:3].T).max(), rel=1e-14)

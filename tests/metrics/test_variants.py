@@ -1,0 +1,231 @@
+"""The classic and the authors' metrics: collapse, the undefined, scales, means of other data."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.nc2 import effective_rank, equinorm
+from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.runtime.deadline import Deadline
+from tests.metrics import reference
+from tests.problems import orthoplex, random_rotation, simplex
+
+WEIGHTS_ONLY = {
+    "nc2_equinorm_weights", "nc2_etf_error_weights", "nc3", "nc3_dual_etf_error",
+    "log_energy_weights", "riesz_energy_weights", "effective_rank_weights", "pair_rows_weights",
+}  # fmt: skip
+
+
+def moments_of(features: np.ndarray, labels: np.ndarray, K: int) -> ClassMoments:
+    moments = ClassMoments(features.shape[1], K)
+    moments.update(features, labels)
+    return moments
+
+
+@pytest.mark.parametrize("d, K", [(4, 5), (6, 3), (1, 2), (40, 41)])
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_a_perfect_simplex_is_collapsed(d: int, K: int, offset: float) -> None:
+    """h = w up to scale and a common offset, which centring takes away."""
+    W = 2.5 * simplex(d, K)
+    labels = np.repeat(np.arange(K), 4)
+    found = classic(moments_of(W[labels] + offset, labels, K), W)
+    zeros = {
+        "nc1", "nc1_trace_quotient", "cdnv", "nc2_equinorm_means", "nc2_equinorm_weights",
+        "nc2_equiangularity", "nc2_max_angle", "nc2_etf_error", "nc2_etf_error_weights", "nc3",
+        "nc3_dual_etf_error",
+    }  # fmt: skip
+    assert {key: found[key] for key in zeros} == pytest.approx(dict.fromkeys(zeros, 0.0), abs=4e-14)
+    chord = math.sqrt(2.0 * K / (K - 1))
+    assert found["log_energy_weights"] == pytest.approx(-math.log(chord), abs=1e-13)
+    assert found["riesz_energy_weights"] == pytest.approx(1.0 / chord)
+    assert found["effective_rank_weights"] == pytest.approx(K - 1)
+    if offset == 0.0:
+        assert found["log_energy"] == pytest.approx(-math.log(chord), abs=1e-13)
+        assert found["effective_rank_means"] == pytest.approx(K - 1)
+
+
+def test_no_matrix_of_all_pairs(rng: np.random.Generator) -> None:
+    K, d = 4000, 8
+    W = random_points(rng, K, d)
+    moments = moments_of(W, np.arange(K), K)
+    tracemalloc.start()
+    classic(moments, W)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * K * K / 4
+
+
+def test_what_is_undefined_is_none(rng: np.random.Generator) -> None:
+    W = random_points(rng, 4, 3)
+    one = classic(moments_of(rng.standard_normal((5, 3)), np.full(5, 2), 4), W)
+    only_rank = {"effective_rank_means": pytest.approx(1.0), "pair_rows": 1}
+    assert {k: v for k, v in one.items() if v is not None and k not in WEIGHTS_ONLY} == only_rank
+    assert one["nc3"] is None and one["nc3_dual_etf_error"] is None
+
+    labels = np.repeat(np.arange(3), 2)
+    signs = np.tile([1.0, -1.0], 3)[:, None] * np.ones((6, 3))
+    zero_means = classic(moments_of(signs, labels, 3), None)
+    assert {k for k, v in zero_means.items() if v is not None} == {"pair_rows"}
+
+    # Means that differ by rounding alone coincide, and their difference has no direction.
+    third = np.array([[0.1, 0.2, 0.3]])
+    same = np.concatenate([np.repeat(third, 7, axis=0), np.repeat(third * (1 + 3e-16), 3, axis=0)])
+    coincident = classic(moments_of(same, np.array([0] * 7 + [1] * 3), 2), None)
+    defined = {k for k, v in coincident.items() if v is not None}
+    assert defined == {"effective_rank_means", "pair_rows"}
+
+    apart = np.concatenate([same, [[3.0, 1.0, 2.0]] * 2])
+    two_of_three = moments_of(apart, np.array([0] * 7 + [1] * 3 + [2] * 2), 3)
+    assert (two_of_three.means[0] != two_of_three.means[1]).any()
+    found = classic(two_of_three, None)
+    assert found["cdnv"] is None and found["log_energy"] is None and found["riesz_energy"] is None
+    assert found["nc2_max_angle"] is not None
+
+    # The middle one of three collinear means is the global mean: norms yes, angles no.
+    line = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    middle = classic(moments_of(line, np.arange(3), 3), None)
+    assert middle["nc2_equiangularity"] is None and middle["nc2_max_angle"] is None
+    assert middle["nc2_equinorm_means"] == pytest.approx(math.sqrt(0.5))
+    assert middle["log_energy"] is None, "one direction, three times"
+
+    nobody = classic(moments_of(np.ones((1, 2)), np.zeros(1, dtype=int), 3), None)
+    assert all(v is None or v == v for v in nobody.values())
+
+
+def test_missing_classes_enter_nothing(rng: np.random.Generator) -> None:
+    """Labels 0, 2, 5 of seven classes, or 0, 1, 2 of three: the same numbers."""
+    features, labels = rng.standard_normal((30, 4)) + 1.0, np.repeat([0, 1, 2], 10)
+    names = np.array([0, 2, 5])
+    W = rng.standard_normal((7, 4))
+    few = classic(moments_of(features, labels, 3), W[names])
+    many = classic(moments_of(features, names[labels], 7), W)
+    of_all_weights = {key for key in few if key.endswith("_weights")}
+    for key in few.keys() - of_all_weights:
+        assert many[key] == (None if few[key] is None else pytest.approx(few[key], rel=1e-12)), key
+    assert many["nc2_equinorm_weights"] == pytest.approx(reference.equinorm(W))
+
+
+def test_cdnv_leaves_out_the_pairs_of_classes_without_test_samples() -> None:
+    """Classes 1 and 2, without test samples, have one mean: no quotient of theirs is undefined."""
+    means = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    fitted = moments_of(means, np.arange(4), 4)
+    moments = ClassMoments(2, 4, centres=fitted.means)
+    moments.update(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0, 3]))
+    found = classic(moments, None, means_of=fitted)
+    assert found["cdnv"] == pytest.approx((1.0 + 9.0) / (2.0 * 4.0))
+    assert found["nc2_equinorm_means"] == pytest.approx(reference.equinorm(means - means.mean(0)))
+
+
+def test_laws(rng: np.random.Generator) -> None:
+    """Turning, scaling and renaming change nothing but rounding."""
+    K, d = 6, 4
+    features, labels = rng.standard_normal((40, d)), rng.integers(0, K, 40)
+    W = rng.standard_normal((K, d))
+    Q, names = random_rotation(rng, d), rng.permutation(K)
+    back = np.argsort(names)
+    first = classic(moments_of(features, labels, K), W)
+    turned = classic(moments_of(3.0 * features @ Q, names[labels], K), 0.2 * (W @ Q)[back])
+    for key, value in first.items():
+        assert turned[key] == pytest.approx(value, rel=1e-10), key
+
+
+def test_energies_and_rank_of_weights_are_of_unit_rows(rng: np.random.Generator) -> None:
+    moments = moments_of(rng.standard_normal((8, 3)), np.arange(8) % 4, 4)
+    W = rng.standard_normal((4, 3)) * np.array([[1.0], [5.0], [0.1], [1e-170]])
+    found = classic(moments, W)
+    assert found["log_energy_weights"] == pytest.approx(reference.log_energy(normalise(W)))
+    assert found["riesz_energy_weights"] == pytest.approx(reference.riesz_energy(normalise(W)))
+    assert found["effective_rank_weights"] == pytest.approx(effective_rank(normalise(W)))
+    W[2] = 0.0
+    found = classic(moments, W)
+    unknown = {"log_energy_weights", "riesz_energy_weights", "effective_rank_weights"}
+    assert {key for key in WEIGHTS_ONLY if found[key] is None} == unknown | {"pair_rows_weights"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-120, 1e120, 1e200, 1e300])
+def test_numbers_do_not_depend_on_the_scale(size: float, rng: np.random.Generator) -> None:
+    features, labels = rng.standard_normal((30, 4)), np.arange(30) % 5
+    W = rng.standard_normal((5, 4))
+    plain = classic(moments_of(features, labels, 5), W)
+    assert classic(moments_of(features, labels, 5), size * W) == pytest.approx(plain, rel=1e-12)
+    with np.errstate(all="ignore"):  # the squares that the moments sum
+        moments = moments_of(size * features, labels, 5)
+        large = classic(moments, W)
+    # Beyond the range of squares nothing can be said of the spread; and nothing wrong is said.
+    if not 1e-140 < size < 1e140:
+        assert large.pop("nc1") is large.pop("nc1_trace_quotient") is large.pop("cdnv") is None
+    assert large == pytest.approx({key: plain[key] for key in large}, rel=1e-12)
+
+
+def test_the_deadline_is_polled(rng: np.random.Generator) -> None:
+    moments = moments_of(rng.standard_normal((4, 2)), np.arange(4), 4)
+    with pytest.raises(TimeoutError, match="pair"):
+        classic(moments, None, deadline=Deadline(0.0))
+    with pytest.raises(TimeoutError, match="rank"):
+        effective_rank(np.eye(3), deadline=Deadline(0.0))
+    assert equinorm(np.zeros((3, 2))) is None
+
+
+# The authors' variant -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [simplex(5), simplex(7, 4), orthoplex(3)])
+def test_authors_collapse(code: np.ndarray) -> None:
+    """Codes whose rows sum to zero: centring changes nothing, and both variants vanish."""
+    K, d = code.shape
+    labels = np.repeat(np.arange(K), 3)
+    moments = moments_of(code[labels], labels, K)
+    assert authors(moments, code) == pytest.approx({"gnc1": 0.0, "gnc3": 0.0}, abs=1e-15)
+    assert gnc3(code, moments.means) == pytest.approx(0.0, abs=1e-15)
+    assert gnc1(code[labels], labels).value == pytest.approx(0.0, abs=1e-25)
+    assert authors(moments, -code)["gnc3"] == pytest.approx(2.0)
+    assert authors(moments, None) == {"gnc1": authors(moments, code)["gnc1"], "gnc3": None}
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_authors_weights_of_any_size(size: float, rng: np.random.Generator) -> None:
+    features, W = rng.standard_normal((2, 4, 3))
+    moments = moments_of(features, np.arange(4), 4)
+    assert authors(moments, size * W) == pytest.approx(authors(moments, W), rel=1e-12)
+
+
+def test_authors_tiny_angles_keep_their_digits() -> None:
+    """Weights 1e-9 off their means: 1 - cos would round to 0 or 1.1e-16, the chord says 5e-19."""
+    code = orthoplex(2)
+    labels = np.arange(4)
+    turned = code + 1e-9 * code[:, ::-1] * np.array([1.0, -1.0])
+    value = authors(moments_of(code, labels, 4), turned)["gnc3"]
+    assert value == pytest.approx(5e-19, rel=1e-6)
+
+
+def test_authors_centring_is_what_differs(rng: np.random.Generator) -> None:
+    """Unit features in a cone, away from the origin: the two conventions are far apart."""
+    labels = np.repeat(np.arange(6), 20)
+    cone = random_points(rng, 6, 4) + np.array([3.0, 0.0, 0.0, 0.0])
+    features = normalise(cone[labels] + 0.1 * rng.standard_normal((120, 4)))
+    W = random_points(rng, 6, 4)
+    moments = moments_of(features, labels, 6)
+    found = authors(moments, W)
+    means = reference.class_means(features, labels)
+    assert found["gnc1"] == pytest.approx(reference.authors_gnc1(features, labels), rel=1e-10)
+    assert found["gnc3"] == pytest.approx(reference.authors_gnc3(W, means), rel=1e-12)
+    assert found["gnc3"] != pytest.approx(gnc3(W, moments.means), rel=0.1)
+    assert found["gnc1"] != pytest.approx(gnc1(features, labels).value, rel=0.1)
+    Q = random_rotation(rng, 4)
+    turned = authors(moments_of(features @ Q, labels, 6), W @ Q)
+    assert turned == pytest.approx(found, rel=1e-9)
+
+
+def test_authors_undefined_is_none(rng: np.random.Generator) -> None:
+    W = random_points(rng, 3, 2)
+    one_class = moments_of(random_points(rng, 5, 2), np.full(5, 1), 3)
+    assert authors(one_class, W) == {"gnc1": None, "gnc3": None}
+    two = moments_of(np.array([[1.0, 0.0], [0.0, 1.0]]), np.arange(2), 2)
+    assert authors(two, np.array([[1.0, 0.0], [0.0, 0.0]])) == {"gnc1": 0.0, "gnc3": None}

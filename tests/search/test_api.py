@@ -1,0 +1,487 @@
+"""`solve` as a Python function: known answers, laws, endings, and the JSON of every kind."""
+
+import json
+import os
+import threading
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli import schemas, solve
+from gnc_cli.errors import DataError, GncError, OutputError, UsageError
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.codefile import read_code
+from gnc_cli.search import run
+from gnc_cli.search.result import Outcome, SolveResult
+from tests.problems import PROBLEMS, Problem, antiprism, icosahedron, random_rotation
+
+QUICK: dict[str, Any] = {"restarts": 12, "steps": 300}
+SMALL = [p for p in PROBLEMS if p.K <= 30 and (not p.softmax_proven or p.K in (5, 6, 8))]
+"""Some of each family of theorem 3.3, all others."""
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
+
+
+def quick(d: int, K: int, **options: Any) -> SolveResult:
+    result = solve(d, K, **(QUICK | options))
+    assert isinstance(result, SolveResult)
+    return result
+
+
+def consistent(result: SolveResult) -> None:
+    """What holds of every result, whatever it was."""
+    VALIDATOR.validate(json.loads(result.dumps()))
+    W = result.weights
+    assert W.shape == (result.K, result.d) and W.dtype == np.float64
+    rho = result.rho_one_vs_rest
+    assert 0.0 <= rho.lower <= rho.upper
+    assert rho.upper >= 1.0 - result.max_cosine - 1e-13
+    assert result.rho_one_vs_one**2 == pytest.approx(2.0 - 2.0 * result.max_cosine, abs=1e-12)
+    assert np.cos(np.radians(result.min_angle_deg)) == pytest.approx(result.max_cosine, abs=1e-12)
+    assert result.margins.cosface == rho.lower
+    assert np.degrees(result.margins.arcface_rad) == pytest.approx(result.min_angle_deg)
+    assert result.outcome.advice and result.seconds >= 0.0
+
+
+@pytest.mark.parametrize("known", SMALL, ids=str)
+def test_tammes_codes_with_known_answers(known: Problem) -> None:
+    result = quick(known.d, known.K, problem="tammes", method="descent")
+    consistent(result)
+    assert result.origin == "descent"
+    assert result.max_cosine == pytest.approx(known.max_cosine, abs=1e-12)
+    assert result.rho_one_vs_rest.lower == pytest.approx(known.rho, abs=1e-12)
+    assert result.rho_one_vs_rest.width <= 1e-12
+    assert result.first_order_gain is not None and result.first_order_gain <= 1e-9
+    if known.name != "within-orthoplex":  # there optima form a continuum, with flat directions
+        assert result.outcome is Outcome.CONVERGED
+        assert result.stationarity is not None and result.stationarity <= 1e-9
+    if known.rattlers is not None:
+        assert result.rattlers.one_vs_one == known.rattlers
+    if known.contacts is not None:
+        assert result.contacts == known.contacts
+
+
+@pytest.mark.parametrize("problem", ["tammes", "softmax"])
+@pytest.mark.parametrize("known", [p for p in PROBLEMS if p.softmax_proven], ids=str)
+def test_closed_forms(known: Problem, problem: str) -> None:
+    result = solve(known.d, known.K, problem=problem)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.outcome is Outcome.CLOSED_FORM and result.origin.startswith("closed form: ")
+    assert result.max_cosine == pytest.approx(known.max_cosine, abs=1e-15)
+    assert result.rho_one_vs_rest.lower <= known.rho <= result.rho_one_vs_rest.upper
+    assert result.rho_one_vs_rest.width <= 1e-13
+    assert result.restarts == 0 and result.steps == 0
+
+
+def test_large_closed_forms_are_instant() -> None:
+    result = solve(256, 500)
+    assert isinstance(result, SolveResult)
+    assert result.rho_one_vs_rest.lower == pytest.approx(1.0, abs=1e-9)
+    assert result.features is None and result.rattlers.one_vs_rest is None
+
+
+@cache
+def _solved(seed: int) -> SolveResult:
+    return quick(3, 9, problem="tammes", seed=seed)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6))
+def test_a_turned_start_gives_the_same_certificate(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first = _solved(0)
+    start = (first.weights @ random_rotation(rng, 3))[rng.permutation(9)]
+    again = quick(3, 9, problem="tammes", init=start, restarts=0)
+    consistent(again)
+    assert again.max_cosine == pytest.approx(first.max_cosine, abs=1e-14)
+    assert again.rho_one_vs_rest.lower == pytest.approx(first.rho_one_vs_rest.lower, abs=1e-13)
+    assert again.rattlers == first.rattlers and again.contacts == first.contacts
+
+
+@settings(max_examples=8)
+@given(st.integers(2, 5), st.integers(2, 10), st.integers(0, 99), st.booleans())
+def test_laws_of_any_descent(d: int, K: int, seed: int, tammes: bool) -> None:
+    problem = "tammes" if tammes else "softmax"
+    options: dict[str, Any] = {"restarts": 3, "steps": 60, "method": "descent"}
+    result = solve(d, K, problem=problem, seed=seed, **options)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    if tammes and result.stationarity is not None and result.stationarity <= 1e-12:
+        assert result.rho_one_vs_rest.upper == pytest.approx(1 - result.max_cosine, abs=1e-10)
+
+
+def test_same_seed_same_code_bit_for_bit() -> None:
+    one, two = (quick(4, 9, seed=3, restarts=6) for _ in range(2))
+    assert np.array_equal(one.weights, two.weights)
+    one, two = (replace(r, seconds=0.0) for r in (one, two))
+    assert one.to_json() == two.to_json()
+
+
+# Endings
+
+
+@pytest.mark.parametrize(
+    ("problem", "target", "outcome"),
+    [
+        ("tammes", 0.2, Outcome.TARGET_REACHED),
+        ("softmax", 0.8, Outcome.TARGET_REACHED),
+    ],
+)
+def test_targets(problem: str, target: float, outcome: Outcome) -> None:
+    """(5, 16) reaches 1/5; a target equal to the optimum counts as reached."""
+    result = quick(5, 16, problem=problem, target=target)
+    consistent(result)
+    assert result.outcome is outcome
+
+
+@pytest.mark.parametrize(("problem", "target"), [("tammes", 0.58), ("softmax", 0.42)])
+def test_a_missed_target(problem: str, target: float) -> None:
+    """Not excluded by any bound, and better than the best known code."""
+    result = quick(3, 15, problem=problem, target=target)
+    assert result.outcome is Outcome.TARGET_MISSED
+
+
+def test_targets_of_closed_forms() -> None:
+    assert solve(3, 6, target=1.0).outcome is Outcome.TARGET_REACHED  # type: ignore[union-attr]
+    for options in ({"target": 1.01}, {"target": -0.1, "problem": "tammes"}):
+        with pytest.raises(UsageError, match="is out of reach for d = 3, K = 6"):
+            solve(3, 6, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"problem": "tammes"},
+        {"problem": "ufm", "tau": 0.1},
+        {"method": "paper"},
+        {"symmetry": "antipodal"},
+        {"fixed": icosahedron()[:3]},
+        {"d": 4, "K": 2900},
+    ],
+    ids=["softmax", "tammes", "ufm", "paper", "symmetry", "fixed", "large"],
+)
+def test_no_time_at_all_is_a_normal_end(options: dict[str, Any]) -> None:
+    options = {"d": 3, "K": 14} | options
+    result = solve(**options, time_limit=1e-6)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.outcome is Outcome.TIME_LIMIT
+
+
+@pytest.mark.parametrize("problem", ["tammes", "softmax"])
+def test_a_time_limit_ends_in_time_with_a_code(problem: str) -> None:
+    result = solve(4, 30, problem=problem, time_limit=0.5)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.outcome is Outcome.TIME_LIMIT
+    assert result.max_cosine < 0.9 and result.restarts > 0
+
+
+def test_an_interruption_is_told(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    file = tmp_path / "code.h5"
+    result = quick(3, 14, method="descent", interrupt=stop, out=file, target=0.1)
+    consistent(result)
+    assert result.outcome is Outcome.INTERRUPTED
+    assert np.array_equal(read_code(file).weights, result.weights)
+
+
+# Options
+
+
+def test_the_papers_recipe() -> None:
+    result = solve(3, 8, method="paper", steps=600)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.origin == "paper recipe" and result.outcome is Outcome.MAX_STEPS_REACHED
+    assert result.steps == 600 and result.restarts == 1
+    assert 0.6 < result.rho_one_vs_rest.lower < 1 - (2 * np.sqrt(2) - 1) / 7
+    assert result.rattlers.tolerance == 1e-4  # nothing was polished
+
+
+@pytest.mark.parametrize("problem", ["tammes", "softmax"])
+def test_large_codes_take_another_way(problem: str) -> None:
+    result = solve(4, 2900, problem=problem, steps=3)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.origin == "large-scale descent" and result.steps == 3
+    assert result.outcome is Outcome.MAX_STEPS_REACHED
+    assert result.rho_one_vs_rest.lower > 0.0 and result.features is None
+
+
+def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
+    given_rows = antiprism()[:4]
+    given_rows[0, 0] = np.nextafter(given_rows[0, 0], 2.0)
+    result = quick(3, 8, fixed=given_rows, problem="tammes")
+    assert np.array_equal(result.weights[:4], given_rows)
+    assert result.max_cosine == pytest.approx((2 * np.sqrt(2) - 1) / 7, abs=1e-13)
+    np.save(tmp_path / "given.npy", 3.0 * given_rows)  # directions count, lengths do not
+    again = quick(3, 8, fixed=tmp_path / "given.npy")
+    np.testing.assert_allclose(again.weights[:4], given_rows, atol=1e-15)
+    assert again.rho_one_vs_rest.lower == pytest.approx(result.rho_one_vs_rest.lower, abs=1e-9)
+
+
+@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 12), ("cyclic:5", 12), ("cyclic:2", 9)])
+def test_symmetric_codes(symmetry: str, K: int) -> None:
+    result = quick(3, K, problem="tammes", symmetry=symmetry)
+    consistent(result)
+    if symmetry == "antipodal":
+        assert np.array_equal(result.weights[1::2], -result.weights[::2])
+    if K == 12:
+        assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-10)
+
+
+@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 13), ("cyclic:5", 8)])
+def test_a_symmetry_that_does_not_fit_offers_a_number(symmetry: str, K: int) -> None:
+    with pytest.raises(UsageError, match=rf"K = {K} is no sum.*try K = \d+"):
+        quick(3, K, symmetry=symmetry)
+
+
+def test_a_start_of_ones_own(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    start = normalise(icosahedron() + 0.01 * rng.standard_normal((12, 3)))
+    for suffix in (".npy", ".txt"):
+        file = tmp_path / f"start{suffix}"
+        np.save(file, start) if suffix == ".npy" else np.savetxt(file, start, fmt="%.17g")
+        result = quick(3, 12, init=file, restarts=0)
+        assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-14)
+        assert np.abs(result.weights - start).max() < 0.05
+        assert result.steps == 0
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int, float]] = []
+    quick(3, 9, method="descent", progress=lambda *a: told.append(a))
+    solve(3, 9, method="paper", steps=100, progress=lambda *a: told.append(a))
+    solve(3, 9, problem="ufm", tau=0.1, restarts=2, steps=50, progress=lambda *a: told.append(a))
+    assert {stage.split(":")[0] for stage, *_ in told} >= {"Softmax Code", "paper recipe"}
+    for _, done, total, value in told:
+        assert 0 <= done <= max(total, done) and isinstance(value, float)
+
+
+def test_files_hold_what_the_result_says(tmp_path: Path) -> None:
+    command = f"gnc solve --d 3 --K 10 --out {tmp_path / 'code.h5'}"
+    result = quick(
+        3, 10, out=tmp_path / "code.h5", plot=tmp_path / "code.png", seed=7, command_line=command
+    )
+    stored = read_code(tmp_path / "code.h5")
+    assert np.array_equal(stored.weights, result.weights)
+    assert stored.features is not None and result.features is not None
+    assert np.array_equal(stored.features, result.features)
+    said = stored.provenance
+    assert said["seed"] == 7 and said["method"] == "auto"
+    assert said["result"]["max_cosine"] == result.max_cosine
+    assert str(tmp_path) not in str(said) and "--out code.h5" in str(said)
+    assert "out" not in said["result"] and set(said["libraries"]) >= {"numpy", "scipy", "torch"}
+    assert (tmp_path / "code.png").read_bytes().startswith(b"\x89PNG")
+    assert result.out == str(tmp_path / "code.h5")
+
+
+@pytest.mark.parametrize(
+    ("out", "plot", "error"),
+    [
+        ("code.xyz", None, UsageError),
+        ("nowhere/code.h5", None, OutputError),
+        ("old.h5", None, OutputError),
+        (None, "code.gif", UsageError),
+        (None, "nowhere/code.png", OutputError),
+        (None, "old.h5", UsageError),
+    ],
+)
+def test_files_are_refused_before_the_work(
+    out: str | None, plot: str | None, error: type[GncError], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("old.h5").write_bytes(b"precious")
+    with pytest.raises(error, match=Path(out or plot or "").name):
+        solve(3, 1000, out=out, plot=plot)
+    assert os.listdir() == ["old.h5"] and Path("old.h5").read_bytes() == b"precious"
+
+
+def test_a_failing_solve_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    solve(3, 4, out=file)
+    before = file.read_bytes()
+    with pytest.raises(DataError):
+        solve(3, 5, init=np.zeros((5, 3)), out=file, force=True)
+    assert file.read_bytes() == before
+
+
+def test_same_run_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setattr(run.time, "monotonic", lambda: 0.0)
+    files = [tmp_path / name for name in ("a.h5", "b.h5")]
+    for file in files:
+        solve(3, 7, problem="tammes", restarts=4, steps=50, out=file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+# Resume
+
+
+def test_resume_is_what_an_uninterrupted_search_gives(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"problem": "tammes", "steps": 40}
+    once = solve(3, 13, restarts=256, **options)
+    file = tmp_path / "code.h5"
+    solve(3, 13, restarts=128, out=file, **options)
+    again = solve(3, 13, restarts=256, out=file, resume=True, **options)
+    assert np.array_equal(again.weights, once.weights)  # type: ignore[union-attr]
+    assert (again.restarts, again.steps) == (once.restarts, once.steps)  # type: ignore[union-attr]
+
+
+def test_resume_without_a_file_begins(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    result = quick(3, 7, method="descent", out=file, resume=True)
+    assert file.exists() and result.outcome is Outcome.CONVERGED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"K": 8}, {"seed": 1}, {"problem": "tammes"}, {"steps": 50},
+     {"symmetry": "cyclic:7"}, {"fixed": np.eye(3)[:2]}],
+    ids=lambda c: next(iter(c)),
+)  # fmt: skip
+def test_resume_with_other_options_is_refused(
+    change: dict[str, Any], tmp_path: Path, _resumable: bytes
+) -> None:
+    file = tmp_path / "code.h5"
+    file.write_bytes(_resumable)
+    options: dict[str, Any] = {"d": 3, "K": 7, "method": "descent"} | QUICK | change
+    with pytest.raises(DataError, match="was made with .* not .*--force"):
+        solve(**options, out=file, resume=True)
+    assert file.read_bytes() == _resumable
+
+
+@pytest.fixture(scope="module")
+def _resumable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    file = tmp_path_factory.mktemp("resume") / "code.h5"
+    quick(3, 7, method="descent", out=file)
+    return file.read_bytes()
+
+
+def test_states_of_earlier_versions_are_refused(tmp_path: Path, _resumable: bytes) -> None:
+    """They still serve as a start."""
+    import h5py
+
+    file = tmp_path / "code.h5"
+    file.write_bytes(_resumable)
+    with h5py.File(file, "r+") as stored:  # two searches, and no format
+        stored.create_group("earlier").attrs["scalars"] = "{}"
+        stored.move("state", "earlier/Tammes")
+        stored.move("earlier", "state")
+    before = file.read_bytes()
+    with pytest.raises(DataError, match="earlier version's search.*--init .*code.h5") as caught:
+        quick(3, 7, method="descent", out=file, resume=True)
+    assert "\n" not in str(caught.value) and file.read_bytes() == before
+    again = quick(3, 7, method="descent", init=file, restarts=0)
+    assert again.outcome is Outcome.CONVERGED
+
+
+def test_files_without_a_state_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    solve(3, 6, out=file)
+    with pytest.raises(DataError, match="no solver state to resume.*--force"):
+        solve(3, 7, method="descent", out=file, resume=True)
+    foreign = tmp_path / "foreign.h5"
+    foreign.write_bytes(b"not HDF5 at all")
+    with pytest.raises(DataError, match="foreign.h5"):
+        solve(3, 7, method="descent", out=foreign, resume=True)
+
+
+def test_a_damaged_state_is_refused(tmp_path: Path, _resumable: bytes) -> None:
+    import h5py
+
+    file = tmp_path / "code.h5"
+    file.write_bytes(_resumable)
+    with h5py.File(file, "r+") as h5:
+        del h5["state/pool/0/whole"]
+    with pytest.raises(DataError, match="damaged solver state"):
+        quick(3, 7, method="descent", out=file, resume=True)
+
+
+def test_a_large_descent_goes_on_from_its_file(tmp_path: Path) -> None:
+    """It keeps no search state: the code itself is the start."""
+    file = tmp_path / "code.h5"
+    first = solve(4, 2900, steps=3, out=file)
+    again = solve(4, 2900, steps=3, out=file, resume=True)
+    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    assert again.max_cosine < first.max_cosine
+    with pytest.raises(DataError, match="shape"):
+        solve(4, 2901, steps=3, out=file, resume=True)
+
+
+def test_a_feature_model_goes_on_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    first = solve(3, 7, problem="ufm", tau=0.1, restarts=2, steps=50, out=file)
+    again = solve(3, 7, problem="ufm", tau=0.1, restarts=1, steps=50, out=file, resume=True)
+    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    assert abs(again.max_cosine - first.max_cosine) < 1e-9
+
+
+def test_resume_never_replaces_a_foreign_file(tmp_path: Path) -> None:
+    """Not even where the answer is exact and there is nothing to go on with."""
+    file = tmp_path / "mine.h5"
+    file.write_bytes(b"precious")
+    with pytest.raises(DataError, match="mine.h5"):
+        solve(3, 6, out=file, resume=True)
+    assert file.read_bytes() == b"precious"
+    solve(3, 6, out=tmp_path / "code.h5")
+    with pytest.raises(DataError, match="shape"):
+        solve(3, 4, out=tmp_path / "code.h5", resume=True)
+    solve(3, 6, out=tmp_path / "code.h5", resume=True)
+
+
+def test_given_rows_of_other_signs_are_other_rows(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    given = np.eye(3)[:2]
+    solve(3, 7, fixed=given, restarts=4, steps=40, out=file)
+    with pytest.raises(DataError, match="was made with fixed"):
+        solve(3, 7, fixed=-given, restarts=4, steps=40, out=file, resume=True)
+
+
+def test_a_start_does_not_hide_the_tammes_search(rng: np.random.Generator) -> None:
+    start = rng.standard_normal((20, 3))
+    options: dict[str, Any] = {"init": start, "restarts": 2, "steps": 100, "seed": 2}
+    softmax = solve(3, 20, **options)
+    tammes = solve(3, 20, problem="tammes", **options)
+    assert isinstance(softmax, SolveResult) and isinstance(tammes, SolveResult)
+    assert softmax.rho_one_vs_rest.lower >= 1 - tammes.max_cosine - 1e-9
+
+
+def test_resuming_what_a_theorem_answers_answers_again(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    solve(3, 4, out=file)
+    assert solve(3, 4, out=file, resume=True).outcome is Outcome.CLOSED_FORM  # type: ignore[union-attr]
+
+
+def test_a_large_code_is_certified_however_short_the_time() -> None:
+    result = solve(4, 2900, steps=3, time_limit=0.5)
+    assert isinstance(result, SolveResult)
+    rho = result.rho_one_vs_rest
+    assert 1 - result.max_cosine - 1e-13 <= rho.lower <= rho.upper <= result.rho_one_vs_one + 1e-9
+
+
+@pytest.mark.parametrize("more", [{"problem": "ufm", "tau": 0.1}, {"restarts": 9}])
+def test_the_recipe_is_one_run(more: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="method='paper'"):
+        solve(3, 7, method="paper", **more)
+
+
+@pytest.mark.parametrize("problem", ["softmax", "tammes"])
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_start_with_equal_rows_ends(problem: str, restarts: int) -> None:
+    start = np.repeat(np.eye(3), 3, axis=0)[:8]
+    result = quick(3, 8, problem=problem, init=start, restarts=restarts)
+    rho = result.rho_one_vs_rest
+    assert 0.0 <= rho.lower <= rho.upper
+    assert rho.upper >= 1.0 - result.max_cosine - 1e-15

@@ -1,0 +1,239 @@
+"""`gnc solve` end to end with the real solver: results, files, signals, exit codes."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli import schemas
+from gnc_cli.cli import app
+from gnc_cli.io.codefile import read_code
+from tests import golden
+
+GOLDEN = Path(__file__).parent / "golden"
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
+QUICK = ("--restarts", "8", "--steps", "150")
+SEARCH = ("--method", "descent", *QUICK)
+"""Without the constructions, which know all small codes."""
+LONG = ("--d", "3", "--K", "15", "--seed", "3", "--method", "descent")
+ROUNDS = (*LONG, "--restarts", "6400", "--steps", "60")
+"""A hundred rounds of some tenths of a second: one is soon over, many are left to be stopped."""
+
+
+def gnc(*args: Any, **more: Any) -> Any:
+    plain = {"COLUMNS": "120", "NO_COLOR": "1"}
+    words = [str(a) for a in args]
+    return CliRunner(env=plain).invoke(app, ["solve", *words], prog_name="gnc", **more)
+
+
+def solved(*args: Any) -> dict[str, Any]:
+    """The JSON of a run that ended well, as its schema wants it."""
+    run = gnc(*args, "--json")
+    assert run.exit_code == 0, run.stderr
+    assert run.stderr == ""
+    result: dict[str, Any] = json.loads(run.stdout)
+    VALIDATOR.validate(result)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ("code", "--d 3 --K 9"),
+        ("ufm", "--d 2 --K 4 --problem ufm --tau 0.1 --restarts 2"),
+        ("sweep", "--d 2 --K 3 --problem ufm --tau 1,0.1 --restarts 2"),
+    ],
+)
+def test_each_shape_of_the_json(shape: str, words: str) -> None:
+    golden.check(gnc(*words.split(), "--json").stdout, GOLDEN / f"{shape}.json")
+
+
+class OnTerminal:
+    """`gnc solve` as a process whose stderr is a terminal, so that its progress can be seen."""
+
+    def __init__(self, *args: Any) -> None:
+        self._master, slave = os.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gnc_cli", "solve", *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "xterm", "COLUMNS": "120"},
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def wait_for(self, words: str) -> None:
+        """Until the terminal shows these words; the end of the process ends it, too."""
+        while words not in self.seen and self._read():
+            pass
+        assert words in self.seen, self.seen
+
+    def finish(self) -> str:
+        """What stdout got in the end."""
+        while self._read():
+            pass
+        os.close(self._master)
+        stdout, _ = self.process.communicate(timeout=60)
+        return stdout
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._master, 4096)
+        except OSError:  # the other end is closed
+            return False
+        self.seen += data.decode()
+        return bool(data)
+
+
+@pytest.mark.parametrize(
+    ("args", "origin", "outcome"),
+    [
+        (("-d", 3, "-K", 4), "closed form: simplex ETF", "closed_form"),
+        (("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH), "descent", "converged"),
+        (("-d", 3, "-K", 8), "construction: square-antiprism", "constructed"),
+        (("-d", 3, "-K", 8, "--problem", "tammes", *SEARCH), "descent", "converged"),
+        (("-d", 3, "-K", 8, "--method", "paper", "--steps", 200), "paper recipe",
+         "max_steps_reached"),
+        (("-d", 3, "-K", 7, "--problem", "ufm", "--tau", 0.1, *QUICK), "descent", "converged"),
+        (("-d", 2, "-K", 5, "--problem", "ufm", "--weight-decay", 5e-3, *QUICK), "descent",
+         "converged"),
+        (("-d", 4, "-K", 2900, "--steps", 3), "large-scale descent", "max_steps_reached"),
+        (("-d", 3, "-K", 12, "--symmetry", "antipodal", *QUICK), "descent", "converged"),
+    ],
+)  # fmt: skip
+def test_every_kind_of_result_follows_the_schema(
+    args: tuple[Any, ...], origin: str, outcome: str
+) -> None:
+    result = solved(*args)
+    assert (result["origin"], result["outcome"]) == (origin, outcome)
+    rho = result["rho_one_vs_rest"]
+    assert rho["lower"] <= rho["upper"] <= rho["lower"] + 1e-9
+    assert rho["upper"] >= 1.0 - result["max_cosine"] - 1e-13
+
+
+def test_a_sweep() -> None:
+    args = ("-d", 3, "-K", 7, "--problem", "ufm", "--tau", "1..0.1/2", "--restarts", 2,
+            "--steps", 60)  # fmt: skip
+    result = solved(*args)
+    assert [row["tau"] for row in result["rows"]] == [1.0, 0.1]
+    table = list(csv.DictReader(io.StringIO(gnc(*args, "--csv").stdout)))
+    assert [float(row["tau"]) for row in table] == [1.0, 0.1]
+    assert float(table[1]["max_cosine"]) == result["rows"][1]["max_cosine"]
+
+
+def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
+    file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
+    run = gnc(
+        "-d", 3, "-K", 12, *SEARCH, "--out", file, "--plot", picture, "--report", report,
+        "--min", "rho_one_vs_rest=0.55", "--check", "max_cosine<=0.4472136",
+    )  # fmt: skip
+    assert run.exit_code == 0, run.stderr
+    assert "0.552786404500" in run.stdout and "converged" in run.stdout
+    assert run.stderr.count("gate") == 2
+    assert picture.stat().st_size > 1000 and "0.5527" in report.read_text()
+    stored = read_code(file)
+    assert stored.provenance["result"]["rho_one_vs_rest"]["lower"] > 0.5527864045
+    assert "gnc solve" in stored.provenance["command"]
+    again = gnc("-d", 3, "-K", 12, *SEARCH, "--out", file)
+    assert again.exit_code == 3 and "--force" in again.stderr
+
+
+def test_gates_hold_real_results_to_their_word() -> None:
+    base = ("-d", 3, "-K", 15, "--problem", "tammes", "--method", "descent", "--restarts", 4,
+            "--steps", 100)  # fmt: skip
+    assert gnc(*base, "--target", 0.59).exit_code == 4
+    assert gnc(*base, "--target", 0.59, "--max", "max_cosine=0.59").exit_code == 5
+    assert gnc(*base, "--target", 0.62).exit_code == 0
+    assert gnc(*base, "--target", 0.5).exit_code == 2  # no code reaches it
+
+
+def test_codes_through_pipes() -> None:
+    """`--out -` into `--init -`: HDF5 from one to the other, the table on stderr."""
+    first = gnc("-d", 5, "-K", 6, "--out", "-")
+    assert first.exit_code == 0 and "closed form" in first.stderr
+    given = ("--init", "-", "--method", "descent", "--restarts", 1, "--steps", 20, "--json")
+    second = gnc("-d", 5, "-K", 6, *given, input=first.stdout_bytes)
+    assert second.exit_code == 0, second.stderr
+    assert json.loads(second.stdout)["max_cosine"] == pytest.approx(-0.2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (("-d", 3, "-K", 13, "--symmetry", "antipodal"), 2, "try K = 12"),
+        (("-d", 3, "-K", 12, "--symmetry", "cyclic:40"), 2, "longer than --K 12"),
+        (("-d", 3, "-K", 12, "--init", "nowhere.h5"), 3, "nowhere.h5"),
+        (("-d", 2, "-K", 4, "--problem", "ufm", "--weight-decay", 1), 2, "smaller"),
+        (("-d", 3, "-K", 12, "--device", "cuda:99"), 6, "cuda"),
+    ],
+)
+def test_refusals_are_one_line(args: tuple[Any, ...], status: int, words: str) -> None:
+    run = gnc(*args)
+    assert run.exit_code == status
+    assert run.stdout == ""
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("gnc: ") and words in line
+
+
+def test_a_time_limit_is_a_normal_end(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    run = gnc(*LONG, "--time-limit", 1, "--out", file, "--json")
+    assert run.exit_code == 0
+    first = json.loads(run.stdout)
+    VALIDATOR.validate(first)
+    assert first["outcome"] == "time_limit" and "--resume" in first["advice"]
+    again = solved(*LONG, "--time-limit", 1, "--out", file, "--resume")
+    assert again["steps"] > first["steps"]
+    assert again["rho_one_vs_rest"]["lower"] >= first["rho_one_vs_rest"]["lower"] - 1e-9
+
+
+def test_a_missed_target_under_a_time_limit_is_4() -> None:
+    run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.43, "--json")
+    assert run.exit_code == 4
+    assert json.loads(run.stdout)["outcome"] == "target_missed"
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_interrupted_runs_write_their_best_and_go_on(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    file = tmp_path / "code.h5"
+    running = OnTerminal(*ROUNDS, "--out", file, "--json")
+    running.wait_for("Softmax Code")  # the first round is over
+    running.process.send_signal(number)
+    first = json.loads(running.finish())
+    assert running.process.returncode == 130, running.seen
+    assert "finishing with the best so far" in running.seen and "Traceback" not in running.seen
+    VALIDATOR.validate(first)
+    assert first["outcome"] == "interrupted" and first["steps"] > 0
+    stored = read_code(file)
+    assert stored.state is not None and stored.weights.shape == (15, 3)
+    reached = first["rho_one_vs_rest"]["lower"]
+    done = solved(*ROUNDS, "--out", file, "--resume", "--target", reached - 1e-9)
+    assert done["outcome"] == "target_reached" and done["steps"] >= first["steps"]
+    assert read_code(file).weights.shape == (15, 3)
+
+
+def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    gnc("-d", 3, "-K", 4, "--out", file)
+    before = file.read_bytes()
+    running = OnTerminal(*ROUNDS, "--out", file, "--force")
+    running.wait_for("Softmax Code")
+    running.process.kill()
+    running.finish()
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["code.h5"]

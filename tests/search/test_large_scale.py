@@ -1,0 +1,146 @@
+"""The large path, on small codes: exact in what it claims, far better than its start, in time."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search import large_scale
+from gnc_cli.search.large_scale import LargeSolution, solve_large
+from gnc_cli.search.result import Outcome
+
+
+def gram(W: np.ndarray) -> np.ndarray:
+    cosines = W @ W.T
+    np.fill_diagonal(cosines, -np.inf)
+    return cosines
+
+
+def assert_exact(solution: LargeSolution) -> None:
+    W = solution.weights
+    assert W.dtype == np.float64
+    np.testing.assert_allclose(np.linalg.norm(W, axis=1), 1.0, atol=1e-15)
+    np.testing.assert_allclose(solution.row_maxima, gram(W).max(1), atol=1e-15)
+    assert solution.history.shape == (solution.steps, 2)
+
+
+@pytest.fixture(params=["full", "lists"])
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Either kind of step, whatever the size suggests."""
+    monkeypatch.setattr(large_scale, "_LISTS_FROM", 0 if request.param == "lists" else 10**9)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_far_better_than_the_start(mode: str, half: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_scale, "native_half", lambda device: half)
+    solution = solve_large(8, 300, seed=1, steps=250, threads=2)
+    assert_exact(solution)
+    assert solution.outcome is Outcome.MAX_STEPS_REACHED
+    assert solution.steps == 250
+    assert solution.history[0, 1] > 0.85
+    # The kissing configuration of 240 points has 0.5; 300 points must do worse.
+    assert 0.5 < solution.row_maxima.max() < 0.66
+
+
+def test_same_seed_same_code(mode: str) -> None:
+    first, again, other = (
+        solve_large(5, 120, seed=seed, steps=40, threads=2) for seed in (4, 4, 5)
+    )
+    assert np.array_equal(first.weights, again.weights)
+    assert np.array_equal(first.history, again.history)
+    assert not np.array_equal(first.weights, other.weights)
+
+
+def test_fixed_rows_stay_and_push(mode: str) -> None:
+    # Two given rows almost coincide: that pair must not hide the others from the search.
+    fixed = np.eye(6)[:3].copy()
+    fixed[1] = [1.0, 1e-3, 0, 0, 0, 0]
+    fixed = normalise(fixed)
+    solution = solve_large(6, 60, seed=0, steps=300, fixed=fixed, threads=1)
+    assert np.array_equal(solution.weights[:3], fixed)
+    assert_exact(solution)
+    assert solution.row_maxima.max() > 0.999
+    cosines = gram(solution.weights)
+    cosines[:3, :3] = -np.inf
+    assert cosines.max() < 0.62
+
+
+def test_a_start_is_returned_or_bettered(mode: str, rng: np.random.Generator) -> None:
+    init = random_points(rng, 50, 4)
+    solution = solve_large(4, 50, seed=0, steps=0, init=init)
+    np.testing.assert_allclose(solution.weights, init, atol=1e-7)
+    assert_exact(solution)
+    beside = solve_large(4, 52, seed=0, steps=0, init=init, fixed=np.eye(4)[:2])
+    np.testing.assert_allclose(beside.weights[2:], init, atol=1e-7)
+    orthoplex = np.concatenate([np.eye(16), -np.eye(16)])
+    kept = solve_large(16, 32, seed=0, steps=30, init=orthoplex, threads=1)
+    assert kept.row_maxima.max() <= 1e-6
+
+
+class Clock:
+    """Advances by a second at each look."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_the_deadline_holds(mode: str) -> None:
+    clock = Clock()
+    solution = solve_large(4, 100, seed=0, deadline=Deadline(400.0, clock=clock), threads=1)
+    assert solution.outcome is Outcome.TIME_LIMIT
+    assert 0 < solution.steps < 400
+    assert clock.now <= 410.0
+    assert_exact(solution)
+    at_once = solve_large(4, 100, seed=0, deadline=Deadline(0.0), threads=1)
+    assert at_once.outcome is Outcome.TIME_LIMIT
+    assert at_once.steps == 0
+    assert_exact(at_once)
+
+
+def test_an_interruption_keeps_the_best(mode: str) -> None:
+    stop = threading.Event()
+    seen: list[float] = []
+
+    def progress(done: float, cosine: float) -> None:
+        seen.append(cosine)
+        if len(seen) == 20:
+            stop.set()
+
+    solution = solve_large(
+        4, 100, seed=0, deadline=Deadline(interrupt=stop), progress=progress, threads=1
+    )
+    assert solution.outcome is Outcome.INTERRUPTED
+    assert solution.steps == len(seen) == 20
+    assert_exact(solution)
+
+
+def test_numbers_that_overflow_keep_the_best(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = large_scale._Descent._step
+
+    def poisoned(self: large_scale._Descent, smoothed: object, done: float) -> None:
+        step(self, smoothed, done)  # type: ignore[arg-type]
+        if len(self.history) == 9:
+            self.W[3] = float("nan")
+
+    monkeypatch.setattr(large_scale._Descent, "_step", poisoned)
+    solution = solve_large(4, 100, seed=0, steps=50, threads=1)
+    assert solution.outcome is Outcome.NONFINITE
+    assert solution.steps == 10
+    assert_exact(solution)
+
+
+def test_rows_far_from_all_others_are_exact_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_scale, "_LISTS_FROM", 0)
+    init = np.random.default_rng(0).standard_normal((400, 10))
+    init[:, 9] = 0.0
+    init[7], init[311] = np.eye(10)[9], -np.eye(10)[9]  # both orthogonal to the rest: no list entry
+    solution = solve_large(10, 400, seed=0, steps=0, init=normalise(init))
+    assert_exact(solution)
+    assert abs(solution.row_maxima[[7, 311]]).max() < 1e-7

@@ -1,0 +1,148 @@
+"""Parametrisations: given rows, orbits of cyclic groups, and gradients back through them."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.search.parametrisation import (
+    Parametrisation,
+    extending,
+    free,
+    orbits,
+    random_generator,
+)
+
+groups = st.tuples(st.integers(2, 6), st.integers(2, 12), st.integers(0, 999))
+
+
+def cycle_lengths(code: np.ndarray, generator: np.ndarray) -> list[int]:
+    """Of the permutation of the rows that the generator is; fails unless it is one."""
+    distance = np.linalg.norm((code @ generator.T)[:, None] - code[None], axis=2)
+    target = distance.argmin(axis=1)
+    assert distance.min(axis=1).max() < 1e-12
+    assert sorted(target) == list(range(len(code)))
+    left, lengths = set(range(len(code))), []
+    while left:
+        start = k = left.pop()
+        lengths.append(1)
+        while (k := int(target[k])) != start:
+            left.remove(k)
+            lengths[-1] += 1
+    return lengths
+
+
+@given(groups)
+def test_generators_have_exactly_their_order(group: tuple[int, int, int]) -> None:
+    d, order, seed = group
+    g = random_generator(np.random.default_rng(seed), d, order)
+    np.testing.assert_allclose(g @ g.T, np.eye(d), atol=1e-14)
+    powers = [np.linalg.matrix_power(g, j) for j in range(1, order + 1)]
+    np.testing.assert_allclose(powers[-1], np.eye(d), atol=1e-13)
+    for smaller in powers[:-1]:
+        assert np.abs(smaller - np.eye(d)).max() > 1e-3
+
+
+@given(groups, st.integers(2, 40))
+def test_codes_of_orbits_are_invariant(group: tuple[int, int, int], K: int) -> None:
+    d, order, seed = group
+    rng = np.random.default_rng(seed)
+    g = random_generator(rng, d, order)
+    try:
+        made = orbits(g, order, K)
+    except UsageError as error:
+        assert f"K = {K} " in str(error)
+        return
+    (unknown,) = made.random(rng, 1)
+    code = made.code(unknown)
+    assert len(np.unique(code.round(9), axis=0)) == K
+    assert code.shape == (K, d)
+    np.testing.assert_allclose(np.linalg.norm(code, axis=1), 1.0, atol=1e-13)
+    lengths = cycle_lengths(code, g)
+    assert len(lengths) == made.unknown
+    assert all(order % n == 0 for n in lengths)
+    np.testing.assert_allclose(code[made.representatives], unknown, atol=1e-13)
+    # Projections are projections, onto where the unknown rows lie.
+    v = torch.as_tensor(rng.standard_normal((2, made.unknown, d)))
+    once = made.project(v)
+    torch.testing.assert_close(made.project(once), once, rtol=0, atol=1e-12)
+    rows = torch.as_tensor(unknown)[None]
+    torch.testing.assert_close(made.project(rows), rows, rtol=0, atol=1e-12)
+
+
+def _some() -> dict[str, Parametrisation]:
+    rng = np.random.default_rng(0)
+    return {
+        "free": free(3, 5),
+        "given": extending(random_points(rng, 2, 3), 6),
+        "antipodal": orbits(-np.eye(3), 2, 8),
+        "half-turn": orbits(np.diag([-1.0, -1.0, 1.0]), 2, 7),
+        "sixfold": orbits(random_generator(rng, 5, 6), 6, 12),
+    }
+
+
+@pytest.mark.parametrize("made", _some().values(), ids=_some())
+def test_expand_is_linear_and_pulls_back_by_its_transpose(made: Parametrisation) -> None:
+    rng = np.random.default_rng(2)
+    shape = (2, made.unknown, made.d)
+    u = torch.as_tensor(rng.standard_normal(shape)).requires_grad_()
+    v = torch.as_tensor(rng.standard_normal(shape))
+    weight = torch.as_tensor(rng.standard_normal((2, made.K, made.d)))
+    code = made.expand(u)
+    assert code.shape == weight.shape
+    (pulled,) = torch.autograd.grad((code * weight).sum(), u)
+    zero = made.expand(torch.zeros(shape, dtype=torch.float64))  # given rows are the constant
+    image = made.expand(v) - zero
+    assert float((image * weight).sum()) == pytest.approx(float((v * pulled).sum()), abs=1e-12)
+    np.testing.assert_allclose(code[0].detach(), made.code(u[0].detach().numpy()), atol=0)
+
+
+def test_given_rows_come_first_bit_for_bit() -> None:
+    given_rows = np.random.default_rng(0).standard_normal((3, 4))
+    made = extending(given_rows, 7)
+    code = made.code(random_points(np.random.default_rng(1), 4, 4))
+    assert np.array_equal(code[:3], given_rows)
+    assert made.unknown == 4 and list(made.representatives) == [3, 4, 5, 6]
+    assert not made.is_free and free(4, 7).is_free
+
+
+def test_antipodal_codes() -> None:
+    made = orbits(-np.eye(4), 2, 10)
+    code = made.code(random_points(np.random.default_rng(1), 5, 4))
+    assert np.array_equal(code[1::2], -code[::2])
+    assert made.projections is None
+
+
+def rotation(n: int) -> np.ndarray:
+    turn = 2 * np.pi / n
+    return np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+
+
+def test_short_orbits_fill_what_is_left() -> None:
+    turn = np.eye(3)
+    turn[:2, :2] = rotation(3)
+    made = orbits(turn, 3, 8)
+    assert made.unknown == 4  # two triangles and both poles
+    assert list(made.source) == [0, 0, 0, 1, 1, 1, 2, 3]
+    assert made.project(torch.ones(1, 4, 3, dtype=torch.float64))[0].tolist() == pytest.approx(
+        np.array([[1.0, 1.0, 1.0]] * 2 + [[0.0, 0.0, 1.0]] * 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("generator", "order", "K", "offer"),
+    [
+        (-np.eye(3), 2, 7, 6),
+        (-np.eye(3), 2, 3, 2),
+        (np.diag([-1.0, -1.0, -1.0, -1.0]), 2, 9, 8),
+        (rotation(5), 5, 4, 5),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    generator: np.ndarray, order: int, K: int, offer: int
+) -> None:
+    with pytest.raises(UsageError, match=f"try K = {offer} or another order"):
+        orbits(generator, order, K)

@@ -1,0 +1,71 @@
+"""Moves of basin hopping: codes in, codes out, of every size."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.search.perturbations import MOVES, Move, fill_hole, jitter, perturb, shake
+from tests.problems import icosahedron
+
+
+@given(st.integers(2, 20), st.integers(2, 6), st.integers(0, 10**6))
+def test_any_code_becomes_another_code(K: int, d: int, seed: int) -> None:
+    code, mate = (random_points(np.random.default_rng(seed + i), K, d) for i in range(2))
+    kept, kept_mate = code.copy(), mate.copy()
+    moved = perturb(np.random.default_rng(seed), code, mate)
+    assert moved.shape == (K, d)
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1.0, atol=1e-14)
+    assert not np.array_equal(moved, code)
+    assert np.array_equal(code, kept) and np.array_equal(mate, kept_mate)
+    again = perturb(np.random.default_rng(seed), code, mate)
+    assert np.array_equal(moved, again)
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("K, d", [(2, 2), (3, 2), (12, 3)])
+def test_every_move_on_small_codes(move: Move, K: int, d: int, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        code, mate = random_points(rng, K, d), random_points(rng, K, d)
+        moved = move(rng, code.copy(), mate)
+        assert moved.shape == (K, d) and np.isfinite(moved).all()
+        assert np.linalg.norm(moved, axis=1).min() > 1e-6
+
+
+def test_filling_holes_moves_at_most_two_rows_far_from_the_others(
+    rng: np.random.Generator,
+) -> None:
+    for _ in range(20):
+        code = icosahedron()
+        moved = fill_hole(rng, code.copy(), code)
+        changed = np.abs(moved - code).max(axis=1) > 0
+        assert 1 <= changed.sum() <= 2
+    # Four rows near one pole: the row that moves goes far away from them.
+    code = random_points(rng, 4, 3) * 0.05 + [0.0, 0.0, 1.0]
+    code /= np.linalg.norm(code, axis=1, keepdims=True)
+    assert (fill_hole(rng, code.copy(), code) @ [0.0, 0.0, 1.0]).min() < 0.0
+
+
+def test_jitter_stays_within_half_the_spacing_on_average(rng: np.random.Generator) -> None:
+    code = icosahedron()
+    spacing = np.sqrt(2 - 2 / np.sqrt(5))
+    for _ in range(20):
+        rms = np.sqrt(((jitter(rng, code.copy(), code) - code) ** 2).sum(axis=1).mean())
+        assert 0.02 * spacing < rms < 0.8 * spacing
+
+
+@given(st.integers(3, 12), st.integers(2, 5), st.integers(0, 3), st.booleans(), st.integers(0, 999))
+def test_shaking_moves_what_may_move(
+    K: int, d: int, given_rows: int, features: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    whole = random_points(rng, 2 * K if features else K, d)
+    whole[:, 0] = np.nextafter(whole[:, 0], 2.0)  # unit to rounding, not idempotently so
+    movable = np.ones(len(whole), dtype=bool)
+    movable[: min(given_rows, K - 1)] = False
+    moved = shake(rng, whole, K, movable, 0.5)
+    assert moved.shape == whole.shape
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1.0, atol=1e-14)
+    assert np.array_equal(moved[~movable], whole[~movable])
+    assert not (movable.all() and np.array_equal(moved, whole))

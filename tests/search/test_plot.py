@@ -1,0 +1,164 @@
+"""Every kind of picture is drawn, whole, valid and without pyplot."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.records import Bracket
+from gnc_cli.search.pictures import contact_pairs, draw_code
+from gnc_cli.search.plot import plot_solve
+from gnc_cli.search.result import SolveResult, SolveSweep
+from tests.console.stand_in import code, ufm
+from tests.problems import icosahedron, polygon
+
+HISTORY = np.column_stack([np.arange(0.0, 500.0, 10.0), 0.5 - np.exp(-np.arange(50.0))])
+
+
+def random_code(d: int, K: int) -> np.ndarray:
+    return random_points(np.random.default_rng(0), K, d)
+
+
+def result_of(W: np.ndarray, problem: str = "softmax", **extras: Any) -> SolveResult:
+    K, d = W.shape
+    cosine = float(min((W @ W.T - 3 * np.eye(K)).max(), 1.0))
+    return code(
+        problem=problem, d=d, K=K, max_cosine=cosine, weights=W, extras=extras,
+        rho_one_vs_rest=Bracket(1 - cosine, 1 - cosine + 1e-12), optimum=None, verdict=None,
+    )  # fmt: skip
+
+
+def full_extras(K: int) -> dict[str, Any]:
+    lower = np.linspace(0.5, 0.6, K)
+    return {
+        "history": HISTORY,
+        "one_vs_rest_lower": lower,
+        "one_vs_rest_upper": lower + 1e-3,
+        "contact_pairs": np.array([[0, 1]]),
+        "rattlers_one_vs_one": np.arange(K) == 1,
+        "rattlers_one_vs_rest": np.arange(K) == 0,
+    }
+
+
+def with_tau(result: SolveResult, tau: float, **changes: Any) -> SolveResult:
+    return dataclasses.replace(result, problem="ufm", ufm=ufm(tau).ufm, **changes)
+
+
+def plane_result(**extras: Any) -> SolveResult:
+    W = polygon(8) * np.linspace(1, 2, 8)[:, None]
+    return with_tau(result_of(polygon(8), **extras), 0.02, weights=W, features=0.5 * W[::-1])
+
+
+def sweep(*taus: float) -> SolveSweep:
+    rows = tuple(with_tau(result_of(icosahedron()), tau, max_cosine=0.4 + tau) for tau in taus)
+    return SolveSweep(1.0, "0", problem="ufm", d=3, K=12, rows=rows, out=None)
+
+
+RESULTS = {
+    "polygon": result_of(polygon(7), **full_extras(7)),
+    "icosahedron": result_of(icosahedron(), "tammes", **full_extras(12)),
+    "antipodes": result_of(np.array([[1.0, 0, 0], [-1, 0, 0]])),
+    "nothing known": result_of(random_code(3, 9), **dict.fromkeys(full_extras(9))),
+    "full": result_of(random_code(10, 100), **full_extras(100)),
+    "no brackets": result_of(random_code(4, 9), one_vs_rest_lower=np.ones(9), history=HISTORY[:1]),
+    "overflowed history": result_of(random_code(4, 9), history=HISTORY * [[1, np.nan]]),
+    "plane": plane_result(history=HISTORY),
+    "plane, bare": plane_result(),
+    "sweep": sweep(1.0, 0.1, 0.01),
+    "one tau": sweep(0.5),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.png"
+    plot_solve(RESULTS[name], path)
+    with Image.open(path) as image:
+        image.load()
+        assert image.format == "PNG"
+        assert min(image.size) >= 600
+        shades = np.asarray(image.convert("L"))
+    assert 0.002 < (shades < 128).mean() < 0.6
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+@pytest.mark.parametrize(("name", "suffix"), [("one tau", "svg"), ("plane, bare", "pdf")])
+def test_svg_and_pdf_are_valid_and_reproducible(tmp_path: Path, name: str, suffix: str) -> None:
+    one, two = (tmp_path / f"{run}.{suffix}" for run in ("one", "two"))
+    for path in (one, two):
+        plot_solve(RESULTS[name], path, reference=0.4)
+    data = one.read_bytes()
+    assert data == two.read_bytes()
+    if suffix == "svg":
+        assert ElementTree.parse(one).getroot().tag.endswith("svg")
+    else:
+        assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
+
+
+def test_an_existing_picture_is_replaced_and_a_failure_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.svg"
+    path.write_text("old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OutputError, match="No space left"):
+            plot_solve(RESULTS["one tau"], path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.svg"]
+    plot_solve(RESULTS["one tau"], path)
+    assert path.read_text().startswith("<?xml")
+
+
+def test_bad_targets_are_refused(tmp_path: Path) -> None:
+    for name in ("a.jpg", "a"):
+        with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
+            plot_solve(RESULTS["polygon"], tmp_path / name)
+    with pytest.raises(OutputError, match="cannot write"):
+        plot_solve(RESULTS["polygon"], tmp_path / "none" / "a.png")
+    rows = (RESULTS["polygon"],)
+    with pytest.raises(UsageError, match="tau"):
+        plot_solve(SolveSweep(1.0, "0", "softmax", 2, 7, rows, None), tmp_path / "a.png")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_lies_in_front_is_drawn_solid_and_the_rest_faint() -> None:
+    from matplotlib.figure import Figure
+
+    W = icosahedron()
+    ax = Figure().add_subplot()
+    draw_code(ax, W, contact_pairs(W, 1e-9), np.arange(12) == 3)
+    shown = [c for c in ax.collections if c.get_offsets().shape[0] and c.get_offsets().any()]
+    by_alpha = {1.0: 0, 0.28: 0}
+    for collection in shown:
+        if collection.get_alpha() in by_alpha:
+            by_alpha[collection.get_alpha()] += len(collection.get_offsets())
+    assert by_alpha == {1.0: 6, 0.28: 6}  # antipodal: half of the points face the viewer
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[-1] == "contact" and "class" in labels
+
+
+def test_pyplot_is_never_imported(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "import gnc_cli.search.plot\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "from tests.search import test_plot as t\n"
+        "t.plot_solve(t.RESULTS['icosahedron'], sys.argv[1])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.png")], check=True, cwd=root)

@@ -1,0 +1,139 @@
+"""The restart schedule: rounds that depend on seed and number alone, and when they end."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.effort import Effort, default_effort
+from gnc_cli.search.parametrisation import extending, free, orbits
+from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
+from gnc_cli.search.schedule import search
+from gnc_cli.search.state import SearchState, from_plain, to_plain
+
+EFFORT = Effort(rounds=4, restarts=4, steps=40, polishes=2, patience=100, shakes=2)
+KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
+
+
+def problem_of(kind: type, d: int, K: int) -> Problem:
+    """Tammes codes are searched freely; weights and features apart only around given rows."""
+    if kind is Tammes:
+        return Tammes(free(d, K))
+    return SoftmaxCode(extending(random_points(np.random.default_rng(1), 2, d), K))
+
+
+def run(
+    problem: Problem, rounds: int, state: SearchState | None = None, seed: int = 3, **more: object
+) -> SearchState:
+    effort = replace(EFFORT, rounds=rounds, patience=more.pop("patience", 100))  # type: ignore[arg-type]
+    options = {"deadline": Deadline()} | more
+    return search(problem, effort, seed, state or SearchState(), **options)  # type: ignore[arg-type]
+
+
+def same(a: SearchState, b: SearchState) -> None:
+    assert (a.round, a.restarts, a.steps, a.idle) == (b.round, b.restarts, b.steps, b.idle)
+    assert a.history == b.history and len(a.pool) == len(b.pool)
+    for one, other in zip(a.pool, b.pool, strict=True):
+        assert one.value == other.value and one.polished == other.polished
+        assert np.array_equal(one.whole, other.whole)
+
+
+@KINDS
+def test_a_search_that_stopped_goes_on_as_if_it_had_not(kind: type) -> None:
+    """Six rounds see every kind of round; the cut is saved as arrays and read back."""
+    problem = problem_of(kind, 3, 8)
+    whole = run(problem, 6)
+    saved = to_plain(run(problem, 3))
+    same(run(problem, 6, from_plain(saved, 3, 8, separate=kind is SoftmaxCode)), whole)
+    other = run(problem, 2, seed=4)
+    assert not np.array_equal(other.pool[0].whole, run(problem, 2).pool[0].whole)
+
+
+@KINDS
+def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
+    problem = problem_of(kind, 4, 11)
+    state = run(problem, 5)
+    values = [c.value for c in state.pool]
+    assert 1 <= len(values) <= 10
+    assert (np.diff(values) > 1e-11).all()
+    for candidate in state.pool:
+        np.testing.assert_allclose(np.linalg.norm(candidate.whole, axis=1), 1.0, atol=1e-14)
+        top = problem.value(candidate.whole)
+        if candidate.polished:
+            assert candidate.value == pytest.approx(top, abs=1e-14)
+        else:  # an estimate of where the basin leads
+            assert candidate.value <= top + 1e-12
+    assert state.best is not None and state.best.polished
+    steps, best = np.array(state.history).T
+    assert (np.diff(steps) >= 0).all() and steps[-1] == state.steps
+    assert (np.diff(best) <= 1e-14).all()
+
+
+def test_a_target_or_patience_ends_it() -> None:
+    target = 1.0 / np.sqrt(5.0) + 1e-12
+    met = run(Tammes(free(3, 12)), 8, target=target)
+    assert met.round < 8
+    assert met.best is not None and met.best.value <= target
+    same(run(Tammes(free(3, 12)), 8, met, target=target), met)
+    patient = run(Tammes(free(2, 5)), 50, patience=2)
+    assert patient.round <= 5 and patient.idle == 2
+    same(run(Tammes(free(2, 5)), 50, patient, patience=2), patient)
+
+
+@KINDS
+def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> None:
+    problem, stop = problem_of(kind, 3, 8), threading.Event()
+    before = run(problem, 2)
+    told: list[tuple[int, int, float]] = []
+
+    def progress(done: int, total: int, value: float) -> None:
+        told.append((done, total, value))
+        if done == 2:
+            stop.set()
+
+    cut = run(problem, 5, deadline=Deadline(None, stop), progress=progress)
+    assert cut.round == 2
+    assert [(done, total) for done, total, _ in told] == [(1, 5), (2, 5)]
+    assert cut.best is not None and before.best is not None
+    assert told[-1][2] == before.best.value >= cut.best.value
+    same(run(problem, 5, cut), run(problem, 5))
+
+
+def test_an_interruption_in_the_first_round_leaves_something() -> None:
+    stop = threading.Event()
+    stop.set()
+    state = run(Tammes(free(3, 8)), 3, deadline=Deadline(None, stop))
+    assert state.round == 0 and not state.pool
+    assert state.best is not None and state.best in state.finds
+
+
+@KINDS
+def test_given_rows_stay_in_every_round(kind: type, rng: np.random.Generator) -> None:
+    given = random_points(rng, 2, 3)
+    for candidate in run(kind(extending(given, 7)), 3).pool:
+        assert np.array_equal(candidate.whole[:2], given)
+
+
+def test_a_symmetry_is_kept_in_every_round() -> None:
+    """Not by the first round alone."""
+    problem = Tammes(orbits(-np.eye(3), 2, 14))
+    state = run(problem, 8, symmetry=lambda rng: Tammes(orbits(-np.eye(3), 2, 14)))
+    for candidate in state.pool:
+        np.testing.assert_allclose(candidate.whole[1::2], -candidate.whole[::2], atol=1e-14)
+        assert candidate.restricted is not None
+        if candidate.polished:
+            assert candidate.value == pytest.approx(problem.value(candidate.whole), abs=1e-9)
+
+
+@pytest.mark.parametrize("d, K", [(2, 5), (3, 7), (3, 130), (10, 100), (8, 240), (64, 2000)])
+def test_default_effort_is_within_reason(d: int, K: int) -> None:
+    size = {"pair_rows": K, "coordinates": K * (d - 1)}
+    plan = default_effort(d, K, **size)
+    assert 1 <= plan.rounds and 4 <= plan.restarts <= 64 and plan.polishes >= 1
+    assert plan.restarts == 4 or plan.restarts * K * K <= 1_000_000
+    asked = default_effort(d, K, **size, restarts=100, steps=7)
+    assert asked.steps == 7
+    assert 100 <= asked.rounds * asked.restarts < 100 + asked.restarts

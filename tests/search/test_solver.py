@@ -1,0 +1,160 @@
+"""From a plan to a code: starts, symmetry, given rows and targets."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search import solver
+from gnc_cli.search.effort import Effort
+from gnc_cli.search.parametrisation import extending
+from gnc_cli.search.problem import SoftmaxCode
+from gnc_cli.search.request import Request
+from gnc_cli.search.schedule import search
+from gnc_cli.search.solver import Found, solve_code
+from gnc_cli.search.state import SearchState, from_plain, to_plain
+from tests.problems import icosahedron
+
+QUICK = {"restarts": 8, "steps": 150}
+BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
+
+
+def found(problem: str, d: int, K: int, **options: object) -> Found:
+    target = options.pop("target", None)
+    request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
+    return solve_code(request, Deadline(), target=target)  # type: ignore[arg-type]
+
+
+def test_both_problems_run_one_search() -> None:
+    """Every Tammes code is a Softmax Code (bisector theorem)."""
+    tammes, softmax = found("tammes", 3, 8), found("softmax", 3, 8)
+    assert tammes.finished and (tammes.restarts, tammes.steps) == (8, 150)
+    assert max_cosine(tammes.weights) == pytest.approx((2 * np.sqrt(2) - 1) / 7, abs=1e-14)
+    assert tammes.order is not None and tammes.order.stationarity < 1e-12
+    assert np.array_equal(tammes.weights, softmax.weights)
+    assert (tammes.restarts, tammes.steps) == (softmax.restarts, softmax.steps)
+    np.testing.assert_array_equal(softmax.history[:, 1], 1.0 - tammes.history[:, 1])
+    assert softmax.history[-1, 1] == pytest.approx(1.0 - max_cosine(tammes.weights), abs=1e-12)
+    rho = one_vs_rest(softmax.weights)
+    assert rho.lower.min() == pytest.approx(1.0 - max_cosine(tammes.weights), abs=1e-12)
+    assert not np.array_equal(found("tammes", 3, 8, seed=6).weights, tammes.weights)
+
+
+@BOTH
+def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
+    given = normalise(np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.2], [0.9, 0.9, 0.1]]))
+    done = found(problem, 3, 8, fixed=given)
+    assert np.array_equal(done.weights[:3], given)
+    if problem == "tammes":
+        others = done.weights @ done.weights.T - 2.0 * np.eye(8)
+        others[:3, :3] = -2.0
+        assert others.max() < 0.55
+    else:  # no row added can bring a given one nearer to the best than it is among the given
+        smallest = one_vs_rest(done.weights).lower.min()
+        assert smallest == pytest.approx(one_vs_rest(given).lower.min(), abs=1e-7)
+    assert done.order is not None and done.order.gain < 1e-7
+
+
+def test_adding_the_twelfth_point_to_an_icosahedron() -> None:
+    done = found("tammes", 3, 12, fixed=icosahedron()[:11])
+    np.testing.assert_allclose(done.weights, icosahedron(), atol=1e-12)
+
+
+def test_antipodal_codes() -> None:
+    """Fourteen points do better without: no round may perturb them out of their orbits."""
+    done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256, steps=40)
+    assert done.state.round >= 3
+    assert np.array_equal(done.weights[1::2], -done.weights[::2])
+    assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
+
+
+def test_cyclic_codes() -> None:
+    """Nine points: the best code has a threefold axis."""
+    done = found("softmax", 3, 9, symmetry=("cyclic", 3), restarts=32)
+    best = done.state.best
+    assert best is not None and best.restricted is not None
+    group = best.restricted.parametrisation.group
+    assert group is not None and group[1] == 3
+    apart = np.linalg.norm((done.weights @ group[0].T)[:, None] - done.weights[None], axis=2)
+    assert apart.min(axis=1).max() < 1e-13
+    assert sorted(apart.argmin(axis=1)) == list(range(9))
+    assert max_cosine(done.weights) == pytest.approx(1.0 / 3.0, abs=1e-10)
+
+
+def test_targets_end_the_search() -> None:
+    """A Tammes code with t <= 1 - target has rho >= target."""
+    done = found("softmax", 3, 12, target=0.55, restarts=640)
+    assert done.finished and done.restarts == 64
+
+
+def test_with_given_rows_weights_and_features_are_apart() -> None:
+    """There the Tammes code is no Softmax Code: the theorem needs every row to be free."""
+    given = normalise(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.1]]))
+    tammes, softmax = (found(p, 3, 6, fixed=given) for p in ("tammes", "softmax"))
+    rho = [one_vs_rest(done.weights).lower.min() for done in (tammes, softmax)]
+    assert rho[1] > rho[0] + 0.1
+    best = softmax.state.best
+    assert best is not None and best.whole.shape == (12, 3)
+    assert -best.value == pytest.approx(rho[1], abs=1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("round", [0, 99])
+def test_an_interruption_returns_a_code_at_once(problem: str, round: int) -> None:
+    stop = threading.Event()
+    stop.set()
+    state = SearchState(round=round) if round else None  # of a search that found nothing
+    done = solve_code(Request(3, 9, problem, **QUICK), Deadline(None, stop), state=state)  # type: ignore[arg-type]
+    assert not done.finished
+    np.testing.assert_allclose(np.linalg.norm(done.weights, axis=1), 1.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("steps", [120, 500])
+def test_a_search_cut_short_is_polished_and_kept(steps: int) -> None:
+    """In the first polish, or in the descent: the time kept for the end is used, and the code that
+    is returned belongs to the state."""
+    ticks = iter(np.arange(0.0, 100.0, 0.005).tolist())
+    request = Request(4, 14, "tammes", restarts=8, steps=steps)
+    first = solve_code(request, Deadline(1.0, clock=lambda: next(ticks)))
+    assert not first.finished and first.state.round == 0
+    assert first.order is not None and first.order.stationarity < 1e-9
+    value = max_cosine(first.weights)
+    best = from_plain(to_plain(first.state), 4, 14).best
+    assert best is not None and best.value == pytest.approx(value, abs=1e-14)
+
+
+def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With too many coordinates for a dense factorisation L-BFGS polishes, and says how far."""
+    monkeypatch.setattr(solver, "MAX_UNKNOWNS", 10)
+    monkeypatch.setattr("gnc_cli.search.schedule.MAX_UNKNOWNS", 10)
+    done = found("tammes", 3, 12, restarts=4)
+    assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
+    assert done.order is not None and np.isnan(done.order.gain)
+    assert done.order.stationarity < 1e-3
+    symmetric = found("tammes", 3, 12, restarts=4, symmetry=("antipodal", 2))
+    assert np.array_equal(symmetric.weights[1::2], -symmetric.weights[::2])
+
+
+def test_progress_is_in_the_problems_own_quantity() -> None:
+    told: list[tuple[str, float]] = []
+    for problem in ("tammes", "softmax"):
+        solve_code(
+            Request(3, 7, problem, **QUICK),  # type: ignore[arg-type]
+            Deadline(),
+            progress=lambda stage, done, total, value: told.append((stage, value)),
+        )
+    assert [stage for stage, _ in told] == ["Tammes: max_cosine", "Softmax Code: rho"]
+    assert told[0][1] + told[1][1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_search_with_features_apart_finds_no_more() -> None:
+    """The theorem beside a search that knows nothing of it: rho found is 1 - t."""
+    effort = Effort(rounds=4, restarts=16, steps=150, polishes=4, patience=9, shakes=0)
+    t = max_cosine(found("tammes", 3, 7, restarts=16).weights)
+    problem = SoftmaxCode(extending(np.eye(3)[:1], 7))  # one given row: a choice of axes
+    best = search(problem, effort, 0, SearchState(), deadline=Deadline()).best
+    assert best is not None and -best.value == pytest.approx(1.0 - t, abs=1e-9)

@@ -1,0 +1,79 @@
+"""Search states as plain arrays: through a code file and back, bit for bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.active_pairs import ActivePairs
+from gnc_cli.geometry.polish import Polished
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.io.codefile import CodeFile, read_code, write_code
+from gnc_cli.search.parametrisation import free, orbits
+from gnc_cli.search.problem import SoftmaxCode, Tammes
+from gnc_cli.search.state import Candidate, SearchState, from_plain, to_plain
+
+
+def some_state(rng: np.random.Generator) -> SearchState:
+    restricted = Tammes(orbits(np.diag([-1.0, -1.0, 1.0]), 2, 6))
+    code = random_points(rng, 6, 3)
+    pairs = ActivePairs(np.array([0, 1]), np.array([2, 3]))
+    kkt = Polished(code, 0.1, pairs, np.array([0.5, 0.5]), 1e-16, 2e-16, 7)
+    pool = [
+        Candidate(0.1, code, 1e-16, 2e-16, kkt=kkt),
+        Candidate(0.2, restricted.whole(restricted.starts(rng, 1)[0]), restricted=restricted),
+    ]
+    return SearchState(3, 24, 900, 1, pool, [(300, 0.3), (900, 0.1)], [pool[0]], 5, 6)
+
+
+def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
+    old = some_state(rng)
+    file = tmp_path / "code.h5"
+    write_code(file, CodeFile(weights=np.eye(3), state=to_plain(old)))
+    stored = read_code(file).state
+    assert stored is not None
+    new = from_plain(stored, 3, 6)
+    for name in ("round", "restarts", "steps", "idle", "history", "cut_restarts", "cut_steps"):
+        assert getattr(new, name) == getattr(old, name)
+    for a, b in zip(old.pool + old.finds, new.pool + new.finds, strict=True):
+        assert (a.value, a.stationarity, a.gap) == (b.value, b.stationarity, b.gap)
+        assert np.array_equal(a.whole, b.whole) and a.polished == b.polished
+    kkt, read_kkt = old.pool[0].kkt, new.pool[0].kkt
+    assert kkt is not None and read_kkt is not None
+    assert np.array_equal(kkt.pairs.b, read_kkt.pairs.b)
+    assert np.array_equal(kkt.multipliers, read_kkt.multipliers)
+    kept, read = old.pool[1].restricted, new.pool[1].restricted
+    assert new.pool[0].restricted is None and kept is not None and isinstance(read, Tammes)
+    unknown = kept.unknowns(old.pool[1].whole)
+    assert np.array_equal(read.whole(unknown), kept.whole(unknown))
+    empty = from_plain(to_plain(SearchState()), 3, 6)
+    assert empty.pool == [] and empty.history == [] and empty.best is None
+
+
+def test_codes_of_another_size_are_refused(rng: np.random.Generator) -> None:
+    plain = to_plain(some_state(rng))
+    with pytest.raises(ValueError, match=r"\(6, 3\), not \(7, 3\)"):
+        from_plain(plain, 3, 7)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["round", "idle", "history", "pool/0", "pool/0/value", "pool/0/stationarity", "pool/0/gap"],
+)
+def test_missing_parts_are_refused(missing: str, rng: np.random.Generator) -> None:
+    plain = to_plain(some_state(rng))
+    *path, last = missing.split("/")
+    place = plain
+    for key in path:
+        place = place[key]
+    del place[last]
+    with pytest.raises(KeyError):
+        from_plain(plain, 3, 6)
+
+
+def test_softmax_states_hold_weights_and_features(rng: np.random.Generator) -> None:
+    problem = SoftmaxCode(free(3, 6))
+    whole = problem.whole(problem.starts(rng, 1)[0])
+    state = SearchState(pool=[Candidate(-0.5, whole)])
+    again = from_plain(to_plain(state), 3, 6, separate=True)
+    assert again.pool[0].whole.shape == (12, 3) and np.array_equal(again.pool[0].whole, whole)

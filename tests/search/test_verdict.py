@@ -1,0 +1,152 @@
+"""What a solve says of its code: beside the best known one, and beside the best possible."""
+
+import numpy as np
+import pytest
+
+from gnc_cli.console.numbers import rounded
+from gnc_cli.constructions.registry import find
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.known_codes.best import Reference
+from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.limits.api import bounds
+from gnc_cli.records import Bracket, ComparisonStatus
+from gnc_cli.search import verdict as solve_verdict
+from gnc_cli.search.api import solve
+from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.verdict import Judgement, judge
+
+
+def judged(W: np.ndarray, problem: str = "softmax") -> Judgement:
+    K, d = W.shape
+    return judge(problem, d, K, W, max_cosine(W), minimum_one_vs_rest(W))
+
+
+@pytest.mark.parametrize("problem", ["softmax", "tammes"])
+def test_a_proved_optimum(problem: str) -> None:
+    code = find("e8-roots")
+    assert code is not None
+    found = judged(np.asarray(code.build()), problem)
+    assert found.verdict == "optimal (proved)" and found.optimum.proved
+    assert found.status is ComparisonStatus.MATCHES and not found.misses_known_optimum
+    assert found.optimum.upper == pytest.approx(0.5, abs=1e-12)
+    assert found.optimum.shortfall == pytest.approx(0.0, abs=1e-12)
+
+
+def test_worse_than_a_proved_optimum() -> None:
+    found = judged(random_points(np.random.default_rng(0), 24, 3))
+    assert found.misses_known_optimum and found.status is ComparisonStatus.WORSE
+    assert found.verdict.endswith("% below the optimum, which is known")
+    assert "Robinson 1961" in found.optimum.source
+    assert found.gap is not None and found.gap > 0.0
+
+
+def test_a_tie_with_a_code_that_nobody_has_proved() -> None:
+    (_, W), *_ = stored_codes(3, 15)
+    found = judged(W)
+    assert found.status is ComparisonStatus.MATCHES and not found.optimum.proved
+    assert found.verdict.startswith("ties the best known code; at most ")
+    assert found.optimum.name == "proved-optimum"  # of fourteen points
+    assert found.verdict.endswith(" % below the optimum (Proved Optimum)")
+
+
+def test_the_upper_end_is_that_of_bounds() -> None:
+    found = judged(random_points(np.random.default_rng(1), 100, 10))
+    (best,) = bounds(10, 100).best
+    assert (found.optimum.upper, found.optimum.name) == (best.upper, best.upper_name)
+    assert found.optimum.source.startswith("bisector theorem with Levenshtein 1979, 1998")
+    distance = minimum_one_vs_rest(random_points(np.random.default_rng(1), 100, 10)).lower
+    assert found.optimum.shortfall == pytest.approx(1.0 - distance / best.upper, abs=1e-12)
+    assert "below the best known code; at most" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("cosine", "words"),
+    [
+        (0.6, "beats the best known code by 0.1: new best, keep the file; at most "),
+        (0.5, "ties the best known code; at most "),
+        (0.4, "16.7 % below the best known code; at most "),
+        (0.499, "0.2 % below the best known code; at most "),
+    ],
+)
+def test_beside_what_is_known(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Softmax Code of distance one half in (10, 500)."""
+    known = Reference(cosine, "table", 10, 500, "somebody", own=True)
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K: known)
+    found = judge("softmax", 10, 500, None, 0.7, Bracket(0.5, 0.5))
+    assert found.verdict.startswith(words)
+    # Status and gap are those of its cosine, as `compare` has them.
+    assert found.status is ComparisonStatus.WORSE
+    assert found.gap == pytest.approx(0.7 - cosine, abs=1e-15)
+
+
+def test_better_than_a_part_of_a_larger_code_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Reference(0.6, "table", 10, 600, "somebody", own=False, on_record=False)
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K: known)
+    found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
+    assert found.status is ComparisonStatus.NO_ENTRY and "new best" not in found.verdict
+    assert found.verdict.startswith("beats the codes known here by 0.1, none of them made for")
+
+
+def test_what_kept_a_search_from_most_codes_is_named() -> None:
+    cube = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / np.sqrt(3)
+    rho = minimum_one_vs_rest(cube)
+    found = judge("softmax", 3, 8, cube, max_cosine(cube), rho, "symmetry")
+    assert "9.8 % below the optimum without the symmetry, which is known" in found.verdict
+    result = solve(3, 8, symmetry="antipodal", restarts=4)
+    assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
+    fixed = solve(3, 9, fixed=normalise(np.array([[1.0, 0, 0], [1.0, 0.2, 0]])), restarts=4)
+    assert isinstance(fixed, SolveResult) and fixed.outcome is not Outcome.LOCAL_OPTIMUM
+    assert fixed.verdict is not None and "without the fixed rows" in fixed.verdict
+
+
+@pytest.mark.parametrize("gap", [5e-11, 5e-10, -5e-10])
+def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
+    optimum = 0.2769215316664915
+    found = judge("softmax", 3, 24, None, 0.8, Bracket(optimum - gap, optimum + 1e-9))
+    assert found.verdict == "optimal (proved)" and not found.misses_known_optimum
+
+
+def test_the_upper_end_shown_is_not_below_the_certified_distance() -> None:
+    for d, K in ((3, 24), (2, 7), (10, 5)):
+        result = solve(d, K)
+        assert isinstance(result, SolveResult) and result.optimum is not None
+        shown = float(rounded(result.optimum.upper, up=True, digits=15))
+        assert shown == pytest.approx(result.optimum.upper, rel=4e-15)
+        assert shown >= result.rho_one_vs_rest.lower
+
+
+@pytest.mark.parametrize(
+    ("problem", "target", "words"),
+    [
+        ("softmax", 0.3, "target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
+        ("tammes", 0.7, "target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
+    ],
+)
+def test_targets_that_no_code_reaches_are_refused(problem: str, target: float, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        solve(3, 24, problem=problem, target=target)
+
+
+def test_a_local_optimum_is_called_one() -> None:
+    result = solve(3, 13, method="descent", restarts=1, steps=40)
+    assert isinstance(result, SolveResult) and result.outcome is Outcome.LOCAL_OPTIMUM
+    assert result.stationarity is not None and result.stationarity < 1e-9
+    assert result.verdict is not None and "below the optimum, which is known" in result.verdict
+    assert result.optimum is not None and 0.0 < result.optimum.shortfall < 0.05
+
+
+def test_a_search_ends_at_a_proved_optimum() -> None:
+    result = solve(3, 12, method="descent", restarts=640)
+    assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
+    assert result.verdict == "optimal (proved)" and result.restarts == 64
+
+
+def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K: None)
+    found = judge("tammes", 10, 500, None, 0.5, Bracket(0.5, 0.6))
+    assert found.best_known is None and found.gap is None
+    assert found.status is ComparisonStatus.NO_ENTRY
+    assert found.verdict.startswith("no code of this size is known; at most ")

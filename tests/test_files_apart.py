@@ -1,0 +1,101 @@
+"""No output takes the place of an input: the library says so, from Python and from a shell."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gnc_cli
+from gnc_cli.errors import UsageError
+
+FILES = ("a.h5", "b.h5", "n.csv", "n.jsonl", "n.svg", "run/last.pt")
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("solve", {"d": 3, "K": 4, "init": "a.h5", "out": "a.h5", "force": True}, "--init 'a.h5'"),
+    ("solve", {"d": 3, "K": 4, "init": "a.h5", "out": "link.h5", "force": True}, "--init 'a.h5'"),
+    ("solve", {"d": 3, "K": 4, "init": "a.h5", "out": "a.h5", "resume": True}, "--init 'a.h5'"),
+    ("solve", {"d": 3, "K": 4, "fixed": "a.h5:W", "out": "a.h5", "force": True},
+     "--fixed 'a.h5:W'"),
+    ("solve", {"d": 3, "K": 4, "init": "n.svg", "plot": "n.svg", "force": True}, "--init 'n.svg'"),
+    ("measure", {"FILES": ["a.h5"], "out": "link.h5", "force": True}, "FILES 'a.h5'"),
+    ("measure", {"FILES": ["*.h5"], "out": "a.h5", "force": True}, "FILES '*.h5'"),
+    ("measure", {"FILES": ["b.h5", "a.h5:W"], "per_class": "./a.h5", "force": True},
+     "FILES 'a.h5:W'"),
+    ("measure", {"features": "b.h5", "labels": "a.h5:y", "out": "a.h5", "force": True},
+     "--labels 'a.h5:y'"),
+    ("measure", {"FILES": ["b.h5"], "means_from": "a.h5", "out": "a.h5", "force": True},
+     "--means-from 'a.h5'"),
+    ("measure", {"FILES": ["b.h5"], "reference": "a.h5", "out": "a.h5", "force": True},
+     "--reference 'a.h5'"),
+    ("measure", {"FILES": ["b.h5"], "classes": "n.csv", "out": "n.csv", "force": True},
+     "--classes 'n.csv'"),
+    ("measure", {"FILES": ["b.h5"], "class_names": "n.csv", "per_class": "n.csv", "force": True},
+     "--class-names 'n.csv'"),
+    ("measure", {"FILES": ["b.h5"], "class_names": "n.jsonl", "out": "n.jsonl", "resume": True},
+     "--class-names 'n.jsonl'"),
+    ("measure", {"FILES": ["b.h5"], "class_names": "n.svg", "plot": "n.svg", "force": True},
+     "--class-names 'n.svg'"),
+    ("bounds", {"d": 10, "K": 9, "table": "n.csv", "out": "./n.csv", "force": True},
+     "--table 'n.csv'"),
+    ("compare", {"FILES": ["b.h5", "n.svg"], "plot": "n.svg", "force": True}, "FILES 'n.svg'"),
+    ("compare", {"solve": True, "d": 3, "K": 8, "table": "n.jsonl", "out": "n.jsonl",
+                 "force": True}, "--table 'n.jsonl'"),
+    ("train", {"head": "fixed:n.svg", "plot": "n.svg", "force": True}, "--head 'n.svg'"),
+    ("train", {"data": "h5:n.svg", "plot": "n.svg", "force": True}, "--data 'n.svg'"),
+    ("train", {"init_from": "run/last.pt", "out": "run", "force": True},
+     "--init-from 'run/last.pt'"),
+    ("train", {"init_from": "run", "out": "./run", "force": True}, "--init-from 'run/last.pt'"),
+    ("train", {"backbone_weights": "run/last.pt", "out": "run", "force": True},
+     "--backbone-weights 'run/last.pt'"),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Inputs that are none: whatever is read ends in another error."""
+    monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    for name in FILES:
+        Path(name).write_text("mine")
+    Path("link.h5").symlink_to("a.h5")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("command", "asked", "input"), CASES)
+def test_from_python(command: str, asked: dict[str, Any], input: str) -> None:
+    options = {k: Path(v) if k in ("out", "plot") else v for k, v in asked.items()}
+    files = options.pop("FILES", [])
+    with pytest.raises(UsageError, match="would overwrite the input") as caught:
+        getattr(gnc_cli, command)(*files, **options)
+    assert _without_dashes(input) in _without_dashes(str(caught.value))
+    assert all(Path(name).read_text() == "mine" for name in FILES)
+
+
+def _without_dashes(text: str) -> str:
+    """A parameter is `--means-from` in a shell and `means_from` in Python."""
+    return text.replace("--", "").replace("-", "_")
+
+
+@pytest.mark.parametrize(("command", "asked", "input"), CASES)
+def test_from_a_shell(command: str, asked: dict[str, Any], input: str) -> None:
+    from gnc_cli.cli import app
+
+    options = dict(asked)
+    words = [command, *options.pop("FILES", [])]
+    for name, value in options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        words += [] if value is True else [str(value)]
+    run = CliRunner(env={"COLUMNS": "100"}).invoke(app, words, prog_name="gnc")
+    assert (run.exit_code, run.stdout) == (2, "")
+    (line,) = run.stderr.splitlines()
+    assert f"would overwrite the input {input}" in line
+    assert all(Path(name).read_text() == "mine" for name in FILES)
+
+
+def test_what_is_no_file_is_in_nobodys_way(folder: Path) -> None:
+    start = gnc_cli.solve(3, 6)
+    again = gnc_cli.solve(3, 6, init=start.weights, fixed=None, out="c.npy")  # type: ignore[union-attr]
+    assert np.allclose(np.load("c.npy"), again.weights)  # type: ignore[union-attr]
+    measured = gnc_cli.measure(weights=start.weights, reference=1.0, out="m.csv")  # type: ignore[union-attr]
+    assert measured.gnc2.lower > 0.9 and Path("m.csv").exists()  # type: ignore[union-attr]

@@ -1,0 +1,97 @@
+"""The layout of the package: every import points down, every module says what it is for."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gnc_cli
+
+PACKAGE = Path(__file__).parent.parent / "gnc_cli"
+
+LAYERS = (
+    "__main__", "cli", "training", "collapse", "comparison", "search", "limits",
+    "console", "known_codes", "constructions", "codes", "metrics", "geometry", "io", "runtime",
+    "schemas", "parameters", "parsing", "records", "errors", "__init__",
+)  # fmt: skip
+"""From the top: a module imports from its own folder and from names further right."""
+
+COMMANDS = ("solve", "measure", "bounds", "train", "compare")
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def _layer(module: Path) -> str:
+    return module.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def _name(module: Path) -> str:
+    return str(module.relative_to(PACKAGE))
+
+
+def _imports(module: Path) -> Iterator[str]:
+    """The layers a module imports from, also inside its functions."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_name(module)} has a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            top, _, rest = name.partition(".")
+            layer = rest.partition(".")[0]
+            if top == "gnc_cli":
+                yield layer if layer in LAYERS else "__init__"
+
+
+def test_every_import_points_down() -> None:
+    order = {layer: place for place, layer in enumerate(LAYERS)}
+    wrong = {
+        _name(module): above
+        for module in MODULES
+        if (above := {i for i in _imports(module) if order[i] < order[_layer(module)]})
+    }
+    assert not wrong, "these import what is above them"
+
+
+def test_no_folder_is_called_like_a_command() -> None:
+    """`from gnc_cli import solve` must give the function, however often."""
+    assert not {path.stem for path in PACKAGE.iterdir()} & {*COMMANDS}
+    for name in COMMANDS:
+        first = getattr(gnc_cli, name)
+        importlib.import_module(first.__module__)
+        assert getattr(gnc_cli, name) is first and inspect.isfunction(first), name
+    assert set(gnc_cli.__all__) <= set(dir(gnc_cli))
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [_name(m) for m in MODULES if not ast.get_docstring(ast.parse(m.read_text("utf-8")))]
+    assert not silent
+
+
+def _python(script: str) -> None:
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_import_gnc_cli_is_light() -> None:
+    _python("import sys, gnc_cli\nassert not {'numpy', 'typer', 'torch'} & set(sys.modules)\n")
+
+
+def test_closed_forms_leave_torch_unloaded(tmp_path: Path) -> None:
+    _python(
+        "import sys\n"
+        "from gnc_cli import solve\n"
+        f"solve(3, 4, out={str(tmp_path / 'simplex.h5')!r})\n"
+        f"solve(3, 6, out={str(tmp_path / 'orthoplex.npz')!r})\n"
+        "solve(2, 9, problem='tammes')\n"
+        "sys.argv[1:] = 'solve --d 2 --K 5 --json'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "assert not {'torch', 'geoopt', 'matplotlib'} & set(sys.modules)\n"
+    )

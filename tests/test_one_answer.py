@@ -1,0 +1,62 @@
+"""What is the best known code for (d, K)? Four commands, one answer."""
+
+import numpy as np
+import pytest
+
+from gnc_cli.collapse.reference import gnc2_reference
+from gnc_cli.comparison.api import compare
+from gnc_cli.comparison.result import FileRow
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.known_codes.best import best
+from gnc_cli.limits.api import bounds
+from gnc_cli.limits.result import BestBounds
+from gnc_cli.search.api import solve
+from gnc_cli.search.result import SolveResult
+
+PAIRS = [
+    # theorem 3.3
+    (2, 3), (2, 4), (2, 17), (3, 4), (5, 6), (5, 8), (9, 18), (20, 30),
+    # proved entries, and parts of them
+    (3, 7), (3, 12), (3, 13), (3, 14), (3, 24), (4, 10), (4, 24), (5, 16), (6, 27), (7, 56),
+    (8, 240), (8, 239), (8, 200), (4, 16), (6, 26), (21, 112), (22, 100), (22, 275), (23, 552),
+    # other entries of the table, and parts of them
+    (3, 15), (3, 50), (3, 129), (4, 30), (4, 64), (5, 20), (6, 40), (7, 64), (8, 120), (9, 96),
+    (10, 40), (10, 130), (12, 60),
+    # constructions
+    (16, 512), (17, 600), (24, 1000), (64, 700), (11, 300),
+    # solved by this project, and parts of them
+    (10, 100), (10, 99), (20, 200), (30, 150), (11, 200),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("d", "K"), PAIRS)
+def test_all_commands_agree(d: int, K: int) -> None:
+    known = best(d, K)
+    assert known is not None
+    answer = known.record()
+
+    row = compare(random_points(np.random.default_rng(0), K, d)).rows[0]
+    assert isinstance(row, FileRow)
+    assert (row.best_known, row.source) == (answer.max_cosine, answer.source)
+    assert (row.proven is True, row.reference) == (answer.proven, answer.kind)
+    assert row.date == answer.date
+
+    (bound,) = bounds(d, K).best
+    assert isinstance(bound, BestBounds) and bound.best_known == answer
+    assert bound.lower >= 1.0 - answer.max_cosine - 1e-12
+    assert not answer.proven or bound.exact
+
+    reference = gnc2_reference(d, K)
+    assert reference is not None and reference.value == 1.0 - answer.max_cosine
+    assert (reference.kind, reference.proven) == (answer.kind, answer.proven)
+
+    solved = solve(d, K, method="paper", steps=1)
+    assert isinstance(solved, SolveResult) and solved.best_known == answer
+    assert solved.optimum is not None and solved.optimum.name == bound.upper_name
+    again = compare(solved).rows[0]
+    assert (solved.status, solved.gap) == (again.status, again.gap)
+
+
+def test_the_pairs_are_of_every_kind() -> None:
+    kinds = {known.kind for pair in PAIRS if (known := best(*pair)) is not None}
+    assert len(PAIRS) == 50 and kinds == {"theorem", "table", "construction", "solved"}

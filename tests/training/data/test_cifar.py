@@ -1,0 +1,127 @@
+"""CIFAR as Python 2 wrote it, a few images a file: from folder and tar, and all that differs."""
+
+import dataclasses
+import hashlib
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnc_cli.errors import DataError
+from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, CifarLayout, read_cifar
+from tests.training.data.python2_pickle import dumps
+
+NAMES = {10: ["airplane", "automobile", "bird"], 100: ["apple", "aquarium_fish", "baby"]}
+
+
+def _contents(layout: CifarLayout) -> dict[str, Any]:
+    rng = np.random.default_rng(len(layout.sums))
+    names = NAMES[10 if layout is CIFAR10 else 100]
+    files: dict[str, Any] = {}
+    for name in layout.batches:
+        data = rng.integers(0, 256, (6, 3072)).astype(np.uint8)
+        labels = rng.permutation([0, 1, 2, 2, 1, 0]).tolist()
+        files[name] = {b"data": data, layout.labels_key: labels, b"batch_label": b"some batch"}
+        if layout is CIFAR100:
+            files[name][b"coarse_labels"] = [19] * 6
+    files[layout.meta] = {b"num_vis": 3072, layout.names_key: names}
+    return files
+
+
+def _synthetic(layout: CifarLayout, contents: Mapping[str, Any]) -> tuple[CifarLayout, dict]:
+    """The layout with the sums of other contents, and the files."""
+    files = {name: dumps(content) for name, content in contents.items()}
+    sums = {name: hashlib.md5(files[name]).hexdigest() for name in layout.sums}
+    return dataclasses.replace(layout, sums=sums), files
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> Path:
+    folder.mkdir(parents=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def _pack(path: Path, folder: str, files: Mapping[str, bytes], mode: Any = "w:gz") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, mode) as tar:
+        for name, data in reversed(files.items()):
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return path
+
+
+@pytest.mark.parametrize("layout", [CIFAR10, CIFAR100], ids=["cifar10", "cifar100"])
+def test_folder_and_tar_agree_with_what_was_written(layout: CifarLayout, tmp_path: Path) -> None:
+    contents = _contents(layout)
+    synthetic, files = _synthetic(layout, contents)
+    folder = _write(tmp_path / "a" / layout.folder, files)
+    gz = _pack(tmp_path / "b" / layout.archive, layout.folder, files)
+    plain = _pack(tmp_path / "c" / "own.tar", "elsewhere", files, "w")
+    *train, test = layout.batches
+    expected = np.concatenate([contents[name][b"data"] for name in train])
+    for path in (folder, folder.parent, gz, gz.parent, plain):
+        data = read_cifar(synthetic, str(path))
+        assert np.array_equal(np.asarray(data.train.images).reshape(-1, 3072), expected)
+        labels = [label for name in train for label in contents[name][layout.labels_key]]
+        assert data.train.labels.tolist() == labels
+        assert data.test is not None
+        assert data.test.labels.tolist() == contents[test][layout.labels_key]
+        assert data.class_names == tuple(contents[layout.meta][layout.names_key])
+        assert data.train.images.shape == (6 * len(train), 3, 32, 32)
+        # The first plane is red, rows are rows.
+        assert data.test.images[np.array([0])][0, 1, 2, 3] == contents[test][b"data"][0, 1024 + 67]
+
+
+def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synthetic, files = _synthetic(CIFAR10, _contents(CIFAR10))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("GNC_DATA", raising=False)
+    with pytest.raises(DataError) as raised:
+        read_cifar(synthetic)
+    for part in ("data", "$GNC_DATA is not set", str(tmp_path / "cache" / "gnc"), "tar.gz"):
+        assert part in str(raised.value)
+    _write(tmp_path / "cache" / "gnc" / CIFAR10.folder, files)
+    read_cifar(synthetic)
+    monkeypatch.setenv("GNC_DATA", str(tmp_path / "mine"))
+    _pack(tmp_path / "mine" / CIFAR10.archive, CIFAR10.folder, {})  # found first
+    with pytest.raises(DataError, match="lacks data_batch_1"):
+        read_cifar(synthetic)
+    _write(tmp_path / "data" / CIFAR10.folder, files)
+    read_cifar(synthetic)
+
+
+def test_another_sum_is_named(tmp_path: Path) -> None:
+    synthetic, files = _synthetic(CIFAR10, _contents(CIFAR10))
+    wanted = synthetic.sums["data_batch_3"]
+    files["data_batch_3"] += b" "
+    found = hashlib.md5(files["data_batch_3"]).hexdigest()
+    for path in (_write(tmp_path / "f", files), _pack(tmp_path / "t.tgz", "x", files)):
+        message = f"data_batch_3' has md5 {found}, expected {wanted}; .* other content to h5:FILE"
+        with pytest.raises(DataError, match=message):
+            read_cifar(synthetic, str(path))
+
+
+def test_broken_archives(tmp_path: Path) -> None:
+    synthetic, files = _synthetic(CIFAR100, _contents(CIFAR100))
+    data = _pack(tmp_path / "t.tgz", "x", files).read_bytes()
+    cut = tmp_path / "cut.tgz"
+    cut.write_bytes(data[: len(data) // 2])
+    (tmp_path / "text").write_text("no archive")
+    for path in (cut, tmp_path / "text"):
+        with pytest.raises(DataError, match="cannot be read as cifar-100-python.tar.gz from http"):
+            read_cifar(synthetic, str(path))
+    with pytest.raises(DataError, match="no such file"):
+        read_cifar(synthetic, str(tmp_path / "nowhere"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="holds neither cifar-100-python.tar.gz nor train, test"):
+        read_cifar(synthetic, str(tmp_path / "empty"))
+    del files["test"]
+    with pytest.raises(DataError, match="has no file 'test'"):
+        read_cifar(synthetic, str(_write(tmp_path / "part", files)))

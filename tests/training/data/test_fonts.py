@@ -1,0 +1,131 @@
+"""Faces: matplotlib's twelve styles, folders with all sorts of files in them, and the split."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from fontTools.ttLib import TTCollection, TTFont
+
+from gnc_cli.errors import DataError
+from gnc_cli.training.data.fonts import find_fonts, read_faces, split_faces
+from gnc_cli.training.data.glyphs import glyph_images
+
+Box = tuple[int, int, int, int]
+NOTDEF: Box = (100, 0, 500, 700)
+
+
+def make_font(
+    path: Path, style: str, boxes: dict[str, Box | None], *, family: str = "Tiny"
+) -> Path:
+    """A font whose glyphs are rectangles (left, bottom, right, top) of 1000 units an em."""
+    names = {character: f"u{ord(character):x}" for character in boxes}
+    builder = FontBuilder(1000, isTTF=True)
+    builder.setupGlyphOrder([".notdef", *names.values()])
+    builder.setupCharacterMap({ord(character): name for character, name in names.items()})
+    outlines = {}
+    for name, box in {".notdef": NOTDEF, **{names[c]: box for c, box in boxes.items()}}.items():
+        pen = TTGlyphPen(None)
+        if box is not None:
+            left, bottom, right, top = box
+            pen.moveTo((left, bottom))
+            for corner in ((left, top), (right, top), (right, bottom)):
+                pen.lineTo(corner)
+            pen.closePath()
+        outlines[name] = pen.glyph()
+    builder.setupGlyf(outlines)
+    builder.setupHorizontalMetrics({name: (600, 0) for name in outlines})
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": family, "styleName": style})
+    builder.setupOS2(usWeightClass=400)
+    builder.setupPost()
+    builder.save(path)
+    return path
+
+
+LETTERS: dict[str, Box | None] = {"a": (0, 0, 200, 600), "b": (0, 0, 500, 300)}
+
+
+def test_matplotlib_has_three_families_of_four_styles() -> None:
+    faces, warnings = read_faces(*find_fonts(None))
+    assert len(faces) == 12 and not warnings
+    train, test = split_faces(faces)
+    assert sorted(train + test) == list(range(12))
+    assert [faces[row].name for row in test] == [
+        "DejaVu Sans Bold Oblique",
+        "DejaVu Sans Mono Bold Oblique",
+        "DejaVu Serif Bold Italic",
+    ]
+
+
+def test_what_cannot_be_read_is_skipped_with_a_line_each(tmp_path: Path) -> None:
+    whole = make_font(tmp_path / "one.ttf", "One", LETTERS)
+    (tmp_path / "deep").mkdir()
+    make_font(tmp_path / "deep" / "two.TTF", "Two", LETTERS)
+    (tmp_path / "deep" / "copy.ttf").write_bytes(whole.read_bytes())
+    (tmp_path / "cut.ttf").write_bytes(whole.read_bytes()[:300])
+    (tmp_path / "text.otf").write_text("not a font")
+    (tmp_path / "empty.ttf").write_bytes(b"")
+    (tmp_path / "many.ttc").write_bytes(b"ttcf\0\1\0\0\xff\xff\xff\xff")
+    (tmp_path / "notes.txt").write_text("not looked at")
+    make_font(tmp_path / "none.ttf", "None", {})
+    faces, warnings = read_faces(*find_fonts(str(tmp_path)))
+    assert [face.name for face in faces] == ["Tiny One", "Tiny Two"]
+    skipped = sorted(line.split(" skipped: ")[0] for line in warnings)
+    assert skipped == ["cut.ttf", "empty.ttf", "many.ttc", "none.ttf", "one.ttf", "text.otf"]
+    assert all("\n" not in line and str(tmp_path) not in line for line in warnings)
+
+
+def test_a_collection_stays_on_one_side(tmp_path: Path) -> None:
+    collection = TTCollection()
+    for style in ("One", "Two"):
+        collection.fonts.append(TTFont(make_font(tmp_path / f"{style}.x", style, LETTERS)))
+    collection.save(tmp_path / "both.ttc")
+    (tmp_path / "One.x").rename(tmp_path / "One.x.bak")
+    faces, _ = read_faces(*find_fonts(str(tmp_path)))
+    assert [(face.name, face.index) for face in faces] == [("Tiny One", 0), ("Tiny Two", 1)]
+    assert split_faces(faces) == ([0], [1])  # the only file: faces are split
+    make_font(tmp_path / "third.ttf", "Aaa", LETTERS)
+    faces, _ = read_faces(*find_fonts(str(tmp_path)))
+    assert [face.name for face in faces] == ["Tiny Aaa", "Tiny One", "Tiny Two"]
+    assert split_faces(faces) == ([0], [1, 2])
+
+
+@pytest.mark.parametrize("styles", [0, 1])
+def test_one_face_is_not_enough(tmp_path: Path, styles: int) -> None:
+    (tmp_path / "bad.ttf").write_text("no font")
+    for number in range(styles):
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS)
+    with pytest.raises(DataError, match=rf"{styles} usable face.*put in at least 2.*bad\.ttf"):
+        read_faces(*find_fonts(str(tmp_path)))
+
+
+def test_folders_without_fonts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no .ttf"):
+        find_fonts(str(tmp_path))
+    with pytest.raises(DataError, match="is not a folder"):
+        find_fonts(str(tmp_path / "missing"))
+
+
+def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
+    """`c` is in most faces, `d` is drawn as the sign for missing, `e` without ink."""
+    wrong: dict[str, Box | None] = {"d": NOTDEF, "e": None, "f": (100, 0, 300, 600)}
+    for number in range(6):
+        own: dict[str, Box | None] = {} if number in (0, 3) else {"c": (0, 300, 500, 600)}
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS | wrong | own)
+    make_font(tmp_path / "6.ttf", "Style 6", LETTERS | {"c": (0, 300, 500, 600)})
+    data = glyph_images(None, 16, str(tmp_path), cache=False)
+    # Style 3 is for testing and lacks c, so that no test face has it.
+    assert data.class_names == ("a", "b")
+    make_font(tmp_path / "3.ttf", "Style 3", LETTERS | wrong | {"c": (0, 300, 500, 600)})
+    data = glyph_images(None, 16, str(tmp_path), cache=False)
+    assert data.class_names == ("a", "b", "c")
+    assert data.test is not None
+    assert np.bincount(data.train.labels).tolist() == [6, 6, 5]
+    assert np.bincount(data.test.labels).tolist() == [1, 1, 1]
+    facts = data.facts
+    # f is the box of a, a little to the right: pictures are centred, so it is the same.
+    assert facts["merged_first"] == [["a", "f"]] and facts["identical"] == 1
+    assert facts["blank"] == 2
+    assert np.asarray(data.train.images[:]).reshape(17, -1).any(axis=1).all()

@@ -1,0 +1,159 @@
+"""Glyphs: which classes there are, what their pictures show, and that they are always the same."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.training.data.fonts import GlyphDrawer, find_fonts
+from gnc_cli.training.data.glyphs import GlyphClasses, glyph_images
+from gnc_cli.training.data.image_set import ImageData
+
+
+@pytest.fixture(scope="module")
+def hundred() -> Iterator[ImageData]:
+    yield glyph_images(cache=False)
+
+
+def drawer(image_size: int = 32, style: str = "DejaVuSans.ttf") -> GlyphDrawer:
+    return GlyphDrawer(str(find_fonts(None)[0] / style), 0, image_size)
+
+
+def test_a_hundred_classes_are_what_a_person_knows(hundred: ImageData) -> None:
+    names = "".join(hundred.class_names)
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    assert names.startswith("0123456789" + alphabet + alphabet.lower() + "!\"#$%&'()*+,-./:;<=>?@")
+    assert len(names) == 100 and list(names[62:]) == sorted(names[62:])
+    assert hundred.test is not None and not hundred.flip
+    assert hundred.train.images.shape == (900, 1, 32, 32)
+    assert hundred.test.images.shape == (300, 1, 32, 32)
+    for images, each in ((hundred.train, 9), (hundred.test, 3)):
+        assert np.asarray(images.images).dtype == np.uint8 and images.labels.dtype == np.int64
+        assert np.array_equal(images.labels, np.repeat(np.arange(100), each))
+
+
+def test_no_picture_is_of_two_classes(hundred: ImageData) -> None:
+    seen: dict[bytes, int] = {}
+    for picture, label in zip(np.asarray(hundred.train.images), hundred.train.labels, strict=True):
+        assert picture.any() and not (picture[:, 0].any() or picture[:, :, -1].any())
+        assert seen.setdefault(picture.tobytes(), int(label)) == label
+
+
+def test_the_same_bytes_in_another_process(hundred: ImageData) -> None:
+    code = (
+        "from gnc_cli.training.data.glyphs import glyph_images\n"
+        "import sys\n"
+        "print(glyph_images(cache=False).facts['sha256'])\n"
+        "assert not {'torch', 'matplotlib', 'h5py'} & set(sys.modules)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == hundred.facts["sha256"]
+
+
+def test_size_and_baseline_are_kept() -> None:
+    pictures = dict(zip("oO,'ÅWx", drawer().draw("oO,'ÅWx").astype(int), strict=True))
+    rows = {c: np.nonzero(picture.any(axis=1))[0] for c, picture in pictures.items()}
+    assert pictures["O"].sum() > 1.4 * pictures["o"].sum()
+    assert abs(rows["O"][-1] - rows["x"][-1]) <= 1 and rows["O"][0] < rows["x"][0] - 2
+    assert rows["'"][-1] < rows[","][0]
+    for picture in pictures.values():
+        columns = np.nonzero(picture.any(axis=0))[0]
+        assert abs(columns[0] + columns[-1] - 31) <= 1  # in the middle
+        assert rows["Å"][0] >= 2 and columns[0] >= 2
+
+
+@pytest.mark.parametrize("image_size", [16, 64])
+def test_sizes_are_averages_of_one_drawing(image_size: int) -> None:
+    whole = drawer(128).draw("gŒ").astype(float)
+    step = 128 // image_size
+    means = whole.reshape(2, image_size, step, image_size, step).mean(axis=(2, 4))
+    assert np.abs(drawer(image_size).draw("gŒ") - means).max() <= 0.5
+
+
+def test_what_a_face_lacks_is_blank() -> None:
+    assert not drawer().draw(["\u4e00", "\U0010fffe", " ", ""]).any()
+
+
+def classes_of(text: str, image_size: int = 32) -> list[str]:
+    """Characters of the text that become classes, over all twelve faces."""
+    root, files = find_fonts(None)
+    pictures = [GlyphDrawer(str(root / name), 0, image_size).draw(text) for name in files]
+    found = GlyphClasses(len(files), image_size)
+    answers = found.add(np.stack(pictures, axis=1))
+    return [c for c, (like, _) in zip(text, answers, strict=True) if like is None]
+
+
+@pytest.mark.parametrize("image_size", [16, 32, 64])
+def test_homoglyphs_are_one_class_and_look_alikes_are_not(image_size: int) -> None:
+    # Latin, Greek, Cyrillic; then pairs that the fonts tell apart in two families of three.
+    assert classes_of("AΑАBΒВoοоaаXΧХ", image_size) == list("ABoaX")
+    apart = "O0Qo1lI|5S8B2Zcesxkvuy.,'`-_:;"
+    assert classes_of(apart, image_size) == list(apart)
+
+
+def reference(pictures: np.ndarray) -> list[int | None]:
+    """The rule word by word, a pair at a time."""
+    chosen: list[int] = []
+    answers: list[int | None] = []
+    for place, new in enumerate(pictures):
+        answer = None
+        for number, earlier in enumerate(pictures[chosen]):
+            votes = []
+            for a, b in zip(new.astype(float) / 255, earlier.astype(float) / 255, strict=True):
+                if a.any() and b.any():
+                    d = a - b
+                    side = len(d)
+                    windows = [
+                        abs(d[y : y + 2, x : x + 2].mean())
+                        for y in range(side - 1)
+                        for x in range(side - 1)
+                    ]
+                    cell = side // 8
+                    means = d.reshape(8, cell, 8, cell).mean(axis=(1, 3))
+                    rms = np.sqrt((means**2).mean())
+                    votes.append(max(windows) <= 0.2 + 1e-12 and rms <= 1 / 32 + 1e-12)
+            if votes and 2 * sum(votes) >= len(votes):
+                answer = number
+                break
+        if answer is None:
+            chosen.append(place)
+        answers.append(answer)
+    return answers
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), noise=st.integers(1, 160), cut=st.integers(0, 6))
+def test_likeness_is_the_stated_rule(seed: int, noise: int, cut: int) -> None:
+    rng = np.random.default_rng(seed)
+    base = rng.integers(40, 200, size=(2, 3, 16, 16))
+    pictures = base[rng.integers(0, 2, size=6)]
+    pictures = pictures + rng.integers(-noise, noise + 1, size=pictures.shape) // 2
+    pictures = pictures.clip(0, 255).astype(np.uint8)
+    pictures[rng.random((6, 3)) < 0.25] = 0  # a face that lacks the character
+    found = GlyphClasses(3, 16)
+    # In one go or in two parts: no difference.
+    answers = found.add(pictures[:cut]) + found.add(pictures[cut:])
+    assert [like for like, _ in answers] == reference(pictures)
+
+
+def test_other_sizes_are_refused() -> None:
+    with pytest.raises(UsageError, match="choose 16, 32 or 64"):
+        glyph_images(100, 20, cache=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("image_size", "least"), [(16, 1500), (32, 2000), (64, 2000)])
+def test_how_many_classes_there_are(image_size: int, least: int) -> None:
+    data = glyph_images(None, image_size, cache=False)
+    count = len(data.class_names)
+    assert least <= count == data.facts["characters"] - data.facts["merged"] - data.facts["blank"]
+    with pytest.raises(DataError, match=f"give {count} classes at {image_size} pixels"):
+        glyph_images(count + 1, image_size, cache=False)

@@ -1,0 +1,153 @@
+"""Data by name: classes and subsets, sizes and channels, and sets that match another's classes."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.training.data import load
+from gnc_cli.training.data.cifar import CIFAR10
+from gnc_cli.training.data.image_set import ImageData, ImageSet
+from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
+from tests.training.data.python2_pickle import dumps
+
+NAMES = ("airplane", "automobile", "bird", "cat")
+
+
+@pytest.fixture
+def cifar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A little CIFAR-10; pixels are 10 times the class."""
+    sums = {}
+    for name in CIFAR10.sums:
+        labels = [3, 2, 1, 0]
+        data = np.repeat(np.uint8([[10 * k] for k in labels]), 3072, axis=1)
+        meta = {b"label_names": list(NAMES)}
+        raw = dumps(meta if name == CIFAR10.meta else {b"data": data, b"labels": labels})
+        (tmp_path / name).write_bytes(raw)
+        sums[name] = hashlib.md5(raw).hexdigest()
+    monkeypatch.setitem(load._CIFAR, "cifar10", dataclasses.replace(CIFAR10, sums=sums))
+    return f"cifar10:{tmp_path}"
+
+
+@pytest.fixture
+def stl(tmp_path: Path) -> str:
+    """Class folders with STL-10's words; pixels are 10 times CIFAR's class, else 90."""
+    for name, value in {"Airplane": 0, "car": 10, "cat": 30, "monkey": 90}.items():
+        (tmp_path / "stl" / name).mkdir(parents=True)
+        for i in range(6):
+            pixels = np.full((40, 40, 3), value, np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "stl" / name / f"{i}.png")
+    return f"folder:{tmp_path / 'stl'}"
+
+
+def test_cifar_whole_and_in_part(cifar: str) -> None:
+    whole = load_images(cifar)
+    assert whole.class_names == NAMES and whole.test is not None
+    assert (len(whole.train.labels), len(whole.test.labels)) == (20, 4)
+    first = load_images(cifar, classes=2)
+    assert first.class_names == NAMES[:2] and len(first.train.labels) == 10
+    for subset in (["CAT", "airplane"], ["3", "0"], ["cat", " 0"]):
+        some = load_images(cifar, subset=subset, image_size=16)
+        assert some.class_names == ("cat", "airplane") and some.test is not None
+        for images in (some.train, some.test):
+            assert images.images.shape[1:] == (3, 16, 16)
+            pixels = np.asarray(images.images)[:, 0, 5, 5]
+            assert np.array_equal(pixels, np.array([30, 0])[images.labels])
+
+
+def test_what_was_asked_for_is_wrong(cifar: str, tmp_path: Path) -> None:
+    wrong: list[tuple[str, dict[str, Any], type[GncError], str]] = [
+        (cifar, {"classes": 5}, DataError, "there are 4; ask for 4 or fewer"),
+        (cifar, {"subset": ["cat"]}, UsageError, "1 class"),
+        (cifar, {"subset": ["cat", "3"]}, UsageError, "'cat' is asked for twice"),
+        (cifar, {"subset": ["cat", "automobil"]}, DataError, "nearest are automobile"),
+        (cifar, {"subset": ["cat", "4"]}, DataError, "of 4 the first are airplane"),
+        (cifar, {"image_size": 0}, UsageError, "image size 0"),
+        ("glyphs:a", {}, UsageError, "no path"),
+        ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
+        ("mnist", {}, UsageError, "'mnist' are unknown"),
+        (str(tmp_path), {}, UsageError, f"is it folder:{tmp_path}"),
+    ]
+    for data, options, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            load_images(data, **options)
+
+
+def test_rarer_glyphs_are_looked_for_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int | None, int, str | None, bool]] = []
+
+    def draw(count: int | None, size: int, fonts: str | None, *, cache: bool) -> ImageData:
+        asked.append((count, size, fonts, cache))
+        names = "0123Aa"[: 4 if count == 100 else count]
+        labels = np.arange(len(names))
+        pictures = labels.astype(np.uint8)[:, None, None, None].repeat(size, 2).repeat(size, 3)
+        return ImageData(ImageSet(pictures, labels), None, tuple(names), "glyphs", {}, (), False)
+
+    monkeypatch.setattr(load, "glyph_images", draw)
+    assert load_images(classes=3).class_names == tuple("012") and load_images().flip is False
+    some = load_images("glyphs", subset=["2", "1"], image_size=16, fonts="dir", cache=False)
+    assert np.asarray(some.train.images)[:, 0, 0, 0].tolist() == [1, 2]
+    assert some.class_names == ("2", "1")
+    assert load_images(subset=["a", "A"]).class_names == ("a", "A")
+    first = [(3, 32, None, True), (100, 32, None, True), (100, 16, "dir", False)]
+    assert asked == [*first, (100, 32, None, True), (None, 32, None, True)]
+
+
+def test_matched_by_name(cifar: str, stl: str) -> None:
+    """The pixels tell the class: labels are those of the network."""
+    images = load_matched(stl, NAMES, image_size=32, channels=3)
+    assert images.images.shape == (18, 3, 32, 32)
+    assert np.array_equal(np.asarray(images.images)[:, 0, 3, 3], 10 * images.labels)
+    assert set(images.labels.tolist()) == {0, 1, 3}
+    assert (images.name, images.classes_matched, images.warnings) == ("folder:stl", 3, ())
+    back = load_matched(cifar, ["monkey", "Car", "cat"], image_size=8, channels=1)
+    assert back.images.shape == (2, 1, 8, 8) and back.labels.tolist() == [2, 1]
+    assert np.asarray(back.images)[:, 0, 0, 0].tolist() == [30, 10]
+    with pytest.raises(DataError, match="monkey.*has the name.*apple, pear"):
+        load_matched(stl, ["apple", "pear"], channels=3)
+
+
+def test_matched_tells_what_it_leaves_out(stl: str) -> None:
+    (Path(stl.partition(":")[2]) / "cat" / "x.png").write_text("no image")
+    lines: list[str] = []
+    images = load_matched(stl, NAMES, channels=1, note=lines.append)
+    assert len(images.labels) == 18 and images.images.shape[1:] == (1, 40, 40)
+    assert len(lines) == 1 and "cat/x.png" in lines[0] and images.warnings[0] in lines[0]
+
+
+def test_subset_of_pictures_that_stay_in_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.training.data.stored.MEMORY_BYTES", 0)
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (9, 6, 6)).astype(np.uint8)
+    labels = np.arange(9) % 3
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5["images"], h5["labels"] = pixels, labels
+    some = load_images(f"h5:{tmp_path / 'a.h5'}", subset=["2", "0"], image_size=3)
+    rows = np.flatnonzero(labels != 1)
+    assert some.train.labels.tolist() == [1, 0] * 3 and some.class_names == ("2", "0")
+    expected = fitted(pixels[rows][:, None], 1, 3)
+    assert isinstance(some.train.images, FittedImages)
+    order = np.array([5, 0, 0, 3])
+    assert np.array_equal(some.train.images[order], np.asarray(expected)[order])
+
+
+def test_fitting_against_pillow() -> None:
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 256, (5, 3, 12, 12)).astype(np.uint8)
+    pillow = [Image.fromarray(image.transpose(1, 2, 0)) for image in colour]
+    grey = fitted(colour, 1, 12)
+    luminance = [np.asarray(image.convert("L")) for image in pillow]
+    assert np.array_equal(np.asarray(grey)[:, 0], luminance)
+    small = fitted(colour, 3, 7)
+    resized = [image.resize((7, 7), Image.Resampling.BILINEAR) for image in pillow]
+    assert np.array_equal(small, [np.asarray(image).transpose(2, 0, 1) for image in resized])
+    assert np.array_equal(fitted(grey, 3, 12), np.repeat(np.asarray(grey), 3, axis=1))
+    assert fitted(colour, 3, 12) is colour

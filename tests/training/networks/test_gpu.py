@@ -1,0 +1,127 @@
+"""What only a GPU has: scaled losses, pinned memory, generators of its own, memory that ends."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli.errors import UnavailableError
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training.networks.batches import Batches, DeviceImages
+from gnc_cli.training.networks.heads import ClassMeanHead
+from gnc_cli.training.networks.memory import check_head_fits, free_bytes
+from gnc_cli.training.networks.parallel import start_processes
+from gnc_cli.training.networks.recipe import Recipe
+from gnc_cli.training.networks.training import Training
+from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
+
+pytestmark = pytest.mark.gpu
+
+FP16 = Recipe(epochs=3, batch_size=16, lr=0.05, precision="fp16", clip=1.0)
+
+
+def _training(gpu: torch.device, recipe: Recipe, **encoder: Any) -> Training:
+    images, labels = fake_images(70)
+    batches = Batches(
+        images, labels, batch_size=16, seed=7, normalisation=GREY, augmentation=MOVES, device=gpu
+    )
+    return Training(fake_model(**encoder), batches, recipe, processes=Processes(), device=gpu)
+
+
+def _after(steps: int) -> Callable[[], bool]:
+    asked = iter(range(1, 1000))
+    return lambda: next(asked) >= steps
+
+
+def test_fp16_goes_on_with_its_scale(gpu: torch.device, tmp_path: Path) -> None:
+    straight = _training(gpu, FP16, norm="batch")
+    want = [straight.run_epoch() for _ in range(3)]
+    first = _training(gpu, FP16, norm="batch")
+    assert first.run_epoch() is not None and first.run_epoch(_after(3)) is None
+    torch.save(first.state(), tmp_path / "last.pt")
+    second = _training(gpu, FP16, norm="batch")
+    second.load_state(torch.load(tmp_path / "last.pt", map_location="cpu", weights_only=True))
+    assert second.state()["scaler"] == first.state()["scaler"] != {}
+    for theirs in want[1:]:
+        ours = second.run_epoch()
+        assert ours is not None and theirs is not None and np.isfinite(theirs.loss)
+        assert (ours.epoch, ours.step, ours.lr) == (theirs.epoch, theirs.step, theirs.lr)
+        assert ours.loss == pytest.approx(theirs.loss, rel=0.05)
+    assert second.state()["scaler"] == straight.state()["scaler"]
+    assert all(p.dtype == torch.float32 for p in second.model.parameters())
+
+
+def test_the_gradient_is_clipped_as_it_is_without_the_scale(gpu: torch.device) -> None:
+    """Plain descent of five steps, each as long as the largest norm; one may be left out."""
+    recipe = dataclasses.replace(
+        FP16, lr=1.0, momentum=0.0, nesterov=False, weight_decay=0.0, schedule="constant", clip=0.01
+    )
+    training = _training(gpu, recipe)
+    before = torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()
+    steps = []
+    for step in range(1, 6):
+        training.run_epoch(_after(1))
+        after = torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()
+        steps.append(float((after - before).norm()))
+        before = after
+        assert training.step == step % 5
+    moved = [length for length in steps if length > 0.0]
+    assert len(moved) >= 3 and moved == pytest.approx([0.01] * len(moved), rel=1e-2)
+
+
+def test_dropout_is_seeded_on_the_gpu_that_trains(gpu: torch.device) -> None:
+    """The generators of all GPUs are as they were, and what they were does not matter."""
+    recipe = dataclasses.replace(FP16, precision="float32")
+    losses = []
+    for seed in (1, 2):
+        torch.cuda.manual_seed_all(seed)
+        before = torch.cuda.get_rng_state_all()
+        totals = _training(gpu, recipe, dropout=0.5).run_epoch()
+        assert totals is not None
+        losses.append(totals.loss)
+        for now, then in zip(torch.cuda.get_rng_state_all(), before, strict=True):
+            assert torch.equal(now, then)
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_the_gpu_asked_for_becomes_the_current_one(gpu: torch.device) -> None:
+    current = torch.cuda.current_device()
+    try:
+        processes, device = start_processes(str(gpu))
+        assert processes.size == 1 and device == gpu
+        assert torch.cuda.current_device() == gpu.index
+    finally:
+        torch.cuda.set_device(current)
+
+
+def test_images_are_brought_from_pinned_memory(gpu: torch.device) -> None:
+    images, _ = fake_images(20)
+    source = DeviceImages(images, gpu, resident_bytes=0)
+    assert source._gather(np.arange(3)).is_pinned()
+    rows = torch.randperm(20, generator=torch.Generator().manual_seed(0)).split(6)
+    for chosen, pixels in zip(rows, source.stream(rows), strict=True):
+        assert pixels.device == gpu and torch.equal(pixels.cpu(), torch.from_numpy(images)[chosen])
+
+
+def test_moving_class_means_does_not_make_the_host_wait(gpu: torch.device) -> None:
+    head = ClassMeanHead(8, 100).to(gpu)
+    features, labels = torch.randn(32, 8, device=gpu), torch.arange(32, device=gpu)
+    head.absorb(features, labels)  # what is loaded once may wait
+    torch.cuda.synchronize(gpu)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        head.absorb(features, labels)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def test_a_head_beyond_the_memory_is_refused_in_one_line(gpu: torch.device) -> None:
+    free = free_bytes(gpu)
+    assert free is not None and free > 2**20
+    with pytest.raises(UnavailableError, match=rf" on {gpu}; take a smaller --batch-size") as seen:
+        check_head_fits(512, free // 512, 256, head="learned", optimizer="sgd", device=gpu)
+    assert "\n" not in str(seen.value)

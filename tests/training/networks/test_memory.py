@@ -1,0 +1,141 @@
+"""Bytes that a head needs, against what a step really allocates, and the refusal."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from gnc_cli.errors import UnavailableError
+from gnc_cli.training.networks import memory
+from gnc_cli.training.networks.heads import (
+    ClassMeanHead,
+    DecayHead,
+    FixedHead,
+    Head,
+    SphereHead,
+    random_unit_rows,
+)
+from gnc_cli.training.networks.losses import make_loss
+from gnc_cli.training.networks.memory import (
+    check_head_fits,
+    free_bytes,
+    head_bytes,
+    lacking_memory,
+)
+
+HEADS: dict[str, Callable[[int, int], Head]] = {
+    "learned": SphereHead,
+    "decay": DecayHead,
+    "cmf": ClassMeanHead,
+    "fixed": lambda d, K: FixedHead(random_unit_rows(K, d, 0)),
+}
+
+
+def _peak(kind: str, loss: str, d: int, K: int, N: int) -> int:
+    """Bytes that two steps of training allocate at most at once, by torch's own account."""
+    head = HEADS[kind](d, K)
+    held = 4 * K * d
+    score = make_loss(loss, tau=0.1, margin=0.3 if loss.endswith("face") else None)
+    features = random_unit_rows(N, d, 1).requires_grad_()
+    labels = torch.arange(N) % K
+    trained = [*head.parameters()]
+    optimizer = torch.optim.SGD(trained, lr=0.1, momentum=0.9) if trained else None
+    with torch.profiler.profile(profile_memory=True) as profile:
+        for _ in range(2):
+            head.absorb(features, labels)
+            score(head.scores(features), labels).mean().backward()
+            if optimizer is not None:
+                optimizer.step()
+                optimizer.zero_grad()
+    events = profile.profiler.kineto_results.events()
+    changes = [
+        e.nbytes() for e in sorted(events, key=lambda e: e.start_ns()) if e.name() == "[memory]"
+    ]
+    total = peak = 0
+    for change in changes:
+        total += change
+        peak = max(peak, total)
+    return held + peak
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize(("d", "K", "N"), [(64, 2000, 300), (256, 2000, 32)])
+def test_prediction_is_the_peak(kind: str, d: int, K: int, N: int) -> None:
+    for loss in ("ce", "arcface"):
+        predicted = head_bytes(d, K, N, head=kind, optimizer="sgd")
+        assert 0.75 <= _peak(kind, loss, d, K, N) / predicted <= 1.05
+
+
+def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(head: str) -> None:
+        check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
+
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 3 * 10**9)
+    with pytest.raises(UnavailableError, match=r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed$"):
+        check("learned")
+    with pytest.raises(UnavailableError, match=r"--batch-size or --feature-dim, or --head fixed$"):
+        check("cmf")
+    with pytest.raises(UnavailableError, match="--batch-size or --feature-dim$"):
+        check("fixed")
+    monkeypatch.setattr(memory, "free_bytes", lambda device: None)
+    check("learned")
+
+
+def test_the_host_is_shared_and_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the step on the CPU, and alone where a GPU trains; a share for each process."""
+    K, d = 10**6, 512
+    step, measured = head_bytes(d, K, 256, head="fixed", optimizer="sgd"), 3 * K * d * 8
+    free = {"cpu": step + measured, "cuda": step}
+    monkeypatch.setattr(memory, "free_bytes", lambda device: free[torch.device(device).type])
+
+    def check(device: str) -> None:
+        check_head_fits(d, K, 256, head="fixed", optimizer="sgd", device=device)
+
+    check("cpu")
+    free["cpu"] -= 1
+    with pytest.raises(UnavailableError, match="at batch size 256 .* on cpu"):
+        check("cpu")
+    free["cpu"] = measured
+    check("cuda:1")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    with pytest.raises(UnavailableError, match=r"12\.3 GB to be measured.* 6\.14 GB .* on cpu"):
+        check("cuda:1")
+    free["cpu"] *= 2
+    check("cuda:1")
+    free["cuda"] -= 1
+    with pytest.raises(UnavailableError, match="at batch size 256 .* on cuda:1"):
+        check("cuda:1")
+
+
+def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {
+        "memory.max": "5000\n", "memory.current": "4000\n",
+        "memory.stat": "anon 1000\nactive_file 200\ninactive_file 300\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(memory, "_CGROUPS", ((str(tmp_path), "memory.max", "memory.current"),))
+    assert free_bytes("cpu") == 1500
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (free_bytes("cpu") or 10**6) > 1500 and free_bytes("meta") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "where"),
+    [
+        (torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "GPU"),
+        (RuntimeError("CUDA error: out of memory"), "GPU"),
+        (RuntimeError("not enough memory: you tried to allocate 9 bytes."), "machine"),
+        (UnavailableError("not enough memory for it"), None),
+    ],
+)
+def test_failed_allocations_are_known(error: Exception, where: str | None) -> None:
+    found = lacking_memory(error)
+    assert found is None if where is None else f"of the {where} is not enough" in str(found)
+
+
+def test_the_cpu_says_so_itself() -> None:
+    """The words by which the allocator is known are this torch's."""
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(1 << 60, dtype=torch.uint8, device="cpu")
+    assert "of the machine" in str(lacking_memory(caught.value))

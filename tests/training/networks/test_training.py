@@ -1,0 +1,234 @@
+"""The training loop: a plain loop, exact after any stop, and loud where a number is lost."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training.networks.batches import Batches
+from gnc_cli.training.networks.classifier import Classifier
+from gnc_cli.training.networks.encoders import build_encoder
+from gnc_cli.training.networks.recipe import Recipe, make_optimizer
+from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training
+from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
+
+CPU = torch.device("cpu")
+PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05)
+
+
+def _training(
+    recipe: Recipe = PLAIN,
+    *,
+    model: Classifier | None = None,
+    N: int = 70,
+    seed: int = 7,
+    place: torch.device = CPU,
+    **encoder: Any,
+) -> Training:
+    images, labels = fake_images(N)
+    batches = Batches(
+        images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
+        augmentation=MOVES, device=place, channels_last=recipe.channels_last,
+    )  # fmt: skip
+    model = fake_model(**encoder) if model is None else model
+    return Training(model, batches, recipe, processes=Processes(), device=place)
+
+
+def _timeless(totals: EpochTotals | None) -> EpochTotals:
+    assert totals is not None and totals.seconds > 0 and totals.images_per_second > 0
+    return dataclasses.replace(totals, seconds=0.0, images_per_second=0.0)
+
+
+def _same(ours: EpochTotals, theirs: EpochTotals, place: torch.device) -> bool:
+    """Bit for bit on a CPU; a GPU sums the gradients of pooling in no fixed order."""
+    if place.type == "cpu":
+        return ours == theirs
+    near = pytest.approx(theirs.loss, rel=1e-2), pytest.approx(theirs.accuracy, abs=0.05)
+    return ours == dataclasses.replace(theirs, loss=ours.loss, accuracy=ours.accuracy) and (
+        (ours.loss, ours.accuracy) == near
+    )
+
+
+def _assert_same(ours: Training, theirs: Training, place: torch.device) -> None:
+    a, b = ours.model.state_dict(), theirs.model.state_dict()
+    near = {"rtol": 0.0, "atol": 0.0} if place.type == "cpu" else {"rtol": 1e-2, "atol": 1e-2}
+    torch.testing.assert_close(dict(a), dict(b), **near)
+
+
+def _after(steps: int) -> Callable[[], bool]:
+    """Wants to stop after so many steps."""
+    asked = iter(range(1, 1000))
+    return lambda: next(asked) >= steps
+
+
+def test_an_epoch_is_the_plain_loop(place: torch.device) -> None:
+    recipe = dataclasses.replace(PLAIN, clip=0.5, warmup=0.5)
+    ours, plain = _training(recipe, place=place), _training(recipe, place=place)
+    model, optimizer = plain.model, make_optimizer(plain.model, recipe)
+    for epoch in range(2):
+        losses, rights, norms = [], [], []
+        for step, batch in enumerate(plain.batches.epoch(epoch)):
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.lr * recipe.factor(5 * epoch + step, 5)
+            optimizer.zero_grad()
+            each, right = model(batch.images, batch.labels)
+            each.mean().backward()
+            norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5))
+            optimizer.step()
+            losses.append(each.detach())
+            rights.append(right)
+        assert max(norms) > 0.5
+        totals = _timeless(ours.run_epoch())
+        assert (totals.epoch, totals.step) == (epoch + 1, 5 * epoch + 5)
+        near = 1e-6 if place.type == "cpu" else 1e-3
+        assert totals.loss == pytest.approx(float(torch.cat(losses).double().mean()), rel=near)
+        right = float(torch.cat(rights).double().mean())
+        assert totals.accuracy == pytest.approx(right, abs=0 if place.type == "cpu" else 0.05)
+        assert totals.lr == recipe.lr * recipe.factor(5 * epoch + 4, 5)
+        _assert_same(ours, plain, place)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"clip": 1.0, "warmup": 1.5},
+        {"optimizer": "adamw", "lr": 3e-3, "precision": "bf16", "channels_last": True},
+    ],
+)
+def test_a_run_that_was_stopped_goes_on_exactly(
+    changes: dict[str, Any], tmp_path: Path, place: torch.device
+) -> None:
+    recipe = dataclasses.replace(PLAIN, **changes)
+    layers: dict[str, Any] = {"norm": "batch", "dropout": 0.3, "place": place}
+    straight = _training(recipe, **layers)
+    want = [_timeless(straight.run_epoch()) for _ in range(3)]
+
+    first = _training(recipe, **layers)
+    assert _same(_timeless(first.run_epoch()), want[0], place)
+    assert first.run_epoch(_after(3)) is None and (first.epoch, first.step) == (1, 3)
+    torch.save(first.state(), tmp_path / "last.pt")
+    torch.rand(5)  # torch's own generator is not part of the state
+
+    second = _training(recipe, seed=7, **layers)
+    second.load_state(torch.load(tmp_path / "last.pt", weights_only=True))
+    for theirs in want[1:]:
+        assert _same(_timeless(second.run_epoch()), theirs, place)
+    _assert_same(second, straight, place)
+    assert all(p.dtype == torch.float32 for p in second.model.parameters())
+
+
+def test_progress_of_each_step_and_a_stop_at_the_end_is_none(
+    place: torch.device,
+) -> None:
+    training = _training(place=place)
+    heard: list[tuple[int, int, float]] = []
+    totals = training.run_epoch(_after(5), lambda *said: heard.append(said))
+    steps = range(1, 6) if place.type == "cpu" else (1, 5)  # a GPU is not waited for each time
+    assert [said[:2] for said in heard] == [(step, 5) for step in steps]
+    assert totals is not None and heard[-1][2] == pytest.approx(totals.loss)
+    assert (training.epoch, training.step) == (1, 0)
+
+
+def test_what_is_compiled_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[torch.Size] = []
+
+    def compile(forward: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def compiled(images: torch.Tensor) -> torch.Tensor:
+            calls.append(images.shape)
+            return forward(images)
+
+        return compiled
+
+    monkeypatch.setattr(torch, "compile", compile)
+    training, plain = _training(dataclasses.replace(PLAIN, compile=True)), _training()
+    assert _timeless(training.run_epoch()) == _timeless(plain.run_epoch())
+    assert calls == [(14, 1, 8, 8)] * 5
+    assert training.state()["model"].keys() == plain.state()["model"].keys()
+
+
+def test_the_generator_of_torch_is_left_alone() -> None:
+    torch.manual_seed(5)
+    want = torch.rand(3)
+    torch.manual_seed(5)
+    _training(dropout=0.5).run_epoch()
+    assert torch.equal(torch.rand(3), want)
+
+
+def test_a_diverging_network_is_an_error(place: torch.device) -> None:
+    training = _training(dataclasses.replace(PLAIN, lr=1e30), place=place)
+    with pytest.raises(NonFiniteLoss) as seen:
+        for _ in range(3):
+            training.run_epoch()
+    error = seen.value
+    assert isinstance(error, DataError) and "\n" not in str(error)
+    steps = f"step {error.step}" if place.type == "cpu" else f"steps? (2-)?{error.step}"
+    assert re.match(f"epoch {error.epoch}, {steps} of 5: the loss", str(error))
+    lr = 1e30 * PLAIN.factor(5 * error.epoch + error.step - 6, 5)
+    assert f"{lr:.3g}" in error.cause and "tau 0.2" in error.cause and "--clip" in error.cause
+
+    training = _training(place=place)
+    training.model.head.weight.data[0, 0] = np.inf
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 1 of 5: .* the weights it began with"):
+        training.run_epoch()
+
+
+def test_a_weight_lost_in_the_last_step_is_not_saved(place: torch.device) -> None:
+    training = _training(place=place)
+
+    def lose() -> bool:
+        if training.step == 5:
+            training.model.head.weight.data[0, 0] = np.nan
+        return False
+
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
+        training.run_epoch(lose)
+
+
+def test_running_statistics_that_overflow_are_not_saved(place: torch.device) -> None:
+    """A batch norm divides by them in eval mode alone: losses and weights stay finite."""
+    training = _training(norm="batch", place=place)
+
+    def overflow() -> bool:
+        training.model.encoder.layers[1].running_var[0] = torch.inf
+        return False
+
+    with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
+        training.run_epoch(overflow)
+    assert all(p.isfinite().all() for p in training.model.parameters())
+
+
+def _in_batches_of(batch_size: int, N: int, norm: str = "batch") -> Training:
+    """ResNet-18 whose last maps have one pixel."""
+    model = fake_model()
+    model.encoder = build_encoder(
+        "resnet18", channels=1, image_size=8, feature_dim=4, width=0.1, norm=norm
+    )
+    return _training(dataclasses.replace(PLAIN, batch_size=batch_size), model=model, N=N)
+
+
+def test_batch_norm_never_sees_a_single_image() -> None:
+    assert _in_batches_of(2, 5).run_epoch() is not None
+    assert _in_batches_of(1, 2, norm="group").run_epoch() is not None
+    with pytest.raises(UsageError, match="--batch-size 1 gives .* --norm group"):
+        _in_batches_of(1, 2)
+
+
+def test_what_cannot_go_on_is_refused() -> None:
+    with pytest.raises(UnavailableError, match="fp16 needs a GPU.*bf16"):
+        _training(dataclasses.replace(PLAIN, precision="fp16"))
+    state = _training().state()
+    with pytest.raises(DataError, match="seed 7, this one has 8"):
+        _training(seed=8).load_state(state)
+    with pytest.raises(DataError, match="steps 5, this one has 9"):
+        _training(dataclasses.replace(PLAIN, batch_size=8)).load_state(state)
+    with pytest.raises(DataError, match="another network or recipe: .*layers.1"):
+        _training(norm="none").load_state(state)
+    with pytest.raises(DataError, match="another network or recipe"):
+        _training(dataclasses.replace(PLAIN, optimizer="adamw")).load_state(state)

@@ -1,0 +1,307 @@
+"""`train` on toy pictures: it learns, writes down what it did, and a second witness agrees."""
+
+import json
+import math
+import os
+from collections import Counter
+from pathlib import Path
+
+import h5py
+import jsonschema
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli import measure, schemas
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.records import plain
+from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.result import EpochRow, TrainResult
+from tests.training.problems import TINY, run, toy
+
+NAMES = ("ant", "/", "cat", "dog")
+SCHEMA = schemas.load("train")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("train")
+
+
+@pytest.fixture(scope="module")
+def data(place: Path) -> str:
+    return toy(place / "toy.h5", names=NAMES)
+
+
+@pytest.fixture(scope="module")
+def told() -> list[EpochRow]:
+    """What `on_epoch` was told of the learned run."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def learned(place: Path, data: str, told: list[EpochRow]) -> TrainResult:
+    """A small convolutional network, augmented; other pictures of the same classes, shuffled."""
+    ood = toy(
+        place / "ood.h5", 5, noise=40.0, names=("DOG", "emu", "Cat", "/", "Ant"),
+        order=(3, 4, 2, 1, 0), seed=9,
+    )  # fmt: skip
+    return run(
+        data, place / "learned", model="cnn", width=0.25, augment=None, epochs=12,
+        snapshot_every=5, measure_every=4, ood=ood, on_epoch=told.append,
+    )  # fmt: skip
+
+
+def _lines(folder: Path | str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (Path(folder) / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_it_learns(learned: TrainResult) -> None:
+    assert learned.outcome == "completed" and learned.advice is None
+    assert (learned.epochs, learned.epochs_asked) == (12, 12)
+    assert learned.test_accuracy is not None and learned.test_accuracy >= 0.9
+    assert learned.train_accuracy is not None and learned.train_accuracy >= 0.9
+    assert learned.test_ncc_accuracy is not None and learned.test_ncc_accuracy >= 0.9
+    assert learned.ood_accuracy is not None and learned.ood_accuracy >= 0.8  # matched by name
+    first, last = learned.history[0], learned.history[-1]
+    assert first.gnc1 is not None and last.gnc1 is not None and last.gnc1 < first.gnc1 / 2
+    assert first.gnc3 is not None and last.gnc3 is not None and last.gnc3 < first.gnc3
+    assert last.loss < first.loss / 5
+    assert 0.0 < learned.measure_share < 1.0
+    images = [row.images_per_second for row in learned.history]
+    assert min(images) <= learned.images_per_second <= max(images)
+
+
+def test_what_the_result_says(learned: TrainResult) -> None:
+    assert (learned.data["name"], learned.data["classes"]) == ("h5:toy.h5", 4)
+    assert (learned.data["train_images"], learned.data["test_images"]) == (96, 32)
+    assert learned.data["ood_images"] == 32  # of the four classes known, not the fifth
+    assert learned.data["ood"] == {"name": "h5:ood.h5", "classes_matched": 4}
+    assert learned.recipe["augment"] == ["crop", "rotate"]  # grey pictures are not mirrored
+    assert learned.recipe["milestones"] is None and learned.recipe["momentum"] is None
+    assert (learned.seed, learned.device, learned.processes) == (1, "cpu", 1)
+    assert learned.head.kind == "learned" and learned.head.code is None
+    assert learned.head.head_parameters == 12 and learned.head.saved_share == 0.0
+    assert learned.head.trained_parameters == learned.head.encoder_parameters + 12
+    body = learned.to_json()
+    jsonschema.validate(body, SCHEMA)
+    assert body["train_accuracy"] == body["accuracy"] and body["epoch"] == 12
+    assert body["step"] == learned.history[-1].step == 36
+
+
+def test_an_epoch_a_line(learned: TrainResult, told: list[EpochRow]) -> None:
+    lines = _lines(learned.run)
+    assert lines == [plain(row) for row in learned.history]
+    assert tuple(told) == learned.history
+    assert [line["epoch"] for line in lines] == list(range(1, 13))
+    assert [line["step"] for line in lines] == list(range(3, 37, 3))
+    defs = SCHEMA["$defs"]
+    epoch = jsonschema.Draft202012Validator(defs["EpochRow"] | {"$defs": defs})
+    for line in lines:
+        epoch.validate(line)
+
+
+def test_measured_when_it_was_asked(learned: TrainResult) -> None:
+    measured = [row.epoch for row in learned.history if row.gnc1 is not None]
+    # The first and the last, each fourth, and those of a snapshot.
+    assert measured == [1, 4, 5, 8, 10, 12]
+    for row in learned.history:
+        there = row.epoch in measured
+        for value in (row.gnc2, row.gnc3, row.ncc_accuracy, row.test_accuracy, row.ood_accuracy):
+            assert (value is not None) == there
+        assert (row.measure_seconds > 0.0) == there
+    with h5py.File(Path(learned.run) / "snapshots.h5", "r") as h5:
+        assert sorted(h5["snapshots"]) == [
+            f"epoch-{epoch:04d}-{split}" for epoch in (5, 10, 12) for split in ("test", "train")
+        ]
+        final = h5["snapshots/epoch-0012-train"]
+        assert final["features"].shape == (96, 3) and final["weights"].shape == (4, 3)
+        assert dict(final.attrs) == {"epoch": 12, "step": 36, "split": "train"}
+
+
+def test_measure_is_a_second_witness(learned: TrainResult) -> None:
+    series = measure(os.path.join(learned.run, "snapshots.h5"))
+    assert isinstance(series, MeasureSeries)
+    rows = {(row.epoch, row.split): row for row in series.rows}
+    mine = learned.measured
+    assert mine is not None and mine.gnc2 is not None
+    _agree(rows[12, "train"], mine)
+    by_epoch = {row.epoch: row for row in learned.history}
+    for epoch in (5, 10):
+        _agree(rows[epoch, "train"], by_epoch[epoch])
+    assert rows[12, "test"].accuracy == learned.test_accuracy
+    # Test rows go to the means of the training rows, so the file has to name these.
+    tests = measure(
+        os.path.join(learned.run, "snapshots.h5:snapshots/epoch-0012-test"),
+        means_from=os.path.join(learned.run, "snapshots.h5:snapshots/epoch-0012-train"),
+    )
+    assert isinstance(tests, MeasureResult)
+    assert tests.ncc_accuracy == learned.test_ncc_accuracy
+
+
+def _agree(theirs: MeasureResult, ours: MeasureResult | EpochRow) -> None:
+    """Features and weights are stored as they were measured, so rounding alone tells them apart."""
+    accuracy = ours.accuracy if isinstance(ours, MeasureResult) else ours.train_accuracy
+    assert theirs.accuracy == accuracy and theirs.ncc_accuracy == ours.ncc_accuracy
+    assert theirs.gnc1 == pytest.approx(ours.gnc1, abs=1e-9)
+    assert theirs.gnc3 == pytest.approx(ours.gnc3, abs=1e-9)
+    assert theirs.gnc2 is not None and ours.gnc2 is not None
+    assert theirs.gnc2.lower == pytest.approx(ours.gnc2.lower, abs=1e-9)
+    assert theirs.gnc2.upper == pytest.approx(ours.gnc2.upper, abs=1e-9)
+
+
+def test_the_folder_holds_what_it_says(place: Path, learned: TrainResult) -> None:
+    folder = Path(learned.run)
+    assert folder == place / "learned"
+    assert sorted(os.listdir(folder)) == [
+        "best.pt", "config.json", "last.pt", "log.txt", "metrics.jsonl", "snapshots.h5"
+    ]  # fmt: skip
+    config = json.loads((folder / "config.json").read_text())
+    assert config["settings"]["data"] == "h5:toy.h5" and config["settings"]["ood"] == "h5:ood.h5"
+    assert config["settings"]["augment"] == ["crop", "rotate"]
+    log = (folder / "log.txt").read_text()
+    assert "epoch 12/12, loss " in log and "completed after 12 of 12 epochs" in log
+    # No file says where it was.
+    for name in os.listdir(folder):
+        assert str(place).encode() not in (folder / name).read_bytes(), name
+
+
+def test_the_best_epoch(learned: TrainResult) -> None:
+    best = learned.best
+    assert best is not None
+    scores = [(row.test_accuracy or 0.0, -row.epoch) for row in learned.history]
+    assert (best["accuracy"], -best["epoch"]) == max(scores) and best["of"] == "test"
+    row = learned.history[best["epoch"] - 1]
+    assert best["ood_accuracy"] == row.ood_accuracy
+    assert read_checkpoint(Path(learned.run) / "best.pt")["training"]["epoch"] == best["epoch"]
+    assert read_checkpoint(Path(learned.run) / "last.pt")["training"]["epoch"] == 12
+
+
+def test_a_checkpoint_is_the_network_that_was_measured(learned: TrainResult) -> None:
+    state = read_checkpoint(Path(learned.run) / "last.pt")["training"]["model"]
+    with h5py.File(Path(learned.run) / "snapshots.h5", "r") as h5:
+        weights = h5["snapshots/epoch-0012-train/weights"][:]
+    own = torch.nn.functional.normalize(state["head.weight"].double(), dim=1)
+    assert np.abs(own.numpy() - weights).max() < 1e-6
+
+
+def test_same_seed_same_run(place: Path, data: str) -> None:
+    one = run(data, place / "one", augment=("crop", "flip", "rotate"), epochs=2)
+    two = run(data, place / "two", augment=("crop", "flip", "rotate"), epochs=2)
+    other = run(data, place / "other", augment=("crop", "flip", "rotate"), epochs=2, seed=2)
+    losses = [[row.loss for row in result.history] for result in (one, two, other)]
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_without_test_images(place: Path) -> None:
+    data = toy(place / "untested.h5", test_each=0)
+    result = run(data, place / "untested")
+    assert result.test_accuracy is None and result.data["test_images"] is None
+    assert result.best is not None and result.best["of"] == "train"
+    assert result.best["accuracy"] == max(row.train_accuracy or 0.0 for row in result.history)
+    series = measure(os.path.join(result.run, "snapshots.h5"))
+    assert isinstance(series, MeasureResult) and series.split == "train"
+    jsonschema.validate(result.to_json(), SCHEMA)
+
+
+def test_a_picture_without_features_does_not_end_the_run(place: Path) -> None:
+    data = toy(place / "blind.h5")
+    with h5py.File(place / "blind.h5", "r+") as h5:
+        h5["test_images"][3] = 0
+    result = run(data, place / "blind", model="tests.training.problems:blind")
+    assert result.outcome == "completed" and result.test_accuracy is None
+    assert result.measured is not None and result.best is not None
+    assert result.best["of"] == "train"
+    log = (Path(result.run) / "log.txt").read_text()
+    assert "epoch 3 could not be measured: test images: " in log and "row 3" in log
+
+
+def test_a_loss_that_is_no_number(place: Path, data: str) -> None:
+    model = "tests.training.problems:blowing"
+    with pytest.raises(DataError) as caught:
+        run(data, place / "blown", model=model, epochs=5, measure_every=1)
+    said = str(caught.value)
+    assert said.startswith("epoch 3, step 2 of 3: the loss or a weight is not a finite number: ")
+    assert "learning rate" in said and "--clip" in said and "\n" not in said
+    last = place / "blown" / "last.pt"
+    assert said.endswith(f"the last good checkpoint is {last}, of epoch 2")
+    state = read_checkpoint(last)["training"]
+    assert state["epoch"] == 2
+    assert all(bool(tensor.isfinite().all()) for tensor in state["model"].values())
+    assert [line["epoch"] for line in _lines(place / "blown")] == [1, 2]
+    assert "epoch 3, step 2 of 3" in (place / "blown" / "log.txt").read_text()
+    # From the first epoch on there is none to name.
+    with pytest.raises(DataError, match="epoch 1, .*learning rate 9.7e.19") as caught:
+        run(data, place / "lost", lr=1e20, warmup=0.0)
+    assert "last good checkpoint" not in str(caught.value)
+
+
+def test_from_an_earlier_run(place: Path, data: str) -> None:
+    first = run(data, place / "first", model="cnn", width=0.25, epochs=2)
+    before = read_checkpoint(place / "first" / "best.pt")["training"]["model"]
+    start = {name: tensor for name, tensor in before.items() if name.startswith("encoder.")}
+    still = {"model": "cnn", "width": 0.25, "epochs": 1, "lr": 1e-30, "weight_decay": 0.0}
+    again = run(data, place / "again", init_from=first.run, seed=5, **still)
+    state = read_checkpoint(place / "again" / "last.pt")["training"]["model"]
+    trained = {name for name, _ in start.items() if "running" not in name and "num_" not in name}
+    for name in trained:
+        assert torch.equal(state[name], start[name]), name
+    assert not torch.equal(state["head.weight"], before["head.weight"])
+    assert json.loads((place / "again" / "config.json").read_text())["settings"]["init_from"] == (
+        "first"
+    )
+    # Another dimension leaves the last layer fresh, and the log says so; a file will do too.
+    wide = run(
+        data, place / "wide", init_from=place / "first" / "best.pt", **(still | {"feature_dim": 5})
+    )
+    state = read_checkpoint(place / "wide" / "last.pt")["training"]["model"]
+    for name in trained - {"encoder.fc.weight", "encoder.fc.bias"}:
+        assert torch.equal(state[name], start[name]), name
+    assert state["encoder.fc.weight"].shape[0] == 5
+    log = (Path(wide.run) / "log.txt").read_text()
+    assert "encoder of best.pt; left out: fc.weight, fc.bias" in log
+    assert again.history[0].loss != wide.history[0].loss
+    with pytest.raises(DataError, match="no-such"):
+        run(data, place / "none", init_from=place / "no-such", **still)
+    with pytest.raises(DataError, match="is HDF5, no checkpoint"):
+        run(data, place / "none", init_from=data.removeprefix("h5:"), **still)
+    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to --init-from"):
+        run(data, place / "none", backbone_weights=place / "first" / "last.pt", **still)
+    with pytest.raises(DataError, match="config.json|checkpoint"):
+        run(data, place / "none", init_from=place / "first" / "config.json", **still)
+
+
+def test_options_that_cannot_be(place: Path, data: str) -> None:
+    cases: list[tuple[dict[str, object], type[GncError], str]] = [
+        ({"time_limit": 0.0}, UsageError, "time_limit 0.0 is too small"),
+        ({"threads": 0}, UsageError, "threads 0"),
+        ({"out": None, "resume": True}, UsageError, "resume .*out='DIR'"),
+        ({"resume": True}, DataError, "no run folder"),
+        ({"classes": 9}, GncError, "9"),
+        ({"classes_subset": ["ant"]}, UsageError, "1 class"),
+        ({"model": "no.such:network"}, UsageError, "--model no.such:network"),
+        ({"ood": "h5:" + str(place / "numbers.h5")}, DataError, "no class of"),
+        ({"schedule": "step", "milestones": (3, 2)}, UsageError, "milestones"),
+    ]
+    toy(place / "numbers.h5")
+    for asked, kind, message in cases:
+        with pytest.raises(kind, match=message) as caught:
+            run(data, **({"out": place / "never"} | asked))
+        assert "\n" not in str(caught.value)
+    assert not (place / "never").exists()
+
+
+def test_some_of_the_classes(place: Path, data: str) -> None:
+    result = run(data, place / "some", classes_subset=["dog", "/"], feature_dim=2, epochs=6)
+    assert result.data["classes"] == 2 and result.data["train_images"] == 48
+    config = json.loads((place / "some" / "config.json").read_text())
+    assert config["settings"]["subset"][0] == "dog"
+    assert result.test_accuracy == 1.0
+    # Two dimensions are drawn: all features, their labels and the weights.
+    assert result.extras["features"].shape == (48, 2) and result.extras["class_names"] == (
+        "dog", "/"
+    )  # fmt: skip
+    assert Counter(result.extras["labels"].tolist()) == {0: 24, 1: 24}
+    assert math.isclose(float(np.linalg.norm(result.extras["weights"][0])), 1.0, abs_tol=1e-6)
+    assert result.model == TINY

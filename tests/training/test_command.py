@@ -1,0 +1,371 @@
+"""`gnc train` end to end, on toy pictures: files, refusals, an interruption, and going on."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli import schemas
+from gnc_cli.records import Bracket
+from gnc_cli.training.progress import epochs_on_terminal
+from gnc_cli.training.result import EpochRow
+from tests.training.pictures import run as made_run
+from tests.training.problems import TINY, toy
+
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("train"))
+QUICK = ("--model", TINY, "--batch-size", "32", "--augment", "none", "--device", "cpu",
+         "--threads", "1")  # fmt: skip
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a toy data set, a run of two epochs, and things that are none."""
+    place = tmp_path_factory.mktemp("made")
+    toy(place / "toy.h5", names=("ant", "bee", "cat", "dog"))
+    words = ["--data", f"h5:{place / 'toy.h5'}", *QUICK, "--epochs", "2", "--d", "3", "-q"]
+    assert _invoke(*words, "--out", place / "run").exit_code == 0
+    (place / "words.txt").write_text("once upon a time\n")
+    (place / "square.txt").write_text("1 0\n0 1\n-1 0\n0 -1\n")
+    (place / "twice.txt").write_text("0 1 2 2\n")
+    (place / "empty").mkdir()
+    shutil.copytree(place / "run", place / "cut")
+    with open(place / "cut" / "last.pt", "r+b") as file:
+        file.truncate(3000)
+    shutil.copytree(place / "run", place / "lost")
+    (place / "lost" / "last.pt").unlink()
+    shutil.copytree(place / "run", place / "scrawl")
+    (place / "scrawl" / "config.json").write_text("{")
+    return place
+
+
+@pytest.fixture
+def gnc(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`gnc("--epochs", 1)` trains on the toy, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return _invoke
+
+
+def _invoke(*args: Any) -> Any:
+    from gnc_cli.cli import app
+
+    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
+    words = ["train", *map(str, args)]
+    return CliRunner(env=plain).invoke(app, words, prog_name="gnc")
+
+
+BAD_QUESTIONS: list[tuple[str, int, str]] = [
+    # Options that contradict each other
+    ("--milestones 3,4", 2, "milestones belongs to --schedule step"),
+    ("--milestones 3,4 --schedule cosine", 2, "milestones belongs to --schedule step"),
+    ("--margin 0.1", 2, "--margin belongs to --loss cosface or arcface"),
+    ("--assignment best", 2, "add --head fixed:FILE"),
+    ("--similarity s.npy", 2, "--similarity is for --assignment best or worst"),
+    ("--constraint decay --tau 0.1", 2, "neither --tau nor --loss"),
+    ("--constraint decay --head cmf", 2, "leave out --constraint decay"),
+    ("--classes 2 --classes-subset ant,bee", 2, "exclude each other"),
+    ("--backbone-weights a.pt --init-from b", 2, "exclude each other"),
+    ("--fonts @/empty --data h5:x.h5", 2, "--fonts is for --data glyphs"),
+    ("--resume", 2, "add --out DIR"),
+    # Words that are none
+    ("--head lerned", 2, "choose learned, cmf, fixed:FILE or fixed:solve"),
+    ("--head fixed:", 2, "fixed:FILE or fixed:solve"),
+    ("--augment crop,zoom", 2, "'zoom' is unknown; choose of crop, flip, rotate, or none"),
+    ("--data mnist", 2, "write glyphs, cifar10"),
+    ("@DATA --model vgg", 2, "choose from cnn, resnet18"),
+    ("@DATA --model no.such:thing", 2, "importing no.such stops with"),
+    ("@DATA --model os:nothing", 2, "os has no function nothing"),
+    # Data that are not there, or not such
+    ("--data cifar10:@/nowhere", 3, "no such file"),
+    ("--data folder:@/nowhere", 3, "does not exist; write folder:PATH"),
+    ("--data folder:@/empty", 3, "holds no images; write folder:PATH"),
+    ("--data h5:@/nowhere.h5", 3, "no such file"),
+    ("--data h5:@/words.txt", 3, "cannot be read as HDF5"),
+    ("--data h5:@/run/snapshots.h5", 3, "it holds 'snapshots/epoch-0002-test/features'"),
+    ("--fonts @/empty", 3, "has no .ttf, .otf or .ttc file; name another"),
+    ("@DATA --classes 5", 3, "5 classes were asked for, and there are 4"),
+    ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; of 4 the first are ant, bee, cat, dog"),
+    ("@DATA --ood glyphs", 3, "of a class of the network (ant, bee, cat, dog)"),
+    # Files of the head and the network
+    ("@DATA --head fixed:@/nowhere.h5", 3, "no such file"),
+    ("@DATA --head fixed:@/words.txt", 3, "line 1, column 1: 'once' is no number"),
+    ("@DATA --head fixed:@/square.txt --d 3", 3, "gnc solve --d 3 --K 4 --out code.h5"),
+    ("@DATA --head fixed:@/square.txt --assignment @/words.txt", 3, "a row number for each class"),
+    ("@DATA --head fixed:@/square.txt --assignment @/twice.txt", 3, "each of 0..3 once"),
+    ("@DATA --head fixed:solve --assignment best --similarity @/square.txt", 3, "(4, 4)"),
+    ("@DATA --init-from @/empty", 3, "no such file"),
+    ("@DATA --init-from @/run --d 5", 3, "choose the --model, --width and --norm"),
+    ("@DATA --backbone-weights @/words.txt", 3, "expected one of .pt, .pth"),
+    # Runs
+    ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
+    ("@DATA --out @/words.txt", 3, "is no folder; name another"),
+    ("@DATA --resume --out @/nowhere", 3, "no run folder"),
+    ("@DATA --resume --out @/empty", 3, "is no run of gnc train: it has no config.json"),
+    ("@DATA --resume --out @/cut", 3, "begins an archive that has no end"),
+    ("@DATA --resume --out @/lost", 3, "has no last.pt"),
+    ("@DATA --resume --out @/scrawl", 3, "start anew with --force"),
+    ("@DATA --resume --out @/run --lr 5", 2, "the run to resume has 0.003; leave the option out"),
+    ("--resume --out @/run --data folder:other", 2, "leave the option out, or start a new run"),
+    # Machines
+    ("@DATA --precision fp16", 6, "choose bf16 or float32"),
+    ("@DATA --device cuda:99", 6, "--device cuda:99 is not available"),
+    ("@DATA --batch-size 1e12", 6, "take a smaller --batch-size"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "status", "said"), BAD_QUESTIONS)
+def test_bad_questions_are_one_line(
+    gnc: Run, made: Path, words: str, status: int, said: str
+) -> None:
+    asked = words.split()
+    usual = list(QUICK)
+    for name in usual[::2]:
+        if name in asked:
+            at = usual.index(name)
+            del usual[at : at + 2]
+    if "@DATA" in asked:
+        asked[:1] = ["--data", f"h5:{made}/toy.h5", "--epochs", "2", *usual]
+    run = gnc(*[word.replace("@/", f"{made}/") for word in asked])
+    assert (run.exit_code, run.stdout) == (status, ""), run.stderr
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("gnc: ") and said in line
+    assert os.listdir() == []
+
+
+def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
+    words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--epochs", "2")
+    run = gnc(*words, "--json", "--out", "run", "--plot", "p.png", "--report", "r.md",
+              "--min", "ncc_accuracy=0", "--check", "gnc2.upper<=2")  # fmt: skip
+    assert run.exit_code == 0 and run.stderr.count("gate passed") == 2
+    body = json.loads(run.stdout, parse_constant=pytest.fail)
+    VALIDATOR.validate(body)
+    assert (body["run"], body["d"], body["K"], body["epochs"]) == ("run", 3, 4, 2)
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert "| GNC2 |" in Path("r.md").read_text()
+    Path("earlier.json").write_text(run.stdout)
+    # Once more, told an epoch at a time: a dated folder, the same figures.
+    run = gnc(*words, "--jsonl", "--baseline", "earlier.json", "--allow", "gnc1=1%", "--allow",
+              "test_accuracy=0", "-q")  # fmt: skip
+    assert (run.exit_code, run.stderr) == (0, "")
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.endswith("-h5-tiny")
+    assert {line.pop("run") for line in lines} == {f"runs/{folder.name}"}
+    assert lines == [json.loads(s) for s in (folder / "metrics.jsonl").read_text().splitlines()]
+    clock = dict.fromkeys(("seconds", "measure_seconds", "images_per_second"))
+    assert [line | clock for line in lines] == [line | clock for line in body["history"]]
+    assert list(lines[0]) == list(body["history"][0])
+    run = gnc("--resume", "--out", "run", "--data", f"h5:{made}/toy.h5", "--model", TINY, "--csv")
+    assert run.exit_code == 0, run.stderr
+    read = list(csv.DictReader(run.stdout.splitlines()))
+    assert [r["gnc1"] for r in read] == [str(e["gnc1"]) for e in body["history"]]
+
+
+def test_every_placement_and_its_table(gnc: Run, made: Path) -> None:
+    words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--epochs", "1", "--head",
+             f"fixed:{made}/square.txt", "--assignment", "all", "--out", "all")  # fmt: skip
+    run = gnc(*words, "--report", "r.prom", "--rows", "all", "--min", "d=2")
+    assert run.exit_code == 0 and "3 of 3 rows pass" in run.stderr
+    assert "Placements of the classes   3 runs   all" in run.stdout
+    assert Path("r.prom").read_text().count("\ngnc_train_gnc1{") == 3
+    again = gnc(*words, "--resume", "--json")
+    assert again.exit_code == 0, again.stderr
+    body = json.loads(again.stdout)
+    VALIDATOR.validate(body)
+    assert [row["head"]["permutation"][0] for row in body["rows"]] == [0, 0, 0]
+
+
+def test_an_interruption_writes_a_checkpoint_to_go_on_from(gnc: Run, made: Path) -> None:
+    words = ["--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--epochs", "100000",
+             "--measure-every", "100000", "--out", "run", "--json"]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gnc_cli", "train", *words], text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        lines = Path("run/metrics.jsonl")
+        for _ in range(1200):
+            if process.poll() is not None or (lines.exists() and lines.read_text().count("\n") > 2):
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, stderr
+    (line,) = stderr.splitlines()
+    assert line.endswith("interrupt again to stop at once")
+    body = json.loads(stdout, parse_constant=pytest.fail)
+    VALIDATOR.validate(body)
+    assert body["outcome"] == "interrupted" and "--resume --out run" in body["advice"]
+    assert body["advice"].endswith(f" --model {TINY}")
+    assert body["epochs"] == lines.read_text().count("\n") >= 3
+    more = body["epochs"] + 2
+    go_on = ("--resume", "--out", "run", "--model", TINY, "--epochs", more)
+    lost = gnc(*go_on)  # a run keeps no folders of its user
+    assert lost.exit_code == 3 and "so give --data" in lost.stderr
+    data = f"h5:{made}/toy.h5"
+    run = gnc(*go_on, "--data", data, "--json", "-q")
+    assert run.exit_code == 0, run.stderr
+    after = json.loads(run.stdout)
+    assert (after["outcome"], after["epochs"]) == ("completed", more)
+    assert after["history"][: body["epochs"]] == body["history"]
+
+
+def test_a_file_of_settings(gnc: Run, made: Path) -> None:
+    text = 'model = "no-such"\nepochs = 2\nmomentum = 0.5\noptimizer = "sgd"\n'
+    Path("run.toml").write_text(text)
+    words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--config", "run.toml")
+    run = gnc(*words, "--epochs", "1", "--out", "run", "--json")
+    assert run.exit_code == 0, run.stderr
+    body = json.loads(run.stdout)
+    assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
+    for text, status, said in (
+        ("epochs = 0", 2, "--epochs 0 is too small"), ("epoch = 3", 2, "did you mean epochs?"),
+        ("epochs 3", 3, "is not TOML"), ('momentum = "high"', 2, "'high' is not a number"),
+    ):  # fmt: skip
+        Path("run.toml").write_text(text)
+        run = gnc(*words, "--out", "other", "--json")
+        assert (run.exit_code, run.stdout) == (status, "") and said in run.stderr
+    assert gnc("--config", "nowhere.toml").exit_code == 3
+
+
+@pytest.mark.parametrize("shape", ["", "--jsonl"])
+def test_of_several_processes_the_first_alone_prints(
+    gnc: Run, monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank, lines in (("0", 1), ("1", 0)):
+        monkeypatch.setenv("RANK", rank)
+        run = gnc("--tau", "0", *shape.split())
+        assert (run.exit_code, run.stderr.count("\n")) == (2, lines)
+
+
+def epoch(number: int, measured: bool = True, **changes: Any) -> EpochRow:
+    """An epoch of 15 steps."""
+    fields: dict[str, Any] = dict(
+        epoch=number, step=15 * number, lr=0.003 / number, loss=4.5 / number**2,
+        running_accuracy=1.0 - 0.5 / number, seconds=2.5, images_per_second=360.0,
+    )  # fmt: skip
+    if measured:
+        fields |= dict(
+            train_accuracy=1.0 - 0.25 / number, test_accuracy=1.0 - 0.375 / number,
+            test_ncc_accuracy=1.0 - 0.5 / number, gnc1=0.5**number,
+            gnc2=Bracket(0.0625 * number, 0.0625 * number + 1e-12), gnc3=0.75**number,
+            ncc_accuracy=1.0 - 0.125 / number, measure_seconds=0.25,
+        )  # fmt: skip
+    return EpochRow(**(fields | changes))
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("width", "seen"),
+    [
+        (60, "@4: test 0.625 "), (70, "@4: test 0.625 GNC2 0.25 "),
+        (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
+        (120, "GNC2 0.25 train 0.75 GNC1 0.062 GNC3 0.32 OOD 0.5 "),
+    ],
+)  # fmt: skip
+def test_the_bar_is_one_line_with_nothing_cut(
+    monkeypatch: pytest.MonkeyPatch, width: int, seen: str
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := _Terminal())
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    with epochs_on_terminal() as watch:
+        assert watch.progress is not None
+        watch.progress("training", 1, 900, 1.234e-05)
+        made = epoch(4, train_accuracy=0.75, test_accuracy=0.625, ood_accuracy=0.5, gnc3=0.3164)
+        watch.on_epoch(made)
+        watch.on_epoch(epoch(5, measured=False))  # what was measured last stays
+        watch.progress("training", 675, 900, 1.234e-05)  # of 15 steps an epoch
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    frames = re.split(r"[\r\n]+", text)
+    assert max(map(len, frames)) <= width and "…" not in text
+    last = [frame for frame in frames if frame.strip()][-1]
+    assert " epoch 45/60 loss 1.23e-05 " in last and seen in last
+
+
+def test_nobody_watches_a_pipe(capsys: Any) -> None:
+    with epochs_on_terminal() as watch:
+        watch.on_epoch(epoch(1))
+        assert watch.progress is None
+    assert capsys.readouterr().err == ""
+
+
+BAD_OPTIONS: list[tuple[str, str]] = [
+    ("--classes 1", "'1' is too small; give at least 2"), ("--classes ten", "'ten' is not a"),
+    ("--feature-dim 1", "at least 2"), ("--d 2.5", "'2.5'"), ("--image-size 7", "at least 8"),
+    ("--width 0", "above 0"), ("--tau 0", "above 0"), ("--tau inf", "'inf'"),
+    ("--margin -1", "at least 0"), ("--loss focal", "'arcface'"), ("--preset fig3", "'finetune'"),
+    ("--constraint none", "'decay'"), ("--optimizer lion", "'adamw'"),
+    ("--epochs 0", "at least 1"), ("--batch-size 1", "at least 2"), ("--lr 0", "above 0"),
+    ("--weight-decay -1", "at least 0"), ("--schedule linear", "'cosine'"),
+    ("--milestones 3,x", "'x' is not a number"), ("--milestones 0", "at least 1"),
+    ("--seed -1", "at least 0"), ("--time-limit 0", "above 0"), ("--device tpu", "'tpu'"),
+    ("--threads 0", "at least 1"), ("--precision fp8", "'bf16'"),
+    ("--measure-every 0", "least 1"), ("--snapshot-every 0", "least 1"),
+    ("--classes-subset cat,,dog", "an empty name; write"), ("--out -", "use --csv"),
+    ("--out ''", "no folder"), ("--assignment ''", "is empty"), ("--fonts ''", "is empty"),
+    ("--plot a.gif", ".svg"), ("--report a.html", ".prom"),
+    ("--json --csv", "--json and --csv exclude each other"),
+    ("--json --jsonl", "exclude each other"), ("--csv --jsonl", "exclude each other"),
+    ("-q -v", "-q and -v"), ("--min gnc1", "KEY=VALUE"), ("--check gnc2", "comparison operator"),
+    ("--rows first", "'first'"), ("--allow gnc1=1%", "--baseline"), ("stray", "stray"),
+    ("--no-such", "no such option"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), BAD_OPTIONS)
+def test_bad_options_exit_2_before_any_work(
+    gnc: Run, words: str, said: str
+) -> None:
+    run = gnc(*["" if word == "''" else word for word in words.split()])
+    assert (run.exit_code, run.stdout) == (2, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("gnc: ") and said in line
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("--help", 0), ("--min x --plot a.png", 2)],
+)
+def test_help_and_usage_errors_load_nothing_heavy(words: str, status: int) -> None:
+    script = (
+        "import sys\n"
+        f"sys.argv[1:] = 'train {words}'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        f"except SystemExit as e: assert e.code == {status}\n"
+        "heavy = {'torch', 'numpy', 'scipy', 'matplotlib', 'h5py', 'PIL'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_measures_figures_are_attributes_that_completion_knows() -> None:
+    found = made_run()
+    assert found.gnc1 == found.measured.gnc1 and found.K == 100
+    assert {"gnc1", "gnc2", "ncc_accuracy", "run"} <= set(dir(found)) and "file" not in dir(found)
+    assert made_run(measured=None).gnc1 is None
+    with pytest.raises(AttributeError, match="gnc4"):
+        _ = found.gnc4

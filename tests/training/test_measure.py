@@ -1,0 +1,123 @@
+"""Measuring a network in training: every row once, in eval mode, in blocks and with threads."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from gnc_cli import GNCMetrics
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.training import measure
+from gnc_cli.training.measure import evaluate
+from gnc_cli.training.networks.batches import DeviceImages
+from gnc_cli.training.networks.classifier import Classifier
+from tests.training.networks.fakes import GREY, fake_images, fake_model
+from tests.training.problems import run, timeless, toy
+
+
+def _model(place: torch.device) -> Classifier:
+    return fake_model(norm="batch", dropout=0.5).to(place)
+
+
+def test_all_rows_in_order_in_eval_mode(place: torch.device) -> None:
+    images, _ = fake_images(50)
+    model = _model(place)
+    with torch.no_grad():
+        H = model.eval().features(GREY.apply(torch.from_numpy(images).to(place)))
+    model.train()
+    model.encoder.layers[1].eval()  # someone's frozen batch norm
+    modes = [module.training for module in model.modules()]
+    for source in (DeviceImages(images, place), DeviceImages(images, place, resident_bytes=0)):
+        at = 0
+        for features, rows in evaluate(
+            model, source, normalisation=GREY, device=place, batch_size=16
+        ):
+            assert rows.start == at and not any(m.training for m in model.modules())
+            assert torch.is_inference(features) and not torch.is_inference_mode_enabled()
+            assert features.dtype == torch.float32 and features.device.type == place.type
+            assert torch.allclose(features, H[rows], atol=1e-5)
+            at = rows.stop
+        assert at == 50
+        assert [module.training for module in model.modules()] == modes
+
+
+def test_some_rows_and_an_early_end(place: torch.device) -> None:
+    images = DeviceImages(fake_images(50)[0], place)
+    model = _model(place).train()
+    found = evaluate(
+        model, images, normalisation=GREY, device=place, batch_size=8, rows=range(20, 45)
+    )
+    slices = [rows for _, rows in found]
+    assert slices == [slice(20, 28), slice(28, 36), slice(36, 44), slice(44, 45)]
+    stream = evaluate(model, images, normalisation=GREY, device=place, batch_size=8)
+    next(stream)
+    assert not model.training
+    stream.close()
+    assert model.training
+
+
+def test_half_precision_stays_inside_the_encoder(place: torch.device) -> None:
+    seen: list[torch.dtype] = []
+    model = _model(place)
+    last: nn.Module = model.encoder.layers[-1]
+    last.register_forward_hook(lambda _m, _i, out: seen.append(out.dtype))
+    images = DeviceImages(fake_images(6)[0], place)
+    ((features, _),) = evaluate(
+        model, images, normalisation=GREY, device=place, batch_size=8, precision="bf16",
+        channels_last=True,
+    )  # fmt: skip
+    assert seen == [torch.bfloat16] and features.dtype == torch.float32
+
+
+@pytest.mark.parametrize("kept", [1 << 30, 1000])  # 96 rows of 16 bytes are more than 1000
+def test_blocks_cover_every_row_once_also_of_sets_too_large_to_keep(
+    kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {"epochs": 4, "measure_every": 1, "snapshot_every": 2, "feature_dim": 4}
+    data = toy(tmp_path / "toy.h5")
+    whole = run(data, tmp_path / "whole", **asked)
+    monkeypatch.setattr(measure, "_KEPT_BYTES", kept)
+    monkeypatch.setattr(measure, "_BLOCK_BYTES", 7 * 16)
+    assert timeless(run(data, tmp_path / "cut", **asked).history) == timeless(whole.history)
+    with h5py.File(tmp_path / "cut" / "snapshots.h5") as h5:
+        splits = [name.partition("2-")[2] for name in h5["snapshots"] if "0002" in name]
+    assert sorted(splits) == (["test"] if kept == 1000 else ["test", "train"])
+    log = (tmp_path / "cut" / "log.txt").read_text()
+    assert log.count("no snapshot of the train features") == (kept == 1000)
+
+
+def test_gnc2_can_be_interrupted() -> None:
+    """Its bracket is wider, and valid."""
+    rng, event = np.random.default_rng(0), threading.Event()
+    weights = rng.standard_normal((60, 8))
+    metrics = GNCMetrics(8, 60)
+    metrics.update(weights, np.arange(60))
+    closed = metrics.compute(weights, deadline=Deadline(None, event)).gnc2
+    event.set()
+    for asked in ({}, {"time_limit": 100.0}):
+        wide = metrics.compute(weights, deadline=Deadline(None, event), **asked).gnc2
+        assert wide is not None and closed is not None
+        assert wide.lower <= closed.lower <= closed.upper <= wide.upper
+        assert wide.upper - wide.lower > 10.0 * (closed.upper - closed.lower)
+
+
+def test_decisions_take_the_threads_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker with one thread for BLAS."""
+    taken: list[int] = []
+    real = GNCMetrics.judge
+
+    def judge(self: GNCMetrics, *args: Any, workers: int, **kwargs: Any) -> None:
+        taken.append(workers)
+        assert torch.get_num_threads() == 1
+        real(self, *args, workers=workers, **kwargs)
+
+    monkeypatch.setattr(GNCMetrics, "judge", judge)
+    run(toy(tmp_path / "toy.h5"), tmp_path / "out", epochs=1, threads=2)
+    assert taken == [2]  # all rows at once

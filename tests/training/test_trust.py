@@ -1,0 +1,130 @@
+"""A run folder may be somebody else's: it names no code that runs, and holds none."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.training.api import train
+from tests.training.problems import run, toy
+
+NETWORK = """
+from pathlib import Path
+from torch import nn
+
+Path(__file__).with_name("ran").touch()
+
+def made(*, channels, image_size, feature_dim):
+    return nn.Sequential(nn.Flatten(), nn.Linear(channels * image_size**2, feature_dim))
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy data set, and a run of a network in `mine.py` beside it."""
+    place = tmp_path_factory.mktemp("trust")
+    (place / "mine.py").write_text(NETWORK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        run(toy(place / "toy.h5"), place / "run", model="mine:made", epochs=2)
+    return place
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is imported yet from where these tests write."""
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("mine", "shared", "evil")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def received(place: Path, folder: Path, model: str) -> Path:
+    """The run as somebody sends it: with code, which its config.json names."""
+    shutil.copytree(place / "run", folder)
+    for name in ("evil.py", "__init__.py"):
+        (folder / name).write_text(NETWORK)
+    config = json.loads((folder / "config.json").read_text())
+    config["settings"]["model"] = model
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def _invoke(*words: str) -> Any:
+    from gnc_cli.cli import app
+
+    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
+    return CliRunner(env=plain).invoke(app, ["train", *words], prog_name="gnc")
+
+
+def test_a_run_names_no_code_that_runs(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = received(place, tmp_path / "shared", "shared.evil:made")
+    monkeypatch.chdir(tmp_path)
+    told = _invoke("--resume", "--out", "shared", "--epochs", "3")
+    assert told.exit_code == 2 and told.stderr.count("\n") == 1
+    assert "if you trust that code, add --model shared.evil:made" in told.stderr
+    with pytest.raises(UsageError, match="add model='mine:made'"):
+        train(out=place / "run", resume=True)
+    assert not (shared / "ran").exists()
+    assert not {"shared", "shared.evil", "mine"} & set(sys.modules)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("how", ["--resume", "--force"])
+def test_a_run_folder_holds_no_code(
+    inside: bool, how: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is the current directory, in which networks of one's own are looked for."""
+    model, out = ("evil:made", ".") if inside else ("shared.evil:made", "shared")
+    shared = received(place, tmp_path / "shared", model)
+    monkeypatch.chdir(shared if inside else tmp_path)
+    told = _invoke(how, "--out", out, "--model", model, "--data", f"h5:{place / 'toy.h5'}")
+    assert told.exit_code == 2 and told.stderr.count("\n") == 1
+    assert "lies in the run folder" in told.stderr
+    assert not (shared / "ran").exists() and (shared / "last.pt").exists()
+
+
+def test_nor_does_code_elsewhere_take_any_from_there(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = received(place, tmp_path / "shared", "mine:made")
+    (tmp_path / "mine.py").write_text(
+        f"try:\n    import evil\nexcept ImportError:\n    evil = None\n{NETWORK}"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(shared)
+    train(data=f"h5:{place / 'toy.h5'}", out=".", resume=True, model="mine:made", epochs=3)
+    assert (tmp_path / "ran").exists() and not (shared / "ran").exists()
+
+
+def test_a_network_of_ones_own_goes_on_when_named(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(place / "run", tmp_path / "run")
+    monkeypatch.chdir(place)
+    told = _invoke("--data", "h5:toy.h5", "--out", str(tmp_path / "run"), "--resume",
+                   "--epochs", "3", "--model", "mine:made", "--json")  # fmt: skip
+    assert told.exit_code == 0 and json.loads(told.stdout)["epochs"] == 3
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_a_series_is_written_inside_its_folder(how: str, place: Path, tmp_path: Path) -> None:
+    data = f"h5:{place / 'toy.h5'}"
+    (tmp_path / "square.txt").write_text("1 0\n0 1\n-1 0\n0 -1\n")
+    asked: dict[str, Any] = {
+        "data": data, "model": "cnn", "width": 0.125, "epochs": 1, "out": tmp_path / "all",
+        "head": f"fixed:{tmp_path / 'square.txt'}", "assignment": "all", "threads": 1,
+    }  # fmt: skip
+    series = train(**asked)
+    shutil.move(tmp_path / "all" / "assignment-1", tmp_path / "elsewhere")
+    (tmp_path / "all" / "assignment-1").symlink_to(tmp_path / "elsewhere")
+    before = {p.name: p.read_bytes() for p in (tmp_path / "elsewhere").iterdir()}
+    with pytest.raises(OutputError, match="assignment-1' is a symbolic link.*remove it"):
+        train(**asked, **{how: True})
+    assert {p.name: p.read_bytes() for p in (tmp_path / "elsewhere").iterdir()} == before
+    assert len(series.rows) == 3  # type: ignore[union-attr]
