@@ -5,8 +5,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 
-__all__ = ["Progress", "progress_on_terminal"]
-
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 
