@@ -2,7 +2,7 @@
 
 import threading
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
@@ -22,7 +22,9 @@ from gnc_cli.parameters import (
     whole,
 )
 from gnc_cli.runtime.deadline import Progress
-from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
+
+if TYPE_CHECKING:
+    from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
 
 CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
 
@@ -139,7 +141,7 @@ def solve(
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     command_line: str | None = None,
-) -> SolveResult | SolveSweep | ConstructionList:  # fmt: skip
+) -> "SolveResult | SolveSweep | ConstructionList":  # fmt: skip
     """Find K points in d dimensions that are as far apart as possible, with a certificate.
 
     The one-vs-rest distance of a point is its distance from the convex hull
