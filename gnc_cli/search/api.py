@@ -1,7 +1,6 @@
 """`solve`: find K points in d dimensions that are as far apart as possible, with a certificate."""
 
 import threading
-from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,14 +21,12 @@ from gnc_cli.parameters import (
     text,
     whole,
 )
+from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
     from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
 
 CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
-
-Progress = Callable[[str, int, int, float], None]
-"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
 
 
 class Problem(StrEnum):
