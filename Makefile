@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu proof docs bench
+.PHONY: help dev format lint test test-slow test-gpu proof docs site bench
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,7 +17,9 @@ test-gpu:  ## the same suite on the first CUDA device
 proof:  ## check the proof of rho* = 1 - t* (needs Coq)
 	proofs/check.sh
 	proofs/check_fails.sh
-docs:  ## write the live help into README, then run README
-	python -m tests.readme && python -m pytest tests/test_docs.py
+docs:  ## write what the commands print today into README and the pages
+	python -m tests.documents
+site:  ## build the documentation into build/site
+	sphinx-build -q -W --keep-going -b html docs build/site
 bench:  ## measure quality and time (long; can be resumed)
 	python -m benchmarks

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 from gnc_cli import GNCMetrics
-from tests.readme import blocks
+from tests.documents import blocks
 from tests.runtime.together import needs_gloo, together
 
-COOKBOOK = Path(__file__).parent.parent / "docs/cookbook.md"
+COOKBOOK = Path(__file__).parent.parent / "docs/guides/cookbook.md"
 TEXT = COOKBOOK.read_text(encoding="utf-8")
 
 
@@ -235,7 +235,7 @@ def test_several_processes(
         import json
         import torch
         from pathlib import Path
-        from tests.readme import blocks
+        from tests.documents import blocks
         from tests.test_cookbook import Network
         names = {{}}
         for block in blocks(Path({str(COOKBOOK)!r}).read_text(encoding="utf-8"), "python"):

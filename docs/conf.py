@@ -1,0 +1,51 @@
+"""The site: `make site` builds it into `build/site`. Reference pages are made from the program."""
+
+import sys
+from pathlib import Path
+
+import gnc_cli
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "gnc"
+author = "The gnc developers"
+copyright = "the gnc developers, MIT licence"
+release = version = gnc_cli.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "program_reference",
+]
+exclude_patterns = ["_ext"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_use_rtype = False
+# A command is copied without its prompt and its output.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "gnc"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
+html_context = {"default_mode": "auto"}
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "gnc", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
