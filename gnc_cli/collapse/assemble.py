@@ -221,6 +221,6 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
         missing=len(missing),
         min_count=int(counts[present].min()),
         max_count=int(counts.max()),
-        single_sample=moments.singles,
+        single_sample=int((counts == 1).sum()),
         missing_labels=tuple(int(k) for k in missing[:_LISTED]),
     )

@@ -20,11 +20,10 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.bootstrap import bootstrap
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.rows import block_rows
-from gnc_cli.metrics.stream_moments import StreamedMoments, stream_moments
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
