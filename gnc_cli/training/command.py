@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
@@ -10,7 +10,9 @@ from gnc_cli.console.show import print_line
 from gnc_cli.io.outputs import is_rank_zero
 from gnc_cli.training import api
 from gnc_cli.training.progress import epochs_on_terminal
-from gnc_cli.training.result import EpochRow
+
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow
 
 
 @contextlib.contextmanager
@@ -19,7 +21,7 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
     runs: list[str] = []
     with epochs_on_terminal(output.quiet) as bar:
 
-        def on_epoch(row: EpochRow) -> None:
+        def on_epoch(row: "EpochRow") -> None:
             bar.on_epoch(row)
             if output.shape is Shape.JSONL and is_rank_zero():
                 print_line(row, {"run": runs[-1]})

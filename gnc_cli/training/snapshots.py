@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.selection import natural_key
+from gnc_cli.collapse.sources import natural_key
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.hdf5 import write_attributes
