@@ -75,10 +75,10 @@ def _sections_up_to(d: int) -> tuple[Construction, ...]:
 
 
 @lru_cache(maxsize=16)
-def _by_cosine(d: int) -> tuple[np.ndarray, np.ndarray]:
+def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
     """The cosines in at most d dimensions, from small to large; the most rows a dimension there."""
     parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
-    cosines = np.array([c.cosine.value for c in parts])
+    cosines = [c.cosine.value for c in parts]
     # A sum of equal parts has as many rows a dimension as they: to spare for the division.
     dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
     return cosines, np.maximum.accumulate(dense)
@@ -88,9 +88,9 @@ def _best_sum(d: int, K: int, bar: float) -> Construction | None:
     """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
     cosines, densest = _by_cosine(d)
     # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
-    first, last = int(np.count_nonzero(densest * d < K)), int(np.searchsorted(cosines, bar))
+    first, last = int(np.count_nonzero(densest * d < K)), bisect_left(cosines, bar)
     # More cosine allows more rows, so the least that is enough can be bisected.
-    at = bisect_left(range(last), True, first, last, key=lambda i: _fullest(d, cosines[i])[0] >= K)
+    at = bisect_left(cosines, True, first, last, key=lambda cosine: _fullest(d, cosine)[0] >= K)
     return orthogonal_sum(_fullest(d, cosines[at])[1], d) if at < last else None
 
 

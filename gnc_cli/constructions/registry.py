@@ -42,7 +42,7 @@ def find(name: str) -> Construction | None:
 
 def names() -> list[str]:
     """What there is to choose from: names of single codes and patterns of families."""
-    return [found.name for found in (*single_codes(), *families())]
+    return [*(code.name for code in single_codes()), *(family.name for family in families())]
 
 
 def _registered(attribute: str) -> Iterator[Any]:

@@ -240,14 +240,15 @@ _ORDERS = tuple(
     for e in range(1, 9)
     if (s - 1) * s**e <= _MOST
 )
-_WHOLE = {(s, e): _code(s, e) for s, e in _ORDERS}
-_SHORTENED = {
+_Codes = dict[tuple[int, ...], Construction]
+_WHOLE: _Codes = {(s, e): _code(s, e) for s, e in _ORDERS}
+_SHORTENED: _Codes = {
     (s, e, i): code
     for s, e in _ORDERS
     for i in range(1, e + 1)
     if (code := _code(s, e, i)).K > 2 * code.d  # more rows than an orthoplex has
 }
-_EXTENDED = {
+_EXTENDED: _Codes = {
     (s, e): code
     for s, e in _ORDERS
     if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MOST
