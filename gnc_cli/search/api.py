@@ -1,9 +1,8 @@
 """`solve`: find K points in d dimensions that are as far apart as possible, with a certificate."""
 
 import threading
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
@@ -22,12 +21,12 @@ from gnc_cli.parameters import (
     text,
     whole,
 )
-from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
+from gnc_cli.runtime.deadline import Progress
+
+if TYPE_CHECKING:
+    from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
 
 CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
-
-Progress = Callable[[str, int, int, float], None]
-"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
 
 
 class Problem(StrEnum):
@@ -142,7 +141,7 @@ def solve(
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     command_line: str | None = None,
-) -> SolveResult | SolveSweep | ConstructionList:  # fmt: skip
+) -> "SolveResult | SolveSweep | ConstructionList":  # fmt: skip
     """Find K points in d dimensions that are as far apart as possible, with a certificate.
 
     The one-vs-rest distance of a point is its distance from the convex hull

@@ -14,13 +14,11 @@ from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Bracket, Margins
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import judge, proved_interval
-
-Progress = Callable[[str, int, int, float], None]
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""

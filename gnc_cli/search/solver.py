@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, default_effort
 from gnc_cli.search.parametrisation import (
     Parametrisation,
@@ -30,7 +30,6 @@ _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
-Progress = Callable[[str, int, int, float], None]
 
 
 @dataclass(frozen=True)

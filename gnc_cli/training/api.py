@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
@@ -20,7 +20,9 @@ from gnc_cli.parameters import (
     whole,
     wholes,
 )
-from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
+
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
 _AUGMENTATIONS = ("crop", "flip", "rotate")
 _DATA = "Data"
@@ -351,8 +353,8 @@ def train(
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_run: Callable[[str], None] | None = None,
-    on_epoch: Callable[[EpochRow], None] | None = None,
-) -> TrainResult | TrainSeries:  # fmt: skip
+    on_epoch: "Callable[[EpochRow], None] | None" = None,
+) -> "TrainResult | TrainSeries":  # fmt: skip
     """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
 
     What is None is taken from the preset, else from what learns on this data with this network.

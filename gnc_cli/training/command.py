@@ -4,14 +4,16 @@ import contextlib
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.show import print_line
 from gnc_cli.io.outputs import is_rank_zero
 from gnc_cli.training import api
-from gnc_cli.training.result import EpochRow
+
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow
 
 _BAR = 6
 _TAKEN = _BAR + len("  loss 1.23e-05  1:23:45 ")
@@ -24,7 +26,7 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
     runs: list[str] = []
     with epochs_on_terminal(output.quiet) as bar:
 
-        def on_epoch(row: EpochRow) -> None:
+        def on_epoch(row: "EpochRow") -> None:
             if bar is not None:
                 bar.on_epoch(row)
             if output.shape is Shape.JSONL and is_rank_zero():
@@ -58,7 +60,7 @@ class EpochBar:
             loss=f"loss {loss:.3g}" if math.isfinite(loss) else "", figures=shown.rstrip(),
         )  # fmt: skip
 
-    def on_epoch(self, row: EpochRow) -> None:
+    def on_epoch(self, row: "EpochRow") -> None:
         """Keep what was measured last before the eyes; an epoch's steps are known from here on."""
         self._steps = row.step / row.epoch
         rho = None if row.gnc2 is None else row.gnc2.lower

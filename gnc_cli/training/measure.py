@@ -23,8 +23,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.networks.batches import DeviceImages
-from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
-from gnc_cli.training.networks.precision import autocast
+from gnc_cli.training.networks.classifier import Classifier, autocast, in_eval_mode
 from gnc_cli.training.networks.preprocessing import Normalisation
 from gnc_cli.training.together import of_first
 
