@@ -31,6 +31,7 @@ napoleon_use_rtype = False
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "gnc"
