@@ -1,13 +1,14 @@
 """`--plot FILE.html`: one self-contained page of a code, or of the features of a run.
 
-The numbers go into the page as they are drawn; plotly.js, which comes with the package plotly (extra
-`viewer`), stands in it too, so that the page opens anywhere, without a network.
+The page holds its numbers and plotly.js (from the package plotly, extra `viewer`), so that it opens
+anywhere, without a network.
 """
 
 import base64
 import html
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -88,6 +89,7 @@ def write_code_page(
                  for name, points in views.items()},
         "labels": labels,
         "colours": np.where(rattlers[shown], ORANGE, BLUE).tolist(),
+        "opacity": float(np.clip(150 / max(1, len(lines)), 0.06, 0.65)),
         "sphere": weights.shape[1] <= 3,
         "heat": {"order": order.tolist(), "z": _packed(weights[order] @ weights[order].T)},
         "degrees": {"x": np.flatnonzero(counts).tolist(), "y": counts[counts > 0].tolist()},
@@ -131,13 +133,13 @@ def _write(path: str | os.PathLike[str], title: str, facts: str, data: dict[str,
     colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE}
     # In a script element no text may look like its end.
     body = json.dumps(data | {"palette": colours}).replace("</", "<\\/")
-    parts = {
+    parts = re.split(r"@(\w+)@", template)
+    filled = {
         "TITLE": html.escape(title), "FACTS": html.escape(facts), "DATA": body,
         "PLOTLY": get_plotlyjs(),
     }  # fmt: skip
-    for name, text in parts.items():
-        template = template.replace(f"@{name}@", text, 1)
-    write_text(os.fspath(path), template, force=True)
+    parts[1::2] = [filled[name] for name in parts[1::2]]
+    write_text(os.fspath(path), "".join(parts), force=True)
 
 
 def _packed(array: np.ndarray) -> dict[str, str]:
@@ -148,7 +150,7 @@ def _packed(array: np.ndarray) -> dict[str, str]:
 
 
 def _axes(W: np.ndarray) -> np.ndarray:
-    """Three axes (d, 3): the coordinates up to three dimensions, else where the rows spread most."""
+    """Three axes, shape (d, 3): the coordinates if d <= 3, else where the rows spread most."""
     d = W.shape[1]
     return np.eye(d, 3) if d <= 3 else np.linalg.svd(W, full_matrices=False)[2][:3].T
 
