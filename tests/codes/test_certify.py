@@ -12,7 +12,7 @@ from gnc_cli.codes.certify import (
     one_vs_one_rattlers,
     one_vs_rest_rattlers,
 )
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
@@ -161,11 +161,3 @@ def test_an_unproved_rattler_is_none() -> None:
     assert excess > 0.0
     assert one_vs_rest_rattlers(result, rho, excess * 0.999)[0]
     assert not one_vs_rest_rattlers(result, rho, excess * 1.001)[0]
-
-
-@pytest.mark.parametrize("tolerance", [-1e-9, float("nan")])
-def test_bad_tolerance(tolerance: float) -> None:
-    with pytest.raises(UsageError, match="tolerance"):
-        one_vs_one_rattlers(np.zeros(3), tolerance)
-    with pytest.raises(UsageError, match="tolerance"):
-        contact_pairs(np.eye(3), tolerance)
