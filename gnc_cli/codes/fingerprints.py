@@ -88,14 +88,11 @@ def distribution(
 ) -> Distribution | None:
     """All inner products of different rows, those within rounding of each other as one.
 
-    Args:
-        W: rows that stand for directions, shape (K, d).
-        tolerance: neighbours in the sorted list this near are one value, their mean.
-        most: different values that are worth listing.
-        deadline: polled at each tile; ends in a TimeoutError.
+    Neighbours in the sorted list within the tolerance are one value, their mean. None where there
+    are more than `most` different values.
 
-    Returns:
-        The distribution, or None where it has more than `most` different values.
+    Raises:
+        TimeoutError: the deadline came first.
 
     Example:
         >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))

@@ -18,7 +18,6 @@ from tests.problems import (
     Problem,
     antiprism,
     cell24,
-    e8_roots,
     icosahedron,
     polygon,
     random_rotation,
@@ -87,15 +86,6 @@ def test_known_codes(problem: Problem) -> None:
     found = kept(W, 30)
     assert float(found.cosine) == pytest.approx(problem.max_cosine, abs=2e-16)
     assert len(found.coordinates()[0]) == W.shape[1]
-
-
-@pytest.mark.slow
-def test_e8() -> None:
-    """6720 contacts for 1681 unknowns: far more equations than needed, all of them kept."""
-    found = many_digits(e8_roots(), 40)
-    assert isinstance(found, Digits)
-    assert found.cosine == "0.5" + "0" * 39
-    assert len(found.contacts) == 6720
 
 
 @pytest.mark.parametrize("decimals", [16, 100, 400])
