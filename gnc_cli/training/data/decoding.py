@@ -4,6 +4,7 @@ The shorter side is brought to the size and the middle is kept, with antialiasin
 is respected, transparency dropped, 16 bits are cut to 8.
 """
 
+import contextlib
 import io
 import os
 from collections.abc import Sequence
@@ -70,18 +71,17 @@ class Header:
     grey: bool
 
 
-def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header | str]:
-    """The header of each file in order, or why it has none; pixels are not decoded."""
+def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header]:
+    """The headers of the files that have one, in order; pixels are not decoded."""
     from PIL import Image
 
-    def read(path: str) -> Header | str:
-        try:
-            with Image.open(path) as picture:
-                return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
-        except Exception as error:  # a broken file can raise anything in its decoder
-            return _reason(error)
+    def read(path: str) -> Header | None:
+        # A broken file can raise anything in its decoder.
+        with contextlib.suppress(Exception), Image.open(path) as picture:
+            return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
+        return None
 
-    return list(pool.map(read, paths))
+    return [header for header in pool.map(read, paths) if header is not None]
 
 
 def find_broken(

@@ -25,7 +25,6 @@ from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.training.data.decoding import (
     FolderImages,
-    Header,
     decode_all,
     decoding_pool,
     find_broken,
@@ -127,13 +126,20 @@ def _read(
     pool = decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
-        size = image_size or _common_size(files, path, pool)
+        size = image_size or _common_size(files, pool)
         channels = channels or (1 if _all_grey(files, pool) else 3)
         lazily = len(files) * channels * size * size > MEMORY_BYTES
         broken: dict[str, str] = {}
         sets = [_image_set(part, channels, size, lazily, broken, pool) for part in parts]
+    if not files:
+        raise DataError(
+            f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
+        )
     if len(broken) == len(files):
-        raise DataError(_none_readable(path, len(files), next(iter(broken.values()), None)))
+        reason = next(iter(broken.values()))
+        raise DataError(
+            f"{path!r}: none of {len(files)} image file(s) can be read, the first because {reason}"
+        )
     facts = {
         "image_size": size,
         "channels": channels,
@@ -167,14 +173,11 @@ def _image_set(
     return ImageSet(pixels[: len(kept)], labels)
 
 
-def _common_size(files: Sequence[str], path: str, pool: ThreadPoolExecutor) -> int:
+def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:
     """From headers of files spread over the whole."""
     headers = read_headers(files[:: max(1, len(files) // _SAMPLE)], pool)
-    sides = [header.side for header in headers if isinstance(header, Header)]
-    if not sides:
-        first = next((header for header in headers if isinstance(header, str)), None)
-        raise DataError(_none_readable(path, len(headers), first))
-    if np.median(sides) >= _SIZE:
+    sides = [header.side for header in headers]
+    if not sides or np.median(sides) >= _SIZE:
         return _SIZE
     times = Counter(sides)
     return min(times, key=lambda side: (-times[side], side))
@@ -184,15 +187,9 @@ def _all_grey(files: Sequence[str], pool: ThreadPoolExecutor) -> bool:
     """Whether no image has colours; the first one that has ends the search."""
     for start in range(0, len(files), _BLOCK):
         headers = read_headers(files[start : start + _BLOCK], pool)
-        if any(isinstance(header, Header) and not header.grey for header in headers):
+        if not all(header.grey for header in headers):
             return False
     return True
-
-
-def _none_readable(path: str, count: int, reason: str | None) -> str:
-    if reason is None:
-        return f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
-    return f"{path!r}: none of {count} image file(s) can be read, the first because {reason}"
 
 
 @dataclass(frozen=True, eq=False)

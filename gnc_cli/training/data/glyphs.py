@@ -83,7 +83,7 @@ def _draw(
     found = GlyphClasses(len(faces), image_size)
     names: list[str] = []
     merged: list[tuple[int, str]] = []
-    blank = identical = tried = 0
+    blank = tried = 0
     for start in range(0, len(characters), _CHUNK):
         if len(names) == classes:
             break
@@ -105,12 +105,11 @@ def _draw(
             if not use:
                 blank += 1
                 continue
-            like, same = next(answers)
+            like = next(answers)
             if like is None:
                 names.append(character)
             else:
                 merged.append((like, character))
-                identical += same
     _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
     pictures = np.stack(found.pictures[: len(names)])
     sets = [_image_set(pictures[:, rows]) for rows in (train, test)]
@@ -126,7 +125,6 @@ def _draw(
         "characters": tried,
         "blank": blank,
         "merged": len(merged),
-        "identical": identical,
         "merged_first": [[names[like], character] for like, character in sorted(merged)[:_NAMED]],
         "rule": _RULE,
         "sha256": digest.hexdigest(),
@@ -207,11 +205,10 @@ class GlyphClasses:
         self._cells = np.empty((faces, 0, _CELLS * _CELLS), np.float32)
         self._full = 255 * (image_size // _CELLS) ** 2
 
-    def add(self, pictures: np.ndarray) -> list[tuple[int | None, bool]]:
+    def add(self, pictures: np.ndarray) -> list[int | None]:
         """Take in further characters, their pictures uint8 (m, F, S, S).
 
-        The answer is for each the class that it looks like, or None where it became a class itself,
-        and whether every face that has both draws them the same to the last pixel.
+        The answer is for each the class that it looks like, None where it became a class itself.
         """
         # Ink of the 8 x 8 cells as parts of full ink, float32 (F, m, 64).
         sums = _block_sums(pictures).transpose(1, 0, 2)
@@ -223,17 +220,15 @@ class GlyphClasses:
         like = self._alike(known, rows + old, others)
         numbers = {place: place for place in range(old)}
         kept: list[int] = []
-        answers: list[tuple[int | None, bool]] = []
+        answers: list[int | None] = []
         for row, picture in enumerate(pictures):
-            matches = others[(rows == row) & like]
-            first = next((int(place) for place in matches if int(place) in numbers), None)
-            if first is None:
+            matches = others[(rows == row) & like].tolist()
+            like_class = next((numbers[place] for place in matches if place in numbers), None)
+            if like_class is None:
                 numbers[row + old] = len(self.pictures)
                 self.pictures.append(picture)
                 kept.append(row)
-                answers.append((None, False))
-            else:
-                answers.append((numbers[first], _identical(known[first], picture)))
+            answers.append(like_class)
         self._cells = np.concatenate([self._cells, cells[:, kept]], axis=1)
         return answers
 
@@ -282,8 +277,3 @@ def _block_sums(pictures: np.ndarray) -> np.ndarray:
     rows = pictures.reshape(m, faces, _CELLS, side // _CELLS, side).sum(axis=3, dtype=np.int16)
     cells = rows.reshape(m, faces, _CELLS * _CELLS, side // _CELLS)
     return np.asarray(cells.sum(axis=3, dtype=np.int32))
-
-
-def _identical(a: np.ndarray, b: np.ndarray) -> bool:
-    both = has_ink(a) & has_ink(b)
-    return bool(np.array_equal(a[both], b[both]))

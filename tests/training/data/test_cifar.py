@@ -136,7 +136,11 @@ class _Acting:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [(_Acting(), "posix.system"), (np.float64(1.0), "multiarray.scalar"), ({1, 2}, "__builtin__.set")],
+    [
+        (_Acting(), "posix.system"),
+        (np.float64(1.0), "multiarray.scalar"),
+        ({1, 2}, "__builtin__.set"),
+    ],
 )
 def test_what_acts_is_never_built(value: Any, name: str, tmp_path: Path) -> None:
     """Such a file would also need the published md5 sum, which the test gives it."""
