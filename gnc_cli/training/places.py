@@ -36,15 +36,9 @@ def show_places(
     *,
     raw: bool = False,
 ) -> None:
-    """Draw features and weights with d = 2 or 3 on bare axes: their directions, or as they are.
+    """Draw features (N, d) and weights (K, d) with d = 2 or 3 on bare axes: their directions.
 
-    Args:
-        ax: Matplotlib axes.
-        features: (N, d), finite, of any length; of very many a sample is drawn.
-        labels: (N,), integers.
-        weights: (K, d), of any length.
-        class_names: K of them, in a legend where there are at most 12.
-        raw: for d = 2 lengths are kept, features and weights each in units of their longest.
+    `raw` keeps lengths for d = 2, features and weights each in units of their longest.
     """
     some = np.random.default_rng(0).permutation(len(features))[:_MOST_POINTS]
     H, y = np.asarray(features, dtype=float)[some], labels[some]
