@@ -266,7 +266,7 @@ def test_from_an_earlier_run(place: Path, data: str) -> None:
         run(data, place / "none", init_from=place / "no-such", **still)
     with pytest.raises(DataError, match="is HDF5, no checkpoint"):
         run(data, place / "none", init_from=data.removeprefix("h5:"), **still)
-    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to --init-from"):
+    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to init_from"):
         run(data, place / "none", backbone_weights=place / "first" / "last.pt", **still)
     with pytest.raises(DataError, match="config.json|checkpoint"):
         run(data, place / "none", init_from=place / "first" / "config.json", **still)
@@ -296,7 +296,7 @@ def test_some_of_the_classes(place: Path, data: str) -> None:
     result = run(data, place / "some", classes_subset=["dog", "/"], feature_dim=2, epochs=6)
     assert result.data["classes"] == 2 and result.data["train_images"] == 48
     config = json.loads((place / "some" / "config.json").read_text())
-    assert config["settings"]["subset"][0] == "dog"
+    assert config["settings"]["classes_subset"][0] == "dog"
     assert result.test_accuracy == 1.0
     # Two dimensions are drawn: all features, their labels and the weights.
     assert result.extras["features"].shape == (48, 2) and result.extras["class_names"] == (
