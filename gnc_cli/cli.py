@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
@@ -26,8 +26,25 @@ _EPILOG = (
 )
 
 
+class _Command(TyperCommand):
+    """A command whose help names no type beside flags and arguments."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
+
+
+def _without_types(params: Any) -> Any:
+    for param in params:
+        if param.param_type_name == "argument" or param.is_flag:
+            param.display_type_rich = lambda ctx: None
+    return params
+
+
 class OneLineErrors(TyperGroup):
     """A group whose every error is one line on stderr and an exit code of `ExitCode`."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -62,6 +79,9 @@ class OneLineErrors(TyperGroup):
             return run()
         try:
             status = run()
+        except SystemExit as end:
+            # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
+            sys.exit(ExitCode.OK if isinstance(end.__context__, BrokenPipeError) else end.code)
         except _TyperError as error:
             # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
             if message := error.format_message().replace("Value error, ", ""):
@@ -91,7 +111,7 @@ def program(commands: Mapping[Callable[..., None], str]) -> typer.Typer:
     )
     app.callback()(_gnc)
     for command, example in commands.items():
-        app.command(epilog=f"Example: {example}")(command)
+        app.command(cls=_Command, epilog=f"Example: {example}")(command)
     return app
 
 

@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import dataclass
 from enum import Enum
+from html import escape
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
@@ -147,15 +148,58 @@ class Result:
         """One level, for dashboards: `{'gnc/rho_one_vs_rest.lower': 0.66}`."""
         return {prefix + key: value for key, value in flatten(self.to_json()).items()}
 
+    def __init_subclass__(cls) -> None:
+        # Dataclasses keep a __repr__ that a class brings; theirs would print every array.
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The class and its figures, without arrays, rows and what is None."""
+        shown = {
+            field.name: plain(value) if isinstance(value, Enum) else value
+            for field in dataclasses.fields(self)
+            if isinstance(value := getattr(self, field.name), (str, int, float, Enum, Bracket))
+        }
+        parts = [f"{k}={v!r}" for k, v in shown.items() if k not in ("seconds", "version")]
+        rows = [f"{len(self.rows)} rows"] if hasattr(self, "rows") else []
+        return f"{type(self).__name__}({', '.join([*parts, *rows])})"
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook: a table of its rows, or of its figures."""
+        names, rows = self.csv_rows()
+        lines: list[list[Any]] = [names, *([row.get(name) for name in names] for row in rows[:100])]
+        if len(rows) == 1:
+            lines = [list(pair) for pair in zip(*lines, strict=True) if pair[1] is not None]
+        texts = [["" if cell is None else escape(str(cell)) for cell in line] for line in lines]
+        body = "".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in texts)
+        return f"<p><b>gnc {self.command}</b> {escape(self.title)}</p><table>{body}</table>"
+
     def to_pandas(self) -> Any:
         """A data frame of the rows (needs pandas)."""
         import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-        return pandas.DataFrame([flatten(line, lists=False) for line in self.lines()])
+        names, rows = self.csv_rows()
+        return pandas.DataFrame(rows, columns=names)
 
     def lines(self) -> list[dict[str, Any]]:
         """The rows of CSV and JSON lines, each with what all rows share."""
         return rows_of(self.to_json())
+
+    def csv_rows(self) -> tuple[list[str], list[dict[str, Any]]]:
+        """The rows of CSV under dotted keys, and the columns: the same for every such result."""
+        rows = [flatten(line, lists=False) for line in self.lines()]
+        declared = [name for kind in self.line_kinds for name in _columns(kind)]
+        head = ["schema", "command", "version"]
+        names = dict.fromkeys([*(h for h in head if rows and h in rows[0]), *declared])
+        for row in rows:
+            # A record that is null here has columns of its own in another result.
+            names |= {n: None for n in row if not any(c.startswith(f"{n}.") for c in names)}
+        return list(names), rows
+
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The records that `lines` are made of."""
+        hint = get_type_hints(type(self)).get("rows")
+        return _records_in(hint) if hint is not None else (type(self),)
 
     def judged(self) -> list[dict[str, Any]]:
         """The rows that gates look at."""
@@ -190,6 +234,38 @@ class Result:
         """Whether one of the rows, or the whole, ended so."""
         rows = (self, *getattr(self, "rows", ()))
         return outcome in {plain(getattr(row, "outcome", None)) for row in rows}
+
+
+def _records_in(hint: Any) -> tuple[type, ...]:
+    """The records among the parts of an annotation."""
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return (hint,)
+    return tuple(record for part in get_args(hint) for record in _records_in(part))
+
+
+def _columns(kind: type) -> list[str]:
+    """The dotted keys of a record's line: those of `flatten(plain(record), lists=False)`."""
+    hints = get_type_hints(kind)
+    names: list[str] = []
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        if field.name == "version" or not field.metadata.get("json", True):
+            continue
+        inner = [name for record in _records_in(hint) for name in _columns(record)]
+        if field.metadata.get("spread"):
+            names += [name for name in inner if name.partition(".")[0] not in field.metadata["but"]]
+        elif _is_list(hint):
+            names += [field.name] if str in get_args(hint) else []
+        elif inner:
+            names += [f"{field.name}.{name}" for name in inner]
+        elif dict not in (hint, get_origin(hint)):
+            names.append(field.name)
+    return list(dict.fromkeys([*names, *getattr(kind, "computed", ())]))
+
+
+def _is_list(hint: Any) -> bool:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return any(get_origin(part) in (tuple, list) for part in parts)
 
 
 def plain(value: Any) -> Any:
@@ -284,8 +360,8 @@ def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
     for key, part in value.items():
         if isinstance(part, list):
             if not lists:
-                if all(isinstance(item, str) for item in part):
-                    found[key] = "; ".join(part) or None
+                if part and all(isinstance(item, str) for item in part):
+                    found[key] = "; ".join(part)
                 continue
             part = {str(place): item for place, item in enumerate(part)}
         if isinstance(part, dict):

@@ -84,7 +84,7 @@ def measure(
         Path,
         Parameter("Features, labels, weights in one file each: .h5, .npz, .pt, .safetensors; codes "
                   "too. One row of the result per file and snapshot; '-' is HDF5 on stdin.",
-                  group=_WHAT, metavar="[FILES]...", argument=True, repeatable=True, reads=True),
+                  group=_WHAT, metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     features: Annotated[
         Any,

@@ -34,7 +34,7 @@ def compare(
         Any,
         Parameter("Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
                   "Sloane's); FILE:KEY picks a dataset; '-' is HDF5 on stdin.", group=_COMPARE,
-                  metavar="[FILES]...", argument=True, repeatable=True, reads=True),
+                  metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     list: Annotated[
         bool, Parameter("List the table, or what --d and --K leave of it.", group=_COMPARE)

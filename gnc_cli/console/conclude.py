@@ -11,7 +11,7 @@ from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.show import emit, note
 from gnc_cli.console.table import Table, csv_text, printed
 from gnc_cli.errors import ExitCode
-from gnc_cli.records import Result, flatten
+from gnc_cli.records import Result
 
 
 def conclude(
@@ -54,17 +54,16 @@ def conclude(
     elif output.shape is Shape.JSON:
         emit(result.dumps() + "\n")
     elif output.shape is Shape.CSV:
-        emit(csv_text([flatten(line, lists=False) for line in result.lines()]))
+        emit(csv_text(*result.csv_rows()))
     elif not streamed:
         emit("".join(json.dumps(line, allow_nan=False) + "\n" for line in result.lines()))
-    for message in () if output.quiet else result.messages:
-        note(message)
+    said = [] if output.quiet else [*result.messages]
     verdicts = [*verdicts, *gates.judge(result.judged())]
-    for verdict in verdicts:
-        if not (output.quiet and verdict.status.passed):
-            note(verdict.line)
-    if result.target_missed and output.shape is not Shape.TABLE:
-        note("target missed: see max_cosine and rho_one_vs_rest; --restarts or --time-limit help")
+    said += [] if output.quiet else [verdict.line for verdict in verdicts]
+    if result.target_missed and output.shape is not Shape.TABLE and not output.quiet:
+        said.append("target missed: see max_cosine and rho_one_vs_rest")
+    for line in said:
+        note(line)
     if output.report is not None:
         from gnc_cli.console.report import report_text
         from gnc_cli.io.atomic import write_text

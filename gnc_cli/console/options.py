@@ -47,11 +47,13 @@ class OutputOptions:
     ] = False
     csv: Annotated[bool, Parameter("Print CSV: a header, then rows.", group=_OUTPUT)] = False
     jsonl: Annotated[
-        bool, Parameter("Print one JSON object per row, each when it is ready.", group=_OUTPUT)
+        bool, Parameter("Print one JSON object per row.", group=_OUTPUT)
     ] = False
     quiet: Annotated[
-        bool, Parameter("No progress, no notes.", group=_OUTPUT, short="-q")
-    ] = False
+        bool,
+        Parameter("Nothing but the result: no progress, notes or verdicts.", group=_OUTPUT,
+                  short="-q"),
+    ] = False  # fmt: skip
     verbose: Annotated[
         bool, Parameter("Show JSON keys in the table, and logs.", group=_OUTPUT, short="-v")
     ] = False

@@ -30,9 +30,11 @@ def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
         console=Console(stderr=True),
         transient=True,
     )
+    waiting = bars.add_task("starting", total=None, best="")
     tasks: dict[str, TaskID] = {}
 
     def report(stage: str, done: int, total: int, best: float) -> None:
+        bars.update(waiting, visible=False)
         length = total if total > 0 else None
         value = f"{best:.12g}" if math.isfinite(best) else "-"
         said = "" if stage in _WITHOUT_BEST else f"best {value}"

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gnc_cli.records import flatten
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -172,14 +170,10 @@ def _escaped(cell: Cell) -> str:
     return " ".join(_plain(cell).split()).replace("|", "\\|")
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A header of dotted keys, then one line per row; null is an empty cell."""
-    flat = [flatten(row) for row in rows]
+def csv_text(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """A header, then one line per row; null is an empty cell."""
     text = io.StringIO()
-    writer = csv.DictWriter(
-        text, list(dict.fromkeys(name for row in flat for name in row)), restval="",
-        lineterminator="\n",
-    )  # fmt: skip
+    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows(rows)
     return text.getvalue()

@@ -95,6 +95,16 @@ def test_a_reader_that_left_gets_no_traceback(options: tuple[str, ...]) -> None:
     assert process.returncode == 3 and len(stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [("--help",), ("solve", "--help")])
+def test_a_help_text_may_be_cut_short(words: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run([sys.executable, "-m", "gnc_cli", *words], stdout=write,
+                         stderr=subprocess.PIPE)  # fmt: skip
+    os.close(write)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-"])
 def test_closed_streams_get_no_traceback(closing: str) -> None:
     command = f'"{sys.executable}" -m tests.console.stand_in prompt {" ".join(BASE)} {closing}'

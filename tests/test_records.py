@@ -1,0 +1,58 @@
+"""What every result can do: columns of CSV, a short repr, a table in a notebook."""
+
+import dataclasses
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result
+from tests.console.stand_in import code, sweep, ufm
+
+
+@dataclass(frozen=True)
+class _Inner:
+    low: float | None = None
+    bracket: Bracket | None = None
+
+
+@dataclass(frozen=True)
+class _Example(Result):
+    command = "example"
+    d: int = 3
+    spread: _Inner | None = field(default=None, metadata=SPREAD)
+    inner: _Inner | None = None
+    words: tuple[str, ...] = ()
+    pairs: tuple[int, ...] = ()
+    array: np.ndarray = field(default_factory=lambda: np.zeros(9), metadata=HIDDEN)
+
+
+def test_columns_of_csv_do_not_depend_on_what_is_null() -> None:
+    full = _Inner(0.5, Bracket(0.0, 1.0))
+    bare = _Example(seconds=1.0, version="1")
+    filled = dataclasses.replace(bare, spread=full, inner=full, words=("a", "b"), pairs=(1, 2))
+    names, (row,) = bare.csv_rows()
+    assert names == filled.csv_rows()[0]
+    assert names[:4] == ["schema", "command", "version", "seconds"]
+    own = {"d", "low", "bracket.lower", "bracket.upper", "inner.low", "inner.bracket.lower",
+           "inner.bracket.upper", "words"}  # fmt: skip
+    assert own == {*names[4:]} and row["d"] == 3
+    assert filled.csv_rows()[1][0]["words"] == "a; b"
+
+
+def test_every_solve_has_the_same_columns() -> None:
+    names = code().csv_rows()[0]
+    assert names == ufm(0.1).csv_rows()[0] == sweep([1.0, 0.1]).csv_rows()[0]
+    assert {"tau", "best_known.max_cosine", "gnc2.lower"} <= {*names}
+
+
+def test_a_result_prints_its_figures_alone() -> None:
+    text = repr(code())
+    assert text.startswith("SolveResult(problem='softmax', d=10, K=100")
+    assert "array" not in text and "None" not in text and len(text) < 700
+    assert repr(sweep([1.0, 0.1])).endswith("2 rows)")
+
+
+def test_a_notebook_shows_a_table() -> None:
+    one, two = code(origin="a < b")._repr_html_(), sweep([1.0, 0.1])._repr_html_()
+    assert "<td>origin</td><td>a &lt; b</td>" in one and "None" not in one
+    assert two.count("<tr>") == 3
