@@ -102,9 +102,7 @@ def test_two_processes_refuse_solve_and_go_on_together(tmp_path: Path) -> None:
     data = toy(tmp_path / "toy.h5")
     np.save(tmp_path / "square.npy", SQUARE)
     told = together(
-        TWO.format(
-            data=data, square=str(tmp_path / "square.npy"), out=str(tmp_path), asked=QUICK
-        )
+        TWO.format(data=data, square=str(tmp_path / "square.npy"), out=str(tmp_path), asked=QUICK)
     )
     lines, others = (text.splitlines() for text in told)
     assert lines == others

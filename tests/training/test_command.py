@@ -334,9 +334,7 @@ BAD_OPTIONS: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("words", "said"), BAD_OPTIONS)
-def test_bad_options_exit_2_before_any_work(
-    gnc: Run, words: str, said: str
-) -> None:
+def test_bad_options_exit_2_before_any_work(gnc: Run, words: str, said: str) -> None:
     run = gnc(*["" if word == "''" else word for word in words.split()])
     assert (run.exit_code, run.stdout) == (2, "")
     (line,) = run.stderr.splitlines()

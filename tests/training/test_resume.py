@@ -145,9 +145,7 @@ def test_more_epochs(place: Path, data: str, whole: TrainResult) -> None:
     _same(more, straight)
 
 
-def test_a_completed_run_says_its_result_again(
-    place: Path, data: str, whole: TrainResult
-) -> None:
+def test_a_completed_run_says_its_result_again(place: Path, data: str, whole: TrainResult) -> None:
     before = {name: (place / "whole" / name).read_bytes() for name in ("metrics.jsonl", "last.pt")}
     again = _resume(data, place / "whole")
     _same(again, whole)

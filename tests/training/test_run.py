@@ -176,9 +176,7 @@ def test_other_pictures_are_noticed(place: Path, data: str) -> None:
 
 
 @settings(max_examples=60)
-@given(
-    st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0)
-)
+@given(st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0))
 def test_measuring_takes_a_tenth_of_the_time(
     epochs: int, training: float, measuring: float, drift: float
 ) -> None:

@@ -119,9 +119,7 @@ def test_classes_on_rows(place: Path, data: str, square: str) -> None:
     random = tuple(int(p) for p in assign("random", SQUARE, seed=1))
     for how, wanted in (("random", random), (str(place / "rows.txt"), (2, 0, 1, 3))):
         out = place / Path(how).stem
-        result = run(
-            data, out, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=2
-        )
+        result = run(data, out, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=2)
         assert result.head.permutation == wanted
         assert np.array_equal(_rows(result), SQUARE[list(wanted)])
         again = train(data=data, out=out, resume=True, model=TINY, epochs=3, device="cpu",
@@ -237,9 +235,7 @@ def test_the_margins_that_a_code_allows(place: Path, data: str, square: str) -> 
     """The square's: a cosine margin of its one-vs-rest distance, an angle of 90 degrees."""
     closed = {"cosface": RHO, "arcface": math.pi / 2}
     for loss, margin in closed.items():
-        fixed = run(
-            data, place / f"{loss}-fixed", loss=loss, head=f"fixed:{square}", feature_dim=2
-        )
+        fixed = run(data, place / f"{loss}-fixed", loss=loss, head=f"fixed:{square}", feature_dim=2)
         assert fixed.head.margin == pytest.approx(margin, abs=1e-9)
         # A simplex of four in three dimensions is the best known, and proved: 4/3, acos(-1/3).
         free = run(data, place / f"{loss}-free", loss=loss, feature_dim=3)
