@@ -66,10 +66,9 @@ def find_sources(
     files: Sequence[Any],
     given: Mapping[str, Any],
     *,
-    shards: bool = False,
-    transpose_weights: bool = False,
-    K: int | None = None,
-    select: Sequence[tuple[str, Wanted]] = (),
+    shards: bool,
+    transpose_weights: bool,
+    **how: Any,
 ) -> list[Source]:
     """One source per row of the result, from files or from arrays; see `find_samples`.
 
@@ -81,14 +80,13 @@ def find_sources(
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
-    paths = {name: _paths(value) for name, value in given.items()}
-    named = {name: found for name, found in paths.items() if found is not None}
+    named = {name: found for name, value in given.items() if (found := _paths(value)) is not None}
     arrays = [name for name in given if name not in named]
     if not arrays:
+        paths = [os.fspath(file) for file in files]
         return find_samples(
-            [os.fspath(f) for f in files], shards=shards, transpose_weights=transpose_weights, K=K,
-            select=select, **named,
-        )  # fmt: skip
+            paths, shards=shards, transpose_weights=transpose_weights, **(how | named)
+        )
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
