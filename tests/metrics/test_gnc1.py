@@ -1,4 +1,4 @@
-"""GNC1 and CDNV: the definition spelled out, collapsed codes, digits, and what is refused."""
+"""GNC1, GNC3 and CDNV: collapsed codes, digits, laws, and what is refused."""
 
 from functools import partial
 
@@ -11,6 +11,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics import pair_means
 from gnc_cli.metrics.gnc1 import gnc1, gnc1_from_covariances
+from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.pair_means import cdnv_sums
 from tests.problems import random_rotation, simplex
 
@@ -72,6 +73,16 @@ def test_gnc1_bad_input() -> None:
         gnc1_from_covariances(np.eye(2), np.eye(3), 3)
     with pytest.raises(DataError, match="no class"):
         gnc1_from_covariances(np.eye(2), np.eye(2), 0)
+
+
+def test_gnc3_of_codes_and_bad_input(rng: np.random.Generator) -> None:
+    W = random_points(rng, 9, 5)
+    assert gnc3(W, W) == pytest.approx(0.0, abs=1e-16)
+    assert gnc3(W, -W) == pytest.approx(2.0)
+    with pytest.raises(DataError, match="expected"):
+        gnc3(np.eye(3), np.eye(2))
+    with pytest.raises(DataError, match="without samples"):
+        gnc3(np.eye(2), np.array([[1.0, 0.0], [np.nan, np.nan]]))
 
 
 def cdnv_of(
