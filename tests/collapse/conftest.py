@@ -2,12 +2,15 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+import safetensors.torch
+import torch
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
@@ -70,6 +73,20 @@ def save(path: Path, data: dict[str, np.ndarray], **attrs: Any) -> str:
             h5[name] = array
         h5.attrs.update(attrs)
     return str(path)
+
+
+def save_pt(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    torch.save({name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, path)
+
+
+def save_safetensors(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    safetensors.torch.save_file({n: torch.from_numpy(a.copy()) for n, a in arrays.items()}, path)
+
+
+SAVERS: dict[str, Callable[[Path, dict[str, np.ndarray]], Any]] = {
+    ".h5": save, ".npz": lambda path, arrays: np.savez(path, **arrays), ".pt": save_pt,
+    ".pth": lambda path, arrays: torch.save(arrays, path), ".safetensors": save_safetensors,
+}  # fmt: skip
 
 
 def save_run(
