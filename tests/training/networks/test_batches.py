@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.batches import Batch, Batches, DeviceImages
 from gnc_cli.training.networks.preprocessing import Augmentation
-from tests.training.networks.fakes import GREY, MOVES, fake_images
+from tests.training.networks.fakes import GREY, MOVES, Elsewhere, fake_images
 
 STILL = Augmentation(padding=0, flip=False, degrees=0.0)
 CPU = torch.device("cpu")
@@ -66,39 +66,27 @@ def test_the_order_is_of_seed_and_epoch() -> None:
     assert order(3, 0) != list(range(90))
 
 
-class _Elsewhere:
-    """Pictures that are no array."""
-
-    def __init__(self, images: np.ndarray) -> None:
-        self._images, self.shape, self.asked = images, images.shape, 0
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        self.asked += 1
-        return self._images[rows]
-
-
-def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> None:
+def test_any_batch_comes_out_the_same_however_it_is_had(
+    place: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, labels = fake_images(46)
     read_only = images.copy()
     read_only.flags.writeable = False
 
     def batches(pictures: object, resident_bytes: int = 1 << 20, **more: int) -> Batches:
-        source = DeviceImages(pictures, place, resident_bytes=resident_bytes)
+        monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", resident_bytes)
         return Batches(
-            source, labels, batch_size=16, seed=1, normalisation=GREY, augmentation=MOVES,
-            device=place, **more,
+            DeviceImages(pictures, place), labels, batch_size=16, seed=1, normalisation=GREY,
+            augmentation=MOVES, device=place, **more,
         )  # fmt: skip
 
     want = list(batches(images).epoch(4))
     assert len({len(batch.labels) for batch in want}) == 2
-    for pictures, limit in [(read_only, 0), (_Elsewhere(images), 0), (_Elsewhere(images), 1 << 20)]:
+    for pictures, limit in [(read_only, 0), (Elsewhere(images), 0), (Elsewhere(images), 1 << 20)]:
         other = batches(pictures, limit)
         found = list(other.epoch(4, start=1))
         assert len(found) == len(want) - 1
-        if isinstance(pictures, _Elsewhere):  # all in one go, or batch by batch
+        if isinstance(pictures, Elsewhere):  # all in one go, or batch by batch
             assert pictures.asked == (1 if limit else len(found))
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
@@ -111,15 +99,18 @@ def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> 
         )
 
 
-def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
-    class Broken(_Elsewhere):
+def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken(Elsewhere):
         def __getitem__(self, rows: np.ndarray) -> np.ndarray:
             if 7 in rows:
                 raise OSError("picture 7")
             return super().__getitem__(rows)
 
     images, _ = fake_images(20)
-    source = DeviceImages(Broken(images), CPU, resident_bytes=0)
+    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
+    source = DeviceImages(Broken(images), CPU)
     with pytest.raises(OSError, match="picture 7"):
         list(source.stream(torch.arange(20).split(5)))
     stream = source.stream(torch.arange(5).split(1))
@@ -129,5 +120,5 @@ def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
 
 
 def test_batches_that_cannot_be_shared_are_refused() -> None:
-    with pytest.raises(UsageError, match="--batch-size 4: 5 .*2 batches.* 4 processes"):
+    with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes"):
         _batches(5, 4, size=4)
