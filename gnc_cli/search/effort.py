@@ -39,7 +39,7 @@ class Effort:
 
     rounds: int
     """Batches of descents."""
-    restarts: int
+    batch: int
     """Descents in a batch of unsymmetric ones."""
     steps: int
     """Gradient steps of a fresh descent; perturbed ones take two thirds."""
@@ -53,7 +53,7 @@ class Effort:
     """Kinds of the rounds of an unrestricted search, in turn."""
 
 
-def default_effort(
+def plan_effort(
     d: int,
     K: int,
     *,

@@ -25,8 +25,7 @@ import torch
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import Workers
-from gnc_cli.search.descent import geoopt
-from gnc_cli.search.pairs import (
+from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
     choose_threshold,
@@ -37,6 +36,7 @@ from gnc_cli.search.pairs import (
     row_maxima,
     sparse_log_sum_exp,
 )
+from gnc_cli.search.descent import geoopt
 from gnc_cli.search.result import Outcome
 
 _LAST_SHARPNESS = 3000.0
@@ -53,8 +53,8 @@ _SHORTEST_LIFE = 3
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
-Progress = Callable[[float, float], None]
-"""Called with the share of the work done, in [0, 1], and the present largest cosine."""
+Progress = Callable[[int, int, float], None]
+"""Called with the share of the work done in percent, 100, and the present largest cosine."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _Descent:
             self._step(smoothed, done)
             self.history.append((len(self.history), smoothed.max_cosine))
             if progress is not None:
-                progress(min(1.0, done), smoothed.max_cosine)
+                progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
         return Outcome.MAX_STEPS_REACHED
 
     def certified_best(self, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -142,7 +142,7 @@ class _Round:
         return "fresh" if kind == "hop" and not self.state.pool else kind
 
     def _batches(self, kind: str) -> list[_Batch]:
-        count, steps = self.effort.restarts, self.effort.steps
+        count, steps = self.effort.batch, self.effort.steps
         if self.symmetry is not None:
             restricted = self.symmetry(self.rng)
             return [_Batch(restricted, restricted.starts(self.rng, count), (0.0, 1.3), steps)]

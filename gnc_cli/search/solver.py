@@ -12,7 +12,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline, Progress
-from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, default_effort
+from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
 from gnc_cli.search.parametrisation import (
     Parametrisation,
     extending,
@@ -74,7 +74,7 @@ def solve_code(
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
     searching = deadline.reserving(_reserve(problem, deadline))
-    effort = default_effort(
+    effort = plan_effort(
         request.d, request.K, pair_rows=problem.pair_rows, coordinates=problem.coordinates,
         restarts=request.restarts, steps=request.steps,
     )  # fmt: skip

@@ -181,11 +181,13 @@ def _read_code(path: str, d: int, K: int) -> tuple[np.ndarray, str]:
 
 def _solved(d: int, K: int, seed: int, effort: Effort, alone: bool) -> tuple[np.ndarray, str]:
     from gnc_cli.search.api import solve
+    from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult
 
     seconds = min(effort.deadline.remaining, math.inf if alone else _PATIENCE)
     result = solve(
-        d, K, seed=seed, restarts=_RESTARTS, threads=effort.threads, interrupt=effort.interrupt,
+        d, K, seed=seed, restarts=_RESTARTS if K <= LARGE else None, threads=effort.threads,
+        interrupt=effort.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )  # fmt: skip
     assert isinstance(result, SolveResult)

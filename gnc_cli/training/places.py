@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli.collapse.plot import COLOURS
 from gnc_cli.console.plot_style import GREY, INK
-from gnc_cli.search.pictures import draw_sphere, open_view
+from gnc_cli.search.plot import draw_sphere, open_view
 
 Mark = tuple[str, str]
 """A colour and a shape, as Matplotlib names them."""

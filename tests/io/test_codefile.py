@@ -27,10 +27,10 @@ from gnc_cli.io.codefile import (
     write_code,
     write_streamed,
 )
-from gnc_cli.io.formats import WRITTEN
+from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.io.provenance import provenance_text
 
-SUFFIXES = [suffix for suffix in WRITTEN if suffix != ".hdf5"]  # written like .h5
+SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 4))
 

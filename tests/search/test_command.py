@@ -201,7 +201,10 @@ def test_a_time_limit_is_a_normal_end(tmp_path: Path) -> None:
 def test_a_missed_target_under_a_time_limit_is_4() -> None:
     run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.43, "--json")
     assert run.exit_code == 4
-    assert json.loads(run.stdout)["outcome"] == "target_missed"
+    result = json.loads(run.stdout)
+    assert (result["outcome"], result["ending"]) == ("target_missed", "time_limit")
+    assert "stopped by --time-limit" in result["advice"]
+    VALIDATOR.validate(result)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_construction_needs_no_size() -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ((), "missing option --d and --K"),
+        ((), "missing options --d and --K"),
         (("--construction", "nonsense"), "'nonsense' is not known; see --list-constructions"),
         (("--construction", "e8-roots", "--d", 7), "needs 8 dimensions; --d 7 is too few"),
         (("--construction", "e8-roots", "--restarts", 2), "drop --restarts"),
