@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.geometry.gram import closest_pair, pairs_above, row_maxima
+from gnc_cli.geometry.gram import closest_pair, one_vs_one_rattlers, pairs_above, row_maxima
 from gnc_cli.geometry.one_vs_rest import OneVsRest, minimum_one_vs_rest, one_vs_rest, own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
@@ -122,20 +122,6 @@ def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     products[k] = -np.inf
     upper = pair_chord_bounds(weights, np.array([k]), np.array([products.argmax()]))
     return Bracket(float(lower.min()), float(upper[0]))
-
-
-def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
-    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
-
-    `row_max` is each row's largest cosine to another row (`gram.row_maxima`); Booleans, shape (K,).
-
-    Example:
-        >>> one_vs_one_rattlers(np.array([0.5, 0.5, 0.1]), 1e-7)
-        array([False, False,  True])
-    """
-    _check_tolerance(tolerance)
-    chords = chord(np.asarray(row_max, dtype=np.float64))
-    return chords > chords.min() + tolerance
 
 
 def one_vs_rest_rattlers(classes: OneVsRest, rho: Bracket, tolerance: float) -> np.ndarray:

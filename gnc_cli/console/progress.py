@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from gnc_cli.runtime.deadline import Progress
 
-__all__ = ["Progress", "progress_on_terminal"]
-
 _WITHOUT_BEST = frozenset({"moments", "decisions", "bootstrap", "rows"})
 """Stages that come to an end rather than to a best value; theirs is the share done."""
 

@@ -6,6 +6,7 @@ standard basis may come first; its cosine with all other rows is 1/sqrt(d).
 """
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
@@ -101,24 +102,19 @@ class SignRows(_FunctionRows):
         """Size, distinctness and largest cosine from Walsh transforms of the functions' sums."""
         forms, (K, d) = self.forms, self.shape
         bases = -(-(K - self.standard) // self.part)
-        distribution = None
+        distribution, exact = None, True
         if K == self.standard + self.part * len(forms):
             found = sweep(forms)
-            largest = found.largest
-            how = f"{found.structure}: {found.transforms:,} Walsh transforms of sums of two "
-            how += "functions"
-            distribution = self._distribution(found)
+            largest, distribution = found.largest, self._distribution(found)
         else:
             largest, exact = largest_of_first(forms, bases)
-            how = f"Walsh transforms of sums of the first {bases:,} functions"
-            how += "" if exact else "; an upper bound for the rows kept"
         if K == 2:
             cosine = Cosine.of(-1)
         elif bases > 0 and self.standard and largest**2 < d:
             cosine = Cosine.root(Fraction(1, d))
         else:
             cosine = Cosine.of(Fraction(largest, d))
-        return Verified(K, largest < d, cosine, distribution, how)
+        return Verified(K, largest < d, cosine, distribution, exact)
 
     def _distribution(self, found: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
         """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
@@ -127,19 +123,17 @@ class SignRows(_FunctionRows):
         d = self.forms.d
         bases = len(self.forms) + (self.standard > 0)
         # In a basis each row meets its negative, and 2 d - 2 rows at right angles.
-        pairs = {Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)}
+        pairs = Counter({Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)})
         # A coefficient of two functions is met by d pairs of members, each with four choices of
         # signs.
         for value, number in found.spectrum.items():
             for sign in (1, -1):
-                cosine = Cosine.of(Fraction(sign * value, d))
-                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * number
+                pairs[Cosine.of(Fraction(sign * value, d))] += 2 * d * number
         if self.standard:
             near = Cosine.root(Fraction(1, d))
             for cosine in (near, -near):
-                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * d * len(self.forms)
-        counted = ((cosine, number) for cosine, number in pairs.items() if number)
-        return tuple(sorted(counted, key=lambda item: -item[0].value))
+                pairs[cosine] += 2 * d * d * len(self.forms)
+        return tuple(sorted((+pairs).items(), key=lambda item: -item[0].value))
 
 
 class _RestrictedRows(_FunctionRows):
@@ -171,10 +165,8 @@ class _RestrictedRows(_FunctionRows):
                     break
             if exact := complete or largest >= bound:
                 break
-        how = "Walsh transforms of sums of two functions on the coordinates kept"
-        how += "" if exact else "; an upper bound for the rows kept"
         largest = largest if exact else bound
-        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), None, how)
+        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), attained=exact)
 
     def _searches(self, count: int) -> Iterator[tuple[Iterable[np.ndarray], bool]]:
         """Sums of two of the first functions, and whether they are all there are."""
@@ -207,8 +199,6 @@ class ShortenedRows(_RestrictedRows):
 
     def __init__(self, forms: FormSet, s: int) -> None:
         m, d = forms.m, forms.d
-        if not 1 <= s <= m + 1 + len(forms.basis):
-            raise ValueError(f"s is {s}; it can be 1 to {m + 1 + len(forms.basis)}")
         self.original, self.s = forms, s
         places = [0, *(1 << i for i in range(m))][:s]
         self.forms, more = _vanishing(forms, s - len(places))
@@ -257,8 +247,6 @@ class PuncturedRows(_RestrictedRows):
     group = 2
 
     def __init__(self, forms: FormSet, p: int) -> None:
-        if not 1 <= p <= forms.d // 4:
-            raise ValueError(f"p is {p}; it can be 1 to {forms.d // 4}")
         self.forms, self.p, self.kept = forms, p, slice(p, None)
         self.members = hadamard(forms.m)[:, p:]
         self.shape = (self.part * len(forms), forms.d - p)

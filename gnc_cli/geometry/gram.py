@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import UNIT32, gamma
-from gnc_cli.geometry.sphere import as_unit_points, pair_chords, pair_cosines
+from gnc_cli.geometry.sphere import as_unit_points, chord, pair_chords, pair_cosines
 from gnc_cli.runtime.deadline import Deadline
 
 _DENSE = 1024
@@ -111,6 +112,24 @@ def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
         -1.0
     """
     return float(row_maxima(W, deadline=deadline)[0].max())
+
+
+def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
+
+    `row_max` is each row's largest cosine to another row (`row_maxima`); Booleans, shape (K,).
+
+    Raises:
+        UsageError: the tolerance is below 0.
+
+    Example:
+        >>> one_vs_one_rattlers(np.array([0.5, 0.5, 0.1]), 1e-7)
+        array([False, False,  True])
+    """
+    if not tolerance >= 0.0:
+        raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")
+    chords = chord(np.asarray(row_max, dtype=np.float64))
+    return chords > chords.min() + tolerance
 
 
 def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:

@@ -135,9 +135,9 @@ def check_suffix(
     """
     suffix = PurePath(path).suffix.lower()
     if suffix not in suffixes:
-        given = f"suffix {suffix!r}" if suffix else "no suffix"
+        one_of = "one of " if len(suffixes) > 1 else ""
         raise UsageError(
-            f"{option} {os.fspath(path)!r} has {given}; {why}choose one of "
+            f"{option} {os.fspath(path)!r} has no known suffix; {why}end it in {one_of}"
             f"{', '.join(suffixes)}".lstrip()
         )
     return suffix

@@ -15,6 +15,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.runtime.deadline import Deadline
 
 T = TypeVar("T")
 
@@ -146,6 +147,27 @@ def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> It
                 future.cancel()
 
 
+def watched(
+    results: Iterable[T],
+    stage: str,
+    where: str,
+    step: int,
+    N: int,
+    deadline: Deadline | None,
+    progress: Callable[[str, int, int, float], None] | None,
+) -> Iterator[T]:
+    """The results of blocks of `step` of N rows; after each `progress` is told, and the deadline
+    may raise TimeoutError."""
+    done = 0
+    for result in results:
+        yield result
+        done = min(done + step, N)
+        if progress is not None:
+            progress(stage, done, N, done / N)
+        if deadline is not None and deadline.expired:
+            raise TimeoutError(f"{where}: stopped after {done} of {N} rows")
+
+
 def check_labels(labels: np.ndarray, N: int, K: int) -> None:
     """Refuse labels that do not fit N rows and K classes.
 
@@ -199,11 +221,11 @@ def read_block(
     raw = np.array(stored, dtype=np.float64, order="C")
     norms = row_norms(raw)
     index = np.arange(start, stop)[kept]
-    _refuse(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
+    refuse_rows(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
     made: dict[str, np.ndarray] = {}
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
-        _refuse(norms == 0.0, index, what, "remove them, or measure with --normalize off")
+        refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
         unit = raw.copy() if "raw" in spaces else raw
         safe = (norms > _SAFE[0]) & (norms < _SAFE[1])
         unit[~safe] = normalise(unit[~safe])
@@ -214,7 +236,8 @@ def read_block(
     return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
 
 
-def _refuse(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
+def refuse_rows(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
+    """Raise DataError where a row is wrong; `index` numbers the rows."""
     if wrong.any():
         rows = index[wrong]
         raise DataError(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline

@@ -418,10 +418,11 @@ def train(
         no longer finite is a DataError that names the last good checkpoint.
     """
     asked = dict(locals())
-    if asked.pop("config") is not None:
-        from gnc_cli.training.config import with_config
+    del asked["config"]
+    if config is not None:
+        from gnc_cli.training.request import with_config
 
         return train(**with_config(config, train, asked))
-    from gnc_cli.training.job import run
+    from gnc_cli.training.run import run
 
     return run(**asked)

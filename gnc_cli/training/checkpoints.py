@@ -175,10 +175,8 @@ def checkpoint_state(
     """
     stored = None if totals is None else dataclasses.asdict(totals)
     return {
-        "format": 1,
-        "training": session.training.state(),
-        "run": run | {"totals": stored},
-    } | _data_state(session)
+        "format": 1, "training": session.training.state(), "run": run | {"totals": stored}
+    } | _data_state(session)  # fmt: skip
 
 
 def check_same_data(state: dict[str, Any], session: "Session", where: str) -> None:

@@ -200,7 +200,7 @@ def test_sums_on_a_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("gnc_cli.collapse.gnc_metrics"), "on_cuda", is_tensor)
     data = _data()
     metrics = _on_device(data, device, variants="classic")
-    assert metrics._device and not metrics._host["unit"].N
+    assert metrics._device and not metrics._own.own_space.N
     metrics.update(data.features[:20], data.labels[:20], data.logits[:20])  # and some on the host
     twice = np.r_[0:90, 0:20]
     data = Data(data.features[twice], data.labels[twice], data.W, data.bias)

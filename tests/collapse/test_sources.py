@@ -13,7 +13,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from gnc_cli.collapse.opening import Samples
+from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_points, write_code

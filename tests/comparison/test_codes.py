@@ -18,7 +18,7 @@ from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import codes as module
 from gnc_cli.comparison.codes import count_contacts, rho_bracket
 from gnc_cli.comparison.result import FileRow
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import chord, random_points

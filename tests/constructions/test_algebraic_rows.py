@@ -110,11 +110,6 @@ def test_a_conjugate_field_is_another_number() -> None:
     assert CONJUGATE.sign((0, 1)) == -1
 
 
-def test_zero_divides_nothing() -> None:
-    with pytest.raises(ZeroDivisionError, match="number field"):
-        GOLDEN.cosine((1, 0), (0, 0))
-
-
 @pytest.mark.parametrize(("relation", "between", "message"), [
     ((4, 0), (1, 3), "reducible"),  # t = 2
     ((0, 1, 0), (Fraction(1, 2), 2), "reducible"),  # t = 0, 1, -1

@@ -90,7 +90,7 @@ def test_a_broken_code_is_caught() -> None:
     core = z4_forms(6, 0).core.copy()
     core[11, 50] ^= 1
     rows = SignRows(FormSet([], core, z4_forms(6, 0).symmetries), standard=True)
-    with pytest.raises(ValueError, match="not functions of the set"):
+    with pytest.raises(ValueError, match="not in the set"):
         rows.verify()
 
 
@@ -151,10 +151,3 @@ def test_transforms_say_what_all_pairs_say(
         assert found.max_cosine == pairs.max_cosine
     else:
         assert found.max_cosine.value >= pairs.max_cosine.value
-
-
-def test_places_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="s is 6"):
-        ShortenedRows(z4_forms(4, 0), 6)
-    with pytest.raises(ValueError, match="p is 5"):
-        PuncturedRows(z4_forms(4, 0), 5)

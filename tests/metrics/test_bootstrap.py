@@ -10,12 +10,11 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics import bootstrap as module
 from gnc_cli.metrics.bootstrap import bootstrap
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.rows import ArrayRows
-from gnc_cli.metrics.stream_moments import stream_moments
 from gnc_cli.runtime.deadline import Deadline
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.metrics import pairs
-from gnc_cli.metrics.gnc1 import cdnv_sums, gnc1, gnc1_from_covariances
+from gnc_cli.metrics import pair_means
+from gnc_cli.metrics.gnc1 import gnc1, gnc1_from_covariances
+from gnc_cli.metrics.pair_means import cdnv_sums
 from tests.metrics import reference
 from tests.problems import random_rotation, simplex
 
@@ -93,7 +94,7 @@ def cdnv_of(
     means: np.ndarray, spread: np.ndarray, sampled: np.ndarray | None = None
 ) -> float | None:
     sampled = np.ones(len(means), dtype=bool) if sampled is None else sampled
-    (found,) = pairs.pair_means(means, partial(cdnv_sums, spread=spread, sampled=sampled))
+    (found,) = pair_means.pair_means(means, partial(cdnv_sums, spread=spread, sampled=sampled))
     return None if found is None else float(found[0])
 
 
@@ -107,7 +108,7 @@ def test_cdnv_of_some_classes(
     side: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leaving pairs out of the tiles of all classes is as if only the others were there."""
-    monkeypatch.setattr(pairs, "_SIDE", side)
+    monkeypatch.setattr(pair_means, "_SIDE", side)
     X, spread = rng.standard_normal((11, 4)), rng.random(11)
     X[0] = X[5]  # left out, so that nothing is undefined
     keep = np.isin(np.arange(11), [1, 2, 3, 4, 8, 10])

@@ -8,21 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.metrics import nc2, pairs
-from gnc_cli.metrics.nc2 import angle_sums, effective_rank, energy_sums, etf_error
+from gnc_cli.metrics import pair_means, variants
+from gnc_cli.metrics.pair_means import angle_sums, energy_sums
+from gnc_cli.metrics.variants import effective_rank, etf_error
 from tests.metrics import reference
 from tests.problems import orthoplex, polygon, simplex
 
 
 def energies_of(X: np.ndarray) -> tuple[float, float]:
     """Logarithmic and Riesz."""
-    (found,) = pairs.pair_means(X, energy_sums)
+    (found,) = pair_means.pair_means(X, energy_sums)
     assert found is not None
     return found[0], found[1]
 
 
 def angles_of(M: np.ndarray) -> np.ndarray:
-    (found,) = pairs.pair_means(M, partial(angle_sums, norms=np.linalg.norm(M, axis=1)))
+    (found,) = pair_means.pair_means(M, partial(angle_sums, norms=np.linalg.norm(M, axis=1)))
     assert found is not None
     return found
 
@@ -65,7 +66,7 @@ def test_etf_error_near_collapse(noise: float, rng: np.random.Generator) -> None
 
 def test_etf_error_in_blocks(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = rng.standard_normal((2, 9, 12))
-    monkeypatch.setattr(nc2, "_BLOCK", 20)
+    monkeypatch.setattr(variants, "_BLOCK", 20)
     assert etf_error(X, Y) == pytest.approx(reference.etf_error(X @ Y.T), rel=1e-13)
 
 
@@ -87,9 +88,9 @@ def test_many_small_tiles_give_what_one_tile_gives(
     X = rng.standard_normal((41, 5))
     X[17] = X[2] + 1e-8
     whole = *energies_of(X), *angles_of(X)
-    monkeypatch.setattr(pairs, "_SIDE", 7)
-    monkeypatch.setattr(pairs, "_DIFFERENCES", 1)
-    assert sum(tile.weight * tile.count for tile in pairs.pair_tiles(X)) == 41 * 40
+    monkeypatch.setattr(pair_means, "_SIDE", 7)
+    monkeypatch.setattr(pair_means, "_DIFFERENCES", 1)
+    assert sum(tile.weight * tile.count for tile in pair_means.pair_tiles(X)) == 41 * 40
     assert (*energies_of(X), *angles_of(X)) == pytest.approx(whole, rel=1e-12)
 
 
@@ -98,15 +99,15 @@ def test_a_sample_of_rows_against_all(
 ) -> None:
     X = rng.standard_normal((90, 4))
     everything = energies_of(X)[0]
-    monkeypatch.setattr(pairs, "_ALL_ROWS", 60)
-    monkeypatch.setattr(pairs, "_SAMPLED_PAIRS", 1800)
-    monkeypatch.setattr(pairs, "_SIDE", 8)
-    assert pairs.pair_rows(90) == 20
-    tiles = list(pairs.pair_tiles(X, seed=3))
+    monkeypatch.setattr(pair_means, "_ALL_ROWS", 60)
+    monkeypatch.setattr(pair_means, "_SAMPLED_PAIRS", 1800)
+    monkeypatch.setattr(pair_means, "_SIDE", 8)
+    assert pair_means.pair_rows(90) == 20
+    tiles = list(pair_means.pair_tiles(X, seed=3))
     rows = sorted(set(np.concatenate([tile.rows for tile in tiles]).tolist()))
     assert len(rows) == 20 and sum(tile.weight * tile.count for tile in tiles) == 20 * 89
     chords = [np.linalg.norm(X[k] - X[j]) for k in rows for j in range(90) if j != k]
-    (sampled,) = pairs.pair_means(X, energy_sums, seed=3)
+    (sampled,) = pair_means.pair_means(X, energy_sums, seed=3)
     assert sampled is not None
     assert sampled[0] == pytest.approx(-np.mean(np.log(chords)), rel=1e-12)
     assert sampled[0] == pytest.approx(everything, abs=0.2)

@@ -11,8 +11,8 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.nc2 import etf_error
 from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.variants import etf_error
 from tests.metrics import reference
 from tests.problems import simplex
 

@@ -10,8 +10,7 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.nc2 import effective_rank, equinorm
-from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.metrics.variants import authors, classic, effective_rank, equinorm
 from gnc_cli.runtime.deadline import Deadline
 from tests.metrics import reference
 from tests.problems import orthoplex, random_rotation, simplex

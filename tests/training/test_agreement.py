@@ -10,7 +10,7 @@ import pytest
 
 from gnc_cli.errors import DataError, GncError, UnavailableError, UsageError
 from gnc_cli.runtime.distributed import Processes
-from gnc_cli.training import job as train_job
+from gnc_cli.training import run as train_run
 from gnc_cli.training.api import train
 from gnc_cli.training.result import TrainSeries
 from gnc_cli.training.together import in_all, in_turn, of_first
@@ -144,7 +144,7 @@ def test_a_search_for_a_code_that_is_stopped_places_nothing(tmp_path: Path) -> N
     halt = threading.Event()
     halt.set()
     for limit in ({"time_limit": 0.01}, {"interrupt": halt}):
-        with pytest.raises(DataError, match="fixed:solve: .*stopped.*gnc solve --d 5 --K 17"):
+        with pytest.raises(DataError, match="fixed:solve': .*stopped.*gnc solve --d 5 --K 17"):
             run(data, tmp_path / "no", head="fixed:solve", feature_dim=5, **limit)
     assert not (tmp_path / "no").exists()
 
@@ -167,7 +167,7 @@ def test_memory_that_is_not_enough_is_one_line(
         raise error
 
     data = toy(tmp_path / "toy.h5")
-    monkeypatch.setattr(train_job, "open_session", fail)
+    monkeypatch.setattr(train_run, "open_session", fail)
     error: Exception = MemoryError("Unable to allocate 9 GiB")
     with pytest.raises(UnavailableError, match="memory of the machine is not enough; try"):
         run(data, None)

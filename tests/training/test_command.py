@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from gnc_cli import schemas
 from gnc_cli.records import Bracket
-from gnc_cli.training.progress import epochs_on_terminal
+from gnc_cli.training.command import epochs_on_terminal
 from gnc_cli.training.result import EpochRow
 from tests.training.pictures import run as made_run
 from tests.training.problems import TINY, toy
@@ -70,16 +70,16 @@ def _invoke(*args: Any) -> Any:
 
 BAD_QUESTIONS: list[tuple[str, int, str]] = [
     # Options that contradict each other
-    ("--milestones 3,4", 2, "milestones belongs to --schedule step"),
-    ("--milestones 3,4 --schedule cosine", 2, "milestones belongs to --schedule step"),
+    ("--milestones 3,4", 2, "--milestones belongs to --schedule step"),
+    ("--milestones 3,4 --schedule cosine", 2, "--milestones belongs to --schedule step"),
     ("--margin 0.1", 2, "--margin belongs to --loss cosface or arcface"),
-    ("--assignment best", 2, "add --head fixed:FILE"),
-    ("--similarity s.npy", 2, "--similarity is for --assignment best or worst"),
+    ("--assignment best", 2, "--assignment belongs to --head fixed:FILE"),
+    ("--similarity s.npy", 2, "--similarity belongs to --assignment best or worst"),
     ("--constraint decay --tau 0.1", 2, "neither --tau nor --loss"),
     ("--constraint decay --head cmf", 2, "leave out --constraint decay"),
     ("--classes 2 --classes-subset ant,bee", 2, "exclude each other"),
     ("--backbone-weights a.pt --init-from b", 2, "exclude each other"),
-    ("--fonts @/empty --data h5:x.h5", 2, "--fonts is for --data glyphs"),
+    ("--fonts @/empty --data h5:x.h5", 2, "--fonts belongs to --data glyphs"),
     ("--resume", 2, "add --out DIR"),
     # Words that are none
     ("--head lerned", 2, "choose learned, cmf, fixed:FILE or fixed:solve"),
@@ -291,12 +291,12 @@ def test_the_bar_is_one_line_with_nothing_cut(
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
     with epochs_on_terminal() as watch:
-        assert watch.progress is not None
-        watch.progress("training", 1, 900, 1.234e-05)
+        assert watch is not None
+        watch.report("training", 1, 900, 1.234e-05)
         made = epoch(4, train_accuracy=0.75, test_accuracy=0.625, ood_accuracy=0.5, gnc3=0.3164)
         watch.on_epoch(made)
         watch.on_epoch(epoch(5, measured=False))  # what was measured last stays
-        watch.progress("training", 675, 900, 1.234e-05)  # of 15 steps an epoch
+        watch.report("training", 675, 900, 1.234e-05)  # of 15 steps an epoch
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
     frames = re.split(r"[\r\n]+", text)
     assert max(map(len, frames)) <= width and "…" not in text
@@ -306,8 +306,7 @@ def test_the_bar_is_one_line_with_nothing_cut(
 
 def test_nobody_watches_a_pipe(capsys: Any) -> None:
     with epochs_on_terminal() as watch:
-        watch.on_epoch(epoch(1))
-        assert watch.progress is None
+        assert watch is None
     assert capsys.readouterr().err == ""
 
 

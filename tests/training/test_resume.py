@@ -196,7 +196,7 @@ def test_a_run_keeps_no_folders(
     place: Path, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So it says what to give again; where the name alone leads to the data, nothing."""
-    with pytest.raises(DataError, match="no such file: 'toy.h5'.*give --data"):
+    with pytest.raises(DataError, match="no such file: 'toy.h5'.*so give data"):
         train(out=place / "whole", resume=True, epochs=7, **QUICK)
     monkeypatch.chdir(place)
     result = train(out="whole", resume=True, **QUICK)

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, OutputError
+from gnc_cli.io.ledger import Ledger
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.training import job as train_job
 from gnc_cli.training import measure as train_measure
-from gnc_cli.training import recorder as train_recorder
+from gnc_cli.training import run as train_run
+from gnc_cli.training import run_folder as train_folder
 from gnc_cli.training.checkpoints import read_checkpoint
-from gnc_cli.training.recorder import Recorder
+from gnc_cli.training.epochs import Cadence
 from gnc_cli.training.result import TrainResult
-from gnc_cli.training.run import Cadence
-from gnc_cli.training.run_folder import EpochLines
+from gnc_cli.training.run_folder import RunFolder
 from gnc_cli.training.session import precision_on
 from tests.training.problems import Troubled, run, timeless, toy
 
@@ -65,9 +65,9 @@ class Kill(BaseException):
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
     [
-        (train_measure.Measuring, "measure", True), (train_recorder, "add_snapshot", True),
-        (train_recorder, "add_snapshot", False), (train_recorder, "link_file", True),
-        (EpochLines, "add", True), (EpochLines, "add", False),
+        (train_measure.Measuring, "measure", True), (train_folder, "add_snapshot", True),
+        (train_folder, "add_snapshot", False), (train_folder, "link_file", True),
+        (Ledger, "append", True), (Ledger, "append", False),
     ],
 )  # fmt: skip
 def test_a_kill_after_the_checkpoint_loses_no_epoch(
@@ -126,7 +126,7 @@ def test_nothing_is_measured_once_time_is_up(
         clock[0] = 1000.0 if done >= strikes else 0.0
 
     monkeypatch.setattr(
-        train_job, "Deadline", lambda s, event: Deadline(s, event, lambda: clock[0])
+        train_run, "Deadline", lambda s, event: Deadline(s, event, lambda: clock[0])
     )
     limits: list[float] = []
     real = train_measure.Measuring.measure
@@ -238,10 +238,10 @@ def test_a_full_disk_is_everybodys_error() -> None:
         def all_gather(self, value: Any) -> list[Any]:
             return [OutputError("cannot write 'last.pt': no space"), value]
 
-    recorder: Any = Recorder(Second(), None, "run")  # type: ignore[arg-type]
+    folder: Any = RunFolder(Second(), "run")  # type: ignore[arg-type]
     for call in (
-        lambda: recorder.checkpoint({}), lambda: recorder.epoch({}, ""),
-        lambda: recorder.back_to(3), recorder.best,
+        lambda: folder.checkpoint({}), lambda: folder.epoch({}, ""), lambda: folder.back_to(3),
+        folder.best,
     ):  # fmt: skip
         with pytest.raises(OutputError, match="no space"):
             call()

@@ -17,10 +17,10 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.api import train
 from gnc_cli.training.checkpoints import read_checkpoint
-from gnc_cli.training.head import feature_dim_of, plan_head
+from gnc_cli.training.head import feature_dim_of, plan_heads
 from gnc_cli.training.networks.assignment import assign
+from gnc_cli.training.request import settings_of
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
-from gnc_cli.training.settings import settings_of
 from tests.training.problems import TINY, run, timeless, toy
 
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -132,7 +132,7 @@ def test_classes_on_rows(place: Path, data: str, square: str) -> None:
     for text, message in (("0 1 2", "each of 0..3 once.* 3 numbers"), ("0 1 1 2", "each of 0..3"),
                           ("a b c d", "cannot be read")):  # fmt: skip
         (place / "wrong.txt").write_text(text)
-        with pytest.raises(DataError, match=f"--assignment .*wrong.txt.*{message}"):
+        with pytest.raises(DataError, match=f"assignment=.*wrong.txt.*{message}"):
             run(data, place / "no", head=f"fixed:{square}", feature_dim=2,
                 assignment=str(place / "wrong.txt"))  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_best_and_worst_of_a_given_similarity(place: Path, data: str, square: st
         assert result.head.assignment == how
     assert cosines == {"best": (0.0, 0.0), "worst": (-1.0, -1.0)}
     np.save(place / "skew.npy", np.triu(alike))
-    with pytest.raises(DataError, match=r"--similarity .*skew.npy.*symmetric one of \(4, 4\)"):
+    with pytest.raises(DataError, match=r"similarity=.*skew.npy.*symmetric one of \(4, 4\)"):
         run(data, place / "no", head=f"fixed:{square}", assignment="best", feature_dim=2,
             similarity=place / "skew.npy")  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_best_of_a_short_learned_run(place: Path, square: str) -> None:
     for limit in ({"time_limit": 1e-9}, {"interrupt": threading.Event()}):
         if "interrupt" in limit:
             limit["interrupt"].set()  # type: ignore[union-attr]
-        with pytest.raises(DataError, match="--assignment best: the short run .*--similarity"):
+        with pytest.raises(DataError, match="assignment='best': the short run .*similarity"):
             run(data, place / "no", assignment="best", **asked, **limit)
     assert not (place / "no").exists()
 
@@ -259,7 +259,8 @@ def test_margins_of_known_codes() -> None:
 
     def margin(loss: str, d: int, K: int) -> float:
         settings = settings_of({"loss": loss, "feature_dim": d})
-        found = plan_head(settings, K, Processes(), lambda: np.eye(K)).margin
+        nothing: Any = None  # no code is solved, and no classes are placed
+        found = plan_heads(settings, K, Processes(), nothing, nothing)[0].margin
         assert found is not None
         return found
 
@@ -267,7 +268,7 @@ def test_margins_of_known_codes() -> None:
     assert 0.6689 < distance < 0.7
     assert cosine == pytest.approx(1.0 - distance, abs=1e-12)
     for loss in ("cosface", "arcface"):
-        with pytest.raises(UsageError, match="d = 3, K = 5000 .*--margin"):
+        with pytest.raises(UsageError, match="d = 3, K = 5000 .*give margin"):
             margin(loss, 3, 5000)
 
 

@@ -20,7 +20,6 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    ParametricFamily,
     Verified,
 )
 from gnc_cli.constructions.families.paley import hadamard_matrix, has_hadamard_matrix
@@ -34,9 +33,7 @@ _MOST = 4096
 class NetRows(GroupedRows):
     """Row 2 (h n + i) is point n with pattern i, each row followed by its negative.
 
-    Args:
-        lines: the lines on which each point lies, shape (points, r), numbers from 0 to d - 1.
-        patterns: entries +-1, shape (h, r).
+    Lines, by number, on which each point lies, have shape (points, r), patterns of signs (h, r).
     """
 
     def __init__(self, lines: np.ndarray, patterns: np.ndarray) -> None:
@@ -69,8 +66,7 @@ class NetRows(GroupedRows):
         level += 2 * points * int((products == 0).sum() - h)
         found = ((near, sharp), (Cosine.of(0), level), (far, sharp), (Cosine.of(-1), points * h))
         distribution = tuple((cosine, pairs) for cosine, pairs in found if pairs)
-        how = "all pairs of points on each line, all pairs of patterns, exact integers"
-        return Verified(len(self), True, near, distribution, how)
+        return Verified(len(self), True, near, distribution)
 
 
 def _sharing_pairs(lines: np.ndarray) -> int:
@@ -92,8 +88,6 @@ def net_lines(q: int, r: int) -> np.ndarray:
 
     Class i < q has the lines y = c + m x_i, numbered q i + y; class q those of equal m.
     """
-    if not 1 <= r <= q + 1:
-        raise ValueError(f"a plane over GF({q}) has {q + 1} classes of lines, not {r}")
     field = finite_field(q)
     m, c = np.repeat(np.arange(q), q)[:, None], np.tile(np.arange(q), q)[:, None]
     classes = np.arange(min(r, q))
@@ -141,7 +135,7 @@ def _nets(d: int) -> Iterator[tuple[int, int]]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    ParametricFamily(
+    Family(
         "net-q-r", "points of an affine plane on r classes of parallel lines, with signs",
         "q a power of a prime, 3 <= r <= q + 1, r not 2 mod 4, r q <= 4096",
         "r q", "2 q^2 h; h = r, r + 1, r - 1 for r = 0, 3, 1 mod 4", "1/r", _REFERENCE,

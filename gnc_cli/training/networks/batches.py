@@ -1,5 +1,4 @@
-"""Images on their way to a device, and the batches of an epoch: every sample once, in random order.
-"""
+"""Images on their way to a device, and the batches of an epoch: every sample once, at random."""
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,38 +10,28 @@ import torch
 from torch import Tensor
 
 from gnc_cli.errors import UsageError
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import share
 from gnc_cli.training.data.image_set import Pictures
 from gnc_cli.training.networks.preprocessing import Augmentation, Normalisation
 
 _RESIDENT_BYTES = 2 << 30
+"""Images up to this size are kept on the device."""
 
 
 class DeviceImages:
     """Images of which any rows can be had on the device, as they are: uint8 (n, C, S, S).
 
-    They live on the device when they take at most `resident_bytes`, and at most a quarter of the
-    free memory of a GPU; an array in the memory of a CPU stays where it is. Other images are
-    gathered on the host, the next batch in a thread while the last one is worked on.
-
-    Args:
-        images: uint8 (N, C, S, S), wherever they are.
-        device: where they are wanted.
-        resident_bytes: 0 to leave them where they are.
-
-    Example:
-        >>> black = DeviceImages(np.zeros((9, 1, 8, 8), np.uint8), torch.device("cpu"))
-        >>> [tuple(pixels.shape) for pixels in black.stream([torch.tensor([3, 1])])]
-        [(2, 1, 8, 8)]
+    They live on the device when they take at most 2 GB, and at most a quarter of the free memory of
+    a GPU; an array in the memory of a CPU stays where it is. Other images are gathered on the host,
+    the next batch in a thread while the last one is worked on.
     """
 
-    def __init__(
-        self, images: Pictures, device: torch.device, *, resident_bytes: int = _RESIDENT_BYTES
-    ) -> None:
+    def __init__(self, images: Pictures, device: torch.device) -> None:
         self.shape = tuple(images.shape)
-        self._images = images
-        self._device = device
+        self._images, self._device = images, device
         self._resident: Tensor | None = None
+        resident_bytes = _RESIDENT_BYTES
         if device.type == "cuda":
             resident_bytes = min(resident_bytes, torch.cuda.mem_get_info(device)[0] // 4)
         if isinstance(images, np.ndarray) and images.flags.carray and device.type == "cpu":
@@ -101,13 +90,8 @@ class Batches:
     an odd number of samples has one of three, for batch norm wants two. The order of the
     samples, of all processes together, depends on (seed, epoch) alone, and how a batch is augmented
     on (seed, epoch, step): any batch can be had without those before it, and all processes together
-    see what one would see alone.
-
-    Args:
-        images: uint8 (N, C, S, S), or already on the device.
-        labels: int64 (N,).
-        batch_size: of all processes together; the largest batch, but for that one of three.
-        rank, size: of this process, and how many there are.
+    see what one would see alone. `batch_size` is that of all of them, the largest but for that one
+    of three.
 
     Raises:
         UsageError: no samples, or batches too small to give each process one.
@@ -134,8 +118,9 @@ class Batches:
         self.seed = seed
         if self.N < max(1, size) or self.N // self.steps < size:
             raise UsageError(
-                f"--batch-size {batch_size}: {self.N} training images in {self.steps} batches do "
-                f"not give each of {size} processes one; use larger batches or fewer processes"
+                f"{spelled('batch_size', batch_size)}: {self.N} training images in {self.steps} "
+                f"batches do not give each of {size} processes one; use larger batches or fewer "
+                "processes"
             )
         self.smallest = self.N // self.steps // size
         """Images of the smallest share that a process has of a batch."""
@@ -154,7 +139,16 @@ class Batches:
         rows = [order[first:last] for first, last, _, _ in shares]
         with closing(self.images.stream(rows)) as stream:
             for step, chosen, pixels in zip(range(start, self.steps), rows, stream, strict=True):
-                yield self._batch(epoch, step, chosen, pixels)
+                first, last, begin, end = self._share(step)
+                generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
+                drawn = self._augmentation.draw(end - begin, generator)
+                moved = self._augmentation.apply(pixels, drawn[first - begin : last - begin])
+                images = self._normalisation.apply(moved)
+                yield Batch(
+                    images.contiguous(memory_format=self._format),
+                    self._labels[chosen].to(self._device, non_blocking=True),
+                    (last - first) * self._size / (end - begin),
+                )
 
     def _share(self, step: int) -> tuple[int, int, int, int]:
         """Which places of the order are ours (first, last), and all of the batch (begin, end)."""
@@ -162,23 +156,7 @@ class Batches:
         first, last = share(end - begin, self._rank, self._size)
         return begin + first, begin + last, begin, end
 
-    def _batch(self, epoch: int, step: int, rows: Tensor, pixels: Tensor) -> Batch:
-        first, last, begin, end = self._share(step)
-        generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
-        drawn = self._augmentation.draw(end - begin, generator)[first - begin : last - begin]
-        images = self._normalisation.apply(self._augmentation.apply(pixels, drawn))
-        return Batch(
-            images.contiguous(memory_format=self._format),
-            self._labels[rows].to(self._device, non_blocking=True),
-            (last - first) * self._size / (end - begin),
-        )
-
 
 def seed_at(seed: int, *position: int) -> int:
-    """A seed for one place of a run, such as (epoch,) or (epoch, step); others are unrelated.
-
-    Example:
-        >>> seed_at(0, 1) == seed_at(0, 1), seed_at(0, 1) == seed_at(0, 1, 0)
-        (True, False)
-    """
+    """A seed for one place of a run, such as (epoch,) or (epoch, step); others are unrelated."""
     return int(np.random.SeedSequence(seed, spawn_key=position).generate_state(1, np.uint64)[0])

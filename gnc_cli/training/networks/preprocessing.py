@@ -23,7 +23,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gnc_cli.errors import DataError
 from gnc_cli.training.data.image_set import Pictures
 
 _BLOCK = 1 << 22
@@ -32,14 +31,7 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How far an image may be moved; zeros leave it as it is.
-
-    Example:
-        >>> moves = Augmentation(padding=1, degrees=0.0)
-        >>> drawn = moves.draw(5, torch.Generator().manual_seed(0))
-        >>> moves.apply(torch.ones(5, 3, 8, 8, dtype=torch.uint8), drawn).shape
-        torch.Size([5, 3, 8, 8])
-    """
+    """How far an image may be moved; zeros leave it as it is."""
 
     padding: int = 4
     """Crops begin up to so many pixels outside of the image, on each side."""
@@ -49,14 +41,10 @@ class Augmentation:
     """Largest angle of rotation, to either side, about the centre of the crop."""
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
-        """The parameters of `count` images.
+        """The parameters of so many images, from the generator's state alone, float32 (count, 4).
 
-        Args:
-            generator: of the CPU; its state alone decides.
-
-        Returns:
-            Shape (count, 4), float32, on the CPU: the crop's offset down and to the right, pixels;
-            1 where it is mirrored, else 0; the angle, radians, positive against the clock.
+        The crop's offset down and to the right, pixels; 1 where it is mirrored, else 0; the angle,
+        radians, positive against the clock.
         """
         drawn = torch.zeros(count, 4)
         reach = (-self.padding, self.padding + 1)
@@ -68,29 +56,11 @@ class Augmentation:
         return drawn
 
     def apply(self, images: Tensor, drawn: Tensor) -> Tensor:
-        """Crop, then mirror, then rotate every image by its own parameters.
+        """Crop, then mirror, then rotate every image by its own row of what `draw` returned.
 
-        Args:
-            images: uint8, shape (n, C, S, S), on any device.
-            drawn: rows of what `draw` returned, shape (n, 4), on the CPU.
-
-        Returns:
-            float32, of the same shape and device, between 0 and 255; whole numbers where
-            `degrees` is 0, bilinear otherwise.
-
-        Raises:
-            DataError: the images are not uint8 squares, or there is not one row for each.
+        Images are uint8 (n, C, S, S), on any device. The result, float32 of the same shape and
+        device, is between 0 and 255: whole numbers where `degrees` is 0, bilinear otherwise.
         """
-        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[2] != images.shape[3]:
-            raise DataError(
-                f"images are {images.dtype} {tuple(images.shape)}: augmentation takes uint8 "
-                "(n, C, S, S), before normalisation, where black is 0"
-            )
-        if drawn.shape != (len(images), 4):
-            raise DataError(
-                f"parameters have shape {tuple(drawn.shape)}; draw ({len(images)}, 4) for "
-                f"{len(images)} images"
-            )
         if self.degrees:
             return _interpolated(images, drawn)
         return (_shifted(images, drawn) if self.padding or self.flip else images).float()
@@ -130,12 +100,7 @@ def _interpolated(images: Tensor, drawn: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Affine map of each channel, for pixels between 0 and 1.
-
-    Example:
-        >>> Normalisation((0.5,), (0.25,)).apply(torch.full((1, 1, 1, 2), 255.0)).tolist()
-        [[[[2.0, 2.0]]]]
-    """
+    """Affine map of each channel, for pixels between 0 and 1."""
 
     mean: tuple[float, ...]
     """Of each channel, pixels between 0 and 1."""
@@ -143,23 +108,7 @@ class Normalisation:
     """Of each channel; 1 where the channel is constant."""
 
     def apply(self, images: Tensor) -> Tensor:
-        """`(images / 255 - mean) / std`.
-
-        Args:
-            images: shape (n, C, S, S), values 0 to 255, uint8 as stored or float32 as
-                `Augmentation.apply` returns them.
-
-        Returns:
-            float32, shape (n, C, S, S), on the device of the images; a new tensor.
-
-        Raises:
-            DataError: another number of channels.
-        """
-        if images.ndim != 4 or images.shape[1] != len(self.mean):
-            raise DataError(
-                f"images have shape {tuple(images.shape)}; the normalisation is of "
-                f"{len(self.mean)} channels, (n, {len(self.mean)}, S, S)"
-            )
+        """`(images / 255 - mean) / std`: uint8 or float32 (n, C, S, S) to a new float32 tensor."""
         mean, std = (torch.tensor(x, dtype=torch.float64) for x in (self.mean, self.std))
         scale, shift = (
             x.float().to(images.device, non_blocking=True)[:, None, None]
@@ -172,25 +121,10 @@ def channel_statistics(images: Pictures) -> Normalisation:
     """Mean and standard deviation of every channel over all pixels of all images.
 
     The sums come from counts of the 256 values that a pixel can have: exact, whatever the number
-    of images, with no difference of large numbers.
-
-    Args:
-        images: uint8, shape (N, C, S, S); read in blocks.
-
-    Returns:
-        Statistics in float64 of pixels between 0 and 1; std (of the population, divided by the
-        number of pixels) is 1 for a constant channel.
-
-    Raises:
-        DataError: no images.
-
-    Example:
-        >>> channel_statistics(np.array([[[[0, 255]]]], dtype=np.uint8))
-        Normalisation(mean=(0.5,), std=(0.5,))
+    of images, with no difference of large numbers. std is of the population, divided by the number
+    of pixels.
     """
     N, C, *size = images.shape
-    if N == 0:
-        raise DataError("no images: channel statistics need one at least")
     counts = np.zeros((C, 256), dtype=np.int64)
     block = max(1, _BLOCK // (C * int(np.prod(size))))
     for first in range(0, N, block):

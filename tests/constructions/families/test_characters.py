@@ -82,14 +82,6 @@ def test_a_function_that_is_not_planar_is_caught() -> None:
         CharacterRows(_Line(7), (1, 2)).verify()
 
 
-@pytest.mark.parametrize(
-    ("q", "exponents"), [(8, (1, 2)), (9, (1, 3)), (3, (1, 2, 3)), (7, (1, 4)), (5, (1, 3, 5))]
-)
-def test_no_such_characters(q: int, exponents: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="exponents"):
-        CharacterRows(finite_field(q), exponents)
-
-
 def _every_sum(p: int, degree: int) -> float:
     """Largest |sum| / p over all odd polynomials of this degree, one by one."""
     powers = np.array([[pow(y, e, p) for y in range(p)] for e in range(degree, 0, -2)])
@@ -102,15 +94,14 @@ def _every_sum(p: int, degree: int) -> float:
     ("p", "degree"), [(5, 3), (7, 3), (11, 3), (13, 3), (31, 3), (37, 3), (7, 5), (11, 5), (13, 5)]
 )
 def test_no_sum_is_larger(p: int, degree: int) -> None:
-    assert largest_odd_sum(p, degree).value == pytest.approx(_every_sum(p, degree), rel=1e-13)
+    assert largest_odd_sum(p, degree)[0].value == pytest.approx(_every_sum(p, degree), rel=1e-13)
 
 
 @pytest.mark.parametrize(("p", "degree"), [(101, 3), (997, 3), (2039, 3), (127, 5)])
 def test_the_formula_has_this_value_below_weils_bound(p: int, degree: int) -> None:
-    largest = largest_odd_sum(p, degree)
-    assert len(largest.coefficients) == (degree + 1) // 2 and largest.coefficients[-1] > 0
-    terms = list(zip(largest.coefficients, (1, 3, 5), strict=False))
-    values = [sum(c * x**e for c, e in terms) % p for x in range(p)]
+    largest, coefficients = largest_odd_sum(p, degree)
+    assert len(coefficients) == (degree + 1) // 2 and coefficients[degree] > 0
+    values = [sum(c * x**e for e, c in coefficients.items()) % p for x in range(p)]
     with mpmath.workdps(30):
         total = mpmath.fsum(mpmath.cos(2 * mpmath.pi * value / p) for value in values)
         assert abs(float(abs(total) / p - largest.value)) < 1e-16
@@ -118,7 +109,7 @@ def test_the_formula_has_this_value_below_weils_bound(p: int, degree: int) -> No
 
 
 def test_text() -> None:
-    assert largest_odd_sum(7, 3).text == "|sum(cos(2*pi*(x^3)/7), x=0..6)|/7"
-    assert largest_odd_sum(13, 5).text.startswith("|sum(cos(2*pi*(x^5+")
+    assert largest_odd_sum(7, 3)[0].text == "|sum(cos(2*pi*(x^3)/7), x=0..6)|/7"
+    assert largest_odd_sum(13, 5)[0].text.startswith("|sum(cos(2*pi*(x^5+")
     # cos(2 pi/5) and cos(4 pi/5) are (sqrt(5) - 1)/4 and -(sqrt(5) + 1)/4.
-    assert largest_odd_sum(5, 3).value == pytest.approx((1 + 5**0.5) / (2 * 5**0.5), rel=1e-15)
+    assert largest_odd_sum(5, 3)[0].value == pytest.approx((1 + 5**0.5) / (2 * 5**0.5), rel=1e-15)

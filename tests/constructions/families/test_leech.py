@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.families.graphs import StronglyRegular, strongly_regular
 from gnc_cli.constructions.families.leech import (
     CODES,
     golay_code,
@@ -15,7 +14,7 @@ from gnc_cli.constructions.families.leech import (
     steiner_3_6_22,
     steiner_4_7_23,
 )
-from tests.constructions.checks import regular_two_graph
+from tests.constructions.checks import regular_two_graph, strongly_regular
 
 LEECH, KISSING, SECOND, LINES = CODES
 
@@ -105,4 +104,4 @@ def test_the_276_lines_meet_gerzons_bound_and_hold_mclaughlins_graph() -> None:
     # Signs chosen so that the first line is positive to all; the others join at negative products.
     switch = np.append(1, signs[0, 1:])
     isolated = (signs * switch * switch[:, None])[1:, 1:]
-    assert strongly_regular(isolated == -1) == StronglyRegular(275, 112, 30, 56)
+    assert strongly_regular(isolated == -1) == (275, 112, 30, 56)

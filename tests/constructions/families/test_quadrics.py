@@ -59,11 +59,3 @@ def test_wrong_forms_are_not_what_is_stated() -> None:
     words = QuadricWords(3, 4)
     words.forms[1:] = words.forms[1, ::-1]
     assert QuadricRows(words).verify().max_cosine != named("quadric-3-4").cosine
-
-
-def test_no_such_code() -> None:
-    for wrong in ((2, 4, 0, False), (3, 3, 0, True), (3, 2, 4, False), (3, 2, 1, True)):
-        with pytest.raises(ValueError, match="no code of GF"):
-            QuadricRows(quadric_words(wrong[0], wrong[1]), wrong[2], wrong[3])
-    with pytest.raises(ValueError, match="no quadratic forms over GF"):
-        QuadricWords(6, 2)

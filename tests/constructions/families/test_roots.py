@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from gnc_cli.constructions.combine import cross_section
 from gnc_cli.constructions.families.roots import CODES
 from gnc_cli.constructions.integer_rows import IntegerRows
-from gnc_cli.constructions.sections import cross_section
 from tests.constructions.checks import gram, named, spectrum
 from tests.problems import e8_roots, hemicube
 

@@ -54,5 +54,3 @@ def test_wrong_lines_and_patterns_are_caught() -> None:
     signs[1, 1] *= -1
     with pytest.raises(ValueError, match="not patterns of signs"):
         NetRows(lines, signs).verify()
-    with pytest.raises(ValueError, match="has 6 classes"):
-        net_lines(5, 7)

@@ -80,16 +80,18 @@ class _Elsewhere:
         return self._images[rows]
 
 
-def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> None:
+def test_any_batch_comes_out_the_same_however_it_is_had(
+    place: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, labels = fake_images(46)
     read_only = images.copy()
     read_only.flags.writeable = False
 
     def batches(pictures: object, resident_bytes: int = 1 << 20, **more: int) -> Batches:
-        source = DeviceImages(pictures, place, resident_bytes=resident_bytes)
+        monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", resident_bytes)
         return Batches(
-            source, labels, batch_size=16, seed=1, normalisation=GREY, augmentation=MOVES,
-            device=place, **more,
+            DeviceImages(pictures, place), labels, batch_size=16, seed=1, normalisation=GREY,
+            augmentation=MOVES, device=place, **more,
         )  # fmt: skip
 
     want = list(batches(images).epoch(4))
@@ -111,7 +113,9 @@ def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> 
         )
 
 
-def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
+def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Broken(_Elsewhere):
         def __getitem__(self, rows: np.ndarray) -> np.ndarray:
             if 7 in rows:
@@ -119,7 +123,8 @@ def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
             return super().__getitem__(rows)
 
     images, _ = fake_images(20)
-    source = DeviceImages(Broken(images), CPU, resident_bytes=0)
+    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
+    source = DeviceImages(Broken(images), CPU)
     with pytest.raises(OSError, match="picture 7"):
         list(source.stream(torch.arange(20).split(5)))
     stream = source.stream(torch.arange(5).split(1))
@@ -129,5 +134,5 @@ def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
 
 
 def test_batches_that_cannot_be_shared_are_refused() -> None:
-    with pytest.raises(UsageError, match="--batch-size 4: 5 .*2 batches.* 4 processes"):
+    with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes"):
         _batches(5, 4, size=4)

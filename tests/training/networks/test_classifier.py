@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
 from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
@@ -93,15 +92,6 @@ def test_a_few_steps_learn(
         losses.mean().backward()
         optimizer.step()
     assert losses.mean() < 0.5 * first and right.sum() >= 5
-
-
-def test_refused() -> None:
-    encoder = nn.Linear(8, D)
-    encoder.feature_dim = D
-    with pytest.raises(UsageError, match="d=4, the head takes d=5"):
-        Classifier(encoder, SphereHead(5, K), make_loss("ce", tau=0.1))
-    with pytest.raises(UsageError, match="margin 0.2 is for cosines"):
-        _model(DecayHead(D, K), "cosface", 0.2)
 
 
 def test_every_module_is_in_its_mode_again_after_an_error_too() -> None:

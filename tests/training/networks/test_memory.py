@@ -72,11 +72,11 @@ def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
         check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
 
     monkeypatch.setattr(memory, "free_bytes", lambda device: 3 * 10**9)
-    with pytest.raises(UnavailableError, match=r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed$"):
+    with pytest.raises(UnavailableError, match=r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed'$"):
         check("learned")
-    with pytest.raises(UnavailableError, match=r"--batch-size or --feature-dim, or --head fixed$"):
+    with pytest.raises(UnavailableError, match=r"batch_size or feature_dim, or head='fixed'$"):
         check("cmf")
-    with pytest.raises(UnavailableError, match="--batch-size or --feature-dim$"):
+    with pytest.raises(UnavailableError, match="batch_size or feature_dim$"):
         check("fixed")
     monkeypatch.setattr(memory, "free_bytes", lambda device: None)
     check("learned")

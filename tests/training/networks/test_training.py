@@ -1,6 +1,7 @@
-"""The training loop: a plain loop, exact after any stop, and loud where a number is lost."""
+"""The recipe, and its loop: a plain one, exact after any stop, loud where a number is lost."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batches
 from gnc_cli.training.networks.classifier import Classifier
 from gnc_cli.training.networks.encoders import build_encoder
-from gnc_cli.training.networks.recipe import Recipe, make_optimizer
-from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training
+from gnc_cli.training.networks.training import (
+    EpochTotals,
+    NonFiniteLoss,
+    Recipe,
+    Training,
+    make_optimizer,
+)
 from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
 
 CPU = torch.device("cpu")
@@ -166,12 +174,14 @@ def test_a_diverging_network_is_an_error(place: torch.device) -> None:
     with pytest.raises(NonFiniteLoss) as seen:
         for _ in range(3):
             training.run_epoch()
-    error = seen.value
-    assert isinstance(error, DataError) and "\n" not in str(error)
-    steps = f"step {error.step}" if place.type == "cpu" else f"steps? (2-)?{error.step}"
-    assert re.match(f"epoch {error.epoch}, {steps} of 5: the loss", str(error))
-    lr = 1e30 * PLAIN.factor(5 * error.epoch + error.step - 6, 5)
-    assert f"{lr:.3g}" in error.cause and "tau 0.2" in error.cause and "--clip" in error.cause
+    assert isinstance(seen.value, DataError)
+    epoch, step = training.epoch, training.step
+    steps = f"step {step}" if place.type == "cpu" else f"steps? (2-)?{step}"
+    lr = re.escape(f"{1e30 * PLAIN.factor(5 * epoch + step - 1, 5):.3g}")
+    assert re.fullmatch(
+        f"epoch {epoch + 1}, {steps} of 5: the loss .* rate {lr} .* tau 0.2; .* or clip",
+        str(seen.value),
+    )
 
     training = _training(place=place)
     training.model.head.weight.data[0, 0] = np.inf
@@ -216,12 +226,12 @@ def _in_batches_of(batch_size: int, N: int, norm: str = "batch") -> Training:
 def test_batch_norm_never_sees_a_single_image() -> None:
     assert _in_batches_of(2, 5).run_epoch() is not None
     assert _in_batches_of(1, 2, norm="group").run_epoch() is not None
-    with pytest.raises(UsageError, match="--batch-size 1 gives .* --norm group"):
+    with pytest.raises(UsageError, match="batch_size=1 gives .* norm='group'"):
         _in_batches_of(1, 2)
 
 
 def test_what_cannot_go_on_is_refused() -> None:
-    with pytest.raises(UnavailableError, match="fp16 needs a GPU.*bf16"):
+    with pytest.raises(UnavailableError, match="precision='fp16' needs a GPU.*bf16"):
         _training(dataclasses.replace(PLAIN, precision="fp16"))
     state = _training().state()
     with pytest.raises(DataError, match="seed 7, this one has 8"):
@@ -232,3 +242,70 @@ def test_what_cannot_go_on_is_refused() -> None:
         _training(norm="none").load_state(state)
     with pytest.raises(DataError, match="another network or recipe"):
         _training(dataclasses.replace(PLAIN, optimizer="adamw")).load_state(state)
+
+
+CONV, LINEAR = "encoder.layers.0.weight", "encoder.layers.6.weight"
+NORM, BIASES = "encoder.layers.1.weight", {f"encoder.layers.{i}.bias" for i in (0, 1, 6)}
+
+
+@given(st.integers(1, 40), st.integers(1, 30), st.floats(0, 50))
+def test_the_learning_rate_rises_then_falls(epochs: int, steps: int, warmup: float) -> None:
+    recipe = Recipe(epochs=epochs, batch_size=8, warmup=warmup)
+    factors = [recipe.factor(step, steps) for step in range(epochs * steps + 1)]
+    warm = min(len(factors), math.floor(warmup * steps))
+    assert factors[:warm] == sorted(factors[:warm])
+    assert factors[warm:] == sorted(factors[warm:], reverse=True)
+    assert all(0 <= factor <= 1 for factor in factors)
+    if warmup < epochs:
+        assert factors[-1] == pytest.approx(0, abs=1e-15)
+
+
+def test_the_cosine_in_closed_form() -> None:
+    recipe = Recipe(epochs=200, batch_size=128)
+    for step in (0, 1, 391 * 100, 391 * 200 - 1):
+        assert recipe.factor(step, 391) == pytest.approx(
+            math.cos(math.pi * step / (2 * 391 * 200)) ** 2, rel=1e-12
+        )
+
+
+def test_steps_fall_at_their_milestones_and_a_constant_stays() -> None:
+    steps = Recipe(epochs=9, batch_size=8, schedule="step", milestones=(3, 6), warmup=1)
+    assert [steps.factor(s, 2) for s in (0, 1, 5, 6, 11, 12)] == pytest.approx(
+        [0.5, 1, 1, 0.1, 0.1, 0.01]
+    )
+    constant = Recipe(epochs=9, batch_size=8, schedule="constant", warmup=0.25)
+    assert [constant.factor(s, 8) for s in (0, 1, 2, 70)] == [0.5, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "sphere", "decaying"),
+    [
+        ("sgd", True, {CONV, LINEAR, NORM, *BIASES}),
+        ("sgd", False, {CONV, LINEAR, NORM, *BIASES, "head.weight"}),
+        ("adamw", True, {CONV, LINEAR}),
+        ("adamw", False, {CONV, LINEAR, "head.weight"}),
+        ("adam", True, {CONV, LINEAR}),
+    ],
+)
+def test_what_decays(optimizer: str, sphere: bool, decaying: set[str]) -> None:
+    model = fake_model(sphere=sphere)
+    recipe = Recipe(epochs=1, batch_size=8, optimizer=optimizer, lr=0.1, weight_decay=0.1)
+    before = {}
+    for name, parameter in model.named_parameters():
+        parameter.data += 1.0  # no zeros, which would not move
+        parameter.grad = torch.zeros_like(parameter)
+        before[name] = parameter.detach().clone()
+    make_optimizer(model, recipe).step()
+    moved = {n for n, p in model.named_parameters() if not torch.equal(p, before[n])}
+    assert moved == decaying
+
+
+def test_frozen_parameters_are_left_out_and_none_at_all_is_refused() -> None:
+    model = fake_model()
+    recipe = Recipe(epochs=1, batch_size=8, momentum=0.0)
+    model.encoder.requires_grad_(False)
+    (group,) = make_optimizer(model, recipe).param_groups
+    assert group["params"] == [model.head.weight] and not group["nesterov"]
+    model.head.requires_grad_(False)
+    with pytest.raises(UsageError, match="nothing is left to train"):
+        make_optimizer(model, recipe)

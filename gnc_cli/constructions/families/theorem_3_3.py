@@ -9,7 +9,6 @@
 As constructions they have names, and a check in exact integers or angles.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -21,9 +20,9 @@ from gnc_cli.constructions.construction import (
     Construction,
     Cosine,
     Family,
-    ParametricFamily,
     Rows,
     Verified,
+    transitive_code,
 )
 from gnc_cli.constructions.integer_rows import IntegerRows
 
@@ -67,8 +66,7 @@ class ClosedForm:
             return _simplex_points(self.d, self.K)
         if self.name == "orthoplex":
             return np.concatenate([np.eye(self.d), -np.eye(self.d)])[: self.K]
-        turns = 2 * np.pi * np.arange(self.K) / self.K
-        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        return np.asarray(PolygonRows(self.K))
 
 
 def closed_form(d: int, K: int) -> ClosedForm | None:
@@ -117,12 +115,7 @@ def turn_cosine(m: int, K: int) -> Cosine:
 
 
 class PolygonRows(Rows):
-    """Corners of the regular K-gon at angles 2 pi turn / K.
-
-    Args:
-        K: of the polygon.
-        turns: integers, one per row; 0 .. K - 1 where None.
-    """
+    """Corners of the regular K-gon at angles 2 pi turn / K, for integers `turns`, or all."""
 
     def __init__(self, K: int, turns: np.ndarray | None = None) -> None:
         self.corners = K
@@ -130,11 +123,8 @@ class PolygonRows(Rows):
         self.shape = (len(self.turns), 2)
 
     def _unit(self, start: int, stop: int) -> np.ndarray:
-        return np.asarray(self._weights[self.turns[start:stop]])
-
-    @cached_property
-    def _weights(self) -> np.ndarray:
-        return ClosedForm("regular polygon", 2, self.corners).weights
+        angles = 2 * np.pi * self.turns[start:stop] / self.corners
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
     def verify(self) -> Verified:
         """By the turns: the smallest gap of the sorted ones has the largest cosine."""
@@ -147,31 +137,27 @@ class PolygonRows(Rows):
             distribution = tuple(
                 (turn_cosine(m, K), int(pairs[m])) for m in range(len(pairs)) if pairs[m]
             )
-        cosine = turn_cosine(nearest, K)
-        return Verified(len(rows), nearest > 0, cosine, distribution, "exact angles, sorted")
+        return Verified(len(rows), nearest > 0, turn_cosine(nearest, K), distribution)
 
 
 def _member(kind: str, n: int) -> Construction | None:
     """The simplex or orthoplex in n dimensions, or the regular n-gon."""
     if n < (3 if kind == "polygon" else 2):
         return None
-    neighbours: tuple[tuple[str, int], ...] | None = None
-    rows: Callable[[int], Rows]
-    reference = _RANKIN
     if kind == "simplex":
-        form, rows = ClosedForm("simplex ETF", n, n + 1), _simplex_rows
-        title, neighbours = f"regular simplex in {n} dimensions", ((form.cosine.text, n),)
-    elif kind == "orthoplex":
-        form, rows = ClosedForm("orthoplex", n, 2 * n), _orthoplex_rows
-        title = f"orthoplex in {n} dimensions: +- a basis"
-        neighbours = (("0", 2 * n - 2), ("-1", 1))
-    else:
-        form, rows = ClosedForm("regular polygon", 2, n), PolygonRows
-        title = f"regular {n}-gon"
-        reference = "two neighbours are at most a K-th of a turn apart; theorem 3.3"
+        return transitive_code(
+            f"simplex-{n}", f"regular simplex in {n} dimensions", n, _RANKIN,
+            partial(_simplex_rows, n), (Fraction(-1, n), n),
+        )  # fmt: skip
+    if kind == "orthoplex":
+        return transitive_code(
+            f"orthoplex-{n}", f"orthoplex in {n} dimensions: +- a basis", n, _RANKIN,
+            partial(_orthoplex_rows, n), (0, 2 * n - 2), (-1, 1),
+        )  # fmt: skip
     return Construction(
-        f"{kind}-{n}", title, form.d, form.K, form.cosine, True, reference, partial(rows, n),
-        neighbours, transitive=True,
+        f"polygon-{n}", f"regular {n}-gon", 2, n, turn_cosine(1, n), True,
+        "two neighbours are at most a K-th of a turn apart; theorem 3.3", partial(PolygonRows, n),
+        transitive=True,
     )  # fmt: skip
 
 
@@ -191,16 +177,16 @@ def _orthoplex_rows(d: int) -> IntegerRows:
 
 
 FAMILIES: tuple[Family, ...] = (
-    ParametricFamily(
+    Family(
         "simplex-d", "regular simplex", "d = 2, 3, ..", "d", "d+1", "-1/d", _RANKIN,
         partial(_member, "simplex"), lambda d: [(d,)],
     ),
-    ParametricFamily(
+    Family(
         "orthoplex-d", "+- a basis", "d = 2, 3, ..", "d", "2*d", "0", _RANKIN,
         partial(_member, "orthoplex"), lambda d: [(d,)],
     ),
     # Polygons are endless in the plane and go by name only.
-    ParametricFamily(
+    Family(
         "polygon-K", "regular polygon", "K = 3, 4, ..", "2", "K", "cos(2*pi/K)", "theorem 3.3",
         partial(_member, "polygon"), lambda d: [],
     ),

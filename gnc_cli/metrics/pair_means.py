@@ -1,4 +1,4 @@
-"""All pairs of rows, tile by tile: one product per tile serves every statistic over pairs.
+"""Means over all pairs of rows, tile by tile: CDNV, angles, energies, from one product per tile.
 
 Squared distances come from the Gram tile, and from differences where that form cancels. Beyond
 30000 rows the pairs are too many: a seeded sample of rows is compared with all.
@@ -124,3 +124,64 @@ def _from_differences(X: np.ndarray, Y: np.ndarray, where: np.ndarray, squares: 
         a, b = i[s : s + step], j[s : s + step]
         difference = X[a] - Y[b]
         squares[a, b] = np.einsum("md,md->m", difference, difference)
+
+
+def cdnv_sums(tile: PairTile, spread: np.ndarray, sampled: np.ndarray) -> np.ndarray:
+    """Of a tile for `pair_means`: CDNV, mean of `(var_k + var_j) / (2 |m_k - m_j|^2)` over k != j.
+
+    The class-distance normalised variance of Galanti, Gyorgy and Hutter, On the role of neural
+    collapse in transfer learning (arXiv 2112.15121). Collapsed at 0; undefined where two class
+    means coincide.
+
+    Args:
+        tile: of the class means.
+        spread: var_k, the mean squared distance of class k to its mean, which may be that of other
+            data, shape (P,).
+        sampled: which classes have samples, shape (P,), bool: the pairs of others are left out.
+
+    Example:
+        >>> from functools import partial
+        >>> cdnv = partial(cdnv_sums, spread=np.array([1.0, 3.0]), sampled=np.array([True, True]))
+        >>> pair_means(np.array([[0.0], [2.0]]), cdnv)
+        [array([0.5])]
+    """
+    counted = sampled[tile.rows, None] & sampled[tile.columns]
+    counted[tile.own] = False
+    inverse = np.where(counted, 1.0 / tile.squares, 0.0)
+    rows = spread[tile.rows] @ inverse.sum(axis=1)
+    columns = (inverse @ spread[tile.columns]).sum()
+    return np.array([0.5 * (rows + columns), counted.sum()])
+
+
+def angle_sums(tile: PairTile, norms: np.ndarray) -> np.ndarray:
+    """Of a tile of centred class means M for `pair_means`: excess cosines.
+
+    The excess is `cos(M_k, M_j) + 1/(K - 1)`, 0 at collapse, so that nothing cancels there. The
+    means are those of the excess, whose standard deviation is the equiangularity, of its square,
+    and of its absolute value, the maximal angle. Undefined where a row of M is zero.
+
+    Args:
+        tile: of M.
+        norms: of all rows of M, shape (K,).
+    """
+    excess = tile.products / norms[tile.rows, None]
+    excess /= norms[tile.columns]
+    excess += 1.0 / max(1, len(norms) - 1)
+    excess[tile.own] = 0.0
+    return np.array([excess.sum(), np.vdot(excess, excess), np.abs(excess).sum(), tile.count])
+
+
+def energy_sums(tile: PairTile) -> np.ndarray:
+    """Of a tile for `pair_means`: `-log |x - y|` and `1 / |x - y|`; smaller is more even.
+
+    Logarithmic and Riesz energy (s = 1), here means rather than sums, so that sizes compare.
+    Undefined where two points coincide.
+
+    Example:
+        >>> pair_means(np.array([[1.0, 0.0], [-1.0, 0.0]]), energy_sums)[0].round(12)
+        array([-0.69314718,  0.5       ])
+    """
+    # A row's distance to itself reads 1: its logarithm is 0, its inverse is taken off.
+    inverse = 1.0 / np.sqrt(tile.squares)
+    own = len(tile.own[0])
+    return np.array([-0.5 * np.log(tile.squares).sum(), inverse.sum() - own, tile.count])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.constructions.families.closed_forms import PolygonRows, closed_form, turn_cosine
+from gnc_cli.constructions.families.theorem_3_3 import PolygonRows, closed_form, turn_cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
