@@ -190,7 +190,8 @@ def _rows(argument: str, source: Any, d: int) -> np.ndarray | None:
         raise DataError(f"{said} is no matrix of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != d:
         hint = "; it looks transposed" if rows.ndim == 2 and rows.shape[0] == d else ""
-        raise DataError(f"{said} has shape {rows.shape}; expected rows of length {spelled('d', d)}{hint}")
+        width = spelled("d", d)
+        raise DataError(f"{said} has shape {rows.shape}; expected rows of length {width}{hint}")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
     if len(bad):
