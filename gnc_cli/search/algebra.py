@@ -130,15 +130,13 @@ class Choice:
 def choose(request: Request, *, limited: bool) -> Choice | None:
     """The best construction for (d, K), if there is one.
 
-    Args:
-        limited: a time limit or a target invites a search beside a code not proved optimal.
+    A time limit or a target (`limited`) invites a search beside a code that is not proved optimal.
     """
     found = constructed(request.d, request.K)
     if found is None:
         return None
-    choice = Choice(found, alone=True)
-    settled = found.proven or choice.streamed
-    return replace(choice, alone=settled or (not limited and near_optimal(found)))
+    choice = Choice(found, alone=found.proven or (not limited and near_optimal(found)))
+    return replace(choice, alone=choice.alone or choice.streamed)
 
 
 def check_streamed(out: Any, plot: Any) -> None:

@@ -167,7 +167,7 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
         collapse = gnc1(H, found.labels, request.K)
     gap = found.hardmax_gap
     if gap is not None:  # narrower by all that is proved of rho*(d, K)
-        scaled, rho = found.tau * found.log_total_loss, proved_interval(request.d, request.K)
+        scaled, rho = tau * found.log_total_loss, proved_interval(request.d, request.K)
         gap = gap.narrowed(Bracket(scaled + rho.lower, scaled + rho.upper))
     result = assemble(
         request, runtime, found.weights, certified, outcome=found.outcome, origin="descent",
@@ -175,7 +175,7 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
         history=found.history,
     )  # fmt: skip
     measures = UfmMeasures(
-        tau=found.tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse.value,
+        tau=tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse.value,
         gnc2=certified.rho_one_vs_rest, gnc3=gnc3(W, means), hardmax_gap=gap,
     )  # fmt: skip
     seconds = runtime.deadline.elapsed - began

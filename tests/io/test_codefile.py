@@ -318,7 +318,7 @@ def test_two_valued_rows_take_little_room(tmp_path: Path) -> None:
 
 def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
     check_stream_target("-")
-    with pytest.raises(UsageError, match=r"'code.txt'.*\.h5, \.npy"):
+    with pytest.raises(UsageError, match=r"'code.txt'.*\.h5, \.hdf5, \.npy"):
         check_stream_target("code.txt")
     with pytest.raises(UsageError, match="in chunks"):
         write_streamed(tmp_path / "code.pt", SHAPE, block, {})

@@ -127,18 +127,12 @@ def test_same_seed_same_code_bit_for_bit() -> None:
 # Endings
 
 
-@pytest.mark.parametrize(
-    ("problem", "target", "outcome"),
-    [
-        ("tammes", 0.2, Outcome.TARGET_REACHED),
-        ("softmax", 0.8, Outcome.TARGET_REACHED),
-    ],
-)
-def test_targets(problem: str, target: float, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("problem", "target"), [("tammes", 0.2), ("softmax", 0.8)])
+def test_targets(problem: str, target: float) -> None:
     """(5, 16) reaches 1/5; a target equal to the optimum counts as reached."""
     result = quick(5, 16, problem=problem, target=target)
     consistent(result)
-    assert result.outcome is outcome
+    assert result.outcome is Outcome.TARGET_REACHED
 
 
 @pytest.mark.parametrize(("problem", "target"), [("tammes", 0.58), ("softmax", 0.42)])
@@ -215,8 +209,8 @@ def test_large_codes_take_another_way(problem: str) -> None:
     assert isinstance(result, SolveResult)
     consistent(result)
     assert result.origin == "large-scale descent" and result.steps == 3
-    assert result.outcome is Outcome.MAX_STEPS_REACHED
-    assert result.rho_one_vs_rest.lower > 0.0 and result.features is None
+    assert result.outcome is Outcome.MAX_STEPS_REACHED and result.features is None
+    assert result.rho_one_vs_rest.lower >= 1.0 - result.max_cosine - 1e-13
 
 
 def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
@@ -229,22 +223,6 @@ def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
     again = quick(3, 8, fixed=tmp_path / "given.npy")
     np.testing.assert_allclose(again.weights[:4], given_rows, atol=1e-15)
     assert again.rho_one_vs_rest.lower == pytest.approx(result.rho_one_vs_rest.lower, abs=1e-9)
-
-
-@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 12), ("cyclic:5", 12), ("cyclic:2", 9)])
-def test_symmetric_codes(symmetry: str, K: int) -> None:
-    result = quick(3, K, problem="tammes", symmetry=symmetry)
-    consistent(result)
-    if symmetry == "antipodal":
-        assert np.array_equal(result.weights[1::2], -result.weights[::2])
-    if K == 12:
-        assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-10)
-
-
-@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 13), ("cyclic:5", 8)])
-def test_a_symmetry_that_does_not_fit_offers_a_number(symmetry: str, K: int) -> None:
-    with pytest.raises(UsageError, match=rf"K = {K} is no sum.*try K = \d+"):
-        quick(3, K, symmetry=symmetry)
 
 
 def test_a_start_of_ones_own(tmp_path: Path) -> None:
@@ -439,7 +417,8 @@ def test_resume_never_replaces_a_foreign_file(tmp_path: Path) -> None:
     solve(3, 6, out=tmp_path / "code.h5")
     with pytest.raises(DataError, match="shape"):
         solve(3, 4, out=tmp_path / "code.h5", resume=True)
-    solve(3, 6, out=tmp_path / "code.h5", resume=True)
+    again = solve(3, 6, out=tmp_path / "code.h5", resume=True)
+    assert isinstance(again, SolveResult) and again.outcome is Outcome.CLOSED_FORM
 
 
 def test_given_rows_of_other_signs_are_other_rows(tmp_path: Path) -> None:
@@ -457,25 +436,6 @@ def test_a_start_does_not_hide_the_tammes_search(rng: np.random.Generator) -> No
     tammes = solve(3, 20, problem="tammes", **options)
     assert isinstance(softmax, SolveResult) and isinstance(tammes, SolveResult)
     assert softmax.rho_one_vs_rest.lower >= 1 - tammes.max_cosine - 1e-9
-
-
-def test_resuming_what_a_theorem_answers_answers_again(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    solve(3, 4, out=file)
-    assert solve(3, 4, out=file, resume=True).outcome is Outcome.CLOSED_FORM  # type: ignore[union-attr]
-
-
-def test_a_large_code_is_certified_however_short_the_time() -> None:
-    result = solve(4, 2900, steps=3, time_limit=0.5)
-    assert isinstance(result, SolveResult)
-    rho = result.rho_one_vs_rest
-    assert 1 - result.max_cosine - 1e-13 <= rho.lower <= rho.upper <= result.rho_one_vs_one + 1e-9
-
-
-@pytest.mark.parametrize("more", [{"problem": "ufm", "tau": 0.1}, {"restarts": 9}])
-def test_the_recipe_is_one_run(more: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="method='paper'"):
-        solve(3, 7, method="paper", **more)
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])

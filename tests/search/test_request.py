@@ -59,6 +59,8 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"problem": "ufm", "tau": 1.0, "symmetry": "antipodal"}, UsageError, "symmetry"),
     ({"method": "paper", "symmetry": "antipodal"}, UsageError, "symmetry"),
     ({"method": "paper", "init": icosahedron()}, UsageError, "drop init"),
+    ({"method": "paper", "restarts": 9}, UsageError, "method='paper' is one run from one random"),
+    ({"method": "paper", "problem": "ufm", "tau": 0.1}, UsageError, "drop problem='ufm'"),
     ({"symmetry": "mirror"}, UsageError, "'mirror'"),
     ({"symmetry": "antipodal:3"}, UsageError, "'antipodal:3'"),
     ({"symmetry": "cyclic"}, UsageError, "cyclic:n"),
@@ -93,15 +95,10 @@ def test_refusals(options: dict[str, Any], error: type[GncError], words: str) ->
     assert words in message and "\n" not in message
 
 
-def test_defaults() -> None:
-    made = request()
-    assert made.may_use_closed_form and not made.large
-    assert made.init is None and made.fixed is None and made.symmetry is None and made.tau == ()
-
-
 @pytest.mark.parametrize("K, large", [(2896, False), (2897, True)])
 def test_where_large_begins(K: int, large: bool) -> None:
-    assert request(K=K).large is large
+    made = request(K=K)
+    assert made.large is large and made.may_use_closed_form
 
 
 @pytest.mark.parametrize(

@@ -129,11 +129,11 @@ def test_a_symmetry_is_kept_in_every_round() -> None:
 
 
 @pytest.mark.parametrize("d, K", [(2, 5), (3, 7), (3, 130), (10, 100), (8, 240), (64, 2000)])
-def test_plan_effort_is_within_reason(d: int, K: int) -> None:
-    size = {"pair_rows": K, "coordinates": K * (d - 1)}
-    plan = plan_effort(d, K, **size)
+def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
+    problem = Tammes(free(d, K))
+    plan = plan_effort(problem)
     assert 1 <= plan.rounds and 4 <= plan.batch <= 64 and plan.polishes >= 1
     assert plan.batch == 4 or plan.batch * K * K <= 1_000_000
-    asked = plan_effort(d, K, **size, restarts=100, steps=7)
+    asked = plan_effort(problem, restarts=100, steps=7)
     assert asked.steps == 7
     assert 100 <= asked.rounds * asked.batch < 100 + asked.batch

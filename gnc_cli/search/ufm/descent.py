@@ -84,12 +84,9 @@ class UfmObjective:
         """Riemannian Hessian at x along M tangent directions, both (M, K + N, d)."""
         ce = self.cross_entropy(x)
         parts = directions[:, : self.K], directions[:, self.K :]
-        bent = np.concatenate(
-            cross_entropy_curvature(
-                x[: self.K], x[self.K :], self.labels, self.tau, float(ce.log_total), parts
-            ),
-            axis=1,
-        )
+        bent = np.concatenate(cross_entropy_curvature(
+            x[: self.K], x[self.K :], self.labels, self.tau, float(ce.log_total), parts
+        ), axis=1)  # fmt: skip
         gradient = np.concatenate([ce.weights_gradient, ce.features_gradient])
         if self.weight_decay is None:
             return self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
@@ -127,22 +124,14 @@ def descend(
     device: str,
     threads: int,
 ) -> tuple[list[np.ndarray], int]:
-    """Anneal every start to the objective's tau.
+    """Anneal every start, as `random_starts` makes them, to the objective's tau.
 
     Args:
-        objective: eq. 2 or eq. B.1.
-        starts: as `random_starts` makes them.
         steps: of each restart. Under a time limit the same schedule is walked through faster.
-        deadline: polled at each step.
         report: called with (step, lowest objective over the restarts at their present tau).
-        device: `auto`, `cpu`, `cuda` or `cuda:N`.
-        threads: for torch on the CPU.
 
     Returns:
-        the end points (K + N, d) of the restarts that stayed finite, and the steps taken.
-
-    Raises:
-        UsageError, UnavailableError: no such device.
+        The end points (K + N, d) of the restarts that stayed finite, and the steps taken.
     """
     import torch
 
@@ -165,12 +154,10 @@ def descend(
         while done < 1.0 and not deadline.expired:
             done = max(step / steps, (deadline.elapsed - began) / allowed if allowed > 0 else 1.0)
             # In the logarithm, from each restart's first temperature to the asked one.
-            tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** max(
-                0.0, 1.0 - done / _ANNEALED
-            )
-            optimizer.param_groups[0]["lr"] = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(
-                done, 1.0
-            )
+            left = max(0.0, 1.0 - done / _ANNEALED)
+            tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** left
+            rate = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(done, 1.0)
+            optimizer.param_groups[0]["lr"] = rate
             values, x.grad = _batched(objective, x, labels, torch.tensor(tau, device=place))
             optimizer.step()
             x.copy_(manifold.projx(x))
