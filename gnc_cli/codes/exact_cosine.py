@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import gram_tiles
 from gnc_cli.geometry.rounding import UNIT, gamma
 from gnc_cli.geometry.sphere import as_points, normalise
@@ -35,9 +35,8 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class Below:
-    """Whether no two rows have a cosine above `t`."""
+    """Whether no two rows have a cosine above some t."""
 
-    t: Fraction
     holds: bool | None
     """Proved, disproved, or (None) too many pairs lie within rounding of t to decide each."""
     pair: tuple[int, int] | None
@@ -177,11 +176,7 @@ def verify_below(
 ) -> Below:
     """Decide exactly whether every two rows have a cosine of at most t.
 
-    Args:
-        W: rows that stand for directions, shape (K, d), float64 taken to the last bit; or any
-            `ExactRows`.
-        t: the rational number.
-        deadline: polled at each tile.
+    Floats, rows (K, d) that stand for directions, are taken to the last bit.
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
@@ -203,7 +198,7 @@ def verify_below(
             continue
         i, j = divmod(top, tile.shape[1])
         if tile[i, j] > high:
-            return Below(t, False, (r + i, c + j), exact_pairs)
+            return Below(False, (r + i, c + j), exact_pairs)
         near = np.nonzero(tile >= low)
         exact_pairs += len(near[0])
         undecided |= exact_pairs > _MOST_EXACT
@@ -211,8 +206,9 @@ def verify_below(
             first, second = near[0] + r, near[1] + c
             above = np.flatnonzero(rows.exceed(first, second, t))
             if len(above):
-                return Below(t, False, (int(first[above[0]]), int(second[above[0]])), exact_pairs)
-    return Below(t, None if undecided else True, None, exact_pairs)
+                pair = int(first[above[0]]), int(second[above[0]])
+                return Below(False, pair, exact_pairs)
+    return Below(None if undecided else True, None, exact_pairs)
 
 
 def largest_cosine_above(
@@ -220,20 +216,15 @@ def largest_cosine_above(
 ) -> Ceiling:
     """The largest cosine rounded up: the smallest decimal that it provably does not exceed.
 
-    Args:
-        W, deadline: as `verify_below`.
-        decimals: digits after the point; 12 in the public tables.
+    The public tables have 12 decimals.
 
     Raises:
-        UsageError: fewer than one decimal.
         DataError, TimeoutError: as `verify_below`.
 
     Example:
         >>> largest_cosine_above(np.array([[3.0, 4.0], [5.0, 12.0]]), 6).text  # 63/65
         '0.969231'
     """
-    if decimals < 1:
-        raise UsageError(f"{decimals} decimals: at least one is needed")
     rows = _exact(W)
     top = max(float(tile.max()) for tile, _, _ in _tiles(rows.units, deadline))
     lowest, highest = (
@@ -254,15 +245,10 @@ def rounded_coordinates(
     cosine_decimals: int = 12,
     deadline: Deadline | None = None,
 ) -> RoundedCode:
-    """Coordinates with so many decimals, verified as they are printed.
-
-    Args:
-        W: unit rows, float64, or rows of decimal texts of more digits.
-        decimals: digits after the point.
-        cosine_decimals: of the figure that is proved for them.
+    """Coordinates with so many decimals, of floats or longer texts, verified as they are printed.
 
     Raises:
-        UsageError, DataError, TimeoutError: as `largest_cosine_above`.
+        DataError, TimeoutError: as `largest_cosine_above`.
     """
     scale = 10**decimals
     if isinstance(W, np.ndarray):

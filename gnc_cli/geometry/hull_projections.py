@@ -18,19 +18,11 @@ _BLOCK = 16 << 20
 
 
 def hull_directions(W: np.ndarray, classes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Directions from approximate projections of rows on hulls of candidate rows.
+    """Unit differences "row minus projection" of some rows (m,) on hulls of candidates (m, n).
 
-    The unit differences "row minus projection" are sharp enough to rule out most classes of a
-    search for the least one-vs-rest distance. The proof is the caller's: a float64 product of them
-    with all rows.
-
-    Args:
-        W: the code, float32, shape (K, d).
-        classes: indices of the rows to project, shape (m,).
-        candidates: indices of the rows whose hull each is projected on, shape (m, n).
-
-    Returns:
-        Unit vectors (to rounding), float64, shape (m, d); zero where a row lies on its projection.
+    They are sharp enough to rule out most classes of a search for the least one-vs-rest distance.
+    The proof is the caller's: a float64 product of them with all rows. W is float32, (K, d), the
+    directions float64, (m, d); zero where a row lies on its projection.
     """
     m, n = candidates.shape
     d = W.shape[1]
@@ -51,16 +43,9 @@ def hull_directions(W: np.ndarray, classes: np.ndarray, candidates: np.ndarray) 
 def near_hull(
     point: np.ndarray, vertices: np.ndarray, weights: np.ndarray, steps: int = 300
 ) -> float:
-    """The least distance found between `point` and the hull of `vertices`.
+    """A distance that some point of the hull of `vertices` (m, d) has from `point`, to rounding.
 
-    Args:
-        point: shape (d,).
-        vertices: shape (m, d).
-        weights: convex weights to start from, shape (m,).
-        steps: each takes two products with the vertices.
-
-    Returns:
-        A distance that some point of the hull has (to rounding), not the least possible one.
+    It is found in so many steps from convex weights (m,), and not the least possible one.
 
     Example:
         >>> corners = np.array([[1.0, 1.0], [1.0, -1.0]])

@@ -79,11 +79,7 @@ def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.n
 def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
     """Proved upper bound of the hull's distance from 0: the length of one of its points.
 
-    Each row may itself be a difference rounded once: that error is covered too.
-
-    Args:
-        V: points, shape (m, d).
-        weights: non-negative, not all zero, shape (m,); only the positive ones count.
+    Each row of V (m, d) may itself be a difference rounded once: that error is covered too.
 
     Raises:
         DataError: a weight is negative or NaN, or none is positive.
@@ -106,14 +102,8 @@ def supporting_normal(V: np.ndarray) -> np.ndarray:
     """Unit normal of the affine hull of the rows of V, on the side away from the origin.
 
     Sharper than the min-norm point itself where the hull nearly touches the origin: the normal's
-    error is of the order of the rounding unit, not of rounding over distance. Rows are shifted by
-    the first one, so they must all lie on the face.
-
-    Args:
-        V: the rows that carry the min-norm point, shape (s, d).
-
-    Returns:
-        Unit vector, shape (d,); zeros when the affine hull is the whole space.
+    error is of the order of the rounding unit, not of rounding over distance. All rows must lie on
+    the face, that is, carry the min-norm point. Zeros when the affine hull is the whole space.
     """
     from scipy.linalg import qr
 
@@ -146,7 +136,7 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
         start: a guess of the rows that carry the point, indices, not empty.
 
     Returns:
-        Weights, shape (m,), non-negative, summing to 1: optimal to rounding, but without a proof.
+        Weights, shape (m,), optimal to rounding, but without a proof.
 
     Example:
         >>> pivoted_weights(np.array([[0.5, 0.5], [0.5, -0.5], [1.0, 0.0]]), np.array([0, 1, 2]))
@@ -202,15 +192,7 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
 
 
 def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Wolfe's method from a hull point given by its weights: slower, but never further away.
-
-    Args:
-        V: points, shape (m, d), of norm about 1.
-        weights: convex weights of the start, shape (m,).
-
-    Returns:
-        Convex weights of the nearest point, shape (m,).
-    """
+    """Wolfe's method from convex weights (m,) of rows of norm about 1: never further away."""
     m, d = V.shape
     corral = np.flatnonzero(weights)
     a = weights[corral] / weights[corral].sum()

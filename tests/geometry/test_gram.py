@@ -35,6 +35,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
     gram = reference(W)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK_BYTES", block_bytes)
+        patch.setattr(module, "_DENSE", 0 if block_bytes < 1 << 16 else 1024)
         cosines, best = row_maxima(W)
         threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
         pairs = pairs_above(W, threshold)

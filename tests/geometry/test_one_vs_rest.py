@@ -131,28 +131,10 @@ def test_duplicates_and_rows_inside_are_zero(size: tuple[int, int, int]) -> None
     assert minimum_one_vs_rest(inside).lower == 0.0
 
 
-@pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-10])
-def test_near_duplicates_keep_their_digits(gap: float, rng: np.random.Generator) -> None:
-    W = random_points(rng, 20, 5)
-    W = normalise(np.vstack([W, W + gap * random_points(rng, 20, 5)]))
-    result = one_vs_rest(W)
-    assert (result.upper - result.lower).max() < 1e-12
-    assert result.lower.max() > gap / 100
-
-
 @pytest.mark.parametrize("d, spread", [(8, 1e-5), (16, 1e-3), (24, 1e-5)])
 def test_clusters_are_closed(d: int, spread: float) -> None:
     """A lower end that stays near 0 until the last round is no reason to leave a class."""
     check_against_nnls(clustered(d, 400, 20, d, spread))
-
-
-@pytest.mark.parametrize("spread", [1e-3, 1e-5])
-def test_duplicates_inside_clusters(spread: float) -> None:
-    W = clustered(1, 300, 15, 16, spread)
-    W = np.vstack([W, W[:40], W[:10]])
-    check_against_nnls(W)
-    result = one_vs_rest(W)
-    assert not result.lower[:40].any() and not result.upper[300:].any()
 
 
 @given(
