@@ -22,8 +22,8 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.hull_products import ArrayProducts, Products, Seen
-from gnc_cli.geometry.hull_projections import hull_directions
 from gnc_cli.geometry.min_norm_point import (
+    hull_directions,
     hull_distance_bound,
     min_norm_point,
     supporting_normal,
@@ -149,7 +149,7 @@ class HullSearch:
         products: Callable[[np.ndarray, np.ndarray | None], Products] = ArrayProducts,
     ) -> None:
         K, d = W.shape
-        self.W, self.deadline = W, deadline
+        self.W, self.deadline = W, deadline or Deadline()
         self.classes = classes = np.arange(K) if classes is None else classes
         self.norms = np.linalg.norm(W, axis=1)
         largest = self.norms.max() + 2.0 * UNDERFLOW
@@ -173,10 +173,6 @@ class HullSearch:
         # Rows of the hull point that gives each upper end.
         self.supports = list(other[:, None])
 
-    @property
-    def expired(self) -> bool:
-        return self.deadline is not None and self.deadline.expired
-
     def first_bounds(self, nearest: np.ndarray | None = None) -> None:
         """Ends for all K classes from the rows themselves as directions.
 
@@ -196,7 +192,7 @@ class HullSearch:
             self.supports = list(nearest[:, None])
             return
         for s in range(0, K, self.batch):
-            if self.expired:
+            if self.deadline.expired:
                 return
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
 
@@ -226,7 +222,7 @@ class HullSearch:
         """
         order = np.argsort(self.lower, kind="stable")
         done, size = 0, _FIRST_BATCH
-        while done < len(order) and not self.expired:
+        while done < len(order) and not self.deadline.expired:
             # Sorted by first bounds, so the classes that matter are always the next ones.
             ahead = order[done : done + min(size, self.batch)]
             ahead = ahead[self.lower[ahead] < self.upper.min() - tolerance]
@@ -274,7 +270,7 @@ class HullSearch:
         projection has gained nothing: what is left is rounding.
         """
         at = at[self.open(at, prune)]
-        if not at.size or self.expired:
+        if not at.size or self.deadline.expired:
             return
         seen, left = self.look(at, single=prune), np.arange(len(at))
         if prune and len(at) > _FIRST_BATCH:
@@ -287,7 +283,7 @@ class HullSearch:
         while at.size:
             lower, upper = self.lower[at], self.upper[at]
             normals = self.project_all(at, working, careful)
-            if self.expired:
+            if self.deadline.expired:
                 return
             seen = self.look(at, normals)
             crawls = self.upper[at] - self.lower[at] > (1.0 - _SLOW) * (upper - lower)
@@ -334,7 +330,7 @@ class HullSearch:
         normals = self.directions[at]
         with self.single_thread():
             for i, k in enumerate(at):
-                if self.expired:
+                if self.deadline.expired:
                     break
                 normals[i] = self.project(int(k), working[i], careful=bool(careful[i]))
         return normals

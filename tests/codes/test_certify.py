@@ -67,16 +67,6 @@ def test_brute_force_and_invariance(size: tuple[int, int, int]) -> None:
     assert other.rattlers == found.rattlers
 
 
-def test_features_attain_the_distances(rng: np.random.Generator) -> None:
-    W = random_points(rng, 20, 5)
-    found = certified(W)
-    assert found.features is not None and found.one_vs_rest_lower is not None
-    for k in range(20):
-        others = np.delete(W, k, axis=0)
-        margin = ((W[k] - others) @ found.features[k]).min()
-        assert margin == pytest.approx(found.one_vs_rest_lower[k], abs=1e-12)
-
-
 def test_the_minimum_alone_agrees_with_every_class(rng: np.random.Generator) -> None:
     W = random_points(rng, 60, 6)
     every, least = certified(W), certified(W, every_class=False)
