@@ -30,9 +30,7 @@ def drawn(result: Any, width: int = 80, verbose: bool = False) -> str:
 
 
 def test_a_run_as_a_person_sees_it() -> None:
-    assert (
-        drawn(run())
-        == """\
+    assert drawn(run()) == """\
 glyphs: cnn   d = 10, K = 100
 
 test accuracy      0.9531    best 0.9531 after epoch 60
@@ -56,7 +54,6 @@ run folder  runs/2026-11-21-1530-glyphs-cnn
 
 completed
 """
-    )
 
 
 @pytest.mark.parametrize("width", [100])
