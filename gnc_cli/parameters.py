@@ -156,6 +156,11 @@ Plot = Annotated[
     Parameter("Draw the result: .png, .svg or .pdf.", group="Output", metavar="FILE",
               writes=(".png", ".svg", ".pdf")),
 ]  # fmt: skip
+PlotOrPage = Annotated[
+    Path | None,
+    Parameter("Draw the result: .png, .svg or .pdf; .html is a page to turn it (needs plotly).",
+              group="Output", metavar="FILE", writes=(".png", ".svg", ".pdf", ".html")),
+]  # fmt: skip
 
 
 def declared(function: Callable[..., Any]) -> dict[str, Parameter]:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE
-from gnc_cli.errors import UnavailableError
 from gnc_cli.io.atomic import write_text
 
 _MOST_POINTS = 3000
@@ -64,7 +63,6 @@ def write_code_page(
         names: of the points, for hovering.
 
     Raises:
-        UnavailableError: plotly is not installed.
         OutputError: the file cannot be written.
     """
     K = len(weights)
@@ -104,7 +102,6 @@ def write_run_page(
     Beyond three dimensions they are seen along the principal axes of the last weights.
 
     Raises:
-        UnavailableError: plotly is not installed.
         OutputError: the file cannot be written.
     """
     axes = _axes(snapshots[-1].weights)
@@ -123,12 +120,8 @@ def write_run_page(
 
 
 def _write(path: str | os.PathLike[str], title: str, facts: str, data: dict[str, Any]) -> None:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise UnavailableError(
-            "a .html picture needs plotly; pip install 'gnc-cli[viewer]', or choose .png or .svg"
-        ) from error
+    from plotly.offline import get_plotlyjs
+
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
     colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE}
     # In a script element no text may look like its end.

@@ -4,9 +4,10 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
-from gnc_cli.errors import UsageError
+from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import Parameter, declared, spelled
 
 _P = ParamSpec("_P")
@@ -45,6 +46,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         UsageError: an output without a known suffix, or that is another output or an input; two
             inputs from stdin, or stdin that is a terminal.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
+        UnavailableError: a page (.html) without plotly.
     """
     read = {
         n.upper() if p.argument else spelled(n): values[n]
@@ -63,7 +65,12 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     from gnc_cli.io.outputs import check_apart, check_suffix
 
     for name, value in written.items():
-        check_suffix(value, parameters[name].writes, spelled(name))
+        suffix = check_suffix(value, parameters[name].writes, spelled(name))
+        if suffix == ".html" and find_spec("plotly") is None:
+            raise UnavailableError(
+                f"{spelled(name)} {value!r} needs plotly; pip install 'gnc-cli[viewer]', or choose "
+                ".png or .svg"
+            )
     check_apart({spelled(name): value for name, value in written.items()}, read)
     force, resume = bool(values.get("force")), bool(values.get("resume"))
     for value in written.values():

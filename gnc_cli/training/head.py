@@ -145,11 +145,13 @@ def _read_code(path: str, d: int, K: int) -> _Code:
 
 def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
     from gnc_cli.search.api import solve
+    from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult
 
     seconds = min(options.deadline.remaining, math.inf if alone else _PATIENCE)
     result = solve(
-        d, K, seed=seed, restarts=_RESTARTS, threads=options.threads, interrupt=options.interrupt,
+        d, K, seed=seed, restarts=_RESTARTS if K <= LARGE else None, threads=options.threads,
+        interrupt=options.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )  # fmt: skip
     assert isinstance(result, SolveResult)

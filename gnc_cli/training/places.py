@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE
-from gnc_cli.search.pictures import draw_sphere, open_view
+from gnc_cli.search.plot import draw_sphere, open_view
 
 MOST_NAMED = 12
 """Classes that are named."""

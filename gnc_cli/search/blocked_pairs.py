@@ -80,15 +80,13 @@ def log_sum_exp(
     """L(W) and its gradient over all pairs, or None when the deadline passed on the way.
 
     Args:
-        W: rows, shape (K, d), float32 or float64, any device, of any norm.
-        sharpness: beta > 0.
-        workers: an entered `Workers`; the order of summation depends on their number alone.
+        W: rows, shape (K, d), float32 or float64, of any norm.
+        workers: entered; the order of summation depends on their number alone.
         shift: a number near L(W), the previous loss say; a wrong one costs a second pass.
         frozen: the mutual pairs of this many leading rows are left out (rows that are given).
         half: products in bfloat16. Exponents are formed in the product's float32 accumulator, so
             that pairs near the maximum keep their weight: about 0.4% a weight at any sharpness
             below 300, and unbiased.
-        deadline: polled at each block.
         block: rows and columns of a block.
     """
     rows = W.to(torch.bfloat16) if half else W
@@ -152,25 +150,12 @@ def log_sum_exp(
 
 
 def sparse_log_sum_exp(
-    W: torch.Tensor,
-    neighbours: Neighbours,
-    sharpness: float,
-    workers: Workers,
-    *,
-    shift: float,
+    W: torch.Tensor, neighbours: Neighbours, sharpness: float, workers: Workers, *, shift: float
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
-    Args:
-        W: unit rows, shape (K, d), float32 or float64.
-        neighbours: the list, made for rows not far from these.
-        sharpness: beta > 0.
-        workers: an entered `Workers`.
-        shift: a number near the loss, the previous one say; a wrong one costs a second pass.
-
-    Notes:
-        Each pair is visited from both sides. That doubles the products but leaves no scattered
-        writes: rows belong to one worker each, and a row's sum is one weighted `embedding_bag`.
+    Each pair is visited from both sides. That doubles the products but leaves no scattered writes:
+    rows belong to one worker each, and a row's sum is one weighted `embedding_bag`.
     """
     gradient = torch.zeros_like(W)
     edges = _shares(neighbours.starts, workers.count)
@@ -188,12 +173,9 @@ def sparse_log_sum_exp(
             total += float(p.sum(dtype=torch.float64))
             largest = max(largest, float(p.max()))
             gradient[top:bottom] = torch.nn.functional.embedding_bag(
-                torch.arange(last - first, device=W.device),
-                far,
-                neighbours.starts[top:bottom] - first,
-                per_sample_weights=p,
-                mode="sum",
-            )
+                torch.arange(last - first, device=W.device), far,
+                neighbours.starts[top:bottom] - first, per_sample_weights=p, mode="sum",
+            )  # fmt: skip
         return total, largest
 
     parts = workers.map(work)
@@ -226,11 +208,9 @@ def _normalised(
 
 
 def _exp_in_place(exponents: torch.Tensor) -> torch.Tensor:
-    """exp of every entry, with a floor just inside the normal numbers.
-
-    Below it MKL's exp is fifteen times slower and products meet denormals; the floor itself adds
-    less than 1e-10 of a sum above 1e-15.
-    """
+    """exp of every entry, at least a floor just inside the normal numbers."""
+    # Below it MKL's exp is fifteen times slower and products meet denormals; the floor itself adds
+    # less than 1e-10 of a sum above 1e-15.
     floor = -700.0 if exponents.dtype == torch.float64 else -85.0
     return exponents.clamp_(min=floor).exp_()
 
@@ -238,14 +218,8 @@ def _exp_in_place(exponents: torch.Tensor) -> torch.Tensor:
 def choose_threshold(
     W: torch.Tensor, per_row: float, *, generator: torch.Generator, sample: int = 256
 ) -> float:
-    """The cosine that about `per_row` other rows exceed, seen from a sample of the rows.
-
-    Args:
-        W: unit rows, shape (K, d).
-        per_row: mean number of neighbours wanted, below K - 1.
-        generator: on the CPU; chooses the sample.
-        sample: rows looked at, fewer where sample * K numbers would exceed 64 MB.
-    """
+    """The cosine that about `per_row` other rows exceed, seen from a random `sample` of the rows,
+    fewer where sample * K numbers would exceed 64 MB."""
     K = len(W)
     picked = torch.randperm(K, generator=generator)[: max(1, min(sample, K, 2**24 // K))]
     picked = picked.to(W.device)
@@ -269,20 +243,15 @@ def pairs_above(
     deadline: Deadline | None = None,
     block: tuple[int, int] | None = None,
 ) -> Neighbours | None:
-    """All pairs of rows whose cosine exceeds `threshold`; None when the deadline passed.
+    """All pairs of unit rows whose cosine exceeds `threshold`; None when the deadline passed.
 
     Args:
-        W: unit rows, shape (K, d), float32 or float64.
-        threshold: strictly above -1.
-        workers: an entered `Workers`.
         limit: pairs kept at most (16 bytes each while searching, 32 after); when there are more,
             the blocks that come last lose theirs and `complete` is False.
         frozen: the mutual pairs of this many leading rows are left out.
         half: search in bfloat16 with a threshold lowered by a proved bound of its rounding error,
             then decide each pair in W's own precision: the same list (up to the rounding of that
             precision at the threshold), several times faster where bfloat16 is native.
-        deadline: polled at each block.
-        block: rows and columns of a block.
     """
     K = len(W)
     searched = W.to(torch.bfloat16) if half else W
@@ -332,10 +301,8 @@ def pairs_above(
 
 
 def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Workers) -> torch.Tensor:
-    """Each row's largest cosine over the list, shape (K,), in W's dtype; -inf for rows without.
-
-    With a complete list, a value above the threshold is the maximum over all rows.
-    """
+    """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
+    value above the threshold is the maximum over all rows."""
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
     edges = _shares(neighbours.starts, workers.count)
 
@@ -352,10 +319,7 @@ def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Workers)
 def row_maxima(
     W: torch.Tensor, workers: Workers, *, block: tuple[int, int] | None = None
 ) -> torch.Tensor:
-    """Each row's largest cosine with another row, shape (K,), in W's dtype.
-
-    With float64 rows the values are exact to a few 1e-16. K^2 d flops.
-    """
+    """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""
     K = len(W)
     height, width = block or _block_shape(W.device)
     panels = list(_panels(K, 0, height))

@@ -1,6 +1,10 @@
-"""Constructions within `solve`: chosen, built, certified, held against searches."""
+"""Constructions within `solve`: listed, chosen, built, certified, held against searches."""
 
+import csv
+import io
 import json
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,14 @@ from hypothesis import strategies as st
 
 from gnc_cli import schemas, solve
 from gnc_cli.constructions.construction import Construction, Cosine
+from gnc_cli.constructions.registry import names
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import read_code
 from gnc_cli.records import Bracket
-from gnc_cli.search import construction as module
-from gnc_cli.search.construction import better, near_optimal, promising, welch
-from gnc_cli.search.listing import list_constructions
+from gnc_cli.search import algebra as module
+from gnc_cli.search.algebra import better, near_optimal, promising, welch
 from gnc_cli.search.result import Outcome, SolveResult
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -90,14 +94,15 @@ def test_a_named_construction_whole_in_part_and_wider() -> None:
         ({"construction": "e8-roots", "K": 241}, "240 rows; K=241 is too many"),
         ({"construction": "e8-roots", "method": "descent"}, "drop method"),
         ({"construction": "e8-roots", "init": np.eye(3), "symmetry": "antipodal"},
-         "drop init, symmetry"),
+         "drop symmetry, init"),
         ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "drop problem"),
         ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot needs the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
-        ({"construction": "e8-roots", "restarts": 3, "steps": 9},
-         "drop restarts, steps"),
+        ({"construction": "e8-roots", "restarts": 3, "time_limit": 9.0}, "drop restarts, time_lim"),
         ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
-        ({"d": 3}, "missing option K"),
+        ({"d": 3}, "missing option K;"),
+        ({}, "missing options d and K; see gnc solve --help"),
+        ({"list_constructions": True, "d": 3, "seed": 1, "out": "x.h5"}, "drop d, seed, out"),
     ],
 )  # fmt: skip
 def test_refusals(options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -161,15 +166,39 @@ def test_an_upper_bound_says_so() -> None:
     assert max_cosine(result.weights) <= result.max_cosine + 1e-15
 
 
-def test_the_list_names_what_can_be_built() -> None:
-    rows = list_constructions().rows
-    VALIDATOR.validate(list_constructions().to_json())
-    named = [row.name for row in rows]
-    assert len(set(named)) == len(named) > 30
-    single = [row for row in rows if row.proven is not None and int(row.K) <= 60]
-    for row in single:
-        result = solved(construction=row.name)
-        assert (str(result.d), str(result.K)) == (row.d, row.K)
+def test_the_list_names_what_can_be_built(gnc: Callable[..., Any]) -> None:
+    listed = json.loads(gnc("solve", "--list-constructions", "--json").stdout)
+    VALIDATOR.validate(listed)
+    table = gnc("solve", "--list-constructions", "--csv").stdout
+    for rows in (listed["rows"], list(csv.DictReader(io.StringIO(table)))):
+        named = [row["name"] for row in rows]
+        assert len(set(named)) == len(named) > 40
+        assert all(r["d"] and r["K"] and r["max_cosine"] and r["reference"] for r in rows)
+    for row in listed["rows"]:
+        if row["proven"] is not None and int(row["K"]) <= 60:
+            result = solved(construction=row["name"])
+            assert (str(result.d), str(result.K)) == (row["d"], row["K"])
+
+
+def test_names_are_never_cut(gnc: Callable[..., Any]) -> None:
+    run = gnc("solve", "--list-constructions", env={"COLUMNS": "60", "NO_COLOR": "1"})
+    assert run.exit_code == 0 and run.stderr == ""
+    first = [line.split()[0] for line in run.stdout.splitlines()[2:] if not line.startswith(" ")]
+    assert set(names()) <= set(first)
+
+
+def test_a_construction_in_a_shell(gnc: Callable[..., Any]) -> None:
+    run = gnc("solve", "--construction", "e8-roots", "--json", "--check", "contacts == 6720")
+    assert run.exit_code == 0
+    result = json.loads(run.stdout)
+    assert (result["d"], result["K"], result["max_cosine"]) == (8, 240, 0.5)
+    table = gnc("solve", "--construction", "e8-roots").stdout
+    assert re.search(r"found by +construction: e8-roots", table) and "proved optimal" in table
+    missed = ("--construction", "paley-9", "--K", 17, "--target", 0.7, "--json")
+    run = gnc("solve", *missed)
+    assert run.exit_code == 4 and "target missed" in run.stderr
+    result = json.loads(run.stdout)
+    assert (result["outcome"], result["ending"]) == ("target_missed", "constructed")
 
 
 def named(d: int, K: int, cosine: float, proven: bool = False) -> Construction:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import Workers
-from gnc_cli.search.pairs import (
+from gnc_cli.search.blocked_pairs import (
     Neighbours,
     choose_threshold,
     listed_row_maxima,

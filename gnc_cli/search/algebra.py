@@ -1,4 +1,4 @@
-"""Codes from algebra within `solve`: chosen, built, certified, held against what a search finds.
+"""Codes from algebra within `solve`: listed, chosen, built, certified, held against a search's.
 
 K rows up to `LARGE` are certified like any code. Beyond, the largest cosine is the one that the
 construction's own structure proves, and the rows are made only where they are looked at or written.
@@ -7,6 +7,8 @@ Whether a construction is worth a search beside it is decided by yardsticks that
 (`near_optimal`, `promising`). Neither is a proof, and none enters a result.
 """
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import comb
@@ -14,22 +16,22 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.combine import embedded, first_rows
 from gnc_cli.constructions.construction import Construction, Rows
-from gnc_cli.constructions.registry import families, find, names
+from gnc_cli.constructions.registry import families, find, names, single_codes
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.io.codefile import check_stream_target
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Rattlers
-from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
 from gnc_cli.search.methods import TOLERANCE, assemble
-from gnc_cli.search.request import Request
-from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.request import Request, RuntimeOptions, given
+from gnc_cli.search.result import ConstructionList, ConstructionRow, Outcome, SolveResult
 
 _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
@@ -46,42 +48,52 @@ _MOST_WORK = 2e10
 """K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A construction for the (d, K) asked."""
-
-    construction: Construction
-    alone: bool
-    """No search is made beside it."""
-
-    @property
-    def streamed(self) -> bool:
-        """Too large to hold: its rows are made block by block."""
-        return self.construction.K * self.construction.d > _MOST_HELD
+_OF_A_CODE = (
+    "d", "K", "problem", "target", "construction", "seed", "device", "threads", "out", "force",
+    "plot",
+)  # fmt: skip
+"""The arguments of `solve` that have a meaning without a search."""
 
 
-def named_construction(
-    name: str, d: int | None, K: int | None, options: dict[str, Any]
-) -> Construction:
-    """The construction of that name, with its first K rows, in d dimensions.
-
-    Args:
-        name: as `--list-constructions` shows it.
-        d, K: where not all of it is wanted.
-        options: what else was asked that only a search understands, by option.
+def list_constructions(asked: Mapping[str, Any]) -> ConstructionList:
+    """Every code that `construction=` can name: single codes, then families with a parameter.
 
     Raises:
-        UsageError: no such name, or it does not fit d, K or the other options.
+        UsageError: another argument of `solve` was given.
     """
+    others = [spelled(name) for name in given(asked) if name != "list_constructions"]
+    if others:
+        raise UsageError(f"{spelled('list_constructions')} only lists; drop {', '.join(others)}")
+    started = time.monotonic()
+    rows = [
+        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
+        for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
+    ]
+    rows += [
+        ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
+        for f in families()
+    ]
+    return ConstructionList(time.monotonic() - started, __version__, tuple(rows))
+
+
+def named_construction(asked: Mapping[str, Any]) -> Construction:
+    """The construction that the arguments of `solve` name: its first K rows, in d dimensions.
+
+    Raises:
+        UsageError: no such name, or it does not fit d, K or the other arguments.
+    """
+    name, d, K = (asked[key] for key in ("construction", "d", "K"))
     whole = find(name)
     if whole is None:
         raise UsageError(
             f"{spelled('construction')} {name!r} is not known{_hint(name)}; "
             f"see {spelled('list_constructions')}"
         )
-    asked = [spelled(option) for option, value in options.items() if value]
-    if asked:
-        raise UsageError(f"construction {name} needs no search; drop {', '.join(asked)}")
+    unused = [option for option in given(asked) if option not in _OF_A_CODE]
+    unused = ["problem", *unused] if asked["problem"] == "ufm" else unused
+    if unused:
+        drop = ", ".join(map(spelled, unused))
+        raise UsageError(f"construction {name} needs no search; drop {drop}")
     if d is not None and d < whole.d:
         raise UsageError(
             f"construction {name} needs {whole.d} dimensions; {spelled('d', d)} is too few"
@@ -101,25 +113,33 @@ def _hint(name: str) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def choose(request: Request, *, limited: bool) -> Choice | None:
-    """The best construction for a request, where one may be used at all.
+@dataclass(frozen=True)
+class Choice:
+    """A construction for the (d, K) asked."""
 
-    Args:
-        request: of the user.
-        limited: the user set a time limit, which invites a search beside a construction that is
-            not proved optimal.
+    construction: Construction
+    alone: bool
+    """No search is made beside it."""
+
+    @property
+    def streamed(self) -> bool:
+        """Too large to hold: its rows are made block by block."""
+        return self.construction.K * self.construction.d > _MOST_HELD
+
+
+def choose(request: Request, *, limited: bool) -> Choice | None:
+    """The best construction for (d, K), if there is one.
+
+    A time limit or a target (`limited`) invites a search beside a code that is not proved optimal.
     """
-    if not request.may_use_closed_form:
-        return None
     found = constructed(request.d, request.K)
     if found is None:
         return None
-    choice = Choice(found, alone=True)
-    settled = found.proven or choice.streamed
-    return replace(choice, alone=settled or (not limited and near_optimal(found)))
+    choice = Choice(found, alone=found.proven or (not limited and near_optimal(found)))
+    return replace(choice, alone=choice.alone or choice.streamed)
 
 
-def check_streamed(choice: Choice, out: Any, plot: Any) -> None:
+def check_streamed(out: Any, plot: Any) -> None:
     """Refuse what a code that is never whole in memory cannot give.
 
     Raises:
@@ -141,13 +161,11 @@ def with_start(request: Request, choice: Choice, constructed: SolveResult) -> Re
     return replace(request, init=constructed.weights)
 
 
-def constructed_run(
-    request: Request, choice: Choice, threads: int | None, started: float
-) -> SolveResult:
+def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -> SolveResult:
     """Build and certify."""
     construction = choice.construction
     contacts, bound = None, ""
-    with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
+    with runtime.limited_threads(2.0 * request.K**2 * request.d):
         rows = construction.build()
         if request.large:
             weights = rows if choice.streamed else np.asarray(rows)
@@ -156,10 +174,8 @@ def constructed_run(
         else:
             weights = np.asarray(rows)
             certified = _certified_by_pairs(rows, weights, construction)
-    if not request.large and abs(certified.max_cosine - construction.cosine.value) <= _EXACT:
-        certified = replace(certified, max_cosine=construction.cosine.value)
     result = assemble(
-        request, weights, certified, started,
+        request, runtime, weights, certified,
         outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}{bound}",
     )  # fmt: skip
     return result if contacts is None else replace(result, contacts=contacts)
@@ -187,26 +203,23 @@ def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
     )
 
 
-def _certified_by_pairs(
-    rows: Rows, weights: np.ndarray, construction: Construction
-) -> Certified:
+def _certified_by_pairs(rows: Rows, weights: np.ndarray, construction: Construction) -> Certified:
     """All pairs of the rows as they are; the upper end of rho from a few classes of large codes."""
-    K, d = weights.shape
+    (K, d), cosine = weights.shape, construction.cosine
     if K * K * d <= _EVERY_CLASS:
-        return certify_code(weights, tolerance=TOLERANCE)
-    upper = certified_margin(rows, construction.cosine).upper
-    return certify_code(weights, tolerance=TOLERANCE, every_class=False, upper_end=upper)
+        found = certify_code(weights, tolerance=TOLERANCE)
+    else:
+        upper = certified_margin(rows, cosine).upper
+        found = certify_code(weights, tolerance=TOLERANCE, every_class=False, upper_end=upper)
+    exact = abs(found.max_cosine - cosine.value) <= _EXACT
+    return replace(found, max_cosine=cosine.value) if exact else found
 
 
 def _certified_by_algebra(
     rows: Rows, construction: Construction
 ) -> tuple[Certified, int | None, bool]:
-    """Where there are too many pairs: what the structure proves.
-
-    Returns:
-        The certificate; the pairs at the largest cosine, where counted; and whether that cosine
-        is attained, or only an upper bound.
-    """
+    """Where there are too many pairs: what the structure proves, the pairs at the largest cosine
+    (where counted), and whether that cosine is attained or only an upper bound."""
     verified = rows.verify()
     cosine = verified.max_cosine
     # In a code that looks alike from every row nobody is farther from the others than anybody.
@@ -218,13 +231,9 @@ def _certified_by_algebra(
         rho_one_vs_one=chord,
         rho_one_vs_rest=certified_margin(rows, cosine),
         rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
-        contact_pairs=None,
-        features=None,
-        one_vs_rest_lower=None,
-        one_vs_rest_upper=None,
-        rattles_one_vs_one=None,
-        rattles_one_vs_rest=None,
-    )
+        contact_pairs=None, features=None, one_vs_rest_lower=None, one_vs_rest_upper=None,
+        rattles_one_vs_one=None, rattles_one_vs_rest=None,
+    )  # fmt: skip
     pairs = verified.distribution
     return certified, pairs[0][1] if pairs else None, verified.attained
 
