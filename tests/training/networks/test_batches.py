@@ -140,7 +140,7 @@ def _drawn(moves: Augmentation, n: int, seed: int = 0) -> torch.Tensor:
     return moves.draw(n, torch.Generator().manual_seed(seed))
 
 
-def _crop_and_flip(image: np.ndarray, down: int, right: int, flip: bool, pad: int) -> np.ndarray:
+def _crop_and_flip(image: np.ndarray, down: int, right: int, flip: int, pad: int) -> np.ndarray:
     """The plain way, one image: pad with black, cut a window out, mirror it."""
     S = image.shape[1]
     padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
@@ -157,7 +157,7 @@ def test_crops_and_mirrors_are_exact(S: int, C: int, pad: int, flip: bool, devic
     moved = moves.apply(images.to(device), drawn)
     assert moved.dtype == torch.float32 and moved.device.type == device.partition(":")[0]
     for image, row, mine in zip(images, drawn.tolist(), moved.cpu(), strict=True):
-        expected = _crop_and_flip(image.numpy(), int(row[0]), int(row[1]), row[2] == 1, pad)
+        expected = _crop_and_flip(image.numpy(), *map(int, row[:3]), pad=pad)
         assert np.array_equal(mine.numpy(), expected)
 
 
@@ -177,10 +177,7 @@ def test_rotations_after_crop_and_mirror_are_those_of_scipy(
         images = F.pad(images[:, :, 5:-5, 5:-5], (5,) * 4)
     drawn = torch.tensor([[*crop, math.radians(degrees)]] * 2)
     moved = Augmentation().apply(images.to(device), drawn).cpu().numpy()
-    down, right, flip = crop
-    cropped = np.stack(
-        [_crop_and_flip(image, down, right, flip == 1, 4) for image in images.numpy()]
-    )
+    cropped = np.stack([_crop_and_flip(image, *crop, pad=4) for image in images.numpy()])
     expected = ndimage.rotate(
         cropped.astype(float), degrees, axes=(2, 3), reshape=False, order=1, mode="grid-constant"
     )
