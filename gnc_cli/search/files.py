@@ -39,7 +39,7 @@ def read_state(out: Path, request: Request) -> tuple[Any, Request]:
     """
     if not os.path.exists(out):
         return None, request
-    from gnc_cli.search.state import FORMAT, from_plain
+    from gnc_cli.search.state import from_plain
 
     code, name, anew = read_code(out), os.fspath(out), f"use {spelled('force')} to start anew"
     state = dict(code.state or {})
@@ -51,16 +51,14 @@ def read_state(out: Path, request: Request) -> tuple[Any, Request]:
         return None, replace(request, init=start if request.init is None else request.init)
     if not state:
         raise DataError(f"{name!r} holds no solver state to resume; {anew}")
-    if state.get("format") != FORMAT:
-        raise DataError(
-            f"{name!r} holds the state of an earlier version's search, which cannot be resumed; "
-            f"start from its code: {spelled('init', name)} with another {spelled('out')}"
-        )
     _check_equal(out, state.pop("identity", {}), _identity(request))
     try:
         return from_plain(state, request.d, request.K, separate=request.separate), request
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{name!r} holds a damaged solver state: {error}; {anew}") from error
+        raise DataError(
+            f"{name!r} holds a solver state that is damaged or of an earlier version ({error}); "
+            f"start from its code: {spelled('init', name)} with another {spelled('out')}"
+        ) from error
 
 
 def _check_shape(out: Path, code: CodeFile, request: Request) -> None:

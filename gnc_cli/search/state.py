@@ -13,9 +13,6 @@ from gnc_cli.search.problem import Problem, Tammes
 POOL = 10
 """Candidates that a pool keeps."""
 
-FORMAT = 2
-"""Of the stored state; the first kept two searches, one of them with weights and features apart."""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -98,7 +95,6 @@ _COUNTS = ("round", "restarts", "steps", "idle", "cut_restarts", "cut_steps")
 def to_plain(state: SearchState) -> dict[str, Any]:
     """The state as nested dictionaries of arrays and integers: /state of a code file."""
     return {
-        "format": FORMAT,
         **{name: getattr(state, name) for name in _COUNTS},
         "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
         "pool": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.pool)},
