@@ -52,15 +52,11 @@ class Distribution:
     """Unordered pairs of rows at each, integers, shape (m,)."""
 
 
-def fingerprint(
-    W: np.ndarray, *, ignore: np.ndarray | None = None, deadline: Deadline | None = None
-) -> Fingerprint:
-    """Number of rows and moments of a code.
+def fingerprint(W: np.ndarray, *, deadline: Deadline | None = None) -> Fingerprint:
+    """Number of rows and moments of a code, rows (K, d) that stand for directions.
 
-    Args:
-        W: rows that stand for directions, shape (K, d).
-        ignore: rows to leave out (rattlers), Booleans or indices.
-        deadline: polled at each tile; ends in a TimeoutError.
+    Raises:
+        TimeoutError: the deadline came first.
 
     Example:
         >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
@@ -68,8 +64,6 @@ def fingerprint(
         (4, (-0.333333333333, 0.333333333333))
     """
     W = normalise(as_points(W))
-    if ignore is not None:
-        W = np.delete(W, np.asarray(ignore), axis=0)
     K = len(W)
     pairs = max(1, K * (K - 1))
     form = W.T @ W
@@ -94,14 +88,11 @@ def distribution(
 ) -> Distribution | None:
     """All inner products of different rows, those within rounding of each other as one.
 
-    Args:
-        W: rows that stand for directions, shape (K, d).
-        tolerance: neighbours in the sorted list this near are one value, their mean.
-        most: different values that are worth listing.
-        deadline: polled at each tile; ends in a TimeoutError.
+    Neighbours in the sorted list within the tolerance are one value, their mean. None where there
+    are more than `most` different values.
 
-    Returns:
-        The distribution, or None where it has more than `most` different values.
+    Raises:
+        TimeoutError: the deadline came first.
 
     Example:
         >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))

@@ -145,7 +145,7 @@ def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
     known, W = job.known, result.weights
 
     def verified(t: Fraction) -> bool:
-        return verify_below(W, t).holds is True
+        return verify_below(W, t) is True
 
     status = comparison_status(result.max_cosine, known, verified)
     rattles = result.extras.get("rattlers_one_vs_one")

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from gnc_cli.constructions.construction import Cosine, Rows
-from gnc_cli.geometry.hull_projections import near_hull
+from gnc_cli.geometry.min_norm_point import near_hull
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import gamma, rounded_down
 from gnc_cli.records import Bracket

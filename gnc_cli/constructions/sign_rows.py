@@ -50,8 +50,7 @@ class _FunctionRows(GroupedRows):
     def signs(self, start: int, stop: int) -> np.ndarray:
         """Rows `start` to `stop` (exclusive) in integers, shape (stop - start, d), int8.
 
-        Rows below `self.standard` are signed unit vectors, 0 but for one place, of length 1; the
-        others are +-1 throughout, of length sqrt(d).
+        Rows below `self.standard` are signed unit vectors; the others are +-1, of length sqrt(d).
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         return self._made(start, max(start, stop), np.dtype(np.int8))
@@ -75,12 +74,8 @@ class _FunctionRows(GroupedRows):
 class SignRows(_FunctionRows):
     """Rows of the bases that a set of functions gives.
 
-    Row i, counted after the standard basis, is row i mod 2 d of basis i // (2 d); there, row 2 a is
-    member a and row 2 a + 1 its negative.
-
-    Args:
-        forms: the functions, the zero function first.
-        standard: the signed standard basis comes before them.
+    Row i, counted after the standard basis, if that comes first, is row i mod 2 d of basis
+    i // (2 d); there, row 2 a is member a and row 2 a + 1 its negative.
 
     Example:
         >>> rows = SignRows(FormSet([], np.zeros((1, 4), dtype=np.uint8)), standard=True)
@@ -190,11 +185,7 @@ class ShortenedRows(_RestrictedRows):
     at most (w - s)/(d - s), and this wherever two of the rows kept attain w. The first places are 0
     and the powers of two, on which normal functions vanish: there a row of signs is +1 for one
     choice of each sign and of s - 1 bits of a. Beyond these m + 1 places the sum over the basis is
-    restricted. A standard basis is left out.
-
-    Args:
-        forms: the functions of the whole code.
-        s: how many places, from 1 to m + 1 + (size of the basis).
+    restricted, m + 1 + (size of the basis) places at most. A standard basis is left out.
     """
 
     def __init__(self, forms: FormSet, s: int) -> None:
@@ -237,11 +228,7 @@ class PuncturedRows(_RestrictedRows):
 
     2^k rows of length d and largest inner product w become 2^k rows of length d - p with largest
     cosine at most (w + p)/(d - p), attained where two rows with inner product w differ in all p
-    places. A standard basis is left out.
-
-    Args:
-        forms: the functions of the whole code.
-        p: how many places, from 1 to d/4.
+    places; p is d/4 at most. A standard basis is left out.
     """
 
     group = 2

@@ -29,14 +29,9 @@ _COINCIDENT = 1e-6
 def gram_tiles(
     rows: int, side: int, columns: int | None = None, deadline: Deadline | None = None
 ) -> Iterator[tuple[slice, slice]]:
-    """The tiles of a matrix of products, as slices of its rows and columns.
+    """The tiles of a matrix of products, as slices of its rows and columns, `side` of each.
 
-    Args:
-        rows: of the matrix.
-        side: rows and columns of a tile, except the last ones.
-        columns: of the matrix; None for a symmetric one, of which the tiles on and above the
-            diagonal are enough.
-        deadline: polled at each tile.
+    Without `columns` the matrix is symmetric, and its tiles on and above the diagonal are enough.
 
     Raises:
         TimeoutError: the deadline expired first.
@@ -54,15 +49,10 @@ def gram_tiles(
 
 
 def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's largest cosine to another row, and the index of that row.
+    """Each row's largest cosine to another row, and the index of that row, shape (K,) both.
 
-    Args:
-        W: unit rows, shape (K, d).
-        deadline: polled at each tile.
-
-    Returns:
-        cosines, shape (K,), `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16;
-        and the winners, integers, shape (K,). Among ties any one may be named.
+    Cosines are `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16; among ties any one
+    may be named. The deadline is polled at each tile.
 
     Raises:
         DataError: W is not a matrix of at least two finite unit rows.
@@ -74,7 +64,7 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
     """
     W = as_unit_points(W)
     K = len(W)
-    if K <= _DENSE and 8 * K * K <= _BLOCK_BYTES:
+    if K <= _DENSE:
         gram = W @ W.T
         np.fill_diagonal(gram, -np.inf)
         best = gram.argmax(axis=1)
@@ -133,11 +123,7 @@ def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:
-    """All pairs of unit rows (K, d) whose cosine is at least `threshold`.
-
-    Returns:
-        Index pairs i < j, integers, shape (m, 2), sorted. The cosines are those of `row_maxima`
-        (float64, through chords).
+    """All pairs i < j of unit rows (K, d) whose cosine is at least `threshold`; (m, 2), sorted.
 
     Raises:
         DataError, TimeoutError: as `row_maxima`.
@@ -158,14 +144,9 @@ def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = 
 def candidate_pairs(
     W: np.ndarray, threshold: float, *, deadline: Deadline | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Tile by tile, the pairs of unit rows that float32 cannot tell to be below `threshold`.
+    """Tile by tile, pairs i < j of unit rows that float32 cannot tell to be below `threshold`.
 
-    Yields:
-        Indices i < j, integers, shape (m,) each: every pair whose cosine is at least `threshold`
-        is in one of the tiles.
-
-    Raises:
-        TimeoutError: the deadline expired first.
+    Every pair whose cosine is at least `threshold` is in one of the tiles; indices, (m,) each.
     """
     side = _side(_BLOCK_BYTES // 8)
     small = W.astype(np.float32)

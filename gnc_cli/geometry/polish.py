@@ -61,7 +61,7 @@ def polish(
     give_up: Callable[[int, float], bool] | None = None,
     deadline: Deadline | None = None,
 ) -> Polished:
-    """Newton's way to the nearest first-order point of the minimax problem.
+    """Newton's way to the nearest first-order point of the minimax problem: the best iterate.
 
     Args:
         points: unit rows, shape (P, d).
@@ -71,9 +71,6 @@ def polish(
         max_steps: Newton steps at most.
         give_up: called with (step, predicted value): stop early where a basin is hopeless.
         deadline: polled at each step and at each factorisation.
-
-    Returns:
-        The best iterate; `stationarity` and `gap` say how good it is.
 
     Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` a step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
@@ -145,10 +142,6 @@ class _State:
     def gap(self) -> float:
         """Complementarity gap."""
         return float(self.multipliers @ self.slack)
-
-    def value(self) -> float:
-        """Largest value of the present list."""
-        return float(self.pairs.values(self.points).max())
 
     def _onto_spheres(self, points: np.ndarray) -> np.ndarray:
         """Free rows at unit length; the others keep every bit."""

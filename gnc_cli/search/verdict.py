@@ -62,7 +62,7 @@ def judge(
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
 
-        return verify_below(weights, t).holds is True
+        return verify_below(weights, t) is True
 
     distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
     optimum = _optimum(d, K, distance)

@@ -32,74 +32,14 @@ _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
-
-class Preset(StrEnum):
-    """Experiments of the paper."""
-
-    FIG2 = "fig2"
-    FIG4 = "fig4"
-    FIG5 = "fig5"
-    B1 = "b1"
-    B3 = "b3"
-    B6 = "b6"
-    FINETUNE = "finetune"
-
-
-class Stem(StrEnum):
-    """The first layers of a network."""
-
-    AUTO = "auto"
-    SMALL = "small"
-    IMAGENET = "imagenet"
-
-
-class NormLayers(StrEnum):
-    """Normalisation inside the network."""
-
-    BATCH = "batch"
-    GROUP = "group"
-    NONE = "none"
-
-
-class Constraint(StrEnum):
-    """What holds features and weights."""
-
-    SPHERE = "sphere"
-    DECAY = "decay"
-
-
-class Loss(StrEnum):
-    """What is minimised."""
-
-    CE = "ce"
-    HARDMAX = "hardmax"
-    COSFACE = "cosface"
-    ARCFACE = "arcface"
-
-
-class Optimizer(StrEnum):
-    """What makes the steps."""
-
-    SGD = "sgd"
-    ADAMW = "adamw"
-    ADAM = "adam"
-
-
-class Schedule(StrEnum):
-    """How the learning rate falls."""
-
-    COSINE = "cosine"
-    STEP = "step"
-    CONSTANT = "constant"
-
-
-class Precision(StrEnum):
-    """Of the network; head and loss are float32 always."""
-
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BF16 = "bf16"
-    FP16 = "fp16"
+Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
+Stem = StrEnum("Stem", "auto small imagenet")
+NormLayers = StrEnum("NormLayers", "batch group none")
+Constraint = StrEnum("Constraint", "sphere decay")
+Loss = StrEnum("Loss", "ce hardmax cosface arcface")
+Optimizer = StrEnum("Optimizer", "sgd adamw adam")
+Schedule = StrEnum("Schedule", "cosine step constant")
+Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 
 
 def _names(value: Any) -> tuple[str, ...]:

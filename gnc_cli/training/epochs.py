@@ -45,11 +45,7 @@ class Run:
         """Epochs done, and steps of the next one, in last.pt."""
 
     def resume(self) -> None:
-        """Take up the run where its last checkpoint left it.
-
-        Raises:
-            DataError: the checkpoint is damaged, of another run or of other pictures.
-        """
+        """Take up the run where its last checkpoint left it."""
         where, training = self.folder.path, self.session.training
         state = read_checkpoint(f"{where}/last.pt")
         try:
@@ -77,11 +73,7 @@ class Run:
             self._count(self.history[-1])
 
     def to_the_end(self) -> None:
-        """Train until all epochs are done, time is up, or somebody interrupts.
-
-        Raises:
-            DataError: the loss is no longer finite; names the last good checkpoint.
-        """
+        """Train until all epochs are done, time is up, or somebody interrupts."""
         training, epochs = self.session.training, self.session.settings.epochs
         if self._pending is not None:
             self._after_epoch(self._pending)
@@ -254,10 +246,7 @@ class Cadence:
     follows from what an epoch and the latest measurement took, as long as all of them, the last
     one included, keep within a tenth of what the whole run will take: most of the collapse is in
     its first epochs. The clocks of several processes differ, so the first decides for all.
-
-    Args:
-        asked: epochs between measurements, as the user wants it; None to choose.
-        epochs: of the run.
+    `asked` epochs between measurements are what the user wants, if anything.
 
     Example:
         >>> cadence = Cadence(None, 100)

@@ -67,10 +67,6 @@ def plan_heads(
     One plan, but of `assignment="all"` one for each placement, of which no symmetry makes two
     equal. `similarity`, of the classes in dimension d, (K, K), is called for `best` and `worst`
     alone, by all processes.
-
-    Raises:
-        DataError: the code does not fit the classes, or a file cannot be used.
-        UsageError: no margin is known for this d and K; or more than a thousand placements.
     """
 
     def find() -> tuple[int, _Code]:

@@ -69,16 +69,7 @@ class Measured:
 
 
 class Measuring:
-    """Measures one network on its sets, whenever it is asked.
-
-    Args:
-        model: the network in training.
-        train: the training set.
-        test: the test set, if there is one.
-        ood: the out-of-distribution set, if there is one.
-        processes: who takes part.
-        evaluation: what `evaluate` wants beside the images: device, normalisation, batch size, ...
-    """
+    """Measures one network on its sets; `evaluation` is what `evaluate` wants beside the images."""
 
     def __init__(
         self,
@@ -101,14 +92,9 @@ class Measuring:
     def measure(self, *, keep: bool = False, deadline: Deadline | None = None) -> Measured:
         """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
-        Args:
-            keep: also bring the features together in the first process, where they are not too
-                large.
-            deadline: for GNC2, whose bracket is valid whenever it strikes. Interruption alone ends
-                the passes over the samples.
-
-        Raises:
-            MeasuringInterrupted: before all samples were seen.
+        `keep` also brings the features together in the first process, where they are not too large.
+        The deadline is for GNC2, whose bracket is valid whenever it strikes; only an interruption
+        ends the passes over the samples (MeasuringInterrupted).
         """
         started = time.monotonic()
         self._deadline = deadline = deadline or Deadline()

@@ -175,11 +175,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them.
-
-        Raises:
-            DataError: something is missing or unknown: the file is of another version.
-        """
+        """Settings as config.json has them."""
         values: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
         }
@@ -193,11 +189,7 @@ class Settings:
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Settings from what was asked for (not None): that first, then the preset, then defaults.
-
-    Raises:
-        UsageError: an unknown head, or options that contradict each other.
-    """
+    """Settings from what was asked for (not None): that first, then the preset, then defaults."""
     asked = {name: value for name, value in given.items() if value is not None}
     kind, colon, code = asked.get("head", "learned").partition(":")
     fixed = kind == "fixed"
@@ -215,9 +207,7 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
 def resumed(stored: Settings, given: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
 
-    Raises:
-        UsageError: an option asks for something else than the run was started with; or the run has
-            a `package.module:factory`, which is imported only where the caller names it too.
+    A `package.module:factory` is imported only where the caller names it too.
     """
     asked = {name: value for name, value in given.items() if value is not None}
     for name, value in asked.items():
@@ -327,9 +317,6 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     AdamW with warm-up learns at every temperature in minutes; SGD at 0.1 wants the many steps and
     the norm layers of the paper's experiments. Glyphs come nine a class: few classes take smaller
     batches and more epochs, so that some 900 steps are made.
-
-    Args:
-        chosen: the settings so far.
     """
     glyphs = chosen.get("data", "glyphs").partition(":")[0] == "glyphs"
     found: dict[str, Any] = {
@@ -360,17 +347,7 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def with_config(
     config: Path, function: Callable[..., Any], asked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a call, completed by those of a file.
-
-    Args:
-        config: TOML, a key for each argument: `epochs = 20`, `milestones = [10, 15]`.
-        function: whose parameters the file may name.
-        asked: the call's own arguments, which win; None and False are not asked for.
-
-    Raises:
-        DataError: the file cannot be read or is no TOML.
-        UsageError: a key is not a parameter.
-    """
+    """The arguments of a call, completed by those of a TOML file; None and False are not asked."""
     name = os.fspath(config)
     try:
         with open(name, "rb") as file:

@@ -90,14 +90,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
 
 
 class Job:
-    """The runs of one call, in one of its processes.
-
-    Args:
-        given: settings that were asked for, by name; None is not asked for.
-        options: the rest of what was asked.
-        processes: who takes part; they all make the same calls.
-        device: of this process.
-    """
+    """The runs of one call, in one of its processes."""
 
     def __init__(
         self, given: dict[str, Any], options: Options, processes: Processes, device: torch.device
@@ -257,11 +250,7 @@ class Job:
 
 
 class Stored:
-    """A run to go on with, in a folder.
-
-    Raises:
-        DataError: no run, or one of another version.
-    """
+    """A run to go on with, in a folder."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -276,11 +265,7 @@ class Stored:
             ) from error
 
     def plan(self, data: ImageData) -> HeadPlan:
-        """The head's plan, the code from the checkpoint.
-
-        Raises:
-            DataError: the data has other classes now, or the checkpoint is missing or damaged.
-        """
+        """The head's plan, the code from the checkpoint."""
         last = os.path.join(self.path, "last.pt")
         if not os.path.isfile(last):
             raise DataError(

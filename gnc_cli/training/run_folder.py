@@ -69,19 +69,10 @@ class RunFolder:
         cls, processes: Processes, path: str | None, *, label: str = "", force: bool = False,
         goes_on: bool = False,
     ) -> "RunFolder":  # fmt: skip
-        """A folder that the first process makes, or opens, and holds alone.
+        """A folder that the first process makes, or opens where a run `goes_on`, and holds alone.
 
-        Args:
-            processes: who takes part.
-            path: made where missing; None is `runs/2026-11-21-1530-LABEL`, by UTC, with a number
-                where that is taken.
-            label: what the run is of.
-            force: remove the files of a run that is there, and nothing else.
-            goes_on: add to the run that is there, whose torn last line of metrics.jsonl is dropped.
-
-        Raises:
-            OutputError: the folder holds a run, without `force`; is in use; cannot be written.
-            DataError: metrics.jsonl is of something else.
+        Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a
+        run that is there, and nothing else.
         """
         folder = cls(processes)
 
@@ -213,11 +204,7 @@ class RunFolder:
 
 
 def check_free(path: str, *, force: bool = False) -> None:
-    """Refuse a folder with any file of a name that a run writes, whoever made it.
-
-    Raises:
-        OutputError: no folder but a file, or such a file is there without `force`.
-    """
+    """Refuse a folder with any file of a name that a run writes, whoever made it."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{path!r} is no folder; name another for the run")
@@ -231,11 +218,7 @@ def check_free(path: str, *, force: bool = False) -> None:
 
 
 def clear_series(parent: Path, *, force: bool) -> None:
-    """Refuse links to runs; with `force` remove the runs of an earlier series, no other files.
-
-    Raises:
-        OutputError: a link, for runs are written inside the folder; or a run in use.
-    """
+    """Refuse links to runs; with `force` remove the runs of an earlier series, no other files."""
     for old in sorted(parent.glob("assignment-[0-9]*")):
         if old.is_symlink():
             raise OutputError(
@@ -251,11 +234,7 @@ def clear_series(parent: Path, *, force: bool) -> None:
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The config.json of a run folder, which another process may hold.
-
-    Raises:
-        DataError: no folder, no run, or damaged.
-    """
+    """The config.json of a run folder, which another process may hold."""
     folder = Path(path)
     if not folder.is_dir():
         raise DataError(f"no run folder {str(path)!r}; check the name")
@@ -288,12 +267,7 @@ def portable(value: Any) -> Any:
 def add_snapshot(
     folder: Path, arrays: dict[str, Any], *, epoch: int, step: int, split: str
 ) -> None:
-    """Write a snapshot to a run folder, the arrays in the dtype they have.
-
-    Raises:
-        DataError: the file that is there is damaged.
-        OutputError: the disk is full, say; the file is as it was.
-    """
+    """Write a snapshot to a run folder, the arrays in the dtype they have."""
     files = snapshot_files(folder)
     number, path = max(files.items(), default=(1, folder / "snapshots.h5"))
     if path.exists() and path.stat().st_size >= _FULL:
@@ -309,12 +283,7 @@ def add_snapshot(
 
 
 def drop_snapshots(folder: Path, after: int) -> None:
-    """Remove the snapshots of epochs above `after`, and files that have none left.
-
-    Raises:
-        DataError: a file is damaged.
-        OutputError: a file cannot be written.
-    """
+    """Remove the snapshots of epochs above `after`, and files that have none left."""
     for path in snapshot_files(folder).values():
         if any(epoch > after for epoch in _epochs(path).values()):
             _rewrite(path, after)

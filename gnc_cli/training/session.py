@@ -91,10 +91,6 @@ def open_session(
     """Build the network and all that trains and measures it.
 
     Unless `fresh`, a checkpoint brings the weights, and the run's start is not loaded.
-
-    Raises:
-        DataError, UsageError, UnavailableError: the network or its start cannot be had, or a batch
-            and a head of this size fit no memory.
     """
     shape = data.train.images.shape
     batch_size = -(-settings.batch_size // processes.size)

@@ -141,18 +141,6 @@ def test_integers_are_a_special_case(n: int, seed: int) -> None:
     )  # fmt: skip
 
 
-@given(st.integers(0, 10**6))
-def test_multiples_by_a_number_of_the_field_change_nothing(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    corners = np.array([[[0, 0], [s, 0], [0, u]] for s in (1, -1) for u in (1, -1)])
-    vectors = np.concatenate([np.roll(corners, k, axis=1) for k in range(3)])
-    factor = rng.integers(1, 9, 2)
-    scaled = AlgebraicRows(GOLDEN, GOLDEN.multiply(vectors, factor))
-    plain = AlgebraicRows(GOLDEN, vectors)
-    assert scaled.verify() == plain.verify()
-    np.testing.assert_allclose(np.asarray(scaled), np.asarray(plain), rtol=0, atol=1e-15)
-
-
 def test_weights_are_squares_of_axes() -> None:
     """sqrt 2 on an axis, as a number of the field and as a weight."""
     inside = AlgebraicRows(ROOT2, np.array([[[1, 0], [0, 1]], [[1, 0], [0, -1]]]))

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power, prime_powers
 
@@ -74,21 +72,3 @@ def test_prime_powers() -> None:
 def test_no_such_field(q: int) -> None:
     with pytest.raises(ValueError, match=f"no field of {q} elements"):
         FiniteField(q)
-
-
-def _schoolbook(x: int, y: int, m: int) -> int:
-    """Product modulo the field's own polynomial, which is a^m plus what a^m is."""
-    polynomial = 1 << m | int(finite_field(1 << m).multiply(np.array(1 << (m - 1)), np.array(2)))
-    product = 0
-    for i in range(m):
-        product ^= (x << i) * (y >> i & 1)
-    for i in reversed(range(m - 1)):
-        if product >> (m + i) & 1:
-            product ^= polynomial << i
-    return product
-
-
-@given(st.integers(2, 12), st.data())
-def test_binary_products_are_those_of_polynomials(m: int, data: st.DataObject) -> None:
-    x, y = (data.draw(st.integers(0, 2**m - 1)) for _ in range(2))
-    assert int(finite_field(1 << m).multiply(np.array(x), np.array(y))) == _schoolbook(x, y, m)

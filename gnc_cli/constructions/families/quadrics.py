@@ -135,14 +135,10 @@ def quadric_words(s: int, e: int) -> QuadricWords:
 class QuadricRows(GroupedRows):
     """The rows of the words: form slowest, then linear part, constant.
 
-    Args:
-        words: the linear code, of length n = s^e.
-        shortened: only the words with the symbol 0 at so many places: x = 0, 1, g, g^2, ..; those
-            are left out. At most e + 1.
-        extended: the form is written out as well, as a vertex of a simplex of all Q forms with the
-            weight that evens out inner products of different forms and of one form; e is even.
-
-    Where neither changes the code, minus the vertices at each place are its last s n rows.
+    A shortened code has only the words with the symbol 0 at so many places, at most e + 1: x = 0,
+    1, g, g^2, ..; those are left out. In an extended one, e even, the form is written out as well,
+    as a vertex of a simplex of all Q forms, with the weight that evens out inner products of
+    different forms and of one form. Else minus the vertices at each place are its last s n rows.
     """
 
     verifies_parts = True

@@ -37,7 +37,7 @@ class DeviceImages:
         if isinstance(images, np.ndarray) and images.flags.carray and device.type == "cpu":
             self._resident = torch.from_numpy(images)
         elif int(np.prod(self.shape)) <= resident_bytes:
-            self._resident = _tensor(images[np.arange(len(images))]).to(device)
+            self._resident = _tensor(images[np.arange(self.shape[0])]).to(device)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -138,15 +138,15 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
             features = encoder(images)
     finally:
         sys.path[:] = path
-    if not isinstance(features, Tensor) or not features.is_floating_point():
-        what = features.dtype if isinstance(features, Tensor) else type(features).__name__
-        raise UsageError(f"{option}: the network gives {what}, not a tensor of floats")
-    shape = tuple(features.shape)
-    if len(shape) != 2 or shape != (2, shape[1] if feature_dim is None else feature_dim):
-        wanted = "d" if feature_dim is None else feature_dim
-        raise UsageError(f"{option}: two images give features {shape}, not (2, {wanted})")
-    cast(Any, encoder).feature_dim = shape[1]
-    return encoder
+    found = type(features).__name__
+    if isinstance(features, Tensor):
+        found = f"{tuple(features.shape)} {features.dtype}"
+        if features.is_floating_point() and features.ndim == 2 and len(features) == 2:
+            if feature_dim in (None, features.shape[1]):
+                cast(Any, encoder).feature_dim = features.shape[1]
+                return encoder
+    wanted = f"(2, {feature_dim or 'd'})"
+    raise UsageError(f"{option}: two images give {found}, not a tensor of floats {wanted}")
 
 
 @contextmanager

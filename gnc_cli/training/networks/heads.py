@@ -4,16 +4,10 @@ A head turns raw features (N, d) into logits (N, K); it normalises by itself whe
 sphere. Each saves its rows as `weight`, so that a checkpoint of one kind loads into another.
 
 Example:
-    >>> import torch
-    >>> from torch import nn
-    >>> encoder, head = nn.Linear(8, 3), SphereHead(d=3, K=5, tau=0.1)
-    >>> optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
-    >>> images, labels = torch.ones(4, 8), torch.tensor([0, 1, 2, 3])
-    >>> features = encoder(images)
+    >>> head, labels = SphereHead(d=3, K=5, tau=0.1), torch.tensor([0, 1, 2, 3])
+    >>> features = nn.Linear(8, 3)(torch.ones(4, 8))
     >>> head.absorb(features, labels)  # for ClassMeanHead; the others do nothing
-    >>> loss = nn.functional.cross_entropy(head(features), labels)
-    >>> loss.backward()
-    >>> optimizer.step()
+    >>> nn.functional.cross_entropy(head(features), labels).backward()
 """
 
 import math
@@ -186,11 +180,6 @@ class DecayHead(Head):
 
     Lengths are held by weight decay on the rows and on the network (or the free features) alike:
     the objective that the paper sets against the sphere. Rows start as those of `nn.Linear`.
-
-    Example:
-        >>> head = DecayHead(d=3, K=4)
-        >>> bool((head(2 * torch.eye(3)) == 2 * head.weights.T).all())
-        True
     """
 
     def __init__(self, d: int, K: int, seed: int = 0) -> None:
@@ -319,10 +308,6 @@ class ClassMeanHead(Head):
         blend = self.beta * old + (1.0 - self.beta) * sums / counts.clamp_min(1.0)
         norms = torch.linalg.vector_norm(blend, dim=1, keepdim=True)
         return torch.where((norms >= _CANCELLED) & (counts > 0.0), unit_rows(blend), old)
-
-    def extra_repr(self) -> str:
-        """Sizes, temperature and beta, for `print(head)`."""
-        return f"{super().extra_repr()}, beta={self.beta:g}"
 
 
 def _sum_over_processes(values: Tensor) -> None:

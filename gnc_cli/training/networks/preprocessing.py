@@ -1,16 +1,12 @@
 """Images as a network sees them: cropped, mirrored and rotated at random, then mean 0 and std 1.
 
-All moves of a batch happen at once, on any device. Their parameters are drawn on the CPU, one row
-per image, and applied wherever the images are; an image's result depends on its own row alone, so
-that processes that share a batch see the same images as one process that has all of it.
-
-Images are moved as they are stored, uint8, and normalised afterwards: what comes in from outside is
-then black, as in the paper's code, which pads with 0 before it normalises, and as in glyphs, whose
-background is 0. Zeros in normalised images would be the mean colour instead.
-
-The three moves are one map, so pixels are interpolated once, and a corner that the crop moved out
-and the rotation brings back is still there. Without rotation nothing is interpolated. On one CPU
-core 128 images of 32 x 32 take 1 ms, a quarter of it without rotation.
+The parameters of a batch's moves are drawn on the CPU, one row per image; an image's result depends
+on its own row alone, so that processes that share a batch see the same images as one process that
+has all of it. Images are moved as they are stored, uint8, and normalised afterwards: what comes in
+from outside is then black, as in the paper's code and in glyphs. Zeros in normalised images would
+be the mean colour instead. The three moves are one map, so pixels are interpolated once, and a
+corner that the crop moved out and the rotation brings back is still there. On one CPU core 128
+images of 32 x 32 take 1 ms, a quarter of it without rotation, where nothing is interpolated.
 
 Reference: the recipe of section 4 of arXiv 2310.05351 (padding 4, rotation up to 15 degrees).
 """

@@ -14,7 +14,6 @@ from gnc_cli.constructions.families.binary_codes import (
     SIGN_CODES,
     SignCode,
     trace_forms,
-    trace_functions,
     z4_forms,
 )
 from gnc_cli.constructions.fields import finite_field
@@ -36,16 +35,6 @@ def test_names_lead_back() -> None:
     assert all(find(code.name) == code.construction() for code in LARGE)
 
 
-def test_the_nordstrom_robinson_code() -> None:
-    rows = SignRows(z4_forms(4, 0))
-    signs = rows.signs(0, len(rows)).astype(int)
-    weights = (16 - signs @ signs[0]) // 2
-    assert np.bincount(weights, minlength=17)[[0, 6, 8, 10, 16]].tolist() == [1, 112, 30, 112, 1]
-    # Distance invariant: each word sees the same.
-    products = np.sort(signs @ signs.T, axis=1)
-    assert (products == products[0]).all()
-
-
 @pytest.mark.parametrize("m", [4, 6, 8, 10])
 def test_kerdock_functions_are_digits_of_a_ring_trace(m: int) -> None:
     # T(X) = tr(x) + 2 (sum of x^(2^i + 2^j) over i < j) modulo 4.
@@ -65,12 +54,6 @@ def test_gold_has_three_values(m: int) -> None:
     spectrum = sweep(trace_forms(m, (3,))).spectrum
     pairs = 2**m * (2**m - 1) // 2
     assert spectrum == {2 ** ((m + 1) // 2): pairs * 2 ** (m - 1), 0: pairs * 2 ** (m - 1)}
-
-
-@pytest.mark.parametrize("m", [6, 8])
-def test_even_lengths_are_twice_as_wide(m: int) -> None:
-    assert sweep(trace_forms(m, (3,))).largest == 2 ** (m // 2 + 1)
-    assert sweep(trace_forms(m, (3, 5))).largest == 2 ** (m // 2 + 2)
 
 
 def test_three_error_weights() -> None:
@@ -99,19 +82,6 @@ def test_designed_distances(shape: tuple[int, int]) -> None:
     below = {e for coset in cosets for e in coset}
     assert all(e in below or max(_coset(m, e)) > largest for e in range(1, largest + 1))
     assert k == 1 + len(below)
-
-
-def test_a_bch_code_by_all_words() -> None:
-    # [64,18,22], without symmetries: Walsh transforms of all 2047 nonzero functions.
-    forms = trace_forms(6, (9, 5, 21))
-    functions = 1 - 2 * forms.functions(np.arange(1, 2048)).astype(np.int32)
-    x = np.arange(64)
-    parity = np.array([[(a & b).bit_count() & 1 for b in x] for a in x])
-    assert int(np.abs(functions @ (1 - 2 * parity)).max()) == 64 - 2 * 22
-
-
-def test_short_cosets() -> None:
-    assert [len(trace_functions(6, e)) for e in (3, 9, 21)] == [6, 3, 2]
 
 
 CUT = [

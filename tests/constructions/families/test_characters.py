@@ -5,8 +5,6 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.constructions.families.characters import (
     CharacterRows,
@@ -15,7 +13,7 @@ from gnc_cli.constructions.families.characters import (
     largest_odd_sum,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field
-from tests.constructions.checks import check_parts, gram, named, spectrum
+from tests.constructions.checks import gram, named, spectrum
 
 
 @pytest.mark.parametrize("q", [7, 9, 25])
@@ -45,15 +43,6 @@ def test_odd_polynomials_begin_with_an_orthonormal_basis() -> None:
     below = rows.first(2 * 11 * 11).verify().max_cosine
     assert below == largest_cosine(11, (1, 3))[0]
     assert below.value < rows.verify().max_cosine.value
-
-
-@given(
-    st.sampled_from([(9, (1, 2)), (7, (1, 2)), (5, (1, 2, 3)), (11, (1, 3)), (7, (1, 3, 5))]),
-    st.integers(0, 2000),
-    st.integers(0, 2000),
-)
-def test_parts(code: tuple[int, tuple[int, ...]], start: int, stop: int) -> None:
-    check_parts(CharacterRows(finite_field(code[0]), code[1]), start, stop)
 
 
 def test_a_large_one_costs_only_its_rows() -> None:

@@ -10,16 +10,10 @@ from hypothesis import strategies as st
 from gnc_cli.constructions.families.graphs import (
     CODES,
     StronglyRegular,
-    gewirtz,
-    higman_sims,
-    hoffman_singleton,
     isotropic_lines,
-    m22,
-    mclaughlin,
     meeting,
     spectral_code,
 )
-from gnc_cli.constructions.families.leech import steiner_3_6_22
 from gnc_cli.constructions.fields import finite_field
 from tests.constructions.checks import named, strongly_regular
 
@@ -32,41 +26,6 @@ EXACT = {
 
 def test_figures() -> None:
     assert {(code.d, code.K): code.cosine.text for code in CODES} == EXACT
-
-
-def _around(A: np.ndarray, vertex: int, near: bool) -> np.ndarray:
-    """The graph on the neighbours of a vertex, or on the others."""
-    chosen = np.flatnonzero(A[vertex] == near)
-    chosen = chosen[chosen != vertex]
-    return A[np.ix_(chosen, chosen)]
-
-
-@pytest.mark.parametrize("vertex", [0, 7, 99])
-def test_every_vertex_of_higman_sims_looks_alike(vertex: int) -> None:
-    # The first vertex is special in the definition, and not in the graph.
-    assert not _around(higman_sims(), vertex, near=True).any()
-    assert strongly_regular(_around(higman_sims(), vertex, near=False)) == (77, 16, 0, 4)
-
-
-@pytest.mark.parametrize("vertex", [0, 50, 274])
-def test_every_vertex_of_mclaughlin_looks_alike(vertex: int) -> None:
-    assert strongly_regular(_around(mclaughlin(), vertex, near=True)) == (112, 30, 2, 10)
-    assert strongly_regular(_around(mclaughlin(), vertex, near=False)) == (162, 56, 10, 24)
-
-
-def test_hoffman_singleton_is_the_moore_graph() -> None:
-    A = hoffman_singleton().astype(int)
-    # Diameter 2 and 1 + 7 + 42 vertices: each vertex at distance 2 is reached in one way.
-    assert np.array_equal(A @ A + A, np.ones((50, 50)) + 6 * np.eye(50))
-
-
-def test_m22_has_21_independent_blocks_at_each_point_and_gewirtz_graphs_elsewhere() -> None:
-    # Hoffman's bound on independent sets, 77 * 6 / (16 + 6) = 21, is met.
-    A = m22()
-    for through in steiner_3_6_22().T == 1:
-        assert through.sum() == 21 and not A[np.ix_(through, through)].any()
-        rest = A[np.ix_(~through, ~through)]
-        assert strongly_regular(rest) == strongly_regular(gewirtz())
 
 
 def petersen() -> np.ndarray:

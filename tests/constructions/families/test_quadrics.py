@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.constructions.families.quadrics import QuadricRows, QuadricWords, quadric_words
-from tests.constructions.checks import check, check_parts, named
+from tests.constructions.checks import check, named
 
 LARGE = {
     "quadric-4-4-extended": (783, 16384, "5/261"), "quadric-3-6": (1458, 61236, "1/54"),
@@ -44,15 +42,6 @@ def test_symbols_are_a_field_under_addition(s: int) -> None:
     assert np.array_equal(words.plus[0], np.arange(s)) and np.array_equal(words.plus, words.plus.T)
     assert (words.plus[np.arange(s), words.minus] == 0).all()
     assert all(len(set(row)) == s for row in words.plus)
-
-
-@given(
-    st.sampled_from([(3, 2, 0, False), (4, 2, 0, True), (3, 3, 2, False), (5, 1, 0, False)]),
-    st.integers(0, 3000),
-    st.integers(0, 3000),
-)
-def test_parts(code: tuple[int, int, int, bool], start: int, stop: int) -> None:
-    check_parts(QuadricRows(quadric_words(code[0], code[1]), code[2], code[3]), start, stop)
 
 
 def test_wrong_forms_are_not_what_is_stated() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.constructions.families.theorem_3_3 import PolygonRows, closed_form, turn_cosine
-from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from tests.constructions.checks import check, named
@@ -97,17 +96,6 @@ def test_some_corners_of_a_polygon() -> None:
     assert [pairs for _, pairs in verified.distribution or ()] == [4, 2]
     assert not PolygonRows(12, np.array([3, 7, 15])).verify().distinct
     assert PolygonRows(12, np.array([0, 11])).verify().max_cosine.text == "cos(2*pi/12)"
-
-
-def test_a_wrong_simplex_is_caught() -> None:
-    rows = named("simplex-6").build()
-    assert isinstance(rows, IntegerRows)
-    doubled = rows.vectors.copy()
-    doubled[0] = doubled[1]
-    assert not IntegerRows(doubled, frame=rows.frame).verify().distinct
-    turned = rows.vectors.copy()
-    turned[0] *= -1
-    assert IntegerRows(turned, frame=rows.frame).verify().max_cosine.text == "1/6"
 
 
 @given(st.integers(0, 4000), st.integers(1, 2000), st.integers(1, 9))

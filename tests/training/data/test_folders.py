@@ -32,7 +32,7 @@ def fill(root: Path, classes: dict[str, object], count: int = 6) -> Path:
 
 def colours(images: object) -> list[tuple[int, ...]]:
     """The middle pixel of each picture."""
-    whole = np.asarray(images[np.arange(len(images))])  # type: ignore[index, arg-type]
+    whole = np.asarray(images[np.arange(images.shape[0])])  # type: ignore
     return [
         tuple(pixel) for pixel in whole[:, :, whole.shape[2] // 2, whole.shape[3] // 2].tolist()
     ]

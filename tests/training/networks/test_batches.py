@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.batches import Batch, Batches, DeviceImages
 from gnc_cli.training.networks.preprocessing import Augmentation
-from tests.training.networks.fakes import GREY, MOVES, fake_images
+from tests.training.networks.fakes import GREY, MOVES, Elsewhere, fake_images
 
 STILL = Augmentation(padding=0, flip=False, degrees=0.0)
 CPU = torch.device("cpu")
@@ -66,20 +66,6 @@ def test_the_order_is_of_seed_and_epoch() -> None:
     assert order(3, 0) != list(range(90))
 
 
-class _Elsewhere:
-    """Pictures that are no array."""
-
-    def __init__(self, images: np.ndarray) -> None:
-        self._images, self.shape, self.asked = images, images.shape, 0
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        self.asked += 1
-        return self._images[rows]
-
-
 def test_any_batch_comes_out_the_same_however_it_is_had(
     place: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,11 +82,11 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
 
     want = list(batches(images).epoch(4))
     assert len({len(batch.labels) for batch in want}) == 2
-    for pictures, limit in [(read_only, 0), (_Elsewhere(images), 0), (_Elsewhere(images), 1 << 20)]:
+    for pictures, limit in [(read_only, 0), (Elsewhere(images), 0), (Elsewhere(images), 1 << 20)]:
         other = batches(pictures, limit)
         found = list(other.epoch(4, start=1))
         assert len(found) == len(want) - 1
-        if isinstance(pictures, _Elsewhere):  # all in one go, or batch by batch
+        if isinstance(pictures, Elsewhere):  # all in one go, or batch by batch
             assert pictures.asked == (1 if limit else len(found))
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
@@ -116,7 +102,7 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
 def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Broken(_Elsewhere):
+    class Broken(Elsewhere):
         def __getitem__(self, rows: np.ndarray) -> np.ndarray:
             if 7 in rows:
                 raise OSError("picture 7")

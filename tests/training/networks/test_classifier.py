@@ -97,5 +97,6 @@ def test_a_few_steps_learn(
 def test_every_module_is_in_its_mode_again_after_an_error_too() -> None:
     network = nn.Sequential(nn.BatchNorm1d(2).eval(), nn.Sequential(nn.Dropout()))
     with pytest.raises(RuntimeError, match="inside"), in_eval_mode(network):
+        assert not any(module.training for module in network.modules())
         raise RuntimeError("inside")
     assert [module.training for module in network.modules()] == [True, False, True, True]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import in_shell
@@ -15,54 +14,27 @@ from gnc_cli.training.networks.encoders import ENCODERS, build_encoder, load_bac
 
 
 @pytest.mark.parametrize("model", ENCODERS)
-@pytest.mark.parametrize(
-    ("stem", "channels", "size"), [("small", 1, 17), ("small", 3, 8), ("imagenet", 3, 45)]
-)
+@pytest.mark.parametrize(("stem", "channels", "size"), [("small", 1, 17), ("imagenet", 3, 45)])
 def test_features_have_the_shape_asked_for(model: str, stem: str, channels: int, size: int) -> None:
+    pooled = {"cnn": 64, "resnet18": 128, "densenet121": 256}.get(model, 512)
     for feature_dim in (5, None):
         encoder = build_encoder(
-            model, channels=channels, image_size=size, feature_dim=feature_dim, stem=stem,
-            width=0.25,
-        )  # fmt: skip
-        with torch.no_grad():
-            features = encoder.eval()(torch.zeros(2, channels, size, size))
-        assert features.shape == (2, feature_dim or encoder.feature_dim)
-    pooled = {"cnn": 64, "resnet18": 128, "densenet121": 256}
-    assert features.shape[1] == pooled.get(model, 512)
+            model, channels=channels, feature_dim=feature_dim, stem=stem, width=0.25
+        )
+        features = encoder.eval()(torch.zeros(2, channels, size, size))
+        assert features.shape == (2, feature_dim or pooled) == (2, encoder.feature_dim)
 
 
 @pytest.mark.parametrize("model", ENCODERS)
 @pytest.mark.parametrize("norm", ["batch", "group", "none"])
 def test_gradients_reach_every_parameter(model: str, norm: str) -> None:
     encoder = build_encoder(model, image_size=16, feature_dim=4, width=0.125, norm=norm)
-    generator = torch.Generator().manual_seed(3)
-    images = torch.randn(4, 3, 16, 16, generator=generator)
+    images = torch.randn(4, 3, 16, 16, generator=torch.Generator().manual_seed(3))
     encoder(images).square().sum().backward()
-    without = [name for name, p in encoder.named_parameters() if p.grad is None or not p.grad.any()]
-    assert without == []
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in encoder.parameters())
-    kinds = {"batch": nn.BatchNorm2d, "group": nn.GroupNorm, "none": ()}
-    found = [layer for layer in encoder.modules() if "Norm" in type(layer).__name__]
-    assert all(isinstance(layer, kinds[norm]) for layer in found) and bool(found) == (
-        norm != "none"
-    )
-
-
-def test_the_small_network_learns_shifted_patterns() -> None:
-    generator = torch.Generator().manual_seed(0)
-    patterns = torch.randn(6, 1, 16, 16, generator=generator)
-    labels = torch.arange(6).repeat_interleave(9)
-    shifts = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
-    images = torch.cat([p.roll(s, (1, 2)) for p in patterns for s in shifts])[:, None]
-    encoder = build_encoder("cnn", channels=1, image_size=16, feature_dim=6, width=0.5)
-    optimizer = torch.optim.AdamW(encoder.parameters(), lr=1e-3)
-    for _ in range(40):
-        loss = F.cross_entropy(F.normalize(encoder(images), dim=1) / 0.1, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    right = encoder.eval()(images.roll(1, 2)).argmax(1) == labels
-    assert right.float().mean() > 0.8
+    for name, p in encoder.named_parameters():
+        assert p.grad is not None and p.grad.any() and p.grad.isfinite().all(), name
+    found = {type(layer).__name__ for layer in encoder.modules()} & {"BatchNorm2d", "GroupNorm"}
+    assert found == {"batch": {"BatchNorm2d"}, "group": {"GroupNorm"}, "none": set()}[norm]
 
 
 @pytest.mark.parametrize("model", ["cnn", "resnet18", "densenet121"])
@@ -122,12 +94,8 @@ def flat(channels, image_size, feature_dim):
 def maps(channels, image_size, feature_dim):
     return nn.Conv2d(channels, feature_dim, 1)
 
-class Pair(nn.Module):
-    def forward(self, images):
-        return images, images
-
 def pair(channels, image_size, feature_dim):
-    return Pair()
+    return nn.MaxPool2d(3, return_indices=True)
 
 constant = 3
 """
@@ -172,9 +140,9 @@ def test_a_factory_in_the_current_directory(own: str, feature_dim: int | None) -
         ("own_networks.nets:function", "gives function, not an nn.Module"),
         ("own_networks.nets:strict", "the factory stops with TypeError"),
         ("own_networks.nets:flat", r"on images \(2, 1, 9, 9\)"),
-        ("own_networks.nets:wide", r"features \(2, 5\), not \(2, 4\)"),
-        ("own_networks.nets:maps", r"features \(2, 4, 9, 9\), not \(2, 4\)"),
-        ("own_networks.nets:pair", "gives tuple, not a tensor"),
+        ("own_networks.nets:wide", r"give \(2, 5\) .*, not .* \(2, 4\)"),
+        ("own_networks.nets:maps", r"give \(2, 4, 9, 9\) .*, not .* \(2, 4\)"),
+        ("own_networks.nets:pair", "give tuple, not a tensor"),
     ],
 )
 def test_what_does_not_work_is_said_in_one_line(own: str, model: str, message: str) -> None:
