@@ -79,7 +79,7 @@ def write_code_page(
         for k in shown
     ]
     views = {name: points.round(5) for name, points in _views(W, lines).items()}
-    order = _seriated(weights)
+    order = seriated(weights)
     counts = np.bincount(degrees)
     _write(path, title, facts, {
         "views": {name: _packed(points.T) for name, points in views.items()},
@@ -189,7 +189,7 @@ def _lines(points: np.ndarray, lines: np.ndarray, on_sphere: bool) -> np.ndarray
     return np.concatenate([chords, gaps], axis=1).reshape(-1, 3).T
 
 
-def _seriated(W: np.ndarray) -> np.ndarray:
+def seriated(W: np.ndarray) -> np.ndarray:
     """Rows (at most `_MOST_HEAT`, evenly spaced) in an order that puts near points side by side."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 

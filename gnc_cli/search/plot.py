@@ -4,11 +4,14 @@ The sphere, the contact graph and the histogram of cosines serve `gnc compare` a
 """
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.viewer import seriated, write_code_page
 from gnc_cli.known_codes.best import best
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
@@ -21,17 +24,25 @@ _PALE = "#F4F6F8"
 
 
 def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -> None:
-    """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file.
+    """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file; .html is a page to turn.
 
-    d = 2 and 3 show the points with their contacts; every d shows the pairwise cosines, the
-    one-vs-rest distances and, where there is a history, the convergence. A UFM optimum with d = 2
-    shows its weights and features with their lengths (figures B.1, B.2 of the paper), a sweep the
-    largest cosine against tau (figure C.1).
+    d = 2 and 3 show the points with their contacts, more dimensions the Gram matrix and the number
+    of contacts per point; all show the cosines of the pairs and, where they differ, the distances
+    of the points. A UFM optimum with d = 2 shows its weights and features with their lengths
+    (figures B.1, B.2 of the paper), a sweep the largest cosine and rho against tau (figure C.1).
 
     Raises:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
+    if os.fspath(path).lower().endswith(".html"):
+        code = result.rows[-1] if isinstance(result, SolveSweep) else result
+        title, facts = _heading(code)
+        write_code_page(
+            path, title=title, facts=facts, weights=_unit(code),
+            contacts=_contacts(code), rattlers=_rattlers(code),
+        )  # fmt: skip
+        return
     with styled():
         if isinstance(result, SolveSweep):
             figure = _sweep_figure(result)
@@ -50,26 +61,64 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _code_figure(result: SolveResult) -> Any:
-    W = np.asarray(result.weights, dtype=float)
-    W = W / np.linalg.norm(W, axis=1, keepdims=True)
-    history = _history(result)
-    panels = 2 if history is None else 3
-    if result.d <= 3:
-        figure = _figure(11.5, 6.4 if panels == 2 else 7.4)
-        grid = figure.add_gridspec(panels, 2, width_ratios=(1.45, 1.0))
-        pairs = result.extras.get("contact_pairs", np.empty((0, 2), np.intp))
-        draw_code(figure.add_subplot(grid[:, 0]), W, pairs, _rattlers(result))
-        axes = [figure.add_subplot(grid[row, 1]) for row in range(panels)]
-    else:
-        figure = _figure(4.6 * panels, 4.3)
-        axes = list(figure.subplots(1, panels))
+    W, history = _unit(result), _history(result)
     rows, cosines = sampled_cosines(W)
-    show_cosines(axes[0], cosines, result.K)
-    _show_distances(axes[1], result, rows, cosines)
+    known = None if result.best_known is None else result.best_known.max_cosine
+    panels: list[Callable[[Any], None]] = [lambda ax: show_cosines(ax, cosines, result.K, known)]
+    if result.d > 3 and "contact_pairs" in result.extras:
+        panels.append(lambda ax: _show_degrees(ax, _contacts(result), result.K))
+    if not _equal_distances(result, cosines):
+        panels.append(lambda ax: _show_distances(ax, result, rows, cosines))
     if history is not None:
-        _show_convergence(axes[2], result, history)
+        panels.append(lambda ax: _show_convergence(ax, result, history))
+    figure = _figure(11.5, 3.2 * max(2, len(panels)))
+    grid = figure.add_gridspec(len(panels), 2, width_ratios=(1.45, 1.0))
+    left = figure.add_subplot(grid[:, 0])
+    if result.d <= 3:
+        draw_code(left, W, _contacts(result), _rattlers(result))
+    else:
+        _show_gram(figure, left, W)
+    for row, show in enumerate(panels):
+        show(figure.add_subplot(grid[row, 1]))
     _head(figure, result)
     return figure
+
+
+def _unit(result: SolveResult) -> np.ndarray:
+    W = np.asarray(result.weights, dtype=float)
+    return np.asarray(W / np.linalg.norm(W, axis=1, keepdims=True))
+
+
+def _contacts(result: SolveResult) -> np.ndarray:
+    return np.asarray(result.extras.get("contact_pairs", np.empty((0, 2), np.intp)))
+
+
+def _equal_distances(result: SolveResult, cosines: np.ndarray) -> bool:
+    """All points are at one distance from the rest: a picture of it says nothing."""
+    shown = result.extras.get("one_vs_rest_lower")
+    return float(np.ptp(cosines.max(axis=1) if shown is None else shown)) <= 1e-6
+
+
+def _show_gram(figure: Any, ax: Any, W: np.ndarray) -> None:
+    """The cosines of all pairs (of evenly spaced rows where K is large), near points together."""
+    order = seriated(W)
+    cosines = W[order] @ W[order].T
+    reach = float(np.abs(cosines - np.eye(len(order))).max())
+    image = ax.imshow(cosines, cmap="RdBu_r", vmin=-reach, vmax=reach, rasterized=True)
+    sampled = f" ({count(len(order))} of {count(len(W))} points)" if len(order) < len(W) else ""
+    ax.set(title="Cosines of all pairs, near points side by side" + sampled, xticks=[], yticks=[])
+    figure.colorbar(image, ax=ax, shrink=0.6, label="cosine")
+
+
+def _show_degrees(ax: Any, pairs: np.ndarray, K: int) -> None:
+    degrees = np.bincount(pairs.ravel(), minlength=K)
+    values, counts = np.unique(degrees, return_counts=True)
+    ax.bar(values, counts, color=BLUE, width=0.8)
+    ax.set(title="Contacts per point", xlabel="contacts", ylabel="points")
+    ax.set_xlim(min(values.min() - 1, values.mean() - 3), max(values.max() + 1, values.mean() + 3))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.grid(axis="y")
 
 
 def _plane_figure(result: SolveResult) -> Any:
@@ -87,36 +136,50 @@ def _plane_figure(result: SolveResult) -> Any:
 
 
 def _sweep_figure(sweep: SolveSweep) -> Any:
-    figure = _figure(6.4, 4.6)
-    ax = figure.subplots()
-    points = sorted((row.ufm.tau, row.max_cosine) for row in sweep.rows if row.ufm is not None)
+    figure = _figure(10.4, 4.6)
+    pairs = [(row.ufm.tau, row) for row in sweep.rows if row.ufm is not None]
+    taus, rows = zip(*sorted(pairs, key=lambda pair: pair[0]), strict=True)
     known = best(sweep.d, sweep.K)
-    if known is not None:
-        ax.axhline(known.max_cosine, color=GREEN, lw=1.4, ls="--", label="best known code")
-    ax.plot(*zip(*points, strict=True), "o-", color=BLUE, ms=5, label="cross-entropy optimum")
-    ax.set_xscale("log")
-    ax.set(xlabel=r"temperature $\tau$", ylabel="largest cosine between classes")
-    ax.grid()
-    ax.legend()
-    title = f"UFM optimum against temperature: d = {sweep.d}, K = {sweep.K:,}"
+    limit = None if known is None else known.max_cosine
+    for ax, values, end, label in zip(
+        figure.subplots(1, 2),
+        ([row.max_cosine for row in rows], [row.rho_one_vs_rest.lower for row in rows]),
+        (limit, None if limit is None else 1.0 - limit),
+        ("largest cosine between classes", r"one-vs-rest distance $\rho$"),
+        strict=True,
+    ):
+        if end is not None:
+            name = r"$\tau \to 0$: best known code"
+            ax.axhline(end, color=GREEN, lw=1.4, ls="--", label=name)
+        ax.plot(taus, values, "o-", color=BLUE, ms=5, label="cross-entropy optimum")
+        ax.set_xscale("log")
+        ax.set(xlabel=r"temperature $\tau$", ylabel=label)
+        ax.grid()
+        ax.legend()
+    title = f"UFM optimum against temperature: d = {sweep.d}, K = {count(sweep.K)}"
     figure.suptitle(title, fontsize=13, fontweight="bold")
     return figure
 
 
 def _head(figure: Any, result: SolveResult) -> None:
-    title = f"{TITLES[result.problem]}: d = {result.d}, K = {result.K:,}"
+    show_heading(figure, *_heading(result))
+
+
+def _heading(result: SolveResult) -> tuple[str, str]:
+    """Title and facts."""
+    title = f"{TITLES[result.problem]}: d = {result.d}, K = {count(result.K)}"
     if result.ufm is not None:
-        title += rf", $\tau$ = {result.ufm.tau:g}"
+        title += f", \N{GREEK SMALL LETTER TAU} = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest
     if rho.width <= 1e-6:
-        bracket = rf"$\rho$ = {rho.lower:.9g}, certified to {max(rho.width, 1e-16):.0e}"
+        bracket = f"{rho.lower:.9g}, certified to {max(rho.width, 1e-16):.0e}"
     else:
-        bracket = rf"$\rho$ in [{rho.lower:.6f}, {rho.upper:.6f}]"
+        bracket = f"in [{rho.lower:.6f}, {rho.upper:.6f}]"
     facts = (
         f"one-vs-rest distance {bracket}     largest cosine {result.max_cosine:z.9f}     "
         f"smallest angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
     )
-    show_heading(figure, title, facts)
+    return title, facts
 
 
 def _rattlers(result: SolveResult) -> np.ndarray:
@@ -143,8 +206,8 @@ def sampled_cosines(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, np.clip(W[rows] @ W.T, -1.0, 1.0)[others].reshape(len(rows), K - 1)
 
 
-def show_cosines(ax: Any, cosines: np.ndarray, K: int) -> None:
-    """Histogram of `sampled_cosines`, with the largest marked."""
+def show_cosines(ax: Any, cosines: np.ndarray, K: int, known: float | None = None) -> None:
+    """Histogram of `sampled_cosines`, with the largest one marked, and a better known one."""
     low, top = float(cosines.min()), float(cosines.max())
     margin = max(0.0, 0.3 - (top - low) / 2)  # a single cosine should look like one
     half = (top - low + 2 * margin) / 120  # of a bin; simple fractions lie in the middle of one
@@ -156,9 +219,13 @@ def show_cosines(ax: Any, cosines: np.ndarray, K: int) -> None:
         ax.set_yscale("log")
     ax.set_ylim(top=ax.get_ylim()[1] * (3.0 if logarithmic else 1.12))
     ax.axvline(top, color=ORANGE, lw=1.4, ls="--")
+    if known is not None and known < top - 0.002:
+        ax.axvline(known, color=GREEN, lw=1.4, ls="--")
+        ax.text(known, 0.86, f"best known {known:z.4f} ", transform=ax.get_xaxis_transform(),
+                ha="right", va="top", color=GREEN, fontsize=9)  # fmt: skip
     ax.text(top, 0.98, f"largest {top:z.4f} ", transform=ax.get_xaxis_transform(), ha="right",
             va="top", color=ORANGE, fontsize=9)  # fmt: skip
-    sampled = f" (rows: {len(cosines):,} of {K:,})" if len(cosines) < K else ""
+    sampled = f" (rows: {count(len(cosines))} of {count(K)})" if len(cosines) < K else ""
     ax.set(title="Pairwise cosines" + sampled, xlabel=r"cosine of classes $k \neq j$",
            ylabel="share of pairs (%)")  # fmt: skip
     ax.grid(axis="y")
@@ -351,7 +418,7 @@ def draw_contacts(
     """Draw the contacts (m, 2) of K points on a circle; where they are not `listed`, say so."""
     _bare_disc(ax, 1.1)
     if not listed or K > _MOST_POINTS:
-        said = f"{K:,} points:\ntoo many to draw" if listed else "contacts not listed"
+        said = f"{count(K)} points:\ntoo many to draw" if listed else "contacts not listed"
         ax.text(0, 0, said, ha="center", va="center")
         return
     turn = np.empty(K)
@@ -368,7 +435,7 @@ def draw_contacts(
     size = float(np.clip(2600.0 / K, 3.0, 70.0))
     ax.scatter(*at.T, s=size, color=np.where(rattlers, ORANGE, BLUE), zorder=3, linewidths=0,
                rasterized=K > 500)  # fmt: skip
-    sampled = f" ({len(curves):,} of {len(pairs):,} drawn)" if step > 1 else ""
+    sampled = f" ({count(len(curves))} of {count(len(pairs))} drawn)" if step > 1 else ""
     _legend(ax, rattlers, True, sampled)
 
 
