@@ -81,10 +81,6 @@ def chooser(
     They are the first so many `classes`, all by default; or a `subset`: names, whatever their case,
     or numbers from 0 where no class has such a name.
 
-    Raises:
-        UsageError: fewer than 2 names; of the function: a class twice.
-        DataError: of the function: there are not so many classes, or none of that name.
-
     Example:
         >>> chooser(subset=["dog", "0"])(["bird", "Cat", "Dog"])
         [2, 0]
@@ -185,11 +181,7 @@ class _Selected:
 
 
 def with_present_classes(data: ImageData, where: str) -> ImageData:
-    """The data set without classes that no training image has; a warning names these.
-
-    Raises:
-        DataError: fewer than 2 classes are left.
-    """
+    """The data set without classes that no training image has; a warning names these."""
     count = np.bincount(data.train.labels, minlength=len(data.class_names))
     order = np.flatnonzero(count).tolist()
     if len(order) < 2:
