@@ -89,26 +89,22 @@ def chooser(
         raise UsageError(f"{len(subset)} class(es) were asked for; expected 2 or more")
 
     def choose(names: Sequence[str]) -> list[int]:
-        if subset is not None:
-            return _by_name(subset, names)
-        if classes is not None and classes > len(names):
-            raise DataError(
-                f"{classes} classes were asked for, and there are {len(names)}; ask for "
-                f"{len(names)} or fewer"
-            )
-        return list(range(len(names) if classes is None else classes))
+        if subset is None:
+            if classes is not None and classes > len(names):
+                raise DataError(
+                    f"{classes} classes were asked for, and there are {len(names)}; ask for "
+                    f"{len(names)} or fewer"
+                )
+            return list(range(classes or len(names)))
+        order: list[int] = []
+        for asked in subset:
+            k = _find(asked.strip(), names)
+            if k in order:
+                raise UsageError(f"class {names[k]!r} is asked for twice, then as {asked!r}")
+            order.append(k)
+        return order
 
     return choose
-
-
-def _by_name(subset: Sequence[str], names: Sequence[str]) -> list[int]:
-    order: list[int] = []
-    for asked in subset:
-        k = _find(asked.strip(), names)
-        if k in order:
-            raise UsageError(f"class {names[k]!r} is asked for twice, the second time as {asked!r}")
-        order.append(k)
-    return order
 
 
 def _find(asked: str, names: Sequence[str]) -> int:
