@@ -97,13 +97,12 @@ def given(asked: Mapping[str, Any]) -> list[str]:
     """The arguments of `solve` that differ from their defaults, in the order of its signature."""
     from gnc_cli.search.api import solve
 
-    parameters = signature(solve).parameters
-    return [
-        name
-        for name in declared(solve)
-        if type(asked[name]) is not type(default := parameters[name].default)
-        or asked[name] != default
-    ]
+    found = []
+    for name in declared(solve):
+        value, default = asked[name], signature(solve).parameters[name].default
+        if type(value) is not type(default) or value != default:
+            found.append(name)
+    return found
 
 
 def read_request(asked: Mapping[str, Any]) -> Request:
