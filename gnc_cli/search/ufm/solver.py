@@ -6,7 +6,6 @@ the asked value (`descent`), the best are polished to stationarity (`polish`). `
 how far the cross-entropy then stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,7 +15,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import gamma, rounded_down, rounded_up
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
@@ -66,7 +65,7 @@ def solve_ufm(
     steps: int | None = None,
     init: np.ndarray | tuple[np.ndarray, np.ndarray] | None = None,
     deadline: Deadline | None = None,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: StageProgress | None = None,
     device: str = "cpu",
     threads: int | None = None,
 ) -> UfmSolution:
