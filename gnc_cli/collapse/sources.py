@@ -66,37 +66,27 @@ def find_sources(
     files: Sequence[Any],
     given: Mapping[str, Any],
     *,
-    shards: bool = False,
-    transpose_weights: bool = False,
-    K: int | None = None,
-    select: Sequence[tuple[str, Wanted]] = (),
+    shards: bool,
+    transpose_weights: bool,
+    **how: Any,
 ) -> list[Source]:
-    """One source per row of the result, from files or from arrays.
+    """One source per row of the result, from files or from arrays; see `find_samples`.
 
-    Args:
-        files: the files in front.
-        given: what has a file or an array of its own: features, labels, weights, bias, logits.
-        shards, transpose_weights, K, select: as for `find_samples`.
-
-    Raises:
-        UsageError: nothing to measure, or files and arrays mixed.
-        DataError: a file is missing or damaged, or no row is selected.
+    `given` are features, labels, weights, bias, logits that have a file or an array of their own.
+    Raises UsageError where there is nothing to measure, or files and arrays are mixed.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    if not files and not given:
-        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
     if shards and not files:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
-    paths = {name: _paths(value) for name, value in given.items()}
-    named = {name: found for name, found in paths.items() if found is not None}
+    named = {name: found for name, value in given.items() if (found := _paths(value)) is not None}
     arrays = [name for name in given if name not in named]
     if not arrays:
+        paths = [os.fspath(file) for file in files]
         return find_samples(
-            [os.fspath(f) for f in files], shards=shards, transpose_weights=transpose_weights, K=K,
-            select=select, **named,
-        )  # fmt: skip
+            paths, shards=shards, transpose_weights=transpose_weights, **(how | named)
+        )
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
@@ -148,7 +138,7 @@ def find_samples(
     elif given:
         sources = [find.in_options()]
     else:
-        raise UsageError("nothing to measure; name a file")
+        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
         return sources
@@ -158,13 +148,9 @@ def find_samples(
 
 
 def expand(names: Names) -> list[File]:
-    """Files and keys behind `FILE`, `FILE:key` and globs of both.
+    """Files and keys behind `FILE`, `FILE:key` and globs of both, in the order of the names.
 
-    A glob gives its files in natural order; a file of that very name comes first. The order of the
-    names themselves stays as it is.
-
-    Raises:
-        DataError: no file matches a glob.
+    A glob gives its files in natural order; a file of that very name comes first.
     """
     found: list[File] = []
     for name in [names] if isinstance(names, str) else names:

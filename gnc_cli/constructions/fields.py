@@ -83,13 +83,7 @@ class FiniteField:
 
 @lru_cache(maxsize=32)
 def finite_field(q: int) -> FiniteField:
-    """GF(q), its tables made once.
-
-    Example:
-        >>> field = finite_field(9)
-        >>> field.exp.tolist(), field.trace.tolist()
-        ([1, 3, 7, 8, 2, 6, 5, 4], [0, 2, 1, 2, 1, 0, 1, 0, 2])
-    """
+    """GF(q), its tables made once."""
     return FiniteField(q)
 
 

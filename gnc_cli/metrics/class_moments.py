@@ -102,11 +102,7 @@ class ClassMoments:
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
     def update(self, features: np.ndarray, labels: np.ndarray) -> None:
-        """Take in rows.
-
-        Args:
-            features: any real dtype, shape (n, d).
-            labels: integers, shape (n,); rows of label -1 are left out.
+        """Take in rows (n, d) of any real dtype with labels (n,); those of label -1 are left out.
 
         Raises:
             DataError: shapes disagree, a label is out of range, or a row that counts is not finite.
@@ -134,13 +130,9 @@ class ClassMoments:
         self.scatter += sums.scatter + apart.T @ apart
 
     def join(self, sums: ClassSums) -> np.ndarray:
-        """Take in the sums over other rows, all but the scatter.
-
-        Returns:
-            Rows `apart`, shape (m, d), the steps between old and new means: `sums.scatter +
-            apart.T @ apart` is what must be added to `scatter`. It is left to the caller, since
-            streams compute the product in other threads.
-        """
+        """Take in the sums over other rows, all but the scatter: `sums.scatter + apart.T @ apart`
+        is left to the caller, since streams compute it in other threads. `apart`, shape (m, d), are
+        the steps between old and new means."""
         before = self.counts[sums.classes]
         known = before > 0
         self.counts[sums.classes] += sums.counts
@@ -164,11 +156,7 @@ class ClassMoments:
         return apart if known.all() else apart[known]
 
     def merge(self, other: "ClassMoments") -> None:
-        """Take in the rows that `other` has seen; `other` stays as it is.
-
-        Raises:
-            DataError: d, K or the centres differ.
-        """
+        """Take in the rows that `other` has seen; raises DataError where d, K or centres differ."""
         mine, theirs = self.centres, other.centres
         if (self.d, self.K, mine is None) != (other.d, other.K, theirs is None):
             raise DataError(
@@ -207,19 +195,12 @@ class ClassMoments:
 
     def within_cov(self) -> np.ndarray:
         """Sigma_W, shape (d, d): mean over rows of `(h - m)(h - m)^T`, m the class mean or centre.
-
-        Raises:
-            DataError: no row was taken in.
-        """
+        Raises DataError where no row was taken in, as `between_cov` does."""
         self._check_any()
         return self.scatter / self.N
 
     def between_cov(self) -> np.ndarray:
-        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred.
-
-        Raises:
-            DataError: no row was taken in.
-        """
+        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred."""
         self._check_any()
         present = self.present
         means = self.shifts[present] + self.offsets[present]

@@ -63,14 +63,20 @@ def pair_means(
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> list[np.ndarray | None]:
-    """Means over the pairs of rows; the other arguments are those of `pair_tiles`.
+    """Means over the pairs of rows of X.
 
     Args:
-        X: float64, shape (K, d).
+        X: float64, shape (K, d); centre it first where the rows share an offset.
         sums: each gives sums over the pairs of a tile, shape (m + 1,), their number last.
+        floor: distances at or below this are rounding, and become 0.
+        seed: of the sample of rows, where there are too many for all pairs.
+        deadline: polled at each tile.
 
     Returns:
         For each of `sums` the means, shape (m,); None where there is no pair or one is not finite.
+
+    Raises:
+        TimeoutError: the deadline expired first.
     """
     totals = [np.zeros(1)] * len(sums)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -82,17 +88,8 @@ def pair_means(
 def pair_tiles(
     X: np.ndarray, *, floor: float = 0.0, seed: int = 0, deadline: Deadline | None = None
 ) -> Iterator[PairTile]:
-    """Every ordered pair of rows of X, or of `pair_rows(K)` seeded rows with all, in tiles.
-
-    Args:
-        X: float64, shape (K, d); centre it first where the rows share an offset.
-        floor: distances at or below this are rounding, and become 0.
-        seed: of the sample of rows.
-        deadline: polled at each tile.
-
-    Raises:
-        TimeoutError: the deadline expired first.
-    """
+    """Every ordered pair of rows of X, or of `pair_rows(K)` seeded rows with all, in tiles; the
+    arguments are those of `pair_means`."""
     K = len(X)
     count = pair_rows(K)
     sampled = count < K
@@ -131,13 +128,9 @@ def cdnv_sums(tile: PairTile, spread: np.ndarray, sampled: np.ndarray) -> np.nda
 
     The class-distance normalised variance of Galanti, Gyorgy and Hutter, On the role of neural
     collapse in transfer learning (arXiv 2112.15121). Collapsed at 0; undefined where two class
-    means coincide.
-
-    Args:
-        tile: of the class means.
-        spread: var_k, the mean squared distance of class k to its mean, which may be that of other
-            data, shape (P,).
-        sampled: which classes have samples, shape (P,), bool: the pairs of others are left out.
+    means coincide. `spread` is var_k, the mean squared distance of class k to its mean, which may
+    be that of other data, shape (P,); pairs with classes that are not `sampled`, bool, (P,), are
+    left out.
 
     Example:
         >>> from functools import partial
@@ -158,11 +151,8 @@ def angle_sums(tile: PairTile, norms: np.ndarray) -> np.ndarray:
 
     The excess is `cos(M_k, M_j) + 1/(K - 1)`, 0 at collapse, so that nothing cancels there. The
     means are those of the excess, whose standard deviation is the equiangularity, of its square,
-    and of its absolute value, the maximal angle. Undefined where a row of M is zero.
-
-    Args:
-        tile: of M.
-        norms: of all rows of M, shape (K,).
+    and of its absolute value, the maximal angle. Undefined where a row of M is zero. `norms` are of
+    all rows of M, shape (K,).
     """
     excess = tile.products / norms[tile.rows, None]
     excess /= norms[tile.columns]

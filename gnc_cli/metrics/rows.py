@@ -98,12 +98,8 @@ class ArrayRows:
 
 
 def block_rows(rows: Rows, wanted: int | None = None) -> int:
-    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64.
-
-    Args:
-        rows: the matrix.
-        wanted: the user's own number, which wins.
-    """
+    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64; `wanted`,
+    the caller's own number, wins."""
     if wanted is not None:
         return max(1, wanted)
     count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
@@ -125,13 +121,9 @@ def blocks(N: int, step: int) -> Iterator[tuple[int, int]]:
 def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> Iterator[T]:
     """Results of the jobs in their order, computed by `workers` threads, at most `ahead` waiting.
 
-    The order of what the caller adds up does not depend on the number of threads. A job's exception
-    is raised where its result is asked for; jobs not begun are then dropped.
-
-    Args:
-        jobs: made lazily: a job is taken only when it can be queued.
-        workers: threads; 1 still reads ahead of the caller.
-        ahead: finished results that may wait, beside those at work.
+    The order of what the caller adds up does not depend on the number of threads; 1 still reads
+    ahead of the caller. Jobs are made lazily. A job's exception is raised where its result is asked
+    for; jobs not begun are then dropped.
     """
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -169,11 +161,7 @@ def watched(
 
 
 def check_labels(labels: np.ndarray, N: int, K: int) -> None:
-    """Refuse labels that do not fit N rows and K classes.
-
-    Raises:
-        DataError: another length, not integers, or a label outside -1 to K - 1.
-    """
+    """Raise DataError for another length than N, no integers, or a label outside -1 to K - 1."""
     if labels.shape != (N,) or labels.dtype.kind not in "iu":
         raise DataError(
             f"labels have shape {labels.shape} and dtype {labels.dtype}; expected ({N},), integers"
@@ -204,13 +192,8 @@ def read_block(
 ) -> RowBlock:
     """Read the rows from start to stop, leave out those of label -1, check and scale the others.
 
-    Args:
-        rows: shape (N, d), any real dtype.
-        labels: shape (N,).
-        spaces: "unit", "raw" or both.
-        where: names the rows in messages.
-        start: first row.
-        stop: the row after the last; nothing is read where it is `start`.
+    `spaces` are "unit", "raw" or both; `where` names the rows in messages. Nothing is read where
+    `start` is `stop`.
 
     Raises:
         DataError: a row that counts is not finite or, in unit space, zero.
