@@ -223,15 +223,3 @@ def test_interrupted_runs_write_their_best_and_go_on(
     done = solved(*ROUNDS, "--out", file, "--resume", "--target", reached - 1e-9)
     assert done["outcome"] == "target_reached" and done["steps"] >= first["steps"]
     assert read_code(file).weights.shape == (15, 3)
-
-
-def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    gnc("-d", 3, "-K", 4, "--out", file)
-    before = file.read_bytes()
-    running = OnTerminal(*ROUNDS, "--out", file, "--force")
-    running.wait_for("Softmax Code")
-    running.process.kill()
-    running.finish()
-    assert file.read_bytes() == before
-    assert os.listdir(tmp_path) == ["code.h5"]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.runtime.deadline import Deadline
@@ -214,10 +213,3 @@ def test_deadlines_and_interruptions_return_the_best_so_far() -> None:
     at_once = quick(3, 7, tau=0.1, init=(done.weights, done.features), deadline=Deadline(0.0))
     assert at_once.outcome is Outcome.TIME_LIMIT
     np.testing.assert_allclose(at_once.weights, done.weights, atol=1e-15)
-
-
-def test_wrong_options_are_named() -> None:
-    with pytest.raises(UsageError, match="W = H = 0"):
-        quick(3, 5, tau=1.0, weight_decay=0.2)
-    with pytest.raises(UnavailableError, match="cuda:99 is not available"):
-        quick(3, 5, tau=0.1, device="cuda:99")
