@@ -42,16 +42,6 @@ class Fingerprint:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """Inner products with their numbers of pairs."""
-
-    values: np.ndarray
-    """From large to small, shape (m,)."""
-    pairs: np.ndarray
-    """Unordered pairs of rows at each, integers, shape (m,)."""
-
-
 def fingerprint(W: np.ndarray, *, deadline: Deadline | None = None) -> Fingerprint:
     """Number of rows and moments of a code, rows (K, d) that stand for directions.
 
@@ -85,8 +75,8 @@ def distribution(
     tolerance: float = 1e-8,
     most: int = 100_000,
     deadline: Deadline | None = None,
-) -> Distribution | None:
-    """All inner products of different rows, those within rounding of each other as one.
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """All inner products of different rows, from large to small, and their unordered pairs of rows.
 
     Neighbours in the sorted list within the tolerance are one value, their mean. None where there
     are more than `most` different values.
@@ -95,9 +85,8 @@ def distribution(
         TimeoutError: the deadline came first.
 
     Example:
-        >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
-        >>> square.values.tolist(), square.pairs.tolist()
-        ([0.0, -1.0], [4, 2])
+        >>> distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        (array([ 0., -1.]), array([4, 2]))
     """
     W = normalise(as_points(W))
     keys: np.ndarray = np.empty(0, dtype=np.int64)
@@ -119,7 +108,7 @@ def distribution(
     if len(totals) > most:
         return None
     values = np.bincount(cut, sums) / totals
-    return Distribution(values[::-1] + 0.0, totals[::-1].astype(np.int64))
+    return values[::-1] + 0.0, totals[::-1].astype(np.int64)
 
 
 def _grid_cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -120,7 +120,7 @@ def export_code(
     with contextlib.suppress(TimeoutError):
         found = distribution(W, most=_MOST_VALUES, deadline=deadline)
         if found is not None:
-            spread = _distribution(found.values, found.pairs)
+            spread = _distribution(*found)
     gram: _Content = f"{K} x {K} inner products exceed 1 GiB"
     if 8 * K * K <= _GRAM_BYTES:
         gram = _gram(W)

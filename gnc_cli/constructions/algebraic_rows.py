@@ -29,18 +29,11 @@ _FIRST_BITS = 64
 class RealField:
     """The field of a real number t with `t^D = r_0 + r_1 t + .. + r_(D-1) t^(D-1)`.
 
-    Args:
-        relation: the integers r_0 .. r_(D-1).
-        between: fractions that enclose t and no other root.
+    The relation is r_0 .. r_(D-1), integers; fractions `between` enclose t and no other root.
 
     Raises:
-        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root.
-            Both are found where exact figures are first asked for.
-
-    Example:
-        >>> golden = RealField((1, 1), (1, 2))  # t^2 = 1 + t
-        >>> golden.cosine((0, 1), (2, 0)).text
-        '(1+sqrt(5))/4'
+        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root,
+            found where exact figures are first asked for.
     """
 
     def __init__(
@@ -99,14 +92,12 @@ class RealField:
 
     def _enclosures(self, x: Element) -> Iterator[tuple[Fraction, Fraction]]:
         """Ends of ever narrower intervals around a number."""
-        from flint import arb, ctx
+        from flint import arb_poly, ctx
 
         bits = _FIRST_BITS
         while True:
             with ctx.workprec(bits):
-                number, root = arb(0), self._root()
-                for c in reversed(_polynomial(x).coeffs()):
-                    number = number * root + c
+                number = arb_poly(_polynomial(x))(self._root())
                 low, high = (end.fmpq() for end in (number.lower(), number.upper()))
             yield Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))
             bits *= 2
@@ -188,22 +179,12 @@ class AlgebraicRows(Rows):
     """Vectors of one length over a real number field.
 
     Coordinates may carry a positive weight from the field, `<x, y> = sum_j weight_j x_j y_j`: a
-    code whose Gram matrix lies in the field need not have all its coordinates there.
-
-    Args:
-        field: degree D.
-        vectors: integer coefficients of 1, t, .., of each coordinate, shape (K, n, D).
-        weights: of the coordinates, shape (n, D); all 1 where None.
+    code whose Gram matrix lies in the field need not have all its coordinates there. Vectors are
+    integer coefficients of 1, t, .., of each coordinate, shape (K, n, D), weights (n, D).
 
     Raises:
         ValueError: the lengths differ, a row is zero, a weight is not positive, or the
             coefficients are too large for exact 64-bit products.
-
-    Example:
-        >>> root2 = RealField((2, 0), (1, 2))
-        >>> points = np.array([[[1, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 0], [-1, 0]]])
-        >>> AlgebraicRows(root2, points).verify().max_cosine.text
-        '1/sqrt(2)'
     """
 
     def __init__(

@@ -132,10 +132,6 @@ def cross_sections(d: int) -> tuple[Construction, ...]:
 
     They are those of the single codes in d + 1 dimensions that look alike from every row and whose
     cosines are rational.
-
-    Example:
-        >>> sorted((c.K, c.cosine.text) for c in cross_sections(7) if "e8" in c.name)
-        [(56, '1/3'), (126, '1/2')]
     """
     return tuple(
         Construction(
@@ -176,11 +172,6 @@ def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> Integer
 
     The result keeps the order of the rows, lives in the space they span (at most one dimension
     less) and has coprime coordinates.
-
-    Example:
-        >>> cube = IntegerRows(np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [-1, 1, 1]]))
-        >>> cross_section(cube, 0, Fraction(1, 3)).verify().max_cosine.text
-        '-1/2'
     """
     base = rows.vectors[base_row].astype(np.int64)
     product = cosine * rows.square

@@ -27,12 +27,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cosine:
-    """An exact inner product of unit vectors: how it is written, and the nearest double.
-
-    Example:
-        >>> Cosine.of(Fraction(-1, 4))
-        Cosine(text='-1/4', value=-0.25)
-    """
+    """An exact inner product of unit vectors: how it is written, and the nearest double."""
 
     text: str
     """A formula in rationals, `sqrt` and `cos`: `1/4`, `(1+sqrt(5))/4`."""

@@ -81,16 +81,8 @@ class FiniteField:
         return np.asarray(sum((x // u + sign * (y // u)) % self.p * u for u in places))
 
 
-@lru_cache(maxsize=32)
-def finite_field(q: int) -> FiniteField:
-    """GF(q), its tables made once.
-
-    Example:
-        >>> field = finite_field(9)
-        >>> field.exp.tolist(), field.trace.tolist()
-        ([1, 3, 7, 8, 2, 6, 5, 4], [0, 2, 1, 2, 1, 0, 1, 0, 2])
-    """
-    return FiniteField(q)
+finite_field = lru_cache(maxsize=32)(FiniteField)
+"""GF(q), its tables made once."""
 
 
 @cache

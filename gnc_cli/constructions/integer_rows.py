@@ -24,20 +24,13 @@ _FEW = 48
 
 
 class IntegerRows(Rows):
-    """Integer vectors of one length.
+    """Integer vectors of one length, shape (K, D).
 
-    Args:
-        vectors: shape (K, D), integers.
-        d: dimensions of the space that the rows span, where it is not D: the frame is found.
-        frame: orthonormal columns spanning the rows, shape (D, d), where it is known.
+    Where they span a space of d < D dimensions, either that is given, and a frame is found, or a
+    frame: orthonormal columns spanning the rows, shape (D, d).
 
     Raises:
         ValueError: the lengths differ, a row is zero, or the rows span another dimension than d.
-
-    Example:
-        >>> rows = IntegerRows(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]))
-        >>> rows.verify().max_cosine.text
-        '0'
     """
 
     def __init__(
@@ -103,10 +96,6 @@ def pair_counts(vectors: np.ndarray) -> dict[int, int]:
 
     Raises:
         ValueError: a squared length of 2^53 or more.
-
-    Example:
-        >>> pair_counts(np.array([[1, 0], [0, 1], [-1, 0]]))
-        {0: 2, -1: 1}
     """
     square = np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64).max(initial=0.0)
     if not square < 2**53:

@@ -19,6 +19,7 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.constructions.walsh_sweep import (
     Sweep,
     block_size,
+    largest_in,
     largest_of_first,
     numbered,
     sums_of_pairs,
@@ -76,13 +77,6 @@ class SignRows(_FunctionRows):
 
     Row i, counted after the standard basis, if that comes first, is row i mod 2 d of basis
     i // (2 d); there, row 2 a is member a and row 2 a + 1 its negative.
-
-    Example:
-        >>> rows = SignRows(FormSet([], np.zeros((1, 4), dtype=np.uint8)), standard=True)
-        >>> rows.shape, rows.verify().max_cosine.text
-        ((16, 4), '1/2')
-        >>> rows.signs(6, 10).tolist()
-        [[0, 0, 0, 1], [0, 0, 0, -1], [1, 1, 1, 1], [-1, -1, -1, -1]]
     """
 
     group = 2
@@ -154,10 +148,7 @@ class _RestrictedRows(_FunctionRows):
         count = -(-K // self.part)
         bound, largest, exact = self._bound(), self._within(), K == self.part
         for blocks, complete in self._searches(count):
-            for functions in blocks:
-                largest = max(largest, self._largest_sum(functions))
-                if largest >= bound:
-                    break
+            largest = max(largest, largest_in(blocks, bound, self._largest_sum))
             if exact := complete or largest >= bound:
                 break
         largest = largest if exact else bound

@@ -11,7 +11,7 @@ trace codes map the set onto itself: few functions represent all. That the symme
 checked on the functions at hand; one that does not is left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -105,19 +105,22 @@ def largest_of_first(forms: FormSet, count: int) -> tuple[int, bool]:
     level = min((level for level in forms.levels if level >= bits), default=k)
     bound = sweep(forms, level).largest
     if count <= c:
-        return _largest(sums_of_pairs(forms, count), bound), True
+        return largest_in(sums_of_pairs(forms, count), bound), True
     # With one function of the upper half, all of it differs from functions of the lower half.
     if c << bits <= _MOST_SUMS:
-        return _largest(numbered(forms, c << bits), bound), True
-    return bound, _largest(islice(numbered(forms, c << bits), _FEW_BLOCKS), bound) == bound
+        return largest_in(numbered(forms, c << bits), bound), True
+    return bound, largest_in(islice(numbered(forms, c << bits), _FEW_BLOCKS), bound) == bound
 
 
-def _largest(blocks: Iterable[np.ndarray], bound: int) -> int:
-    """Largest coefficient of these functions; the search ends where it reaches the bound."""
+def largest_in(
+    blocks: Iterable[np.ndarray], bound: int, measure: Callable[[np.ndarray], int] | None = None
+) -> int:
+    """Largest coefficient, or measure, of these functions; the search ends at the bound."""
     largest = 0
     for functions in blocks:
-        largest = max(largest, int(np.abs(walsh(sign_vectors(functions))).max()))
-        if largest == bound:
+        found = measure(functions) if measure else np.abs(walsh(sign_vectors(functions))).max()
+        largest = max(largest, int(found))
+        if largest >= bound:
             break
     return largest
 

@@ -77,11 +77,7 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
 
 
 def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[int, int, float]:
-    """The two nearest unit rows and their chord, rho_one_vs_one: `(i, j, chord)` with i < j.
-
-    Raises:
-        DataError, TimeoutError: as `row_maxima`.
-    """
+    """The two nearest unit rows i < j and their chord, rho_one_vs_one; raises as `row_maxima`."""
     W = as_unit_points(W)
     cosines, best = row_maxima(W, deadline=deadline)
     top = np.flatnonzero(cosines >= cosines.max() - 1e-15)
@@ -92,15 +88,7 @@ def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[in
 
 
 def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
-    """The largest cosine between two different rows.
-
-    Raises:
-        DataError, TimeoutError: as `row_maxima`.
-
-    Example:
-        >>> max_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]]))
-        -1.0
-    """
+    """The largest cosine between two different rows; raises as `row_maxima`."""
     return float(row_maxima(W, deadline=deadline)[0].max())
 
 

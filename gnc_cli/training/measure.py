@@ -22,9 +22,8 @@ from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.training.networks.batches import DeviceImages
+from gnc_cli.training.networks.batches import DeviceImages, Normalisation
 from gnc_cli.training.networks.classifier import Classifier, autocast, in_eval_mode
-from gnc_cli.training.networks.preprocessing import Normalisation
 from gnc_cli.training.together import of_first
 
 _KEPT_BYTES = 2 << 30

@@ -17,16 +17,17 @@ from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.measure import Labelled, Measuring
-from gnc_cli.training.networks.batches import Batches, DeviceImages
+from gnc_cli.training.networks.batches import (
+    Augmentation,
+    Batches,
+    DeviceImages,
+    Normalisation,
+    channel_statistics,
+)
 from gnc_cli.training.networks.classifier import Classifier, flops_per_call
 from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.memory import check_head_fits
-from gnc_cli.training.networks.preprocessing import (
-    Augmentation,
-    Normalisation,
-    channel_statistics,
-)
 from gnc_cli.training.networks.training import Recipe, Training
 from gnc_cli.training.request import Settings
 

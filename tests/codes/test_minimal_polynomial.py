@@ -47,22 +47,6 @@ def test_codes(name: str, expected: str) -> None:
     assert proposal.evidence > 30.0
 
 
-@pytest.mark.parametrize(
-    ("coefficients", "near"),
-    [
-        ((3, -9, -3, 1), 0.21),  # seven points: Schuette and van der Waerden 1951
-        ((7, 1, -3, -1), 0.723),  # snub cube: Robinson 1961
-        ((1, 0, 0, 0, -10, 0, 1), 0.32),
-        ((243, 0, 1, -7, 0, 0, 0, 0, -5), 0.6),
-    ],
-)
-def test_roots(coefficients: tuple[int, ...], near: float) -> None:
-    root = min(real_roots(list(coefficients)), key=lambda x: abs(float(x) - near))
-    proposal = minimal_polynomial(digits(root, 60))
-    assert proposal is not None
-    assert proposal.coefficients == coefficients
-
-
 @given(st.lists(st.integers(-20, 20), min_size=3, max_size=5), st.integers(0, 10**6))
 def test_any_real_root(coefficients: list[int], seed: int) -> None:
     """The proposal divides the polynomial that the number came from."""

@@ -185,10 +185,6 @@ def z4_forms(m: int, r: int) -> FormSet:
     (Hammons et al. 1994.)
 
     Coordinate x + 2^(m-1) e is place e of the Gray image of coordinate x.
-
-    Example:
-        >>> len(z4_forms(4, 0)), len(z4_forms(6, 1))
-        (8, 1024)
     """
     finite = finite_field(1 << (m - 1))
     x = np.arange(finite.q)

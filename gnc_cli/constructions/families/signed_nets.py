@@ -72,15 +72,12 @@ class NetRows(GroupedRows):
 def _sharing_pairs(lines: np.ndarray) -> int:
     """Number of pairs of points on a common line."""
     points, r = lines.shape
-    if len(np.unique(lines)) != sum(len(np.unique(column)) for column in lines.T):
-        raise ValueError("two classes have a line in common")
-    size = int(lines.max()) + 1
-    for i in range(r):
-        for j in range(i):
-            if len(np.unique(lines[:, i] * size + lines[:, j])) != points:
-                raise ValueError(f"two points share their lines of the classes {j} and {i}")
-    on_line = np.bincount(lines.ravel())
-    return int((on_line * (on_line - 1) // 2).sum())
+    incidence = np.zeros((points, int(lines.max()) + 1), dtype=np.float32)
+    np.put_along_axis(incidence, lines, 1, axis=1)
+    shared = incidence @ incidence.T
+    if shared.trace() != points * r or (shared - r * np.eye(points)).max() > 1:
+        raise ValueError("a point lies twice on a line, or two points share two lines")
+    return (np.count_nonzero(shared) - points) // 2
 
 
 def net_lines(q: int, r: int) -> np.ndarray:

@@ -98,12 +98,7 @@ def _simplex_points(d: int, K: int) -> np.ndarray:
 
 
 def turn_cosine(m: int, K: int) -> Cosine:
-    """Cosine of the angle 2 pi m / K, rational where it is; the double is right to an ulp or two.
-
-    Example:
-        >>> turn_cosine(2, 12), turn_cosine(1, 5).text
-        (Cosine(text='1/2', value=0.5), 'cos(2*pi/5)')
-    """
+    """Cosine of the angle 2 pi m / K, rational where it is; the double is right to two ulp."""
     m = min(m % K, -m % K)
     m, K = m // gcd(m, K), K // gcd(m, K)
     if K in _RATIONAL_TURNS:

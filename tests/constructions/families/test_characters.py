@@ -13,18 +13,7 @@ from gnc_cli.constructions.families.characters import (
     largest_odd_sum,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field
-from tests.constructions.checks import gram, named, spectrum
-
-
-@pytest.mark.parametrize("q", [7, 9, 25])
-def test_the_bases_are_mutually_unbiased(q: int) -> None:
-    W = np.asarray(CharacterRows(finite_field(q), (1, 2)))[::4]
-    vectors = W[:, :q] + 1j * W[:, q:]
-    products = np.abs(vectors.conj() @ vectors.T).reshape(q + 1, q, q + 1, q)
-    expected = np.full_like(products, q**-0.5)
-    for basis in range(q + 1):
-        expected[basis, :, basis] = np.eye(q)
-    np.testing.assert_allclose(products, expected, rtol=0, atol=1e-15)
+from tests.constructions.checks import gram, spectrum
 
 
 def test_a_cubic_code_begins_with_the_quadratic_one() -> None:
@@ -43,16 +32,6 @@ def test_odd_polynomials_begin_with_an_orthonormal_basis() -> None:
     below = rows.first(2 * 11 * 11).verify().max_cosine
     assert below == largest_cosine(11, (1, 3))[0]
     assert below.value < rows.verify().max_cosine.value
-
-
-def test_a_large_one_costs_only_its_rows() -> None:
-    code = named("cubic-499")
-    assert code.K == 4 * 499 * (499**2 + 1)
-    rows = code.build().first(10**6)
-    assert rows.verify().max_cosine.value < 2 / 499**0.5
-    some = rows.unit(999_000, 999_200)
-    np.testing.assert_allclose(np.linalg.norm(some, axis=1), 1.0, atol=1e-14)
-    assert (some @ some.T - 2 * np.eye(200)).max() <= rows.verify().max_cosine.value
 
 
 class _Line(FiniteField):

@@ -14,7 +14,6 @@ from gnc_cli.constructions.families.graphs import (
     meeting,
     spectral_code,
 )
-from gnc_cli.constructions.fields import finite_field
 from tests.constructions.checks import named, strongly_regular
 
 EXACT = {
@@ -123,21 +122,3 @@ def test_isotropic_lines_are_a_quadrangle(q: int) -> None:
     assert (code.d, code.K, code.cosine.text) == ISOTROPIC[q]
     graph = strongly_regular(meeting(isotropic_lines(q)))
     assert graph == ((q + 1) * (q**3 + 1), q * (q * q + 1), q - 1, q * q + 1)
-
-
-@pytest.mark.parametrize("q", [2, 3, 4])
-def test_isotropic_lines_are_planes_of_isotropic_vectors(q: int) -> None:
-    field, lines = finite_field(q * q), isotropic_lines(q)
-    vectors = lines[..., None] // field.q ** np.arange(4) % field.q
-    assert (vectors[np.arange(4) == (vectors != 0).argmax(-1)[..., None]] == 1).all()
-    norms = field.power(vectors, q + 1)  # sum_i x_i^(q + 1) = 0
-    assert not field.add(
-        field.add(norms[..., 0], norms[..., 1]), field.add(norms[..., 2], norms[..., 3])
-    ).any()
-    assert all(len(set(points)) == q * q + 1 for points in lines.tolist())
-    # All isotropic points, each on q + 1 lines.
-    _, counts = np.unique(lines, return_counts=True)
-    assert len(counts) == (q * q + 1) * (q**3 + 1) and set(counts) == {q + 1}
-    on = [set(points) for points in lines.tolist()]
-    meet = np.array([[a is not b and bool(a & b) for b in on] for a in on])
-    assert np.array_equal(meet, meeting(lines))

@@ -8,18 +8,9 @@ from gnc_cli.constructions.families.paley import (
     TwoBases,
     hadamard_matrix,
     has_hadamard_matrix,
-    paley_matrix,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field
 from tests.constructions.checks import check, named
-
-
-@pytest.mark.parametrize("q", [13, 25])
-def test_gram_matrix_is_the_conference_matrix(q: int) -> None:
-    C = paley_matrix(finite_field(q), 0, q + 1).astype(int)
-    assert np.array_equal(C, C.T) and np.array_equal(C @ C, q * np.eye(q + 1))
-    W = np.asarray(PaleyRows(finite_field(q)))[::2]
-    np.testing.assert_allclose(W @ W.T, np.eye(q + 1) + C / q**0.5, rtol=0, atol=1e-15)
 
 
 def test_a_large_one_is_proved_and_made_in_parts() -> None:

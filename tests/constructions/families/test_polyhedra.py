@@ -1,6 +1,4 @@
-"""Codes with irrational coordinates, as other definitions have them; wrong rows are caught."""
-
-import itertools
+"""Codes with irrational coordinates: wrong rows are caught."""
 
 import numpy as np
 import pytest
@@ -13,26 +11,6 @@ def algebraic(name: str) -> AlgebraicRows:
     rows = named(name).build()
     assert isinstance(rows, AlgebraicRows)
     return rows
-
-
-def test_snub_cube_is_an_orbit_of_the_rotations_of_the_cube() -> None:
-    """All 24 rotations of one point, which meets its images with no fixed one between."""
-    W = np.asarray(algebraic("snub-cube"))
-    images = []
-    for order in itertools.permutations(range(3)):
-        for signs in itertools.product((1.0, -1.0), repeat=3):
-            rotation = np.diag(signs) @ np.eye(3)[list(order)]
-            if np.linalg.det(rotation) > 0:
-                images.append(rotation @ W[0])
-    nearest = np.array(images) @ W.T
-    np.testing.assert_allclose(nearest.max(axis=1), 1.0, atol=1e-15)
-    assert len(set(nearest.argmax(axis=1))) == 24
-
-
-def test_equations_of_the_seven_points() -> None:
-    """3 x^3 - 9 x^2 - 3 x + 1 = 0, Schuette and van der Waerden's."""
-    x = named("tammes-7").cosine.value
-    assert 3 * x**3 - 9 * x**2 - 3 * x + 1 == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(

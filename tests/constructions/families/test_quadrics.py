@@ -36,14 +36,6 @@ def test_the_words_are_a_linear_code(s: int, e: int) -> None:
     assert plain == zeros[1 : s ** (e + 1)].max() == s ** (e - 1)
 
 
-@pytest.mark.parametrize("s", [2, 3, 4, 9])
-def test_symbols_are_a_field_under_addition(s: int) -> None:
-    words = quadric_words(s, 1)
-    assert np.array_equal(words.plus[0], np.arange(s)) and np.array_equal(words.plus, words.plus.T)
-    assert (words.plus[np.arange(s), words.minus] == 0).all()
-    assert all(len(set(row)) == s for row in words.plus)
-
-
 def test_wrong_forms_are_not_what_is_stated() -> None:
     words = QuadricWords(3, 4)
     words.forms[1:] = words.forms[1, ::-1]

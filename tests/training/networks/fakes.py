@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gnc_cli.training.networks.batches import Augmentation, Normalisation
 from gnc_cli.training.networks.classifier import Classifier
 from gnc_cli.training.networks.heads import DecayHead, SphereHead
 from gnc_cli.training.networks.losses import make_loss
-from gnc_cli.training.networks.preprocessing import Augmentation, Normalisation
 
 GREY = Normalisation((0.5,), (0.25,))
 MOVES = Augmentation(padding=1, flip=True, degrees=10.0)

@@ -1,5 +1,6 @@
-"""Batches: every sample once, in any number of processes, wherever the images are."""
+"""Images on their way: moves against NumPy and SciPy, and every sample once in any processes."""
 
+import math
 import threading
 
 import numpy as np
@@ -7,10 +8,17 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import ndimage
+from torch.nn import functional as F
 
 from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.batches import Batch, Batches, DeviceImages
-from gnc_cli.training.networks.preprocessing import Augmentation
+from gnc_cli.training.networks.batches import (
+    Augmentation,
+    Batch,
+    Batches,
+    DeviceImages,
+    channel_statistics,
+)
 from tests.training.networks.fakes import GREY, MOVES, Elsewhere, fake_images
 
 STILL = Augmentation(padding=0, flip=False, degrees=0.0)
@@ -58,12 +66,11 @@ def test_an_epoch_has_every_sample_once_and_its_means_add_up(N: int, batch: int,
 
 
 def test_the_order_is_of_seed_and_epoch() -> None:
-    def order(seed: int, epoch: int) -> list[int]:
-        return [row for batch in _batches(90, 9, seed=seed).epoch(epoch) for row in _rows(batch)]
-
-    assert order(3, 0) == order(3, 0)
-    assert len({tuple(order(seed, epoch)) for seed in (3, 4) for epoch in (0, 1)}) == 4
-    assert order(3, 0) != list(range(90))
+    orders = [
+        tuple(row for batch in _batches(90, 9, seed=seed).epoch(epoch) for row in _rows(batch))
+        for seed, epoch in ((3, 0), (3, 0), (3, 1), (4, 0), (4, 1))
+    ]
+    assert orders[0] == orders[1] and len({*orders, tuple(range(90))}) == 5
 
 
 def test_any_batch_comes_out_the_same_however_it_is_had(
@@ -122,3 +129,111 @@ def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
 def test_batches_that_cannot_be_shared_are_refused() -> None:
     with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes"):
         _batches(5, 4, size=4)
+
+
+def _images(n: int, C: int, S: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 256, (n, C, S, S), dtype=torch.uint8, generator=generator)
+
+
+def _drawn(moves: Augmentation, n: int, seed: int = 0) -> torch.Tensor:
+    return moves.draw(n, torch.Generator().manual_seed(seed))
+
+
+def _crop_and_flip(image: np.ndarray, down: int, right: int, flip: int, pad: int) -> np.ndarray:
+    """The plain way, one image: pad with black, cut a window out, mirror it."""
+    S = image.shape[1]
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
+    window = padded[:, pad + down : pad + down + S, pad + right : pad + right + S]
+    return window[:, :, ::-1] if flip else window
+
+
+@pytest.mark.parametrize(("S", "C", "pad", "flip"), [(8, 3, 4, True), (5, 1, 7, False)])
+def test_crops_and_mirrors_are_exact(S: int, C: int, pad: int, flip: bool, device: str) -> None:
+    moves, images = Augmentation(pad, flip, 0.0), _images(60, C, S)
+    drawn = _drawn(moves, 60)
+    assert drawn[:, :2].min() == -pad and drawn[:, :2].max() == pad
+    assert set(drawn[:, 2].tolist()) == ({0.0, 1.0} if flip else {0.0})
+    moved = moves.apply(images.to(device), drawn)
+    assert moved.dtype == torch.float32 and moved.device.type == device.partition(":")[0]
+    for image, row, mine in zip(images, drawn.tolist(), moved.cpu(), strict=True):
+        expected = _crop_and_flip(image.numpy(), *map(int, row[:3]), pad=pad)
+        assert np.array_equal(mine.numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("S", "crop", "degrees"),
+    [
+        (16, (0, 0, 0), 90.0), (9, (0, 0, 0), 13.0), (32, (0, 0, 0), -15.0),
+        (15, (2, -3, 1), 11.0), (15, (-2, 1, 1), 0.0),
+    ],
+)  # fmt: skip
+def test_rotations_after_crop_and_mirror_are_those_of_scipy(
+    S: int, crop: tuple[int, int, int], degrees: float, device: str
+) -> None:
+    """Positive against the clock, about the centre, bilinear, black outside."""
+    images = _images(2, 3, S)
+    if any(crop):  # else the crop would cut off what the one map still sees
+        images = F.pad(images[:, :, 5:-5, 5:-5], (5,) * 4)
+    drawn = torch.tensor([[*crop, math.radians(degrees)]] * 2)
+    moved = Augmentation().apply(images.to(device), drawn).cpu().numpy()
+    cropped = np.stack([_crop_and_flip(image, *crop, pad=4) for image in images.numpy()])
+    expected = ndimage.rotate(
+        cropped.astype(float), degrees, axes=(2, 3), reshape=False, order=1, mode="grid-constant"
+    )
+    np.testing.assert_allclose(moved, expected, atol=2e-2)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**31), st.sampled_from([0.0, 15.0]), st.data())
+def test_an_image_does_not_see_its_batch(
+    n: int, seed: int, degrees: float, data: st.DataObject
+) -> None:
+    moves, images = Augmentation(3, True, degrees), _images(n, 2, 7, seed)
+    drawn = _drawn(moves, n, seed)
+    whole = moves.apply(images, drawn)
+    cut = data.draw(st.integers(0, n))
+    for part in (slice(0, cut), slice(cut, n)):
+        assert torch.equal(moves.apply(images[part], drawn[part]), whole[part])
+    order = torch.tensor(data.draw(st.permutations(range(n))))
+    assert torch.equal(moves.apply(images[order], drawn[order]), whole[order])
+
+
+def test_parameters_follow_from_the_generator_and_fill_their_ranges() -> None:
+    moves = Augmentation(4, True, 15.0)
+    drawn = _drawn(moves, 4000, 3)
+    assert torch.equal(drawn, _drawn(moves, 4000, 3))
+    assert not torch.equal(drawn, _drawn(moves, 4000, 4))
+    shares = torch.bincount((drawn[:, 0] + 4).long(), minlength=9) / 4000
+    assert shares.shape == (9,) and (shares - 1 / 9).abs().max() < 0.03
+    assert abs(drawn[:, 2].mean() - 0.5) < 0.05
+    reach = math.radians(15.0)
+    assert drawn[:, 3].abs().max() <= reach and drawn[:, 3].std() > 0.5 * reach
+
+
+@pytest.mark.parametrize(("C", "S"), [(1, 360), (3, 210)])
+def test_statistics_are_those_of_numpy(
+    C: int, S: int, rng: np.random.Generator, device: str
+) -> None:
+    images = rng.integers(0, 256, (37, C, S, S), dtype=np.uint8)
+    images[:, 0] //= 3
+    stored = Elsewhere(images)
+    found = channel_statistics(stored)
+    assert stored.asked > 1  # in blocks
+    scaled = images.astype(np.float64) / 255
+    np.testing.assert_allclose(found.mean, scaled.mean(axis=(0, 2, 3)), rtol=1e-12)
+    np.testing.assert_allclose(found.std, scaled.std(axis=(0, 2, 3)), rtol=1e-12)
+    given = torch.from_numpy(images[:3]).to(device)
+    out, same = found.apply(given), found.apply(given.float())
+    mean, std = (np.array(x)[:, None, None] for x in (found.mean, found.std))
+    np.testing.assert_allclose(out.cpu(), (scaled[:3] - mean) / std, atol=1e-5)
+    assert out.dtype == torch.float32 and torch.equal(out, same)
+
+
+def test_a_tiny_spread_keeps_its_digits_and_a_constant_channel_has_unit_std() -> None:
+    images = np.full((1000, 2, 10, 10), 255, dtype=np.uint8)
+    images[0, 0, 0, 0] = 254
+    share = 1e-5
+    expected = np.sqrt(share * (1 - share)) / 255
+    found = channel_statistics(images)
+    np.testing.assert_allclose(found.std, [expected, 1.0], rtol=1e-12)
+    assert found.apply(torch.from_numpy(images))[:, 1].abs().max() < 1e-7

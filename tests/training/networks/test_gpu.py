@@ -88,7 +88,8 @@ def test_dropout_is_seeded_on_the_gpu_that_trains(gpu: torch.device) -> None:
 def test_the_gpu_asked_for_becomes_the_current_one(gpu: torch.device) -> None:
     current = torch.cuda.current_device()
     try:
-        assert start_processes(str(gpu)) == (Processes(), gpu)
+        processes, device = start_processes(str(gpu))
+        assert processes.size == 1 and device == gpu
         assert torch.cuda.current_device() == gpu.index
     finally:
         torch.cuda.set_device(current)
