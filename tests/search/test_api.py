@@ -322,10 +322,11 @@ def test_resume_is_what_an_uninterrupted_search_gives(tmp_path: Path) -> None:
     assert (again.restarts, again.steps) == (once.restarts, once.steps)  # type: ignore[union-attr]
 
 
-def test_resume_without_a_file_begins(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
+@pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
+def test_resume_without_a_file_begins(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"code{suffix}"
     result = quick(3, 7, method="descent", out=file, resume=True)
-    assert file.exists() and result.outcome is Outcome.CONVERGED
+    assert result.outcome is Outcome.CONVERGED and read_code(file).state
 
 
 @pytest.mark.parametrize(
