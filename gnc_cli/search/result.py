@@ -51,7 +51,7 @@ _ADVICE = {
     "--resume",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
     Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
-    Outcome.INTERRUPTED: "interrupted; --out FILE.h5 keeps the best so far, and --resume goes on",
+    Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
     Outcome.NONFINITE: "numbers overflowed and the last good code was kept; try another --seed",
 }
 

@@ -17,6 +17,10 @@ _COLOURS = {
 }  # fmt: skip
 
 
+_BRIEF = ("rho_one_vs_rest", "max_cosine", "tau", "hardmax_gap", "best_known")
+"""What a sheet shows without `-v`, beside where the code is from and how good it is."""
+
+
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
     """The tables for a person; `verbose` ones show the keys of the JSON beside the figures."""
     if isinstance(result, ConstructionList):
@@ -36,9 +40,9 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         *(_feature_model(r.ufm) if r.ufm is not None else []),
         ("CosFace margin", decimals(r.margins.cosface), "largest m that every class can satisfy",
          "margins.cosface"),
-        ("ArcFace margin", decimals(r.margins.arcface_rad), "radians, features on their weights",
+        ("ArcFace margin", decimals(r.margins.arcface_rad), "radians",
          "margins.arcface_rad"),
-        ("rattlers", loose, f"free by more than {free.tolerance:.1g}", "rattlers"),
+        ("rattlers", loose, f"distance above the minimum by more than {free.tolerance:.1g}", "rattlers"),
         ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
         ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
          "stationarity"),
@@ -52,6 +56,8 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     if r.optimum is not None:
         rows.append(("optimal distance", f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
                      r.optimum.source, "optimum"))  # fmt: skip
+    if not verbose:
+        rows = [row for row in rows if row[3] in _BRIEF]
     effort = f"{plural(r.restarts, 'start')}, {plural(r.steps, 'step')}, seed {r.seed}, "
     took = f"{r.seconds:.3g} s"
     rows.append(("found by", r.origin, effort + took if r.steps else took, "origin"))
@@ -59,7 +65,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         rows.append(("written", str(r.out), "", "out"))
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
-    notes.append((ended, f": {r.advice}"))
+    notes.append((ended, f": {r.advice}" if r.advice != _words(r.outcome) else ""))
     title = f"{TITLES[r.problem]}   d = {r.d}, K = {r.K}"
     return facts(title, rows, notes, verbose=verbose)
 
