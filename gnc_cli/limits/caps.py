@@ -23,8 +23,10 @@ References:
 """
 
 import math
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flint import arb
 
 _EPS = 2.0**-54
 _MOST_STEPS = 50
@@ -52,10 +54,10 @@ def log_cap_share(d: int, clearance: float) -> float:
         return math.log1p(-math.exp(log_cap_share(d, 2.0 - clearance))) if clearance < 2.0 else 0.0
     u = 1.0 - clearance
     density = _log_density(d, clearance)
-    if _near_equator(d, u):
-        return math.log(0.5 - u * math.exp(density) * _strip(d, u * u, _EPS))
+    if u * u <= min(3.0 / d, 0.4):
+        return math.log(0.5 - u * math.exp(density) * _strip(d, u * u))
     r = clearance * (2.0 - clearance) / (u * u)
-    return density - math.log((d - 1) * u) + math.log(_fraction(d, r, _EPS))
+    return density - math.log((d - 1) * u) + math.log(_fraction(d, r))
 
 
 def cap_clearance(d: int, log_share: float) -> float:
@@ -106,33 +108,23 @@ def cap_clearance(d: int, log_share: float) -> float:
     raise ArithmeticError(f"found no cap of log share {log_share} in {d} dimensions")
 
 
-def precise_cap_share(d: int, clearance: Fraction | float | Any) -> Any:
-    """The share itself as an mpmath number, to mpmath's precision at the call.
+def cap_share(d: int, clearance: "arb") -> "arb":
+    """The share itself in flint's ball arithmetic, at its working precision.
 
     Args:
         d: at least 2, up to 10^6.
-        clearance: 1 - cos(theta) in (0, 2]: a fraction, float or mpmath number, taken exactly.
+        clearance: 1 - cos(theta), in (0, 2].
 
     Example:
-        >>> print(precise_cap_share(3, Fraction(1, 2)))
-        0.25
+        >>> from flint import arb
+        >>> cap_share(3, arb(0.5)).contains(arb(0.25))
+        True
     """
-    import mpmath
+    from flint import arb
 
-    # Logarithms of the Gamma function and of a tiny share take up to ten digits.
-    with mpmath.extradps(15):
-        clearance = mpmath.mpmathify(clearance)
-        eps = +mpmath.eps
-        c = min(clearance, 2 - clearance)
-        u, z, half = 1 - c, c * (2 - c), mpmath.mpf(d - 1) / 2
-        log_ratio = mpmath.loggamma(half + 0.5) - mpmath.loggamma(half)
-        density = mpmath.exp(log_ratio + half * mpmath.log(z)) / mpmath.sqrt(mpmath.pi) if z else z
-        if _near_equator(d, u):
-            share = 0.5 - u * density * _strip(d, u * u, eps)
-        else:
-            share = density / ((d - 1) * u) * _fraction(d, z / (u * u), eps)
-        share = share if clearance <= 1 else 1 - share
-    return +share
+    z = clearance * (2 - clearance)
+    share = z.beta_lower(arb(d - 1) / 2, arb(0.5), regularized=True) / 2
+    return share if clearance <= 1 else 1 - share
 
 
 def _log_density(d: int, clearance: float) -> float:
@@ -144,15 +136,11 @@ def _log_density(d: int, clearance: float) -> float:
     return half * log_z + log_gamma_ratio(half) - _HALF_LOG_PI
 
 
-def _near_equator(d: int, u: Any) -> bool:
-    return bool(u * u <= min(3.0 / d, 0.4))
-
-
-def _strip(d: int, x: Any, eps: Any) -> Any:
-    """F(1, d/2; 3/2; x), floats or mpmath numbers."""
-    total = term = x**0
+def _strip(d: int, x: float) -> float:
+    """F(1, d/2; 3/2; x)."""
+    total = term = 1.0
     top, bottom = d, 3
-    while term > eps * total:
+    while term > _EPS * total:
         term = term * x * top / bottom
         total += term
         top += 2
@@ -160,14 +148,14 @@ def _strip(d: int, x: Any, eps: Any) -> Any:
     return total
 
 
-def _fraction(d: int, r: Any, eps: Any) -> Any:
-    """F(1, 1/2; (d+1)/2; -r), floats or mpmath numbers; in (0, 1].
+def _fraction(d: int, r: float) -> float:
+    """F(1, 1/2; (d+1)/2; -r), in (0, 1].
 
     Steed's forward evaluation: the differences of successive convergents alternate and shrink.
     """
-    total = ratio = step = r**0
+    total = ratio = step = 1.0
     n = 1
-    while abs(step) > eps * total:
+    while abs(step) > _EPS * total:
         part = r * (n * (d + n - 2)) / ((d + 2 * n - 3) * (d + 2 * n - 1)) * ratio
         ratio = 1 / (1 + part)
         step = -step * part * ratio

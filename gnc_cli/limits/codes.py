@@ -5,7 +5,6 @@ are a code of (d, K). The other way round, no code of (d, K) is better than a pr
 fewer points or in more dimensions. Values are rounded to the side on which they are true.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -87,7 +86,7 @@ class KnownCodeLimit(Limit):
         if entry is None:
             return None
         how = _same(entry, d, entry.K)
-        return Count(math.log10(entry.K), entry.K, self._cited(entry), how)
+        return Count.of(entry.K, self._cited(entry), how)
 
     def _cited(self, entry: KnownCode) -> str:
         of = " of --table" if (entry.d, entry.K) in self._given else ""
@@ -123,7 +122,7 @@ class SolvedCodeLimit(Limit):
         code = max(reached, key=lambda c: c.K, default=None)
         if code is None:
             return None
-        return Count(math.log10(code.K), code.K, _solved(code), code.command)
+        return Count.of(code.K, _solved(code), code.command)
 
     def last_d(self, K: int) -> int | None:
         """The last dimension of a solved code: beyond it no code is better."""
@@ -153,7 +152,7 @@ class ConstructionLimit(Limit):
         code = largest_construction(min(d, SEARCHED), float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
-        return Count(math.log10(code.K), code.K, _built(code), _command(code, d, code.K))
+        return Count.of(code.K, _built(code), _command(code, d, code.K))
 
     def last_d(self, K: int) -> int | None:
         """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
@@ -183,7 +182,7 @@ class ProvedOptimumLimit(Limit):
         least = min(missing, key=lambda o: o.K, default=None)
         if least is None:
             return None
-        return Count(math.log10(least.K - 1), least.K - 1, least.source)
+        return Count.of(least.K - 1, least.source)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class DelsarteLP(Limit):
         whole = math.floor(most)
         while self._spared(d, whole + 1, target, most):
             whole += 1
-        return Count(math.log10(whole), whole)
+        return Count.of(whole)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d that is not excluded: a proof shows bound < K in the one below.

@@ -24,7 +24,6 @@ References:
     root system, arXiv 2404.18794, 2024
 """
 
-import math
 from fractions import Fraction
 
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
@@ -92,7 +91,7 @@ class _Kissing(Limit):
         if d not in KISSING_BOUNDS or target < _HALF:
             return None
         most = KISSING_BOUNDS[d][0]
-        return Count(math.log10(most), most, source=_cited(d))
+        return Count.of(most, source=_cited(d))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d whose bound admits K points, for targets of 1/2 and above; else 2."""

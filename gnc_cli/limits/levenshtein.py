@@ -24,9 +24,12 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, counted
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted
+
+if TYPE_CHECKING:
+    from flint import arb
 
 _BITS = 192
 """Of a count with at most fifteen digits and the clearance it belongs to."""
@@ -261,14 +264,12 @@ class Levenshtein(Limit):
         m, share = _degree(d, float(target), valley)
         log10 = (_log_size(d, m // 2) + math.log(share)) / math.log(10.0)
 
-        def formula() -> Any:
-            from mpmath import mpf
 
+        def formula() -> "arb":
             value = _nearly(d, m, target)
-            value = _nearly(d, m + _astray(d, m, value), target)
-            return mpf(value.numerator) / value.denominator
+            return ball(_nearly(d, m + _astray(d, m, value), target))
 
-        return counted(log10, formula)
+        return counted(formula, log10)
 
     def ceiling(self, K: int) -> Fraction:
         """Above K / (K - 1), the simplex, which is reached from d = K - 1 on, but for rounding."""
