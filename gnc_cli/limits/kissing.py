@@ -68,14 +68,7 @@ It is a tie as everywhere, decided for the user."""
 
 
 class _Kissing(Limit):
-    """Silent for K up to the bound, and beyond 24 dimensions.
-
-    Example:
-        >>> KISSING.at(4, 24), KISSING.at(4, 25).value
-        (None, 0.5)
-        >>> KISSING.points(4, Fraction(1, 2)).exact
-        24
-    """
+    """Silent for K up to the bound, and beyond 24 dimensions."""
 
     name = "kissing"
     source = "kissing numbers: proved upper bounds in up to 24 dimensions"

@@ -178,13 +178,7 @@ def loosened(target: Fraction) -> Fraction:
     """A target as `points` and `dimension` are asked for it, a relative 1e-13 below what is wanted.
 
     A value that is printed in full and given back must count as reached, though it was rounded on
-    its way. This is the one place where ties are decided: all that compares does so exactly, and
-    so the answers agree.
-
-    Example:
-        >>> printed = Fraction(repr(10 / 9))  # the simplex of ten points
-        >>> reaches(10 / 9, printed), reaches(10 / 9, loosened(printed))
-        (False, True)
+    its way. This is the one place where ties are decided: all that compares does so exactly.
     """
     return target * _LOOSE
 
@@ -207,7 +201,7 @@ def ball(number: Fraction | int) -> "arb":
 
 
 def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
-    """The whole number below a formula's value.
+    """The whole number below a formula's value; None below 2.
 
     The value is a ball, rounded outwards at every step, and its upper end counts: a whole number
     in the ball is the value itself.
@@ -215,15 +209,6 @@ def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
     Args:
         formula: called with as many bits of working precision as its value needs.
         log10: of the value, where that is known: of more than fifteen digits it is enough.
-
-    Returns:
-        None below 2.
-
-    Example:
-        >>> counted(lambda: ball(Fraction(720)) / 3).exact
-        240
-        >>> counted(lambda: 240 - ball(Fraction(1, 10**20))).exact
-        239
     """
     if log10 > _DIGITS:
         return Count(log10)
@@ -235,6 +220,6 @@ def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
             if value.rel_accuracy_bits() >= _ACCURACY:
                 if value > 10**_DIGITS:
                     return Count(float(value.log_base(10)))
-                whole = int(value.upper().floor().unique_fmpz())
+                whole = int(value.upper().fmpq().floor())
                 return Count.of(whole) if whole >= 2 else None
     raise ArithmeticError(f"a number of points has no digits: {value}")

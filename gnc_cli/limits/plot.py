@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gnc_cli.console.numbers import count, points, rounded
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
@@ -114,7 +114,8 @@ def _bars(
         upward: whether a code that exists at one place of the axis exists right of it too.
     """
     bars = sorted(bars, key=lambda bar: (bar.at, not bar.exists))
-    ax.figure.set_size_inches(9.5, 2.4 + 0.32 * len(bars))
+    figure: Any = ax.figure
+    figure.set_size_inches(9.5, 2.4 + 0.32 * len(bars))
     ax.set_xlim(left, right)
     for line, bar in enumerate(bars):
         colour = GREY if not bar.valid else BLUE if bar.exists else ORANGE
@@ -304,13 +305,13 @@ def _regions(
         nothing = bottom if exists and not upward else top
         seen = [math.nan if (v := pair[side]) is None else v for pair in ends]
         filled = [nothing if math.isnan(v) else v for v in seen]
-        where: Any = _holds(along, exists)
+        where = _holds(along, exists)
         ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
         marker = "o" if len(x) <= _MOST_MARKS else None
         ax.step(x, seen, where=where, color=colour, lw=1.8, marker=marker, ms=5.5, clip_on=False)
 
 
-def _holds(along: str, exists: bool) -> str:
+def _holds(along: str, exists: bool) -> Literal["pre", "post"]:
     """To which side of its sample an end is proved: a code stays in more dimensions and with fewer
     points."""
     return "post" if (along == "d") is exists else "pre"

@@ -33,12 +33,7 @@ _SOURCE = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 
 
 class _Rankin(Limit):
-    """Simplex and orthoplex.
-
-    Example:
-        >>> RANKIN.at(3, 6).value
-        1.0
-    """
+    """Simplex and orthoplex."""
 
     name = "rankin"
     source = _SOURCE
@@ -57,12 +52,7 @@ class _Rankin(Limit):
 
 
 class _RankinCaps(Limit):
-    """Caps with weights; silent for K below the least F.
-
-    Example:
-        >>> round(RANKIN_CAPS.at(3, 12).value, 12)
-        0.75
-    """
+    """Caps with weights; silent for K below the least F."""
 
     name = "rankin-caps"
     source = _SOURCE

@@ -65,12 +65,7 @@ _LARGEST_LOG = math.log(1e15)
 
 
 class _FejesToth(Limit):
-    """The bound in three dimensions.
-
-    Example:
-        >>> round(1.0 - FEJES_TOTH.at(3, 12).value, 12) == round(5**-0.5, 12)
-        True
-    """
+    """The bound in three dimensions."""
 
     name = "fejes-toth"
     source = "Fejes Toth 1943, the shortest distance of two of K points on a sphere"
@@ -167,16 +162,7 @@ SIMPLICIAL = _Simplicial()
 def log_simplicial_bound(d: int, log_clearance: float) -> float:
     """Logarithm of the largest number of points, not rounded; it falls as the clearance grows.
 
-    Args:
-        d: from 3, where it is Fejes Toth's bound.
-        log_clearance: at most 0.
-
-    Returns:
-        The logarithm, with an absolute error below d * 1e-14.
-
-    Example: Coxeter's bound on the kissing number in four dimensions.
-        >>> round(math.exp(log_simplicial_bound(4, math.log(0.5))), 4)
-        26.4401
+    Its error is below d * 1e-14, from d = 3 on, where it is Fejes Toth's bound.
     """
     if log_clearance < _FLAT:
         return log_simplicial_bound(d, _FLAT) + 0.5 * (d - 1) * (_FLAT - log_clearance)
@@ -200,20 +186,8 @@ _NODES = np.arange(41)
 def log_simplex_share(n: int, q: float) -> float:
     """Logarithm of the share of S^(n-1) in the cone of n unit vectors with pairwise cosine c.
 
-    Args:
-        n: from 2; vectors and dimensions.
-        q: c / (1 - c), c in [0, 1): it keeps all digits both where c is small and where 1 - c is.
-            Up to 1e32.
-
-    Returns:
-        The logarithm, with an absolute error below n * 1e-14.
-
-    Raises:
-        ArithmeticError: q is NaN or infinite.
-
-    Example: an eighth of the sphere.
-        >>> round(math.exp(log_simplex_share(3, 0.0)), 12)
-        0.125
+    q = c / (1 - c), up to 1e32, keeps all digits both where c is small and where 1 - c is. The
+    error is below n * 1e-14, from n = 2 on.
     """
     eta, deviation = _saddle(n, q)
     step = _STEP * deviation
@@ -226,15 +200,7 @@ def log_simplex_share(n: int, q: float) -> float:
 
 
 def simplex_share(n: int, q: "arb") -> "arb":
-    """The share to flint's working precision; the trapezoid rule's own error lies below it.
-
-    Args:
-        n: from 3.
-        q: as in `log_simplex_share`.
-
-    Raises:
-        ArithmeticError: q is NaN or infinite.
-    """
+    """The share to flint's working precision; the trapezoid rule's own error lies below it."""
     from flint import acb, arb, ctx
 
     eta, deviation = _saddle(n, float(q))
@@ -293,13 +259,6 @@ def faddeeva(z: Point) -> Point:
     Anal. 31, 1994): z goes to the unit disk, w to a power series there, whose coefficients are
     Fourier sums. Its leading term, i / (sqrt(pi) z), is exact, so the error stays relative however
     large z is.
-
-    Args:
-        z: a complex number or an array of any shape, complex128, Im z >= 0.
-
-    Example:
-        >>> faddeeva(0j)
-        (1+0j)
     """
     width, coefficients = _weideman()
     q = 1.0 / (width - 1j * z)

@@ -30,12 +30,7 @@ from gnc_cli.limits.limit import (
 
 
 def simplex_points(d: int, target: Fraction) -> int:
-    """The largest K <= d + 1 with K / (K - 1) >= target, for targets in (1, 2].
-
-    Example:
-        >>> simplex_points(10, Fraction(5, 4))
-        5
-    """
+    """The largest K <= d + 1 with K / (K - 1) >= target, for targets in (1, 2]."""
     return min(d + 1, math.floor(target / (target - 1)))
 
 
@@ -78,12 +73,7 @@ class _Theorem33(Limit):
 
 
 class _Lower(_Theorem33):
-    """The codes themselves, whose one-vs-rest distance is their clearance.
-
-    Example:
-        >>> THEOREM_3_3_LOWER.at(3, 6).value
-        1.0
-    """
+    """The codes themselves, whose one-vs-rest distance is their clearance."""
 
     exists = True
     constructive = True
@@ -109,12 +99,7 @@ class _Lower(_Theorem33):
 
 
 class _Upper(_Theorem33):
-    """The same values as optima: what K points cannot exceed.
-
-    Example:
-        >>> THEOREM_3_3_UPPER.at(3, 4).value == 4 / 3
-        True
-    """
+    """The same values as optima: what K points cannot exceed."""
 
     exists = False
     of_rho = True

@@ -44,12 +44,7 @@ class _Theorem39(Limit):
 
 
 class _Lower(_Theorem39):
-    """The code that exists.
-
-    Example:
-        >>> round(THEOREM_3_9_LOWER.at(3, 24).value * 36.0, 12)
-        1.0
-    """
+    """The code that exists."""
 
     exists = True
 
@@ -71,12 +66,7 @@ class _Lower(_Theorem39):
 
 
 class _Upper(_Theorem39):
-    """No longer chord; as a clearance, and silent where the hypothesis fails.
-
-    Example:
-        >>> round(THEOREM_3_9_UPPER.at(10, 100).value, 12)
-        1.132333983794
-    """
+    """No longer chord; as a clearance, and silent where the hypothesis fails."""
 
     exists = False
 
@@ -96,12 +86,7 @@ class _Upper(_Theorem39):
 
 class _Chord(_Upper):
     """The upper side as the paper prints it: the nearest other row lies in the hull of the others,
-    so rho* is at most the chord.
-
-    Example:
-        >>> round(THEOREM_3_9_CHORD.at(10, 100).value, 12)
-        1.504881379906
-    """
+    so rho* is at most the chord."""
 
     of_rho = True
 
@@ -124,7 +109,6 @@ def _log_2g(d: int) -> float:
 
 def _counted(d: int, radius_squared: Fraction, share: int = 1) -> Count | None:
     """The whole number below 2 g / (share * radius^(d-1))."""
-
     from flint import arb
 
     def formula() -> arb:

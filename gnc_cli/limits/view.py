@@ -4,7 +4,7 @@ Figures are rounded to the side on which they stay true.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.console.numbers import cosine, count, points, rounded
@@ -29,8 +29,6 @@ _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 _FEW = 4
 """So many K or d are shown with every bound; more with verbose."""
-_SAME = 1e-9
-"""Codes whose values differ relatively by less are equally good."""
 
 
 def view(result: BoundsResult, verbose: bool) -> list[Table]:
@@ -80,7 +78,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     cells = [_cells(row, f"rows.{place}" if verbose else None) for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     held = [row for _, row in rows if row.valid]
-    notes = _notes([row for _, row in rows], held if verbose else _best_built(held))
+    notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes, frozenset({1, 4, 5}))
     return [headline, facts("", lines, verbose=verbose), listed]
 
@@ -174,7 +172,8 @@ def _answer(
         tables.append(facts("", scale, verbose=verbose))
     if len(answer.best) > _FEW and not verbose:
         return [*tables, Table(notes=[Styled("every bound: -v, --json or --csv", "dim")])]
-    told = [(place, row) for place, row in enumerate(answer.rows) if _words(row)]
+    rows: Sequence[DimensionRow | ClassesRow] = answer.rows
+    told = [(place, row) for place, row in enumerate(rows) if _words(row)]
     told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
@@ -182,8 +181,8 @@ def _answer(
         for place, row in told
     ]  # fmt: skip
     listed = [row for _, row in told]
-    notes = _notes(listed, listed if verbose else _best_built(listed))
-    names = full_names(answer.rows)
+    notes = _notes(listed, listed, verbose)
+    names = full_names(rows)
     spoken = {names[place] for place, _ in told}
     if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
         notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
@@ -283,29 +282,25 @@ def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[st
     return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", _promise(result), key)]
 
 
-def _notes(rows: Sequence[Any], built: Iterable[Any]) -> list[Cell]:
-    """What the bisector theorem says, where it is used; the commands that build codes."""
+def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell]:
+    """What the bisector theorem says, where it is used, and the commands that build codes.
+
+    Args:
+        held: rows that hold, those of each K or d together, the best first; of each the first
+            command is shown, with `verbose` all.
+    """
     notes: list[Cell] = []
     if turned := dict.fromkeys(row.name for row in rows if row.bisector):
         theorem = "rho* = 1 - t*, t* the smallest possible largest cosine (docs/theorem.md)"
         notes.append(Styled(f"by the bisector theorem, {theorem}: {', '.join(turned)}", "dim"))
     commands: dict[str, dict[str, None]] = {}
-    for row in built:
-        if row.how:
+    answered = set()
+    for row in held:
+        asked = row.d if isinstance(row, ClassesRow) else row.K
+        if row.how and (verbose or asked not in answered):
             commands.setdefault(row.how, {})[row.name] = None
+            answered.add(asked)
     for command, names in commands.items():
         notes.append((Styled(f"build it ({', '.join(names)}):", "bold"), f" {command}"))
     return notes
 
-
-def _best_built(rows: Sequence[Any]) -> list[Any]:
-    """Of the rows that have a command those with the best answer for each K or d."""
-    built = [row for row in rows if row.how]
-    best: dict[Any, float] = {}
-    asked = [getattr(row, "d" if isinstance(row, ClassesRow) else "K") for row in built]
-    for row, value in zip(built, asked, strict=True):
-        best[value] = min(best.get(value, math.inf), _rank(row))
-    return [
-        row for row, value in zip(built, asked, strict=True)
-        if _rank(row) - best[value] <= _SAME * abs(best[value])
-    ]  # fmt: skip

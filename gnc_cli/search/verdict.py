@@ -13,8 +13,8 @@ from typing import Any
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.verdict import comparison_status
-from gnc_cli.limits.registry import all_limits
 from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
 from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
 from gnc_cli.search.result import Optimum
