@@ -179,6 +179,8 @@ _MOST_STEPS = 50
 """Of Newton's method, which takes four at most."""
 _STEP = 0.35
 """Of the trapezoid rule, in standard deviations of the Gaussian at the saddle point."""
+_RULE_BITS = 128
+"""Of the same with balls."""
 _NODES = np.arange(41)
 """The integrand at -x is the conjugate of that at x."""
 
@@ -200,12 +202,12 @@ def log_simplex_share(n: int, q: float) -> float:
 
 
 def simplex_share(n: int, q: "arb") -> "arb":
-    """The share to flint's working precision; the trapezoid rule's own error lies below it."""
-    from flint import acb, arb, ctx
+    """The share as a ball; the trapezoid rule's own error, relative, lies below 2^-128."""
+    from flint import acb, arb
 
     eta, deviation = _saddle(n, float(q))
     # The rule's error falls as fast as the terms do, exponentially in 1/step.
-    step, least = arb(18.6 * deviation / ctx.prec), arb(2) ** -ctx.prec
+    step, least = arb(18.6 * deviation / _RULE_BITS), arb(2) ** -_RULE_BITS
     root, area, term, j = q.sqrt(), arb(0), arb(1), 0
     while j == 0 or abs(term) > area * least:
         y = acb(j * step, eta)
