@@ -23,9 +23,9 @@ import numpy as np
 
 from gnc_cli.collapse.sources import find_samples
 from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.metrics.class_moments import stream_moments
 from gnc_cli.metrics.gnc1 import gnc1_from_covariances
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.stream_moments import stream_moments
 from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512

@@ -153,14 +153,12 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
 
     from gnc_cli.runtime.distributed import Processes
     from gnc_cli.training.data.load import load_images
-    from gnc_cli.training.networks.batches import Batches
+    from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
     from gnc_cli.training.networks.classifier import Classifier
     from gnc_cli.training.networks.encoders import build_encoder
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
-    from gnc_cli.training.networks.preprocessing import Augmentation, channel_statistics
-    from gnc_cli.training.networks.recipe import Recipe
-    from gnc_cli.training.networks.training import Training
+    from gnc_cli.training.networks.training import Recipe, Training
 
     torch.set_num_threads(1)
     data, cpu = load_images("glyphs", classes=100).train, torch.device("cpu")

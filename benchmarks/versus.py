@@ -43,7 +43,7 @@ def _ours() -> tuple[np.ndarray, float, int]:
 def _paper() -> tuple[np.ndarray, float, int]:
     from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
     from gnc_cli.runtime.threads import limit_threads
-    from gnc_cli.search.ufm.paper_recipe import paper_recipe
+    from gnc_cli.search.ufm.descent import paper_recipe
 
     begun, seed, best = time.perf_counter(), 0, (-1.0, np.empty(0))
     with limit_threads(1):

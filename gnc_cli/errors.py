@@ -6,15 +6,6 @@ it into a line on stderr and an exit status.
 
 from enum import IntEnum
 
-__all__ = [
-    "DataError",
-    "ExitCode",
-    "GncError",
-    "OutputError",
-    "UnavailableError",
-    "UsageError",
-]
-
 
 class ExitCode(IntEnum):
     """Exit status of every `gnc` command."""

@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
+from gnc_cli.errors import UsageError
 from gnc_cli.records import SCHEMA, Result
 
 RESULTS = {
@@ -33,14 +34,14 @@ def load(command: str) -> dict[str, Any]:
         command: such as `solve`.
 
     Raises:
-        FileNotFoundError: there is none of that name.
+        UsageError: there is none of that name.
 
     Example:
         >>> load("solve")["title"]
         'gnc solve --json'
     """
     if command not in RESULTS:
-        raise FileNotFoundError(f"{command!r} is no command; choose one of {', '.join(RESULTS)}")
+        raise UsageError(f"{command!r} is no command; choose one of {', '.join(RESULTS)}")
     module, names = RESULTS[command]
     generator = _Schemas()
     shapes = [generator.result(getattr(import_module(module), name)) for name in names]

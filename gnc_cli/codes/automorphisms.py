@@ -69,13 +69,9 @@ class CodeSymmetries:
         return np.array(self._found, dtype=np.int64).reshape(-1, self._K)
 
     def orbits(self, fixed: Iterable[int] = ()) -> np.ndarray:
-        """Where the symmetries that keep each of some rows in its place can take the other rows.
+        """Orbits under the symmetries that keep some rows in place: for each row its smallest row.
 
-        Args:
-            fixed: rows that stay.
-
-        Returns:
-            For each row the smallest row of its orbit, integers, shape (K,).
+        Integers, shape (K,).
         """
         stay = tuple(sorted(set(fixed)))
         if stay not in self._orbits:
@@ -108,11 +104,8 @@ class CodeSymmetries:
     def _level(self, stay: tuple[int, ...]) -> Level:
         """The search after each of these rows was sent to itself."""
         if stay not in self._levels:
-            level = (
-                self._search.fix(self._level(stay[:-1]), stay[-1], stay[-1])
-                if stay
-                else self._search.start()
-            )
+            before = self._level(stay[:-1]) if stay else None
+            level = self._search.fix(before, stay[-1], stay[-1]) if before else self._search.start()
             assert level is not None  # the identity is always left
             self._levels[stay] = level
         return self._levels[stay]

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.errors import UsageError
-from gnc_cli.geometry.gram import closest_pair, pairs_above, row_maxima
+from gnc_cli.geometry.gram import closest_pair, one_vs_one_rattlers, pairs_above, row_maxima
 from gnc_cli.geometry.one_vs_rest import OneVsRest, minimum_one_vs_rest, one_vs_rest, own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
@@ -124,36 +123,15 @@ def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     return Bracket(float(lower.min()), float(upper[0]))
 
 
-def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
-    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
-
-    `row_max` is each row's largest cosine to another row (`gram.row_maxima`); Booleans, shape (K,).
-
-    Example:
-        >>> one_vs_one_rattlers(np.array([0.5, 0.5, 0.1]), 1e-7)
-        array([False, False,  True])
-    """
-    _check_tolerance(tolerance)
-    chords = chord(np.asarray(row_max, dtype=np.float64))
-    return chords > chords.min() + tolerance
-
-
 def one_vs_rest_rattlers(classes: OneVsRest, rho: Bracket, tolerance: float) -> np.ndarray:
-    """Classes whose one-vs-rest distance is proved to exceed `rho` by more than `tolerance`.
-
-    Booleans, shape (m,), for brackets of m classes and one of the smallest distance of the code.
-    """
-    _check_tolerance(tolerance)
+    """Classes whose one-vs-rest distance is proved to exceed `rho` by more than `tolerance`."""
     return classes.lower > rho.upper + tolerance
 
 
 def contact_pairs(
     W: np.ndarray, tolerance: float, *, deadline: Deadline | None = None
 ) -> np.ndarray:
-    """Pairs i < j of unit rows whose chord exceeds the smallest one by at most `tolerance`.
-
-    Returns:
-        Integers, shape (m, 2), sorted.
+    """Pairs i < j of unit rows whose chord exceeds the smallest by at most `tolerance`; (m, 2).
 
     Raises:
         DataError: W is not a matrix of at least two finite unit rows.
@@ -164,14 +142,8 @@ def contact_pairs(
         array([[0, 1],
                [1, 2]])
     """
-    _check_tolerance(tolerance)
     W = np.ascontiguousarray(W, dtype=np.float64)
     limit = closest_pair(W, deadline=deadline)[2] + tolerance
     # The cosine only preselects; its rounding must not cost a pair that the chords accept.
     pairs = pairs_above(W, 1.0 - limit**2 / 2.0 - 1e-14, deadline=deadline)
     return pairs[pair_chords(W, pairs[:, 0], pairs[:, 1]) <= limit]
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if not tolerance >= 0.0:
-        raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")

@@ -14,7 +14,6 @@ import numpy as np
 
 from gnc_cli.codes.colour_refinement import agreement
 from gnc_cli.codes.matching import REFINING, Match, MatchingSearch, SearchEnd
-from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
@@ -31,7 +30,7 @@ class Congruence:
     """The proof that two codes are one: `A @ rotation` is B relabelled, up to `deviation`."""
 
     permutation: np.ndarray
-    """Row k of A goes to row `permutation[k]` of B, shape (K,); -1 where row k was left out."""
+    """Row k of A goes to row `permutation[k]` of B, shape (K,)."""
     rotation: np.ndarray
     """Shape (d of A, d of B); orthogonal where these are equal."""
     deviation: float
@@ -43,8 +42,6 @@ class Undecided:
     """The search was given up: nothing is claimed."""
 
     reason: str
-    guesses: int
-    """Images tried, rows of B for a row of A."""
 
 
 def congruence(
@@ -52,7 +49,6 @@ def congruence(
     B: np.ndarray,
     *,
     tolerance: float = 1e-7,
-    ignore: tuple[np.ndarray, np.ndarray] | None = None,
     effort: float = _EFFORT,
     deadline: Deadline | None = None,
 ) -> Congruence | Undecided | None:
@@ -61,8 +57,8 @@ def congruence(
     Args:
         A, B: rows that stand for directions, shapes (K, d) and (K', d'); the dimensions may differ
             (a code may lie in a subspace).
-        tolerance: largest distance of corresponding rows under the least-squares rotation.
-        ignore: rows of A and rows of B to leave out (rattlers), Booleans or indices.
+        tolerance: largest distance of corresponding rows under the least-squares rotation, up to
+            0.01.
         effort: rows that the search may sort, counted each time; 1e7 take about a second.
         deadline: polled at each guess.
 
@@ -73,7 +69,6 @@ def congruence(
 
     Raises:
         DataError: not matrices of at least two finite nonzero rows.
-        UsageError: the tolerance is not between 0 and 0.01.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -84,30 +79,20 @@ def congruence(
         >>> congruence(square[:3], np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])) is None
         True
     """
-    if not 0.0 < tolerance <= 0.01:
-        raise UsageError(f"tolerance {tolerance}: must be above 0 and at most 0.01")
     A, B = normalise(as_points(A, "A")), normalise(as_points(B, "B"))
-    rows_a, rows_b = (
-        _kept(len(X), None if ignore is None else ignore[i]) for i, X in enumerate((A, B))
-    )
-    if len(rows_a) != len(rows_b):
+    if len(A) != len(B):
         return None
-    if len(rows_a) == 0:
-        raise DataError("all rows are left out; keep at least one of each code")
-    shape = A.shape[1], B.shape[1]
-    d = max(shape)
-    X = np.pad(A[rows_a], ((0, 0), (0, d - shape[0])))
-    Y = np.pad(B[rows_b], ((0, 0), (0, d - shape[1])))
+    d = max(A.shape[1], B.shape[1])
+    X, Y = (np.pad(Z, ((0, 0), (0, d - Z.shape[1]))) for Z in (A, B))
     # Singular values, at most sqrt(K), move by at most the norm of the difference (Weyl).
     squares = [np.linalg.eigvalsh(Z.T @ Z) for Z in (X, Y)]
     if np.abs(squares[0] - squares[1]).max() > 2.0 * agreement(tolerance) * len(X):
         return None
     found = _search(X, Y, tolerance, effort / (len(X) + _OVERHEAD), deadline or Deadline())
     if isinstance(found, SearchEnd):
-        return None if found.reason is None else Undecided(found.reason, found.guesses)
-    permutation = np.full(len(A), -1)
-    permutation[rows_a] = rows_b[found.partner]
-    return Congruence(permutation, found.rotation[: shape[0], : shape[1]], found.deviation)
+        return None if found.reason is None else Undecided(found.reason)
+    rotation = found.rotation[: A.shape[1], : B.shape[1]]
+    return Congruence(found.partner, rotation, found.deviation)
 
 
 def _search(
@@ -127,11 +112,4 @@ def _search(
     found = MatchingSearch(Y, X, tolerance).run(labels / 2.0, deadline, thorough=thorough)
     if isinstance(found, Match):
         return Match(np.argsort(found.partner), found.rotation.T, found.deviation)
-    return SearchEnd(found.reason, found.cut_short, found.guesses + search.guesses)
-
-
-def _kept(K: int, ignored: np.ndarray | None) -> np.ndarray:
-    keep = np.ones(K, dtype=bool)
-    if ignored is not None:
-        keep[np.asarray(ignored)] = False
-    return np.flatnonzero(keep)
+    return found

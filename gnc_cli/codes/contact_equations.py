@@ -137,12 +137,12 @@ def exact(x: np.ndarray) -> np.ndarray:
     """Floats as FLINT's reals, exactly; an array of objects of the same shape."""
     from flint import arb
 
-    return _objects([arb(v) for v in x.ravel().tolist()]).reshape(x.shape)
+    return np.asarray(np.frompyfunc(arb, 1, 1)(x))
 
 
 def floats(x: np.ndarray) -> np.ndarray:
     """The nearest float64 numbers."""
-    return np.array([float(v.mid()) for v in x.flat]).reshape(x.shape)
+    return np.asarray(np.frompyfunc(lambda v: float(v.mid()), 1, 1)(x), dtype=np.float64)
 
 
 def scaled(x: np.ndarray) -> tuple[np.ndarray, int]:
@@ -166,10 +166,4 @@ def _power(exponent: int) -> Any:
 
 
 def _middles(x: np.ndarray) -> np.ndarray:
-    return _objects([v.mid() for v in x])
-
-
-def _objects(items: list[Any]) -> np.ndarray:
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    return np.asarray(np.frompyfunc(lambda v: v.mid(), 1, 1)(x))

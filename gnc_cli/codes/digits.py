@@ -28,7 +28,6 @@ from gnc_cli.codes.contact_equations import (
     unscaled,
 )
 from gnc_cli.codes.exact_cosine import decimal_text
-from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
@@ -106,8 +105,6 @@ class Digits:
     """Pairs of rows at this cosine, shape (m, 2)."""
     moved: float
     """Largest change of a coordinate."""
-    residual: float
-    """Largest residual of the equations, as log10; minus infinity for none."""
     _x: np.ndarray = field(repr=False)
 
     def coordinates(self, decimals: int | None = None) -> list[list[str]]:
@@ -154,12 +151,8 @@ def many_digits(
             `touching_pairs`. Rows without contacts (rattlers) do not move.
         deadline: polled at each step.
 
-    Returns:
-        The digits, or why there are none.
-
     Raises:
         DataError: W is not a matrix of at least two finite nonzero rows.
-        UsageError: fewer than one decimal.
 
     Example:
         >>> found = many_digits(np.array([[1.0, 0.0], [-0.5, 0.8660254], [-0.5, -0.8660254]]), 20)
@@ -168,8 +161,6 @@ def many_digits(
     """
     from flint import ctx
 
-    if decimals < 1:
-        raise UsageError(f"{decimals} digits: at least one is needed")
     W = normalise(as_points(W))
     d, W = W.shape[1], _within_span(W)
     if len(W) > _LARGEST:
@@ -214,15 +205,14 @@ def _with_contacts(
         found = _optimum(OptimumEquations(inner), start, X, close, deadline)
     if isinstance(found, Refused):
         return found
-    end, residual = found
     x = exact(W)
-    x[rows] = end.x
-    return _checked(W, pairs, decimals, how, x, end.t[0], residual)
+    x[rows] = found.x
+    return _checked(W, pairs, decimals, how, x, found.t[0])
 
 
 def _optimum(
     equations: OptimumEquations, start: ContactState, X: np.ndarray, close: int, deadline: Deadline
-) -> tuple[ContactState, float] | Refused:
+) -> ContactState | Refused:
     """Solve the first-order equations from estimated multipliers; these must not be negative."""
     unknowns = X.size + 1 + len(equations.i) + len(X)
     if unknowns > _LARGEST:
@@ -242,7 +232,7 @@ def _optimum(
     )
     found = _newton(equations, start, inverse, inverse(start), close, deadline)
     if not isinstance(found, Refused):
-        least = float(floats(found[0].contact_multipliers).min())
+        least = float(floats(found.contact_multipliers).min())
         if least < -1e-9:
             return Refused(Obstacle.NOT_STATIONARY, f"a contact has multiplier {least:.1e}")
     return found
@@ -255,11 +245,10 @@ def _newton(
     inverse: _Inverse,
     close: int,
     deadline: Deadline,
-) -> tuple[ContactState, float] | Refused:
+) -> ContactState | Refused:
     """Simplified Newton steps until a correction falls below `10**-close`.
 
-    Returns the state and log10 of its largest residual. Sizes are kept as decimal logarithms: they
-    may be far below 1e-308.
+    Sizes are kept as decimal logarithms: they may be far below 1e-308.
     """
     last = np.inf
     for _ in range(_STEPS):
@@ -274,7 +263,7 @@ def _newton(
             return Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a step of 1e{size:.1f}")
         state = state.moved(unscaled(step, exponent))
         if size <= -close:
-            return state, _log10(*scaled(equations.residual(state)))
+            return state
         if size > _STALE:
             inverse = refresh(state)
         last = size
@@ -327,9 +316,8 @@ def _within_span(W: np.ndarray) -> np.ndarray:
 
 
 def _checked(
-    W: np.ndarray, pairs: np.ndarray, decimals: int, how: str, x: np.ndarray, t: Any,
-    residual: float,
-) -> Digits | Refused:  # fmt: skip
+    W: np.ndarray, pairs: np.ndarray, decimals: int, how: str, x: np.ndarray, t: Any
+) -> Digits | Refused:
     """The result, unless the code has changed its nature on the way."""
     points = floats(x)
     moved = float(np.abs(points - W).max())
@@ -342,7 +330,7 @@ def _checked(
     if excess > -_APART:
         i, j = np.unravel_index(int(gram.argmax()), gram.shape)
         return Refused(Obstacle.CLOSER_PAIR, f"rows {i} and {j}, by {excess:.1e}")
-    return Digits(_text(t, decimals), decimals, how, pairs, moved, residual, x)
+    return Digits(_text(t, decimals), decimals, how, pairs, moved, x)
 
 
 def _text(value: Any, decimals: int) -> str:

@@ -3,23 +3,24 @@
 Coordinates that are written down, as floats or decimals, are exact numbers whose rows are merely
 not quite of unit length. A float64 is an integer times a power of two and a decimal text one times
 a power of ten; neither scale matters to a cosine. So the code of their directions can be compared
-with a rational number in integers, with no rounding anywhere: for rows x, y and t >= 0
+with a rational number in integers, with no rounding anywhere: for rows x, y, their product p, and t
 
-    <x, y> <= t |x| |y|   <=>   <x, y> <= 0  or  <x, y>^2 <= t^2 |x|^2 |y|^2,
+    p <= t |x| |y|   <=>   p |p| <= t |t| |x|^2 |y|^2.
 
-and for t < 0 the same with both signs turned. Floating point decides all pairs that its proved
-error bound can decide; integers are for the others.
+Floating point decides all pairs that its proved error bound can decide; integers are for the
+others.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import gram_tiles
 from gnc_cli.geometry.rounding import UNIT, gamma
 from gnc_cli.geometry.sphere import as_points, normalise
@@ -34,19 +35,6 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
-class Below:
-    """Whether no two rows have a cosine above `t`."""
-
-    t: Fraction
-    holds: bool | None
-    """Proved, disproved, or (None) too many pairs lie within rounding of t to decide each."""
-    pair: tuple[int, int] | None
-    """Two rows whose cosine is above t, where it does not hold."""
-    exact_pairs: int
-    """Pairs that floating point could not decide, and integers did."""
-
-
-@dataclass(frozen=True)
 class Ceiling:
     """A decimal number that the largest cosine provably does not exceed."""
 
@@ -55,16 +43,6 @@ class Ceiling:
     """With all its decimals."""
     tight: bool
     """It is the smallest of so many decimals; False where that was too much to decide."""
-
-
-@dataclass(frozen=True)
-class RoundedCode:
-    """A code in decimals, with the proof of those very decimals."""
-
-    rows: list[list[str]]
-    """One row a point, shape (K, d); not exactly of unit length."""
-    cosine: Ceiling
-    """Of the directions of these rows."""
 
 
 class ExactRows:
@@ -125,10 +103,8 @@ class ExactRows:
         """Which of these pairs of rows have a cosine above t, exactly; Booleans, shape (m,)."""
 
         def above(product: int, square: int) -> bool:
-            ours, bound = (product * t.denominator) ** 2, t.numerator**2 * square
-            if t.numerator >= 0:
-                return product > 0 and ours > bound
-            return product >= 0 or ours < bound
+            bound = t.numerator * abs(t.numerator) * square
+            return product * abs(product) * t.denominator**2 > bound
 
         return np.array(self._each(i, j, above), dtype=bool)
 
@@ -155,8 +131,8 @@ class ExactRows:
         self, i: np.ndarray, j: np.ndarray, decide: Callable[[int, int], _Answer]
     ) -> list[_Answer]:
         """`decide(<x, y>, |x|^2 |y|^2)` for each pair; codes of algebra repeat few arguments."""
-        answers: dict[tuple[int, int], _Answer] = {}
-        found = []
+        answer = cache(decide)
+        found: list[_Answer] = []
         rows, where = np.unique(np.concatenate([i, j]), return_inverse=True)
         X = self.integers(rows)
         squares = (X * X).sum(axis=1).tolist()
@@ -165,23 +141,17 @@ class ExactRows:
             first, second = where[: len(i)][s : s + step], where[len(i) :][s : s + step]
             products = (X[first] * X[second]).sum(axis=1).tolist()
             for p, a, b in zip(products, first.tolist(), second.tolist(), strict=True):
-                key = p, squares[a] * squares[b]
-                if key not in answers:
-                    answers[key] = decide(*key)
-                found.append(answers[key])
+                found.append(answer(p, squares[a] * squares[b]))
         return found
 
 
 def verify_below(
     W: np.ndarray | ExactRows, t: Fraction, *, deadline: Deadline | None = None
-) -> Below:
-    """Decide exactly whether every two rows have a cosine of at most t.
+) -> bool | None:
+    """Decide exactly whether every two rows have a cosine of at most t; None where undecided.
 
-    Args:
-        W: rows that stand for directions, shape (K, d), float64 taken to the last bit; or any
-            `ExactRows`.
-        t: the rational number.
-        deadline: polled at each tile.
+    Then too many pairs lie within rounding of t to decide each. Floats, rows (K, d) that stand for
+    directions, are taken to the last bit.
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
@@ -189,30 +159,20 @@ def verify_below(
 
     Example:
         >>> square = np.array([[2.0, 0.0], [0.0, 3.0], [-0.5, 0.0], [0.0, -1.0]])
-        >>> verify_below(square, Fraction(0)).holds
-        True
-        >>> verify_below(square, Fraction(-1, 10**30)).holds
-        False
+        >>> verify_below(square, Fraction(0)), verify_below(square, Fraction(-1, 10**30))
+        (True, False)
     """
     rows = _exact(W)
-    exact_pairs, undecided = 0, False
-    low, high = float(t) - rows.error, float(t) + rows.error
+    exact_pairs = 0
     for tile, r, c in _tiles(rows.units, deadline):
-        top = int(tile.argmax())
-        if tile.flat[top] < low:
-            continue
-        i, j = divmod(top, tile.shape[1])
-        if tile[i, j] > high:
-            return Below(t, False, (r + i, c + j), exact_pairs)
-        near = np.nonzero(tile >= low)
-        exact_pairs += len(near[0])
-        undecided |= exact_pairs > _MOST_EXACT
-        if not undecided:
-            first, second = near[0] + r, near[1] + c
-            above = np.flatnonzero(rows.exceed(first, second, t))
-            if len(above):
-                return Below(t, False, (int(first[above[0]]), int(second[above[0]])), exact_pairs)
-    return Below(t, None if undecided else True, None, exact_pairs)
+        if tile.max() > float(t) + rows.error:
+            return False
+        first, second = np.nonzero(tile >= float(t) - rows.error)
+        exact_pairs += len(first)
+        near = 0 < len(first) and exact_pairs <= _MOST_EXACT
+        if near and rows.exceed(first + r, second + c, t).any():
+            return False
+    return None if exact_pairs > _MOST_EXACT else True
 
 
 def largest_cosine_above(
@@ -220,20 +180,15 @@ def largest_cosine_above(
 ) -> Ceiling:
     """The largest cosine rounded up: the smallest decimal that it provably does not exceed.
 
-    Args:
-        W, deadline: as `verify_below`.
-        decimals: digits after the point; 12 in the public tables.
+    The public tables have 12 decimals.
 
     Raises:
-        UsageError: fewer than one decimal.
         DataError, TimeoutError: as `verify_below`.
 
     Example:
         >>> largest_cosine_above(np.array([[3.0, 4.0], [5.0, 12.0]]), 6).text  # 63/65
         '0.969231'
     """
-    if decimals < 1:
-        raise UsageError(f"{decimals} decimals: at least one is needed")
     rows = _exact(W)
     top = max(float(tile.max()) for tile, _, _ in _tiles(rows.units, deadline))
     lowest, highest = (
@@ -253,24 +208,20 @@ def rounded_coordinates(
     *,
     cosine_decimals: int = 12,
     deadline: Deadline | None = None,
-) -> RoundedCode:
-    """Coordinates with so many decimals, verified as they are printed.
+) -> tuple[list[list[str]], Ceiling]:
+    """Coordinates with so many decimals, of floats or longer texts, verified as they are printed.
 
-    Args:
-        W: unit rows, float64, or rows of decimal texts of more digits.
-        decimals: digits after the point.
-        cosine_decimals: of the figure that is proved for them.
+    One row a point, not exactly of unit length; the largest cosine is that of their directions.
 
     Raises:
-        UsageError, DataError, TimeoutError: as `largest_cosine_above`.
+        DataError, TimeoutError: as `largest_cosine_above`.
     """
     scale = 10**decimals
     if isinstance(W, np.ndarray):
         rows = [[f"{x:.{decimals}f}" for x in row] for row in W.astype(np.float64).tolist()]
     else:
         rows = [[decimal_text(round(Fraction(x) * scale), decimals) for x in row] for row in W]
-    cosine = largest_cosine_above(ExactRows.of_texts(rows), cosine_decimals, deadline=deadline)
-    return RoundedCode(rows, cosine)
+    return rows, largest_cosine_above(ExactRows.of_texts(rows), cosine_decimals, deadline=deadline)
 
 
 def decimal_text(n: int, decimals: int) -> str:

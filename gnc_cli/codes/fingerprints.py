@@ -42,25 +42,11 @@ class Fingerprint:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """Inner products with their numbers of pairs."""
+def fingerprint(W: np.ndarray, *, deadline: Deadline | None = None) -> Fingerprint:
+    """Number of rows and moments of a code, rows (K, d) that stand for directions.
 
-    values: np.ndarray
-    """From large to small, shape (m,)."""
-    pairs: np.ndarray
-    """Unordered pairs of rows at each, integers, shape (m,)."""
-
-
-def fingerprint(
-    W: np.ndarray, *, ignore: np.ndarray | None = None, deadline: Deadline | None = None
-) -> Fingerprint:
-    """Number of rows and moments of a code.
-
-    Args:
-        W: rows that stand for directions, shape (K, d).
-        ignore: rows to leave out (rattlers), Booleans or indices.
-        deadline: polled at each tile; ends in a TimeoutError.
+    Raises:
+        TimeoutError: the deadline came first.
 
     Example:
         >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
@@ -68,8 +54,6 @@ def fingerprint(
         (4, (-0.333333333333, 0.333333333333))
     """
     W = normalise(as_points(W))
-    if ignore is not None:
-        W = np.delete(W, np.asarray(ignore), axis=0)
     K = len(W)
     pairs = max(1, K * (K - 1))
     form = W.T @ W
@@ -91,22 +75,18 @@ def distribution(
     tolerance: float = 1e-8,
     most: int = 100_000,
     deadline: Deadline | None = None,
-) -> Distribution | None:
-    """All inner products of different rows, those within rounding of each other as one.
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """All inner products of different rows, from large to small, and their unordered pairs of rows.
 
-    Args:
-        W: rows that stand for directions, shape (K, d).
-        tolerance: neighbours in the sorted list this near are one value, their mean.
-        most: different values that are worth listing.
-        deadline: polled at each tile; ends in a TimeoutError.
+    Neighbours in the sorted list within the tolerance are one value, their mean. None where there
+    are more than `most` different values.
 
-    Returns:
-        The distribution, or None where it has more than `most` different values.
+    Raises:
+        TimeoutError: the deadline came first.
 
     Example:
-        >>> square = distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
-        >>> square.values.tolist(), square.pairs.tolist()
-        ([0.0, -1.0], [4, 2])
+        >>> distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        (array([ 0., -1.]), array([4, 2]))
     """
     W = normalise(as_points(W))
     keys: np.ndarray = np.empty(0, dtype=np.int64)
@@ -128,7 +108,7 @@ def distribution(
     if len(totals) > most:
         return None
     values = np.bincount(cut, sums) / totals
-    return Distribution(values[::-1] + 0.0, totals[::-1].astype(np.int64))
+    return values[::-1] + 0.0, totals[::-1].astype(np.int64)
 
 
 def _grid_cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -54,9 +54,8 @@ class SearchEnd:
 
     reason: str | None
     """Why nothing is proved; None where it is proved that there is no matching."""
-    cut_short: bool
+    cut_short: bool = False
     """There was more to look at."""
-    guesses: int
 
 
 @dataclass
@@ -87,11 +86,9 @@ class Level:
 
 
 class MatchingSearch:
-    """Depth-first search for a rotation and relabelling that carry X to Y within a tolerance.
+    """Depth-first search for a rotation and relabelling that carry X to Y, unit rows (K, d) both.
 
-    Args:
-        X, Y: unit rows, shape (K, d) both.
-        tolerance: of a matching, see `Match.deviation`.
+    The tolerance is that of `Match.deviation`.
     """
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, tolerance: float) -> None:
@@ -120,7 +117,7 @@ class MatchingSearch:
         for row, image in fixed:
             level = None if level is None else self.fix(level, row, image)
         if level is None:
-            return SearchEnd(None, False, self.guesses)
+            return SearchEnd(None)
         return self.below(level, deadline)
 
     def start(self) -> Level | None:
@@ -144,16 +141,16 @@ class MatchingSearch:
                     self._fail(stack[-1])
                 continue
             if self.hardly:
-                return SearchEnd(self.hardly, False, self.guesses)
+                return SearchEnd(self.hardly)
             if self.labels <= 0.0 or deadline.expired:
-                return SearchEnd("the search for a matching was cut short", True, self.guesses)
+                return SearchEnd("the search for a matching was cut short", cut_short=True)
             self.guesses += 1
             level.image, level.began = image, self.guesses
             next_level = self.fix(level, level.row, image)
             if next_level is not None:
                 stack.append(next_level)
                 found = self._enter(next_level)
-        return found or SearchEnd(self.hardly or self.open_question, False, self.guesses)
+        return found or SearchEnd(self.hardly or self.open_question)
 
     def _enter(self, level: Level) -> Match | None:
         """Choose the row to fix next; at the end of a branch, the matching it leads to."""

@@ -8,10 +8,10 @@ many of them, and is still no proof. A relation between the powers is a short ve
 """
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
 
 
@@ -35,14 +35,10 @@ class MinimalPolynomial:
         >>> str(MinimalPolynomial((3, -9, -3, 1), 40.0)), str(MinimalPolynomial((1, 0), 40.0))
         ('3x^3 - 9x^2 - 3x + 1', 'x')
         """
-        words: list[str] = []
-        for power, c in zip(range(self.degree, -1, -1), self.coefficients, strict=True):
-            if c:
-                x = {0: "", 1: "x"}.get(power, f"x^{power}")
-                size = str(abs(c)) if abs(c) != 1 or not x else ""
-                sign = ("-" if c < 0 else "") if not words else ("- " if c < 0 else "+ ")
-                words.append(f"{sign}{size}{x}")
-        return " ".join(words)
+        from flint import fmpz_poly
+
+        text = str(fmpz_poly(list(self.coefficients[::-1]))).replace("*", "")
+        return re.sub(r"\b1x", "x", text.replace("+ (-", "- ").replace(")", ""))
 
 
 def minimal_polynomial(
@@ -52,19 +48,13 @@ def minimal_polynomial(
     evidence: float = 12.0,
     deadline: Deadline | None = None,
 ) -> MinimalPolynomial | None:
-    """The polynomial of lowest degree that fits a decimal number far better than chance.
+    """The polynomial of lowest degree that fits a decimal number far better than chance, or None.
 
     Args:
         number: decimal text, right to half a unit of its last digit.
         max_degree: degrees to try. Height is tried as far as the digits bear it.
         evidence: digits that must remain beyond chance.
         deadline: polled at each degree; what was not tried is not proposed.
-
-    Returns:
-        The proposal, or None.
-
-    Raises:
-        UsageError: no decimal number.
 
     Example:
         >>> str(minimal_polynomial("1.41421356237309504880168872420969807857"))
@@ -74,11 +64,7 @@ def minimal_polynomial(
     """
     from flint import fmpz_mat
 
-    try:
-        x = Fraction(number)
-    except (ValueError, ZeroDivisionError) as error:
-        raise UsageError(f"{number!r} is no decimal number") from error
-    places = len(number.partition(".")[2])
+    x, places = Fraction(number), len(number.partition(".")[2])
     for degree in range(1, max_degree + 1):
         # Where not even coefficients of -1, 0 and 1 leave so much evidence, none do.
         late = deadline is not None and deadline.expired

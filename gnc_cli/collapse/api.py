@@ -146,7 +146,7 @@ def measure(
     ] = Variants.NONE,
     bootstrap: Annotated[
         int | None,
-        Parameter("95 % intervals from so many resamples, class by class. Default none.",
+        Parameter("Number of resamples, class by class, for 95 % intervals. Default none.",
                   whole(2, 100_000), _HOW),
     ] = None,
     reference: Annotated[
@@ -165,7 +165,7 @@ def measure(
                   "it.", group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     min_count: Annotated[
-        int | None, Parameter("Only classes with so many samples.", whole(1), _GNC2)
+        int | None, Parameter("Only classes with at least this many samples.", whole(1), _GNC2)
     ] = None,
     class_names: Annotated[
         Path | None,

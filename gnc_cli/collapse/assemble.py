@@ -4,15 +4,17 @@
 """
 
 import math
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.parts import Effort, Identity, Statistics, Weights
+from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import (
     ClassCounts,
     DuplicatePair,
@@ -20,18 +22,23 @@ from gnc_cli.collapse.result import (
     MeasureMargins,
     MeasureResult,
     Policy,
+    Precision,
     SampleMargins,
     WithoutDuplicates,
 )
-from gnc_cli.geometry.sphere import angle_from_chord, chord
+from gnc_cli.errors import DataError
+from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc1 import gnc1_from_covariances
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
 from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import Deadline
 
 _T = TypeVar("_T")
 
@@ -39,61 +46,143 @@ _LISTED = 10
 """Classes in the summary: the worst, the missing."""
 _PROBABILITY = 0.9
 """That softmax is to reach on every class at the scale `margins.scale`."""
+_NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What one reading of the samples leaves; nothing where there are only weights."""
+
+    moments: ClassMoments | None = None
+    """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
+    raw: ClassMoments | None = None
+    """Of raw rows; needed for the classic variants alone."""
+    decisions: Decisions | None = None
+    accuracy: str = "none"
+    """What decided it: `raw rows`, `logits` or `none`."""
+    judge: str | None = None
+    """Whose class means judged, where these are others than for GNC1."""
+    train: ClassMoments | None = None
+    """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
+    raw_train: ClassMoments | None = None
+    """The same of raw rows, for the classic variants."""
+    bootstrap: BootstrapIntervals | None = None
+    nc4: float | None = None
+    """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
+    storage: str | None = None
+    """Dtype of the features."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The rows that GNC2 is about: the classifier's, or class means in their place, (m, d)."""
+
+    rows: np.ndarray
+    """Float64, in the space of the GNC metrics: unit, or as they are with normalize=off."""
+    raw: np.ndarray
+    """As they were stored."""
+    given: bool
+    """False where the class means stand in."""
+    classes: np.ndarray
+    """Which of the K classes the rows are, increasing, shape (m,); all of them where given."""
+
+    @property
+    def unit(self) -> bool:
+        """Whether `rows` are of norm 1."""
+        squares = np.einsum("kd,kd->k", self.rows, self.rows)
+        return bool(np.abs(squares - 1.0).max() < 2e-8)
+
+
+def given_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str) -> Weights:
+    """A classifier's weights, raw (K, d); scaled where `unit`, which a zero row refuses.
+
+    `labels` of the rows in the file, and where they are from, are for messages.
+    """
+    zero = np.flatnonzero(~raw.any(axis=1))
+    if unit and zero.size:
+        raise DataError(
+            f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
+            f"needs a direction; leave these classes out with {spelled('classes', 'FILE')}"
+        )
+    rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
+    return Weights(rows, raw, True, np.arange(len(raw)))
+
+
+def mean_weights(moments: ClassMoments, *, unit: bool) -> Weights:
+    """The means of the classes present in place of weights; two at least, none zero."""
+    classes = np.flatnonzero(moments.present)
+    if len(classes) < 2:
+        raise DataError(f"{len(classes)} class has samples; without weights at least two must")
+    means = moments.means[classes]
+    if unit and not means.any(axis=1).all():
+        raise DataError("a class mean is zero and has no direction; give the classifier's weights")
+    return Weights(normalise(means) if unit else means, means, False, classes)
 
 
 def assemble(
+    request: Request,
     statistics: Statistics,
     weights: Weights,
-    effort: Effort,
     *,
     labels: np.ndarray,
-    identity: Identity | None = None,
+    left_out: int = 0,
     names: list[str] | None = None,
     reference: Gnc2Reference | None = None,
-    policy: Policy,
-    warnings: tuple[str, ...] = (),
+    place: Mapping[str, Any] = _NOWHERE,
+    detail: bool = True,
+    deadline: Deadline | None = None,
     started: float,
 ) -> MeasureResult:
     """All metrics of one set of features, weights or both.
 
     Args:
         labels: what each of the K classes is called in the file, integers, shape (K,).
+        left_out: how many more classes the file has.
         names: of the classes, by their label in the file.
         reference: what GNC2 is held against.
+        place: where the numbers are from: file, snapshot, epoch and the like.
+        detail: also quantiles and the rattlers of all classes.
         started: `time.monotonic()` at the beginning.
 
     Raises:
         DataError: a metric is undefined, say because all class means are zero.
     """
-    moments, decisions, train = statistics.moments, statistics.decisions, statistics.train
-    one = self_dual = None
+    moments, decisions = statistics.moments, statistics.decisions
+    one = self_dual = floor = None
     if moments is not None:
-        between = train or moments
+        between = statistics.train or moments
         one = gnc1_from_covariances(
             moments.within_cov(), between.between_cov(), int(between.present.sum())
         )
         if weights.given:
             self_dual = gnc3(weights.rows[moments.present], moments.means[moments.present])
-    detail = gnc2_detail(
-        weights.rows, every_class=effort.every_class, seed=effort.seed, deadline=effort.deadline,
-        device=effort.device, minimum_only=effort.minimum_only, unit=weights.unit,
+        floor = _floor_warning(moments, str(statistics.storage), request.unit)
+    unit = weights.unit
+    found = gnc2_detail(
+        weights.rows, every_class=request.every_class or None, seed=request.seed,
+        deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
-    rho = detail.bracket
-    rows = ClassRows(detail, statistics, weights, labels, names)
-    all_warnings = list(warnings)
-    pairs, without = _duplicates(weights, labels, names, effort, all_warnings)
-    cosines = detail.nearest_cosine
+    rho, cosines = found.bracket, found.nearest_cosine
+    rows = ClassRows(found, weights.classes, moments, decisions, labels, names)
+    left: list[str] = []
+    pairs, without = None, None
+    if request.duplicates is not None and unit:
+        of_rows = labels[weights.classes]  # class means leave out the classes without samples
+        pairs, without = _in_time(
+            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
+            "--duplicates", deadline, left,
+        ) or (None, None)  # fmt: skip
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,
-        **vars(identity or Identity()),
+        **place,
         N=None if moments is None else int(moments.N),
         d=weights.rows.shape[1],
         K=len(labels),
         gnc1=None if one is None else one.value,
         gnc1_rank=None if one is None else one.rank,
         gnc2=rho,
-        gnc2_quantiles=detail.quantiles,
+        gnc2_quantiles=found.quantiles,
         gnc2_reference=reference,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
         gnc3=self_dual,
@@ -102,42 +191,38 @@ def assemble(
         accuracy=_share(decisions, "right"),
         ncc_agreement=_share(decisions, "agree"),
         sample_margins=_sample_margins(decisions),
-        margins=_margins(detail, len(weights.rows)),
+        margins=_margins(found, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
-        rattlers=detail.rattlers,
-        variants=_variants(statistics, weights, effort, all_warnings),
+        rattlers=found.rattlers,
+        variants=_variants(request, statistics, weights, deadline, left),
         bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
         without_duplicates=without,
-        policy=policy,
-        warnings=tuple(all_warnings),
+        policy=_policy(request, statistics, weights, left_out),
+        warnings=(*([] if floor is None else [floor]), *left),
         per_class=rows,
-        one_vs_rest=(detail.lower, detail.upper),
+        one_vs_rest=(found.lower, found.upper),
+        cut_short=bool(left),
     )  # fmt: skip
 
 
 def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float | None:
     """The samples of which `name` holds, among those that could be decided."""
-    if decisions is None:
-        return None
-    right, counted = getattr(decisions, name), getattr(decisions, of)
+    right, counted = getattr(decisions, name, None), getattr(decisions, of, None)
     if right is None or counted is None or not counted.any():
         return None
     return int(np.sum(right)) / int(counted.sum())
 
 
 def _sample_margins(decisions: Decisions | None) -> SampleMargins | None:
-    if decisions is None or decisions.positive is None or not decisions.counted.any():
+    positive = _share(decisions, "positive")
+    if decisions is None or positive is None:
         return None
     assert decisions.margin_min is not None and decisions.margin_sum is not None
-    counted = int(decisions.counted.sum())
-    return SampleMargins(
-        positive_share=int(decisions.positive.sum()) / counted,
-        min=float(decisions.margin_min.min()),
-        mean=float(decisions.margin_sum.sum()) / counted,
-    )
+    mean = float(decisions.margin_sum.sum()) / int(decisions.counted.sum())
+    return SampleMargins(positive, float(decisions.margin_min.min()), mean)
 
 
 def _margins(detail: Gnc2Detail, K: int) -> MeasureMargins:
@@ -148,50 +233,41 @@ def _margins(detail: Gnc2Detail, K: int) -> MeasureMargins:
 
 
 def _duplicates(
-    weights: Weights,
+    cosine: float,
+    W: np.ndarray,
     labels: np.ndarray,
     names: list[str] | None,
-    effort: Effort,
-    warnings: list[str],
-) -> tuple[tuple[DuplicatePair, ...] | None, WithoutDuplicates | None]:
+    deadline: Deadline | None,
+) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
     """Classes whose weights nearly coincide, and GNC2 with one class kept of each group."""
-    cosine = effort.duplicates
-    if cosine is None or not weights.unit:
-        return None, None
-    # Class means leave out the classes without samples.
-    of_rows = labels[weights.classes]
-
-    def search() -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
-        rows, deadline = weights.rows, effort.deadline
-        pairs, cosines, count, kept = find_duplicates(rows, cosine, deadline=deadline)
-        named = [
-            DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
-            for (a, b), c in zip(of_rows[pairs].tolist(), cosines, strict=True)
-        ]
-        rho = gnc2(rows[kept], deadline=deadline) if len(kept) > 1 else None
-        return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
-
-    return _in_time(search, "--duplicates", effort, warnings) or (None, None)
+    pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
+    named = [
+        DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
+        for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
+    ]
+    rho = gnc2(W[kept], deadline=deadline) if len(kept) > 1 else None
+    return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
 
 
 def _variants(
-    statistics: Statistics, weights: Weights, effort: Effort, warnings: list[str]
+    request: Request,
+    statistics: Statistics,
+    weights: Weights,
+    deadline: Deadline | None,
+    left: list[str],
 ) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     moments, raw = statistics.moments, statistics.raw
-    if moments is None:
-        return found
-    if effort.variants in ("authors", "all"):
+    if moments is not None and request.variants in ("authors", "all"):
         rows = weights.rows if weights.given else None
         found["authors"] = authors(moments, rows, means_of=statistics.train)
-    if effort.variants in ("classic", "all"):
-        assert raw is not None
+    if raw is not None and request.classic:
         numbers = _in_time(
             lambda: classic(
                 raw, weights.raw if weights.given else None, means_of=statistics.raw_train,
-                seed=effort.seed, deadline=effort.deadline,
+                seed=request.seed, deadline=deadline,
             ),
-            "--variants classic", effort, warnings,
+            "--variants classic", deadline, left,
         )  # fmt: skip
         if numbers is not None:
             found["classic"] = numbers | {"nc4": statistics.nc4}
@@ -199,15 +275,15 @@ def _variants(
 
 
 def _in_time(
-    work: Callable[[], _T], option: str, effort: Effort, warnings: list[str]
+    work: Callable[[], _T], option: str, deadline: Deadline | None, left: list[str]
 ) -> _T | None:
-    """What `work` gives; None, with a warning, where the deadline comes first."""
+    """What `work` gives; None, with a warning in `left`, where the deadline comes first."""
     try:
         return work()
     except TimeoutError:
-        stopped = effort.deadline is not None and effort.deadline.interrupted
+        stopped = deadline is not None and deadline.interrupted
         cause = "interrupted before" if stopped else "time came before"
-        warnings.append(f"{cause} {option} was done: it is left out")
+        left.append(f"{cause} {option} was done: it is left out")
         return None
 
 
@@ -221,6 +297,61 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
         missing=len(missing),
         min_count=int(counts[present].min()),
         max_count=int(counts.max()),
-        single_sample=moments.singles,
+        single_sample=int((counts == 1).sum()),
         missing_labels=tuple(int(k) for k in missing[:_LISTED]),
     )
+
+
+def _policy(
+    request: Request, statistics: Statistics, weights: Weights, left_out: int
+) -> Policy:
+    """What was done."""
+    own, means = "unit rows" if request.unit else "raw rows", None
+    if statistics.moments is not None:
+        source = "own" if request.means_from is None else os.path.basename(request.means_from)
+        judge = statistics.judge or source
+        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": "own"}
+    return Policy(
+        normalize=request.normalize,
+        spaces={
+            "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": "unit rows",
+            "accuracy": statistics.accuracy, "authors": own, "classic": "raw rows",
+            "energies": "unit rows",
+        },
+        weights="given" if weights.given else "class means stand in",
+        class_means=means,
+        between_cov="not centred",
+        classes=None if request.classes is None else os.path.basename(request.classes),
+        min_count=request.min_count,
+        classes_left_out=left_out,
+        precision=Precision(statistics.storage),
+        variants=request.variants,
+    )  # fmt: skip
+
+
+def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | None:
+    """A warning where the spread within classes is what rounding on storage alone would leave.
+
+    A rounded coordinate x is off by about `eps |x| / sqrt(12)`, so unit rows of one point have a
+    mean squared distance of `eps**2 / 12` from their mean; up to four times that says nothing.
+    """
+    eps = storage_eps(storage)
+    trace = float(np.trace(moments.within_cov()))
+    size = 1.0 if unit else float((moments.means**2).sum() / int(moments.present.sum()))
+    if not eps or moments.N <= len(moments.counts) or trace > eps**2 / 3.0 * size:
+        return None
+    if trace == 0.0:
+        return "the features have no spread at all within classes: GNC1 is 0, or below rounding"
+    further = "; save float64 features to see further" if np.dtype(storage).itemsize < 8 else ""
+    return (
+        f"the spread within classes, {trace**0.5:.1e} of the feature's length, is at the floor of "
+        f"{storage} storage: GNC1 is rounding{further}"
+    )
+
+
+def storage_eps(storage: str) -> float:
+    """Spacing of the stored numbers at 1; 0 for integers, and for dtypes that NumPy lacks."""
+    try:
+        return float(np.finfo(storage).eps)
+    except (TypeError, ValueError):
+        return 0.0

@@ -1,6 +1,6 @@
 """What `GNCMetrics` takes in: one batch of a training loop, checked; and all batches so far."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def coarsest(a: str | None, b: str | None) -> str | None:
     return min(a, b, key=lambda name: _DIGITS.get(name, 64))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
 
@@ -116,33 +116,36 @@ class Accumulated:
     """Samples that their logits get right, by class, shape (K,)."""
     answered: np.ndarray
     """Samples that came with logits, by class, shape (K,)."""
-    judged: dict[str, Decisions]
-    """Of the second pass, by space; empty without one."""
-    judged_by: tuple[np.ndarray, ...]
-    """Samples by class, shape (K,), behind the means of the second pass, one per process."""
-    own: bool
-    """Whether the second pass was over the samples of the first."""
-    alone: bool
-    """Whether the second pass went by means that other processes had no part in."""
-    storage: str | None
+    storage: str | None = None
     """Dtype of the features; the coarsest where they differ."""
+    judged: dict[str, Decisions] = field(default_factory=dict)
+    """Of the second pass, by space; empty without one."""
+    judged_by: tuple[np.ndarray, ...] = ()
+    """Samples by class, shape (K,), behind the means of the second pass, one per process."""
+    own: bool = True
+    """Whether the second pass was over the samples of the first."""
+    alone: bool = False
+    """Whether the second pass went by means that other processes had no part in."""
 
     def joined(self, other: "Accumulated") -> "Accumulated":
         """Both together; neither changes."""
-        moments = {}
-        for space, mine in self.moments.items():
-            moments[space] = mine.copy()
-            moments[space].merge(other.moments[space])
+        moments = {space: mine.copy() for space, mine in self.moments.items()}
+        for space, mine in moments.items():
+            mine.merge(other.moments[space])
         return Accumulated(
             moments=moments,
             right=self.right + other.right,
             answered=self.answered + other.answered,
+            storage=coarsest(self.storage, other.storage),
             judged=joined_decisions(self.judged, other.judged),
             judged_by=self.judged_by + other.judged_by,
             own=self.own and other.own,
             alone=self.alone or other.alone,
-            storage=coarsest(self.storage, other.storage),
         )
+
+    def without_second_pass(self) -> "Accumulated":
+        """The same samples, not judged."""
+        return Accumulated(self.moments, self.right, self.answered, self.storage)
 
     @property
     def own_space(self) -> ClassMoments:
@@ -173,12 +176,6 @@ class Accumulated:
         if raw is None or raw.agree is None or not raw.counted.any():
             return None
         return raw.agree / int(raw.counted.sum())
-
-    @property
-    def accuracy(self) -> float | None:
-        """Of the logits."""
-        answered = int(self.answered.sum())
-        return int(self.right.sum()) / answered if answered else None
 
     def check_second_pass(self) -> None:
         """Refuse a second pass by other means, or not over each sample of the first once."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.parts import Statistics, Weights
 from gnc_cli.collapse.result import ClassRow
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.row_files import column, write_columns, write_csv
-from gnc_cli.metrics.gnc2 import Gnc2Detail
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.decisions import Decisions
+from gnc_cli.metrics.gnc2 import Gnc2Detail, one_vs_rest_rattlers
 from gnc_cli.records import Bracket
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(ClassRow))
@@ -25,30 +26,31 @@ CLASS_COLUMNS = tuple(
 
 
 class ClassRows(Sequence[ClassRow]):
-    """A record for each of the K classes, in order of their labels, made on access: K may be a
-    million. `names` are by label."""
+    """A record for each of the K classes, in order of their labels (K,), made on access: K may be a
+    million. GNC2 is about the classes `of_rows`, (m,); `names` are by label."""
 
     def __init__(
         self,
         detail: Gnc2Detail,
-        statistics: Statistics,
-        weights: Weights,
+        of_rows: np.ndarray,
+        moments: ClassMoments | None,
+        decisions: Decisions | None,
         labels: np.ndarray,
         names: list[str] | None,
     ) -> None:
-        self._detail, self._weights, self._labels, self._names = detail, weights, labels, names
+        self._detail, self._of_rows, self._labels, self._names = detail, of_rows, labels, names
+        self._moments, self._decisions = moments, decisions
         self._row = np.full(len(labels), -1)
-        self._row[weights.classes] = np.arange(len(weights.classes))
-        self._bracket = np.full(len(weights.rows), -1)
+        self._row[of_rows] = np.arange(len(of_rows))
+        self._bracket = np.full(len(of_rows), -1)
         self._bracket[detail.classes] = np.arange(len(detail.classes))
-        moments, self._decisions = statistics.moments, statistics.decisions
-        self._counts = None if moments is None else moments.counts
-        self._spread = None if moments is None else moments.spread()
         self._norms = None if moments is None else np.linalg.norm(moments.means, axis=1)
+        self._spread = None if moments is None else moments.spread()
+        self._free, self._held = one_vs_rest_rattlers(detail.lower, detail.upper, detail.bracket)
 
     def worst(self, most: int) -> tuple[ClassRow, ...]:
         """Those nearest to the hull of the others, the nearest first."""
-        return tuple(self[int(self._weights.classes[i])] for i in self._detail.worst[:most])
+        return tuple(self[int(self._of_rows[i])] for i in self._detail.worst[:most])
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -56,47 +58,36 @@ class ClassRows(Sequence[ClassRow]):
     def __getitem__(self, k: int) -> ClassRow:  # type: ignore[override]
         if not 0 <= k < len(self):
             raise IndexError(k)
-        detail, row = self._detail, int(self._row[k])
-        at = -1 if row < 0 else int(self._bracket[row])
-        bracket = None if at < 0 else Bracket(float(detail.lower[at]), float(detail.upper[at]))
-        near, cosine = None, None
+        detail, row, decisions = self._detail, int(self._row[k]), self._decisions
+        bracket = rattler = near = cosine = accuracy = margin = None
+        if row >= 0 and (at := int(self._bracket[row])) >= 0:
+            bracket = Bracket(float(detail.lower[at]), float(detail.upper[at]))
+            rattler = bool(self._free[at]) if self._free[at] or self._held[at] else None
         if row >= 0 and detail.nearest is not None and detail.nearest_cosine is not None:
-            near = int(self._weights.classes[int(detail.nearest[row])])
+            near = int(self._of_rows[detail.nearest[row]])
             cosine = float(detail.nearest_cosine[row])
-        seen = self._counts is not None and bool(self._counts[k])
-        decided = self._decisions if seen and self._decisions is not None else None
-        counted = 0 if decided is None else int(decided.counted[k])
-        right = _at(None if decided is None or not counted else decided.right, k)
+        count = None if self._moments is None else int(self._moments.counts[k])
+        counted = int(decisions.counted[k]) if count and decisions is not None else 0
+        if counted and decisions is not None:
+            accuracy = None if decisions.right is None else float(decisions.right[k]) / counted
+            margin = None if decisions.margin_min is None else float(decisions.margin_min[k])
         return ClassRow(
             label=int(self._labels[k]),
             name=self._name(k),
-            count=None if self._counts is None else int(self._counts[k]),
-            mean_norm=_at(self._norms, k) if seen else None,
-            spread=_at(self._spread, k) if seen else None,
+            count=count,
+            mean_norm=float(self._norms[k]) if count and self._norms is not None else None,
+            spread=float(self._spread[k]) if count and self._spread is not None else None,
             one_vs_rest=bracket,
             nearest=None if near is None else int(self._labels[near]),
             nearest_name=None if near is None else self._name(near),
             nearest_cosine=cosine,
-            rattler=self._rattler(bracket),
-            accuracy=None if right is None else right / counted,
-            min_margin=_at(None if decided is None or not counted else decided.margin_min, k),
+            rattler=rattler,
+            accuracy=accuracy,
+            min_margin=margin,
         )
 
     def _name(self, k: int) -> str | None:
         return None if self._names is None else self._names[int(self._labels[k])]
-
-    def _rattler(self, bracket: Bracket | None) -> bool | None:
-        free = self._detail.rattlers
-        if bracket is None or free is None:
-            return None
-        least, tolerance = self._detail.bracket, free.tolerance
-        if bracket.lower > least.upper + tolerance:
-            return True
-        return False if bracket.upper <= least.lower + tolerance else None
-
-
-def _at(values: np.ndarray | None, k: int) -> float | None:
-    return None if values is None else float(values[k])
 
 
 def write_per_class(

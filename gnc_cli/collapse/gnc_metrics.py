@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble
+from gnc_cli.collapse.assemble import Statistics, assemble, given_weights, mean_weights
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
@@ -23,13 +23,12 @@ from gnc_cli.collapse.batches import (
     on_cuda,
     raw_weights,
 )
-from gnc_cli.collapse.parts import Effort, Statistics, Weights, given_weights, mean_weights
-from gnc_cli.collapse.policy import class_means, floor_warning, policy_of
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, Policy
+from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.decisions import Decisions, stream_decisions
+from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
 from gnc_cli.metrics.rows import ArrayRows, to_numpy
 from gnc_cli.runtime.deadline import Deadline
@@ -77,33 +76,26 @@ class GNCMetrics:
             raise UsageError(f"GNCMetrics(d={d}, K={K}): d and K must be at least 2")
         if variants not in ("none", "authors", "classic", "all"):
             raise UsageError(f"variants={variants!r}: choose none, authors, classic or all")
-        self.d, self.K, self.normalize, self.variants = d, K, normalize, variants
-        self._own = "unit" if normalize else "raw"
-        classic = normalize and variants in ("classic", "all")
-        self._spaces = (self._own, "raw") if classic else (self._own,)
-        self._reference = reference
+        self.d, self.K, self.normalize = d, K, normalize
+        self._request = Request(
+            normalize="auto" if normalize else "off", variants=variants, reference=reference
+        )
         self._found: dict[int, Gnc2Reference | None] = {}
         self.reset()
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._host = {space: ClassMoments(self.d, self.K) for space in self._spaces}
+        moments = {space: ClassMoments(self.d, self.K) for space in self._request.spaces}
+        none = np.zeros(self.K, dtype=np.int64)
+        self._own = Accumulated(moments, none, none)
         self._device: dict[str, DeviceMoments] = {}
-        self._right = np.zeros(self.K, dtype=np.int64)
-        self._answered = np.zeros(self.K, dtype=np.int64)
-        self._storage: str | None = None
         self._touch()
 
     def _touch(self) -> None:
         """The class means change: what was judged by them, and joined with others, is stale."""
-        self._forget_second_pass()
+        self._own = self._own.without_second_pass()
         self._together: Accumulated | None = None
         self._moments: dict[str, ClassMoments] | None = None
-
-    def _forget_second_pass(self) -> None:
-        self._judged: dict[str, Decisions] = {}
-        self._judged_by: tuple[np.ndarray, ...] = ()
-        self._judged_own, self._judged_alone = True, False
 
     # Taking in ----------------------------------------------------------------------------------
 
@@ -125,17 +117,20 @@ class GNCMetrics:
         if on_cuda(rows):
             if not self._device:
                 device = rows.device
-                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self._spaces}
+                spaces = self._request.spaces
+                self._device = {s: DeviceMoments(self.d, self.K, device) for s in spaces}
             for space, sums in self._device.items():
                 sums.update(rows, known, unit=space == "unit")
         else:
             units = checked_rows(rows, known, unit=self.normalize)
-            for space, moments in self._host.items():
+            for space, moments in self._own.moments.items():
                 moments.update(units if space == "unit" else rows, known)
+        own = self._own
         if answers is not None:
-            self._answered += np.bincount(known[known >= 0], minlength=self.K)
-            self._right += np.bincount(known[(known >= 0) & (answers == known)], minlength=self.K)
-        self._storage = coarsest(self._storage, dtype_name(features))
+            right = known[(known >= 0) & (answers == known)]
+            own.answered = own.answered + np.bincount(known[known >= 0], minlength=self.K)
+            own.right = own.right + np.bincount(right, minlength=self.K)
+        own.storage = coarsest(own.storage, dtype_name(features))
         if (known >= 0).any():
             self._touch()
 
@@ -168,7 +163,7 @@ class GNCMetrics:
             DataError: as `update`; or there was no first pass.
         """
         state = self._state()
-        if not state.moments[self._own].N:
+        if not state.own_space.N:
             raise DataError("judge() needs class means: update() with all batches first")
         rows = to_numpy(features)
         known = checked_labels(labels, rows.shape, self.d, self.K)
@@ -176,25 +171,22 @@ class GNCMetrics:
         offset = None if bias is None else to_numpy(bias).astype(np.float64)
         found = {
             space: stream_decisions(
-                ArrayRows(rows),
-                known,
-                weights=raw,
-                bias=offset,
-                means=moments.means,
-                present=moments.present,
-                own_counts=moments.counts if own else None,
-                unit=space == "unit",
-                where="the batch",
-                workers=workers,
+                ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
+                present=moments.present, own_counts=moments.counts if own else None,
+                unit=space == "unit", where="the batch", workers=workers,
             )
             for space, moments in state.moments.items()
-        }
-        self._judged = joined_decisions(self._judged, found)
-        self._judged_by = (state.moments[self._own].counts,)
-        self._judged_own &= own
-        self._judged_alone |= self._together is None
-        if self._together is not None:
-            self._together = replace(self._together, judged={}, judged_by=())
+        }  # fmt: skip
+        together = self._together
+        self._own = replace(
+            self._own,
+            judged=joined_decisions(self._own.judged, found),
+            judged_by=(state.own_space.counts,),
+            own=self._own.own and own,
+            alone=self._own.alone or together is None,
+        )
+        if together is not None:
+            self._together = replace(together, judged={}, judged_by=())
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -204,15 +196,15 @@ class GNCMetrics:
         Raises:
             UsageError: `other` was made with other arguments.
         """
-        mine = (self.d, self.K, self._spaces)
-        theirs = (other.d, other.K, other._spaces)
+        mine = (self.d, self.K, self._request.spaces)
+        theirs = (other.d, other.K, other._request.spaces)
         if mine != theirs:
             raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
-        for space, moments in self._host.items():
-            moments.merge(other._local().moments[space])
-        self._right += other._right
-        self._answered += other._answered
-        self._storage = coarsest(self._storage, other._storage)
+        part, own = other._local(), self._own
+        for space, moments in own.moments.items():
+            moments.merge(part.moments[space])
+        own.right, own.answered = own.right + part.right, own.answered + part.answered
+        own.storage = coarsest(own.storage, part.storage)
         self._touch()
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
@@ -244,19 +236,17 @@ class GNCMetrics:
                 "again, and then judge()"
             )
         if whole.stale:
-            self._forget_second_pass()  # in every process, so that all can judge again
+            # In every process, so that all can judge again.
+            self._own = self._own.without_second_pass()
         self._together = whole
 
     def _local(self) -> Accumulated:
         """What this process took in."""
         if self._moments is None:
-            self._moments = {s: m.copy() for s, m in self._host.items()}
+            self._moments = {space: m.copy() for space, m in self._own.moments.items()}
             for space, sums in self._device.items():
                 self._moments[space].merge(sums.to_host())
-        return Accumulated(
-            self._moments, self._right, self._answered, self._judged, self._judged_by,
-            self._judged_own, self._judged_alone, self._storage,
-        )  # fmt: skip
+        return replace(self._own, moments=self._moments)
 
     def _state(self) -> Accumulated:
         return self._local() if self._together is None else self._together
@@ -270,7 +260,7 @@ class GNCMetrics:
             Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
             shape (K,), bool.
         """
-        moments = self._state().moments[self._own]
+        moments = self._state().own_space
         return moments.means, moments.present
 
     def compute(
@@ -306,57 +296,39 @@ class GNCMetrics:
         moments = state.own_space
         if not moments.N:
             raise DataError("there is nothing to compute: update() with features and labels first")
-        if self._judged and not state.judged:
+        if self._own.judged and not state.judged:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
         state.check_second_pass()
+        labels = np.arange(self.K)
         if weights is None:
             rows = mean_weights(moments, unit=self.normalize)
         else:
             raw = raw_weights(weights, self.K, self.d)
-            rows = given_weights(
-                raw, unit=self.normalize, labels=np.arange(self.K), where="weights"
-            )
-        effort = Effort(
-            minimum_only=not detail,
-            variants=self.variants,
-            device=str(weights.device) if on_cuda(weights) else "cpu",
-            deadline=deadline,
-        )
-        warning = None
-        if state.storage in ("float64", "float32", "float16"):
-            warning = floor_warning(moments, np.dtype(state.storage), self.normalize)
+            rows = given_weights(raw, unit=self.normalize, labels=labels, where="weights")
+        by_weights = any(found.right is not None for found in state.judged.values())
+        by_logits = "logits" if state.answered.any() else "none"
+        statistics = Statistics(
+            moments, state.moments.get("raw"), state.decisions,
+            accuracy="raw rows" if by_weights else by_logits,
+            judge=None if state.own else "other", nc4=state.nc4, storage=state.storage,
+        )  # fmt: skip
+        device = str(weights.device) if on_cuda(weights) else "cpu"
         m = len(rows.rows)
         with limit_threads(threads_for(2.0 * m * m * self.d)):
             result = assemble(
-                Statistics(moments, state.moments.get("raw"), state.decisions, nc4=state.nc4),
-                rows,
-                effort,
-                labels=np.arange(self.K),
-                reference=self._held_against(m),
-                policy=self._policy(state, rows),
-                warnings=() if warning is None else (warning,),
+                replace(self._request, device=device), statistics, rows, labels=labels,
+                reference=self._held_against(m), detail=detail, deadline=deadline,
                 started=started,
-            )
-        # A second pass without weights says nothing of the classifier; the logits did.
-        return (
-            result if result.accuracy is not None else replace(result, accuracy=state.accuracy)
-        )
-
-    def _policy(self, state: Accumulated, weights: Weights) -> Policy:
-        by_weights = any(found.right is not None for found in state.judged.values())
-        by_logits = "logits" if state.answered.any() else "none"
-        return policy_of(
-            weights,
-            normalize="auto" if self.normalize else "off",
-            accuracy="raw rows" if by_weights else by_logits,
-            means_from=class_means("own") | {"ncc": "own" if state.own else "other"},
-            storage=state.storage,
-            variants=self.variants,
-        )
+            )  # fmt: skip
+        if result.accuracy is None and by_logits == "logits":
+            # A second pass without weights says nothing of the classifier; the logits did.
+            accuracy = int(state.right.sum()) / int(state.answered.sum())
+            result = replace(result, accuracy=accuracy)
+        return result
 
     def _held_against(self, K: int) -> Gnc2Reference | None:
         if not self.normalize:
             return None
         if K not in self._found:
-            self._found[K] = gnc2_reference(self.d, K, self._reference)
+            self._found[K] = gnc2_reference(self.d, K, self._request.reference)
         return self._found[K]

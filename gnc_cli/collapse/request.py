@@ -11,23 +11,23 @@ from gnc_cli.parameters import Path, spelled
 
 @dataclass(frozen=True)
 class Request:
-    """How every row is measured."""
+    """How every row is measured, by the parameters of `measure`."""
 
-    K: int | None
-    normalize: str
-    means_from: str | None
-    variants: str
-    bootstrap: int | None
-    reference: float | str | None
-    duplicates: float | None
-    classes: str | None
-    min_count: int | None
-    class_names: str | None
-    every_class: bool
+    K: int | None = None
+    normalize: str = "auto"
+    means_from: str | None = None
+    variants: str = "none"
+    bootstrap: int | None = None
+    reference: float | str | None = None
+    duplicates: float | None = None
+    classes: str | None = None
+    min_count: int | None = None
+    class_names: str | None = None
+    every_class: bool = False
     """A bracket for each class, however many."""
-    seed: int
-    device: str
-    threads: int | None
+    seed: int = 0
+    device: str = "cpu"
+    threads: int | None = None
 
     @property
     def unit(self) -> bool:
@@ -35,11 +35,15 @@ class Request:
         return self.normalize != "off"
 
     @property
+    def classic(self) -> bool:
+        """Whether the classic variants are asked for."""
+        return self.variants in ("classic", "all")
+
+    @property
     def spaces(self) -> tuple[str, ...]:
         """In which rows the moments are needed, that of the GNC metrics first."""
         own = "unit" if self.unit else "raw"
-        classic = self.variants in ("classic", "all")
-        return (own, "raw") if classic and self.unit else (own,)
+        return (own, "raw") if self.classic and self.unit else (own,)
 
     def identity(self) -> dict[str, Any]:
         """What must be equal for two rows to stand in one file."""

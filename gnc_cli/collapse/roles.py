@@ -4,7 +4,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
@@ -47,8 +47,7 @@ _WRAPPERS = {
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One dataset of one file."""
 
     path: str

@@ -11,11 +11,10 @@ from typing import Any
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_per_class
-from gnc_cli.collapse.measurer import Measurer
+from gnc_cli.collapse.measurer import Measurer, Reading
 from gnc_cli.collapse.request import is_ledger, read_request
 from gnc_cli.collapse.result import MeasureGroup, MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, find_sources
-from gnc_cli.collapse.statistics import Reading
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.row_files import write_rows

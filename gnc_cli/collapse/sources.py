@@ -1,12 +1,15 @@
-"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays.
+"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays;
+what the files say of themselves, which are asked for, and in what order.
 
 Finding looks at names, shapes and attributes alone; opening reads labels and weights, and leaves
 features and logits in their files, to be read by rows.
 """
 
 import glob
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.opening import InputCache, Plan, Samples, open_plan
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
@@ -23,16 +25,24 @@ from gnc_cli.collapse.roles import (
     roles_of_file,
     roles_of_group,
 )
-from gnc_cli.collapse.selection import Wanted, attributes, natural_key, order, selects
+from gnc_cli.collapse.samples import InputCache, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.inputs import split_key
-from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.io.provenance import parse_provenance
 from gnc_cli.parameters import spelled
 
 File = tuple[str, str | None]
 """A path, and the key behind its colon."""
 Names = str | Sequence[str]
+Wanted = str | float | Collection[Any]
+"""What a key must be: a text or a number, or one of several (a list, a range)."""
+
+_NUMBERS = ("epoch", "step")
+_NOT_OF_THE_ROW = ("gnc_format", "kind")
+_LONGEST = 16
+_LISTED = 8
+_DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -56,42 +66,32 @@ def find_sources(
     files: Sequence[Any],
     given: Mapping[str, Any],
     *,
-    shards: bool = False,
-    transpose_weights: bool = False,
-    K: int | None = None,
-    select: Sequence[tuple[str, Wanted]] = (),
+    shards: bool,
+    transpose_weights: bool,
+    **how: Any,
 ) -> list[Source]:
-    """One source per row of the result, from files or from arrays.
+    """One source per row of the result, from files or from arrays; see `find_samples`.
 
-    Args:
-        files: the files in front.
-        given: what has a file or an array of its own: features, labels, weights, bias, logits.
-        shards, transpose_weights, K, select: as for `find_samples`.
-
-    Raises:
-        UsageError: nothing to measure, or files and arrays mixed.
-        DataError: a file is missing or damaged, or no row is selected.
+    `given` are features, labels, weights, bias, logits that have a file or an array of their own.
+    Raises UsageError where there is nothing to measure, or files and arrays are mixed.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    if not files and not given:
-        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
     if shards and not files:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
-    paths = {name: _paths(value) for name, value in given.items()}
-    named = {name: found for name, found in paths.items() if found is not None}
+    named = {name: found for name, value in given.items() if (found := _paths(value)) is not None}
     arrays = [name for name in given if name not in named]
     if not arrays:
+        paths = [os.fspath(file) for file in files]
         return find_samples(
-            [os.fspath(f) for f in files], shards=shards, transpose_weights=transpose_weights, K=K,
-            select=select, **named,
-        )  # fmt: skip
+            paths, shards=shards, transpose_weights=transpose_weights, **(how | named)
+        )
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
-    samples = _samples_of_arrays(given, transpose_weights)
+    samples = samples_of_arrays(given, transpose_weights)
     return [Source(lambda: nullcontext(samples))]
 
 
@@ -138,7 +138,7 @@ def find_samples(
     elif given:
         sources = [find.in_options()]
     else:
-        raise UsageError("nothing to measure; name a file")
+        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
         return sources
@@ -148,13 +148,9 @@ def find_samples(
 
 
 def expand(names: Names) -> list[File]:
-    """Files and keys behind `FILE`, `FILE:key` and globs of both.
+    """Files and keys behind `FILE`, `FILE:key` and globs of both, in the order of the names.
 
-    A glob gives its files in natural order; a file of that very name comes first. The order of the
-    names themselves stays as it is.
-
-    Raises:
-        DataError: no file matches a glob.
+    A glob gives its files in natural order; a file of that very name comes first.
     """
     found: list[File] = []
     for name in [names] if isinstance(names, str) else names:
@@ -246,18 +242,14 @@ class _Finder:
             and catalogue.attrs.get("kind") == "code"
         )
         together = {role: tuple(found) for role, found in pieces.items()} | self.named
-        plan = Plan(
-            pieces=together,
+        opened = partial(
+            open_samples, self.cache, together,
             copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
-            counted=counted,
-            transpose=self.transpose,
-            K=self.K,
-        )
-        paths = dict.fromkeys(piece.path for found in together.values() for piece in found)
-        return Source(
-            partial(open_plan, plan, self.cache), shown, snapshot,
-            attributes(catalogue, snapshot), ",".join(self.cache.stamp(path) for path in paths),
+            counted=counted, transpose=self.transpose, K=self.K,
         )  # fmt: skip
+        paths = dict.fromkeys(path for found in together.values() for path, _ in found)
+        stamp = ",".join(self.cache.stamp(path) for path in paths)
+        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp)
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
@@ -291,45 +283,112 @@ def _paths(value: Any) -> list[str] | None:
     return None
 
 
-def _samples_of_arrays(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
-    arrays = {name: _array(name, value) for name, value in given.items()}
-    if transpose_weights and "weights" in arrays:
-        arrays["weights"] = arrays["weights"].T
-    labels = arrays.get("labels")
-    if labels is not None:
-        if labels.dtype.kind not in "iu" or (labels.size and int(labels.min()) < 0):
-            raise DataError(
-                f"labels have dtype {labels.dtype}, smallest {labels.min() if labels.size else 0}; "
-                "expected integers from 0 on: remove other rows from labels and features"
-            )
-        labels = labels.astype(np.int64)
-    rows = {n: ArrayRows(arrays[n]) for n in ("features", "logits") if n in arrays}
-    return Samples(
-        features=rows.get("features"),
-        labels=labels,
-        weights=_finite("weights", arrays.get("weights")),
-        bias=_finite("bias", arrays.get("bias")),
-        logits=rows.get("logits"),
-        where={name: name for name in arrays},
+# What the files say of a row ---------------------------------------------------------------------
+
+
+def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
+    """A key for sorting in which numbers count as numbers.
+
+    >>> sorted(["part_10", "part_2", "a"], key=natural_key)
+    ['a', 'part_2', 'part_10']
+    """
+    words = _DIGITS.split(text)
+    bare = [word.lstrip("0") if i % 2 else word for i, word in enumerate(words)]
+    # A number without leading zeros is the larger the longer it is; texts stand in even places.
+    sizes = [len(word) if i % 2 else 0 for i, word in enumerate(bare)]
+    return tuple(zip(sizes, bare, words, strict=True))
+
+
+def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, Any]:
+    """What the file and its snapshot say of the row, plain values: epoch, step, layer, seed, ...
+
+    A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
+    """
+    found = dict(catalogue.attrs)
+    groups = [""] if snapshot is None else ["", f"snapshots/{snapshot}/"]
+    for group in groups:
+        if group and snapshot is not None:
+            found |= catalogue.snapshots.get(snapshot, {})
+        for name in (*_NUMBERS, "seed"):
+            entry = catalogue.entries.get(group + name)
+            if entry is not None and entry.real and entry.shape == ():
+                with translated(catalogue.path, f"a number {group + name!r}"):
+                    found.setdefault(name, np.asarray(entry.load()).item())
+    if "step" not in found and "global_step" in found:  # Lightning
+        found["step"] = found["global_step"]
+    provenance = parse_provenance(found.pop("provenance", None))
+    attrs = {name: _plain(value) for name, value in found.items() if name not in _NOT_OF_THE_ROW}
+    attrs = {name: value for name, value in attrs.items() if value is not None}
+    for name in _NUMBERS:
+        if name in attrs:
+            attrs[name] = _number(attrs[name], name, catalogue.path)
+    return attrs | ({"provenance": provenance} if provenance else {})
+
+
+def order(attrs: Mapping[str, Any], file: str, snapshot: str | None) -> tuple[Any, ...]:
+    """A key for sorting: epoch, step, layer, split, natural order of the names; the root last."""
+    return (
+        *(attrs.get(name, math.inf) for name in _NUMBERS),
+        *(natural_key(str(attrs.get(name, ""))) for name in ("layer", "split")),
+        natural_key(file),
+        snapshot is None,
+        natural_key(snapshot or ""),
     )
 
 
-def _array(name: str, value: Any) -> np.ndarray:
-    array = to_numpy(value)
-    rank = 1 if name in ("labels", "bias") else 2
-    narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
-    if array.ndim != rank or narrow or array.dtype.kind not in "iuf":
-        shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
+def selects(rows: Sequence[Mapping[str, Any]], select: Sequence[tuple[str, Wanted]]) -> list[bool]:
+    """For each row, of attributes, whether it meets every pair (key, wanted), as at least one must.
+
+    A text equals a number that it spells.
+    """
+    for key, _ in select:
+        if not any(key in row for row in rows):
+            keys = sorted({key for row in rows for key in row if key != "provenance"})
+            raise UsageError(
+                f"{spelled('select')} {key}: no row says its {key}; they say {', '.join(keys)}"
+            )
+    chosen = [all(_meets(row.get(key), wanted) for key, wanted in select) for row in rows]
+    if not any(chosen):
+        there = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)
         raise DataError(
-            f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
+            f"{spelled('select')} leaves none of {len(rows)} row(s); there are {there}"
         )
-    return array
+    return chosen
 
 
-def _finite(name: str, array: np.ndarray | None) -> np.ndarray | None:
-    if array is None:
-        return None
-    array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} holds NaN or infinity")
-    return array
+def _meets(fact: Any, wanted: Wanted) -> bool:
+    if fact is None:
+        return False
+    if isinstance(wanted, Collection) and not isinstance(wanted, str):
+        return any(_meets(fact, one) for one in wanted)
+    return str(fact) == str(wanted) or _as_number(fact) == _as_number(wanted)
+
+
+def _as_number(value: Any) -> Any:
+    """The number that a value is or spells, else the value."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    texts = list(dict.fromkeys(str(row[key]) for row in rows if row.get(key) is not None))
+    return ", ".join(texts[:_LISTED]) + (" ..." if len(texts) > _LISTED else "")
+
+
+def _plain(value: Any) -> Any:
+    """A text, a number, a short list of these; None for anything else."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.size <= _LONGEST and value.dtype.kind in "biuf" else None
+    return value if isinstance(value, (str, int, float, list)) else None
+
+
+def _number(value: Any, name: str, path: str) -> float:
+    try:
+        number = float(value)
+        if math.isfinite(number):
+            return int(number) if number == int(number) else number
+    except (TypeError, ValueError):
+        pass
+    raise DataError(f"{path!r}: attribute {name} is {value!r}; expected a number")

@@ -20,8 +20,8 @@ from gnc_cli.console.numbers import certified, count, lower_end, plural, short
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.records import Bracket
 
-Fact = tuple[str, Any, Callable[[Any], str], str, str]
-"""Name, value (None: no line), how it is written, remark, key of the JSON."""
+Fact = tuple[str, str, Callable[[Any], str], str]
+"""Name, key of the JSON, how its value is written, remark; None is left out."""
 
 Columns = Mapping[str, Sequence[str | None]]
 """Headings with the cells below them; one without cells is left out."""
@@ -30,11 +30,8 @@ _PAIRS = 10
 """Pairs of duplicates that are shown; --json has more."""
 _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
-_DESCRIBED = {
-    "seconds", *_PLACES, "gnc1", "gnc2_ratio", "gnc3", "ncc_accuracy", "ncc_leave_one_out",
-    "accuracy", "ncc_agreement", "max_cosine",
-}  # fmt: skip
-"""Numbers of a result that have words of their own here."""
+_ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
+"""A dash where they are None."""
 _KINDS = {
     "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
@@ -60,11 +57,21 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     samples = "no samples" if r.N is None else f"N = {count(r.N)}"
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
     title += f"d = {count(r.d)}, K = {count(r.K)}" + (f"   {place}" if place else "")
-    rows = [
-        (name, form(value), _interval(r, key) + remark, key)
-        for name, value, form, remark, key in [*_collapse(r, verbose), *_decisions(r), *_others(r)]
-        if value is not None
+    described = [*_collapse(r, verbose), *_decisions(r), *_margins(r)]
+    # Numbers without words of their own stand there by their names.
+    known = {"seconds", *_PLACES, *(key for _, key, _, _ in described)}
+    described += [
+        (field.name.replace("_", " "), field.name, figure, "")
+        for field in dataclasses.fields(r)
+        if field.name not in known and isinstance(getattr(r, field.name), float)
     ]
+    rows = []
+    for name, key, form, remark in described:
+        value: Any = r
+        for part in key.split("."):
+            value = getattr(value, part, None)
+        if value is not None or key in _ALWAYS:
+            rows.append((name, form(value), _interval(r, key) + remark, key))
     tables = [facts(title, [*rows, *_variants(r)], verbose=verbose)]
     if r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
@@ -76,67 +83,56 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
 def _collapse(r: MeasureResult, verbose: bool) -> list[Fact]:
     policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
     space = _space(policy)
-    covariance = f"Sigma_B {policy.between_cov}, rank {count(r.gnc1_rank)}"
     proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
     stand_in = "" if policy.weights == "given" else "class means stand in for weights; "
+    why = "references are of unit rows" if space == "raw" else "none known"
     if reference is not None:
-        value, why = f"{reference.value:.12f}", reference_text(reference, verbose)
-    else:
-        value, why = "-", "references are of unit rows" if space == "raw" else "none known"
+        why = reference_text(reference, verbose)
     of = "" if q is None else f"quantiles over {count(q.classes)} classes"
     of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
     return [
-        ("GNC1", r.gnc1, figure, f"{space} features, {covariance}", "gnc1"),
-        ("GNC2", lower_end(rho, 12), str, stand_in + proof, "gnc2"),
-        ("  reference", value, str, why, "gnc2_reference"),
-        ("  ratio", r.gnc2_ratio, lambda v: at_least(rho, v, share(v)), "GNC2 / reference",
-         "gnc2_ratio"),
+        ("GNC1", "gnc1", figure,
+         f"{space} features, Sigma_B {policy.between_cov}, rank {count(r.gnc1_rank)}"),
+        ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
+        ("  reference", "gnc2_reference", lambda v: "-" if v is None else f"{v.value:.12f}", why),
+        ("  ratio", "gnc2_ratio", lambda v: at_least(rho, v, share(v)), "GNC2 / reference"),
         *(
-            (f"  {name}", None if q is None else proved(getattr(q, key), 9), str,
-             of if key == "q0_001" else "", f"gnc2_quantiles.{key}")
+            (f"  {name}", f"gnc2_quantiles.{key}", lambda v: proved(v, 9),
+             of if key == "q0_001" else "")
             for key, name in _QUANTILES.items()
         ),
-        ("GNC3", r.gnc3, figure, f"{space} features and weights, means as they are", "gnc3"),
+        ("GNC3", "gnc3", figure, f"{space} features and weights, means as they are"),
     ]  # fmt: skip
 
 
 def _decisions(r: MeasureResult) -> list[Fact]:
-    space, margins, c = _space(r.policy), r.sample_margins, r.classes
-    more = ", ..." if c.missing > len(c.missing_labels) else ""
-    missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
-    single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
+    c = r.classes
     found: list[Fact] = [
-        ("NCC accuracy", r.ncc_accuracy, share, f"nearest class mean, {space} features",
-         "ncc_accuracy"),
-        ("  leave one out", r.ncc_leave_one_out, share, "each sample taken out of its own mean",
-         "ncc_leave_one_out"),
-        ("accuracy", r.accuracy, share, "classifier: raw features, weights and bias, or logits",
-         "accuracy"),
-        ("NCC agreement", r.ncc_agreement, share,
-         "classifier and nearest mean name the same class", "ncc_agreement"),
+        ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
+        ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
+        ("accuracy", "accuracy", share, "classifier: raw features, weights and bias, or logits"),
+        ("NCC agreement", "ncc_agreement", share,
+         "classifier and nearest mean name the same class"),
+        ("positive margins", "sample_margins.positive_share", share,
+         "share of samples whose one-vs-rest margin is above 0"),
+        ("  smallest", "sample_margins.min", figure, "unit features, unit weights"),
+        ("  mean", "sample_margins.mean", figure, ""),
     ]  # fmt: skip
-    if margins is not None:
-        found += [
-            ("positive margins", margins.positive_share, share,
-             "share of samples whose one-vs-rest margin is above 0",
-             "sample_margins.positive_share"),
-            ("  smallest", margins.min, figure, "unit features, unit weights",
-             "sample_margins.min"),
-            ("  mean", margins.mean, figure, "", "sample_margins.mean"),
-        ]  # fmt: skip
     if r.N is not None:
+        more = ", ..." if c.missing > len(c.missing_labels) else ""
+        missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
+        single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
         found += [
-            ("classes", f"{count(c.present)} of {count(r.K)}", str,
-             missing if c.missing else "with samples", "classes.present"),
-            ("samples per class", f"{count(c.min_count)} to {count(c.max_count)}", str, single,
-             "classes.min_count"),
+            ("classes", "classes.present", lambda v: f"{count(v)} of {count(r.K)}",
+             missing if c.missing else "with samples"),
+            ("samples per class", "classes.min_count",
+             lambda v: f"{count(v)} to {count(c.max_count)}", single),
         ]  # fmt: skip
     return found
 
 
-def _others(r: MeasureResult) -> list[Fact]:
-    """Margins of the weights; then numbers without words of their own here, by their names."""
-    rho, margins, free = r.gnc2, r.margins, r.rattlers
+def _margins(r: MeasureResult) -> list[Fact]:
+    rho, margins = r.gnc2, r.margins
     wanted = f"{margins.probability:g} on every class"
     if margins.scale is not None:
         remark = f"softmax can reach {wanted} from here on"
@@ -144,22 +140,15 @@ def _others(r: MeasureResult) -> list[Fact]:
         remark = f"softmax cannot reach {wanted} at any scale"
     else:
         remark = f"no scale is proved to reach {wanted}"
-    found: list[Fact] = [
-        ("CosFace margin", margins.cosface, lambda v: at_least(rho, v, figure(v)),
-         "largest m that every class can satisfy", "margins.cosface"),
-        ("ArcFace margin", figure(margins.arcface_rad), str, "radians, features on their weights",
-         "margins.arcface_rad"),
-        ("scale 1/tau", figure(margins.scale), str, remark, "margins.scale"),
-        ("largest cosine", figure(r.max_cosine), str, "of two class weights", "max_cosine"),
+    tolerance = "" if r.rattlers is None else f"free by more than {r.rattlers.tolerance:.1g}"
+    return [
+        ("CosFace margin", "margins.cosface", lambda v: at_least(rho, v, figure(v)),
+         "largest m that every class can satisfy"),
+        ("ArcFace margin", "margins.arcface_rad", figure, "radians, features on their weights"),
+        ("scale 1/tau", "margins.scale", figure, remark),
+        ("largest cosine", "max_cosine", figure, "of two class weights"),
+        ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
     ]  # fmt: skip
-    if free is not None:
-        found.append(("rattlers", f"{count(free.one_vs_rest)} one-vs-rest", str,
-                      f"free by more than {free.tolerance:.1g}", "rattlers"))  # fmt: skip
-    return found + [
-        (field.name.replace("_", " "), getattr(r, field.name), figure, "", field.name)
-        for field in dataclasses.fields(r)
-        if isinstance(getattr(r, field.name), float) and field.name not in _DESCRIBED
-    ]
 
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
@@ -175,15 +164,15 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
 
 
 def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
+    shares = {"accuracy": "accuracy", "min margin": "min_margin"}
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
-        "one-vs-rest": _column((c.one_vs_rest for c in rows), lambda rho: proved(rho, 9)),
-        "samples": _column((c.count for c in rows), count),
-        "mean norm": _column((c.mean_norm for c in rows if verbose), "{:.4f}".format),
-        "spread": _column((c.spread for c in rows if verbose), short),
-        "accuracy": _column((c.accuracy for c in rows), "{:.4f}".format),
-        "min margin": _column((c.min_margin for c in rows), "{:.4f}".format),
-        "cosine": _column((c.nearest_cosine for c in rows), "{:.6f}".format),
+        "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
+        "samples": _column(rows, "count", count),
+        "mean norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
+        "spread": _column(rows if verbose else (), "spread", short),
+        **{name: _column(rows, key, "{:.4f}".format) for name, key in shares.items()},
+        "cosine": _column(rows, "nearest_cosine", "{:.6f}".format),
         "nearest": [
             None if c.nearest is None else class_name(c.nearest, c.nearest_name) for c in rows
         ],
@@ -196,14 +185,16 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
         (f"{p.cosine:.9f}", f"{class_name(p.a, p.a_name)}, {class_name(p.b, p.b_name)}")
         for p in pairs[:_PAIRS]
     ]
-    more = [f"... and {count(left.pairs - len(rows))} more"] if left.pairs > len(rows) else []
+    notes = [f"... and {count(left.pairs - len(rows))} more"] if left.pairs > len(rows) else []
     if left.gnc2 is None:
-        rest = "one class is left without them, and no GNC2: raise the cosine"
+        notes.append("one class is left without them, and no GNC2: raise the cosine")
     else:
-        rest = f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
-        rest += certified(left.gnc2)
+        notes.append(
+            f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
+            f"{certified(left.gnc2)}"
+        )
     title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
-    return Table(title, ("cosine", "classes"), rows, [*more, rest], frozenset({1}))
+    return Table(title, ("cosine", "classes"), rows, notes, frozenset({1}))
 
 
 # Several sets -------------------------------------------------------------------------------------
@@ -215,28 +206,28 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
     known = f", {series.skipped} of them measured before" if series.skipped else ""
     places = [_place(row) for row in rows]
-    several = {key for key in ("file", "snapshot") if len({getattr(r, key) for r in rows}) > 1}
+    snapshots = len({r.snapshot for r in rows}) > 1
     sizes = len({(r.d, r.K) for r in rows}) > 1
     names = {file: os.path.basename(file or "arrays") for file in files}
     if len({*names.values()}) < len(files):
         names = {file: file or "arrays" for file in files}
     columns: Columns = {
-        "file": [names[r.file] for r in rows if "file" in several],
-        "snapshot": [r.snapshot for r in rows if "snapshot" in several],
+        "file": [names[r.file] for r in rows if len(files) > 1],
+        "snapshot": [r.snapshot for r in rows if snapshots],
         **{key: [place.get(key) for place in places] for key in _PLACES},
         "d": [count(r.d) for r in rows if sizes],
         "K": [count(r.K) for r in rows if sizes],
-        "N": _column((r.N for r in rows), count),
-        "GNC1": _column((r.gnc1 for r in rows), short),
+        "N": _column(rows, "N", count),
+        "GNC1": _column(rows, "gnc1", short),
         "GNC2": [proved(r.gnc2, 6) for r in rows],
         "ratio": [
             None if r.gnc2_ratio is None
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
-        "GNC3": _column((r.gnc3 for r in rows), short),
-        "NCC": _column((r.ncc_accuracy for r in rows), "{:.4f}".format),
-        "accuracy": _column((r.accuracy for r in rows), "{:.4f}".format),
+        "GNC3": _column(rows, "gnc3", short),
+        "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
+        "accuracy": _column(rows, "accuracy", "{:.4f}".format),
     }  # fmt: skip
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
     tables = [_table(title, columns, ("file", "snapshot", "layer", "split"))]
@@ -261,12 +252,14 @@ def _groups(series: MeasureSeries) -> Table:
         "snapshot": [group.snapshot for group in groups if named],
         **{key: [place.get(key) for place in places] for key in _PLACES},
         "rows": [count(group.count) for group in groups],
-        "GNC1": [_spread(group, "gnc1", ".3g") for group in groups],
-        "GNC2": [_spread(group, "gnc2.lower", ".4f") for group in groups],
-        "GNC3": [_spread(group, "gnc3", ".3g") for group in groups],
-        "NCC": [_spread(group, "ncc_accuracy", ".4f") for group in groups],
-        "accuracy": [_spread(group, "accuracy", ".4f") for group in groups],
-    }
+        **{
+            name: [_spread(group, key, form) for group in groups]
+            for name, key, form in (
+                ("GNC1", "gnc1", ".3g"), ("GNC2", "gnc2.lower", ".4f"), ("GNC3", "gnc3", ".3g"),
+                ("NCC", "ncc_accuracy", ".4f"), ("accuracy", "accuracy", ".4f"),
+            )
+        },
+    }  # fmt: skip
     return _table(f"mean ± deviation over {series.group}", columns, ("snapshot", "layer", "split"))
 
 
@@ -284,7 +277,8 @@ def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
     return Table(title, list(held), list(zip(*held.values(), strict=True)), text=places)
 
 
-def _column(values: Iterable[Any], text: Callable[[Any], str]) -> list[str | None]:
+def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[str | None]:
+    values = (getattr(row, key) for row in rows)
     return [None if value is None else text(value) for value in values]
 
 

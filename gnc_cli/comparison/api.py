@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gnc_cli.comparison.result import CompareResult, CompareRow
 from gnc_cli.io.arguments import validated
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import (
@@ -21,6 +20,7 @@ from gnc_cli.parameters import (
 )
 
 if TYPE_CHECKING:
+    from gnc_cli.comparison.result import CompareResult, CompareRow
     from gnc_cli.known_codes.best import Table
 
 _COMPARE = "What to compare"
@@ -100,8 +100,8 @@ def compare(
     plot: Plot = None,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
-    on_row: Callable[[CompareRow], None] | None = None,
-) -> CompareResult:  # fmt: skip
+    on_row: "Callable[[CompareRow], None] | None" = None,
+) -> "CompareResult":  # fmt: skip
     """Hold codes against the known codes: is yours as good as the best, and which one is it?
 
     Give files; or --list the table, or --solve pairs afresh.

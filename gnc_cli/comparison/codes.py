@@ -240,7 +240,7 @@ class _Exact:
 
     def below(self, t: Fraction) -> bool:
         """Whether it is proved that no cosine is above t."""
-        return verify_below(self.rows, t).holds is True
+        return verify_below(self.rows, t) is True
 
 
 # Codes too large to list their contacts or to bracket every row: counts and bounds.

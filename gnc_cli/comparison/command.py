@@ -2,14 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
 from gnc_cli.comparison import api
-from gnc_cli.comparison.result import CompareResult, CompareRow, JudgedRow
-from gnc_cli.console.check import Status
 from gnc_cli.console.expose import expose
-from gnc_cli.console.gates import Verdict
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.progress import progress_on_terminal
 from gnc_cli.console.show import print_line
@@ -17,12 +14,16 @@ from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parsing import number
 from gnc_cli.records import SCHEMA, ComparisonStatus, plain
 
+if TYPE_CHECKING:
+    from gnc_cli.comparison.result import CompareResult, CompareRow
+    from gnc_cli.console.gates import Verdict
+
 
 @contextlib.contextmanager
 def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
     """Progress on a terminal; with --jsonl each row when it is ready."""
 
-    def print_row(row: CompareRow) -> None:
+    def print_row(row: "CompareRow") -> None:
         head = {"schema": SCHEMA, "command": "compare", "version": __version__}
         print_line(head | plain(row))
 
@@ -31,12 +32,15 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
         yield {"progress": progress, "on_row": on_row}
 
 
-def _verdicts(result: CompareResult, given: dict[str, Any]) -> list[Verdict]:
+def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]":
     """What the rows say of --tolerance, of proved optima and of --require-entry.
 
     A row below a figure that is proved optimal fails: the entry or the file is wrong. A passed
     --tolerance is worth a line only where it was given, or in a report.
     """
+    from gnc_cli.comparison.result import JudgedRow
+    from gnc_cli.console.gates import Status, Verdict
+
     rows = [row for row in result.rows if isinstance(row, JudgedRow)]
     if not rows:
         return []
@@ -68,7 +72,7 @@ def _verdicts(result: CompareResult, given: dict[str, Any]) -> list[Verdict]:
     return verdicts
 
 
-def _place(row: CompareRow) -> str:
+def _place(row: "CompareRow") -> str:
     return f"d = {row.d}, K = {row.K}" + (f" ({row.file})" if row.file else "")
 
 

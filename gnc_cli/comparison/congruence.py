@@ -70,7 +70,7 @@ def recognise(
         try:
             equal = _equal(W, np.asarray(build()), rattles, clock)
         except TimeoutError:
-            equal = Undecided("the fingerprints took too long", 0)
+            equal = Undecided("the fingerprints took too long")
         if isinstance(equal, Undecided):
             _log.info("congruence with %s is undecided: %s", name, equal.reason)
             state = "undecided"
@@ -91,16 +91,13 @@ def _equal(
     Raises:
         TimeoutError: the deadline came before the fingerprints.
     """
-    ignore = None
     if rattles.any():
-        ignore = rattles, one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
-    mine, theirs = (
-        fingerprint(X, ignore=None if ignore is None else ignore[i], deadline=deadline)
-        for i, X in enumerate((W, rows))
-    )
+        free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
+        W, rows = W[~rattles], rows[~free]
+    mine, theirs = fingerprint(W, deadline=deadline), fingerprint(rows, deadline=deadline)
     if not mine.agrees(theirs, _ROWS):
         return False
-    found = congruence(W, rows, tolerance=_ROWS, ignore=ignore, deadline=deadline)
+    found = congruence(W, rows, tolerance=_ROWS, deadline=deadline)
     return found if isinstance(found, Undecided) else found is not None
 
 

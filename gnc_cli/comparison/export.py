@@ -111,17 +111,16 @@ def export_code(
     if K <= _MOST_ROWS:
         decimals = _DECIMALS if texts is None else len(texts[0][0].partition(".")[2])
         with contextlib.suppress(TimeoutError):
-            proved = rounded_coordinates(
+            texts, cosine = rounded_coordinates(
                 W if texts is None else texts, decimals, cosine_decimals=max(1, decimals - 1),
                 deadline=deadline,
             )  # fmt: skip
-            texts = proved.rows
-            verified = iter([_statement(texts, proved.cosine.text, proved.cosine.tight)])
+            verified = iter([_statement(texts, cosine.text, cosine.tight)])
     spread: _Content = "there are too many different inner products"
     with contextlib.suppress(TimeoutError):
         found = distribution(W, most=_MOST_VALUES, deadline=deadline)
         if found is not None:
-            spread = _distribution(found.values, found.pairs)
+            spread = _distribution(*found)
     gram: _Content = f"{K} x {K} inner products exceed 1 GiB"
     if 8 * K * K <= _GRAM_BYTES:
         gram = _gram(W)

@@ -10,8 +10,7 @@ import numpy as np
 from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.records import ComparisonStatus
-from gnc_cli.search.pictures import cosine_histogram, draw_code, draw_contacts
-from gnc_cli.search.plot import show_cosines
+from gnc_cli.search.plot import draw_code, draw_contacts, sampled_cosines, show_cosines
 
 _TITLES = {
     Mode.FILES: "Codes beside the best known ones",
@@ -70,7 +69,7 @@ def _code_figure(code: Any) -> Any:
         draw_code(left, W, pairs, code.rattles)
     else:
         draw_contacts(left, len(W), pairs, code.rattles, listed=code.contact_pairs is not None)
-    show_cosines(right, cosine_histogram(W), row.K)
+    show_cosines(right, sampled_cosines(W)[1], row.K)
     said = [f"largest cosine {row.max_cosine:.12g}"]
     if row.best_known is not None and row.status is not None:
         beside = {

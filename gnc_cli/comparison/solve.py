@@ -20,7 +20,7 @@ from gnc_cli.comparison.congruence import recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareRow, SolvedRow
 from gnc_cli.comparison.workers import Flag, run_jobs
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes
@@ -145,7 +145,7 @@ def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
     known, W = job.known, result.weights
 
     def verified(t: Fraction) -> bool:
-        return verify_below(W, t).holds is True
+        return verify_below(W, t) is True
 
     status = comparison_status(result.max_cosine, known, verified)
     rattles = result.extras.get("rattlers_one_vs_one")

@@ -17,7 +17,7 @@ from gnc_cli.parsing import number
 from gnc_cli.records import look_up, rows_of
 
 IDENTITY = (
-    "command", "problem", "d", "K", "tau", "weight_decay", "n", "variant", "split", "layer",
+    "command", "problem", "d", "K", "tau", "weight_decay", "n", "split", "layer",
     "data.name", "data.image_size", "data.train_images", "data.test_images", "policy",
 )  # fmt: skip
 """What two results must share to be comparable; a key that both lack counts as shared."""

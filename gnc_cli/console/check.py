@@ -130,6 +130,8 @@ def _expression(node: ast.expr) -> Expression:
     if isinstance(node, ast.BoolOp):
         parts = tuple(_expression(value) for value in node.values)
         return Joined(parts, all=isinstance(node.op, ast.And))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        raise UsageError("'not' is unknown")
     if not isinstance(node, ast.Compare):
         raise UsageError("there is no comparison operator")
     operands = [_operand(side) for side in (node.left, *node.comparators)]

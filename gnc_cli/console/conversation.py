@@ -8,8 +8,6 @@ from typing import Any
 
 from gnc_cli.console.show import note
 
-__all__ = ["conversation"]
-
 
 class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:

@@ -11,12 +11,11 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
 from gnc_cli.console.conversation import conversation
-from gnc_cli.console.gates import Gates, Verdict
 from gnc_cli.console.interruption import interruptible
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape
 from gnc_cli.console.progress import progress_on_terminal
@@ -25,7 +24,10 @@ from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, declared, in_shell
 from gnc_cli.records import Result, plain
 
-Verdicts = Callable[[Any, dict[str, Any]], Sequence[Verdict]]
+if TYPE_CHECKING:
+    from gnc_cli.console.gates import Verdict
+
+Verdicts = Callable[[Any, dict[str, Any]], "Sequence[Verdict]"]
 Watch = Callable[[OutputOptions], contextlib.AbstractContextManager[dict[str, Any]]]
 
 
@@ -69,6 +71,8 @@ def expose(
             for name, value in given.items()
             if value not in (None, []) and not _is_off(everything[name], value)
         }
+        from gnc_cli.console.gates import Gates
+
         output, gate_options = (
             group(**{name: given[name] for name in names if name in given})
             for group, names in groups.items()

@@ -69,7 +69,7 @@ class Gates:
         """
         gates: list[_Gate] = [_limit("--min", text, ">=") for text in options.minimum or ()]
         gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
-        gates += [_Check(f"--check '{text}'", parse(text)) for text in options.check or ()]
+        gates += [_expression(text) for text in options.check or ()]
         if options.allow and options.baseline is None:
             raise UsageError("--allow compares with an earlier result; add --baseline run.json")
         earlier = None
@@ -127,6 +127,13 @@ def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
     if Status.UNDECIDED in statuses or result.target_missed:
         return ExitCode.UNDECIDED
     return ExitCode.OK
+
+
+def _expression(text: str) -> _Check:
+    try:
+        return _Check(f"--check '{text}'", parse(text))
+    except UsageError as error:
+        raise UsageError(f"--check {error}") from None
 
 
 def _limit(option: str, text: str, operator: str) -> _Check:

@@ -11,8 +11,6 @@ from types import FrameType
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode
 
-__all__ = ["interruptible"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""

@@ -6,24 +6,11 @@ Matplotlib is used through `Figure` alone: no pyplot, no global state, no window
 import contextlib
 import io
 import os
-import secrets
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from gnc_cli.errors import OutputError
+from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.outputs import check_plot_suffix
-
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "INK",
-    "ORANGE",
-    "save",
-    "show_heading",
-    "styled",
-]
 
 # Okabe and Ito's palette: told apart by people with any colour vision, and in grey.
 BLUE = "#0072B2"
@@ -75,22 +62,8 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     undated: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     picture = io.BytesIO()
     figure.savefig(picture, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            with open(temporary, "xb") as file:
-                file.write(picture.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(
-            f"cannot write {os.fspath(path)!r}: {reason}; choose another place"
-        ) from error
+    with atomic_file(path, force=True) as file:
+        file.write(picture.getbuffer())
 
 
 def show_heading(figure: Any, title: str, facts: str) -> None:

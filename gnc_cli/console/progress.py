@@ -3,12 +3,9 @@
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-__all__ = ["Progress", "progress_on_terminal"]
-
-Progress = Callable[[str, int, int, float], None]
-"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
+from gnc_cli.runtime.deadline import Progress
 
 _WITHOUT_BEST = frozenset({"moments", "decisions", "bootstrap", "rows"})
 """Stages that come to an end rather than to a best value; theirs is the share done."""

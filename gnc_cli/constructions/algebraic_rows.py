@@ -8,6 +8,7 @@ Each number is written in one way, so that stated figures and figures found from
 compared as text.
 """
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property, cmp_to_key
@@ -28,18 +29,11 @@ _FIRST_BITS = 64
 class RealField:
     """The field of a real number t with `t^D = r_0 + r_1 t + .. + r_(D-1) t^(D-1)`.
 
-    Args:
-        relation: the integers r_0 .. r_(D-1).
-        between: fractions that enclose t and no other root.
+    The relation is r_0 .. r_(D-1), integers; fractions `between` enclose t and no other root.
 
     Raises:
-        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root.
-            Both are found where exact figures are first asked for.
-
-    Example:
-        >>> golden = RealField((1, 1), (1, 2))  # t^2 = 1 + t
-        >>> golden.cosine((0, 1), (2, 0)).text
-        '(1+sqrt(5))/4'
+        ValueError: the polynomial is reducible, or `between` does not enclose exactly one root,
+            found where exact figures are first asked for.
     """
 
     def __init__(
@@ -71,16 +65,8 @@ class RealField:
 
     @cached_property
     def _powers(self) -> np.ndarray:
-        """1, t, .. in extended precision, where the machine has it: rows need no exact figures."""
-        monic = np.array([1, *(-r for r in reversed(self.relation))], dtype=np.longdouble)
-        low, high = (float(end) for end in self.between)
-        for _ in range(60):
-            middle = (low + high) / 2
-            same = (np.polyval(monic, low) > 0) == (np.polyval(monic, middle) > 0)
-            low, high = (middle, high) if same else (low, middle)
-        t = np.array(low, dtype=np.longdouble)
-        for _ in range(2):
-            t = t - np.polyval(monic, t) / np.polyval(np.polyder(monic), t)
+        """1, t, .. in extended precision, where the machine has it."""
+        t = np.longdouble(self._root().str(30, radius=False))
         return np.asarray(t ** np.arange(self.degree))
 
     def sign(self, x: Element) -> int:
@@ -90,13 +76,7 @@ class RealField:
         return next(1 if low > 0 else -1 for low, high in self._enclosures(x) if low * high > 0)
 
     def cosine(self, x: Element, y: Element) -> Cosine:
-        """The quotient x / y as a cosine: its only text, and the nearest double.
-
-        Raises:
-            ZeroDivisionError: y is zero.
-        """
-        if not any(y):
-            raise ZeroDivisionError("division by zero in a number field")
+        """The quotient x / y as a cosine: its only text, and the nearest double; y is not zero."""
         _, inverse, _ = _polynomial(y).xgcd(self._modulus)
         found = (_polynomial(x) * inverse % self._modulus).coeffs()
         zeros = [Fraction(0)] * (self.degree - len(found))
@@ -112,14 +92,12 @@ class RealField:
 
     def _enclosures(self, x: Element) -> Iterator[tuple[Fraction, Fraction]]:
         """Ends of ever narrower intervals around a number."""
-        from flint import arb, ctx
+        from flint import arb_poly, ctx
 
         bits = _FIRST_BITS
         while True:
             with ctx.workprec(bits):
-                number, root = arb(0), self._root()
-                for c in reversed(_polynomial(x).coeffs()):
-                    number = number * root + c
+                number = arb_poly(_polynomial(x))(self._root())
                 low, high = (end.fmpq() for end in (number.lower(), number.upper()))
             yield Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))
             bits *= 2
@@ -151,14 +129,10 @@ class RealField:
             # t = (linear +- sqrt(discriminant)) / 2, the sign that of the derivative at t.
             discriminant = Fraction(linear**2 + 4 * constant, 4)
             side = self.sign((-linear, 2))
-            return surd_text(x[0] + x[1] * Fraction(linear, 2), side * x[1], discriminant)
-        return f"{polynomial_text(x)}, {self.definition}"
-
-    @cached_property
-    def definition(self) -> str:
-        """What t is, in words that leave one number: `t^3=t^2+t+1, 3/2<t<2`."""
-        relation = polynomial_text(tuple(Fraction(r) for r in self.relation))
-        return f"t^{self.degree}={relation}, {self.between[0]}<t<{self.between[1]}"
+            return _surd_text(x[0] + x[1] * Fraction(linear, 2), side * x[1], discriminant)
+        low, high = self.between
+        relation = f"t^{self.degree}={_polynomial_text(self.relation)}"
+        return f"{_polynomial_text(x)}, {relation}, {low}<t<{high}"
 
 
 def _rational(x: Fraction | int) -> Any:
@@ -173,15 +147,8 @@ def _polynomial(coefficients: Element) -> Any:
     return fmpq_poly([_rational(c) for c in coefficients])
 
 
-def surd_text(rational: Fraction, factor: Fraction, square: Fraction) -> str:
-    """`rational + factor * sqrt(square)` in lowest terms; `square` positive and no square.
-
-    Example:
-        >>> surd_text(Fraction(1, 2), Fraction(1, 4), Fraction(20))
-        '(1+sqrt(5))/2'
-        >>> surd_text(Fraction(0), Fraction(-1, 5), Fraction(5))
-        '-1/sqrt(5)'
-    """
+def _surd_text(rational: Fraction, factor: Fraction, square: Fraction) -> str:
+    """`rational + factor * sqrt(square)` in lowest terms; `square` positive and no square."""
     if rational == 0:
         size = Cosine.root(factor**2 * square)
         return (size if factor > 0 else -size).text
@@ -195,48 +162,29 @@ def surd_text(rational: Fraction, factor: Fraction, square: Fraction) -> str:
     return f"{u}{root}" if below == 1 else f"({u}{root})/{below}"
 
 
-def polynomial_text(coefficients: tuple[Fraction, ...]) -> str:
-    """A polynomial in t over one denominator, from the highest power down.
-
-    Example:
-        >>> polynomial_text((Fraction(-2, 7), Fraction(2, 7), Fraction(1, 7)))
-        '(t^2+2*t-2)/7'
-    """
+def _polynomial_text(coefficients: tuple[Fraction | int, ...]) -> str:
+    """A polynomial in t over one denominator, from the highest power down: `(t^2+2*t-2)/7`."""
     below = lcm(*(c.denominator for c in coefficients))
-    terms = ""
-    for power in range(len(coefficients) - 1, -1, -1):
-        c = int(coefficients[power] * below)
-        if c == 0:
-            continue
-        symbol = {0: "", 1: "t"}.get(power, f"t^{power}")
-        size = str(abs(c)) if not symbol else "" if abs(c) == 1 else f"{abs(c)}*"
-        terms += ("-" if c < 0 else "+" if terms else "") + size + symbol
+    terms = [
+        f"{int(c * below):+}" + ("", "*t", f"*t^{power}")[min(power, 2)]
+        for power, c in reversed([*enumerate(coefficients)]) if c
+    ]  # fmt: skip
+    text = re.sub(r"\b1\*t", "t", "".join(terms)).removeprefix("+") or "0"
     if below == 1:
-        return terms or "0"
-    several = sum(c != 0 for c in coefficients) > 1
-    return f"({terms})/{below}" if several else f"{terms}/{below}"
+        return text
+    return f"({text})/{below}" if len(terms) > 1 else f"{text}/{below}"
 
 
 class AlgebraicRows(Rows):
     """Vectors of one length over a real number field.
 
     Coordinates may carry a positive weight from the field, `<x, y> = sum_j weight_j x_j y_j`: a
-    code whose Gram matrix lies in the field need not have all its coordinates there.
-
-    Args:
-        field: degree D.
-        vectors: integer coefficients of 1, t, .., of each coordinate, shape (K, n, D).
-        weights: of the coordinates, shape (n, D); all 1 where None.
+    code whose Gram matrix lies in the field need not have all its coordinates there. Vectors are
+    integer coefficients of 1, t, .., of each coordinate, shape (K, n, D), weights (n, D).
 
     Raises:
         ValueError: the lengths differ, a row is zero, a weight is not positive, or the
             coefficients are too large for exact 64-bit products.
-
-    Example:
-        >>> root2 = RealField((2, 0), (1, 2))
-        >>> points = np.array([[[1, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 0], [-1, 0]]])
-        >>> AlgebraicRows(root2, points).verify().max_cosine.text
-        '1/sqrt(2)'
     """
 
     def __init__(
@@ -279,8 +227,7 @@ class AlgebraicRows(Rows):
 
         order = sorted(counts, key=cmp_to_key(compare), reverse=True)
         distribution = tuple((field.cosine(x, self.square), counts[x]) for x in order)
-        how = f"all pairs, exact in the field of {field.definition}"
-        return Verified(K, self.square not in counts, distribution[0][0], distribution, how)
+        return Verified(K, self.square not in counts, distribution[0][0], distribution)
 
     def _check_size(self) -> None:
         """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""

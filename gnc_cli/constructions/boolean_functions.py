@@ -34,12 +34,10 @@ class FormSet:
     Function number n has core n mod c, and the bits of n // c select from the basis: the first
     c 2^t functions are those of the first t basis functions. The zero function is number 0.
 
-    Args:
-        layers: basis functions of 0 and 1, each layer of shape (k_i, d); the first layers alone
-            are smaller sets with symmetries of their own. All together must be linearly independent
-            modulo affine functions.
-        core: functions, the first affine, shape (c, d); None for the zero function alone.
-        symmetries: permutations worth trying; what is proved from them is checked first.
+    The basis functions of 0 and 1 come in layers, each of shape (k_i, d): the first layers alone
+    are smaller sets with symmetries of their own. All together must be linearly independent modulo
+    affine functions. The core, shape (c, d), begins with an affine function; by default it is zero
+    alone. Symmetries are permutations worth trying: what is proved from them is checked first.
     """
 
     def __init__(
@@ -142,12 +140,8 @@ def hadamard(m: int) -> np.ndarray:
 def walsh(values: np.ndarray) -> np.ndarray:
     """Coefficients W[a] = sum over x of (-1)^<a, x> values[x], for each row, exactly.
 
-    Args:
-        values: -1, 0 and 1, shape (n, 2^m) with m <= 14, int8.
-
-    Returns:
-        shape (2^m, n), int16: the coefficients of a row stand in a column, as the transform leaves
-        them.
+    Values are -1, 0 and 1, shape (n, 2^m) with m <= 14, int8. The coefficients of a row stand in a
+    column, as the transform leaves them: shape (2^m, n), int16.
     """
     n, d = values.shape
     # Transposed, each pass adds and subtracts long contiguous runs.

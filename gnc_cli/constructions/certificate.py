@@ -11,12 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from gnc_cli.constructions.construction import Cosine, Rows
-from gnc_cli.geometry.hull_projections import near_hull
+from gnc_cli.geometry.min_norm_point import near_hull
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.rounding import gamma
+from gnc_cli.geometry.rounding import gamma, rounded_down
 from gnc_cli.records import Bracket
-
-__all__ = ["certified_margin", "lower_end"]
 
 _BLOCK_ENTRIES = 1 << 23
 _NEAREST = 3000
@@ -38,11 +36,9 @@ _ULPS = 8
 
 
 def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
-    """Bracket rho_one_vs_rest of a code whose largest cosine is known exactly.
+    """Bracket rho_one_vs_rest of a code whose largest cosine, or an upper bound of it, is known.
 
-    Args:
-        rows: the code; of a large one not all rows are made.
-        cosine: its largest cosine, or an upper bound of it.
+    Of a large code not all rows are made.
 
     Raises:
         ValueError: some row is nearer to the hull of others than the cosine allows.
@@ -67,8 +63,7 @@ def lower_end(cosine: Cosine) -> float:
     except ValueError:
         lower = 1.0 - cosine.value
         return lower - _ULPS * float(np.spacing(max(lower, 0.5)))
-    lower = float(exact)
-    return lower if Fraction(lower) <= exact else float(np.nextafter(lower, -np.inf))
+    return rounded_down(exact)
 
 
 def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
@@ -86,7 +81,7 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
         cosines = block @ row
         if start <= k < start + len(block):
             cosines[k - start] = -np.inf
-        bar = products.min() if len(products) == most else -np.inf
+        bar = products.min() if len(products) == most else -2.0
         better = np.flatnonzero(cosines > bar)
         if len(better) > most:
             better = better[np.argpartition(cosines[better], -most)[-most:]]
@@ -95,7 +90,6 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
         if len(products) > most:
             keep = np.argpartition(products, -most)[-most:]
             near, products = near[keep], products[keep]
-    near, products = near[np.isfinite(products)], products[np.isfinite(products)]
     ties = products >= products.max() - _TIED
     upper = near_hull(row, near, ties / ties.sum()) * (1.0 + _ROUNDING)
     if d > _EXACT_DIMENSIONS:

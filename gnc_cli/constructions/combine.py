@@ -1,19 +1,29 @@
-"""New constructions from old: fewer rows, more dimensions, orthogonal sums. Figures before rows.
+"""New constructions from old, figures before rows: parts, embeddings, sums and cross sections.
 
 | operation | size | largest cosine |
 |---|---|---|
 | `first_rows(c, K)` | K | at most that of c |
 | `embedded(c, d)` | as c | as c |
 | `orthogonal_sum(c1, c2, ...)` | the sizes add up | the largest of theirs, at least 0 |
+| `cross_sections(d)` | the n_t rows at cosine t from one row | at most (c - t^2) / (1 - t^2) |
+
+A cross section holds the rows at cosine t from a fixed row, projected orthogonally to that row and
+scaled to unit length, in one dimension less. Cosines become `(<x, y> - t^2) / (1 - t^2)`; the bound
+is attained wherever two of the rows are at the code's largest cosine c. A sharp code gives another
+one dimension lower (240, 56, 27, 16, 10; 196560, 4600, 891). (J. H. Conway and N. J. A. Sloane,
+Sphere Packings, Lattices and Groups, 1988, chapter 14.)
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 
 from gnc_cli.constructions.construction import Construction, Cosine, Rows, Verified
+from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.registry import single_codes
 
 
 def first_rows(construction: Construction, K: int) -> Construction:
@@ -51,14 +61,9 @@ def embedded(construction: Construction, d: int) -> Construction:
         construction,
         d=d,
         proven=False,
-        build=lambda: embedded_rows(construction.build(), d),
+        build=lambda: _Sum([construction.build()], d),
         changes=(*construction.changes, f"embedded from {construction.d} dimensions"),
     )
-
-
-def embedded_rows(rows: Rows, d: int) -> Rows:
-    """Rows with zeros appended up to d coordinates."""
-    return rows if rows.shape[1] == d else _Sum([rows], d)
 
 
 def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
@@ -117,5 +122,61 @@ class _Sum(Rows):
             distinct=all(f.distinct for f in found),
             max_cosine=max(across + [f.max_cosine for f in found], key=lambda c: c.value),
             distribution=found[0].distribution if len(self.parts) == 1 else None,
-            how="; ".join(dict.fromkeys(f.how for f in found)),
+            attained=all(f.attained for f in found),
         )
+
+
+@cache
+def cross_sections(d: int) -> tuple[Construction, ...]:
+    """Cross sections in exactly d dimensions, with figures known unbuilt.
+
+    They are those of the single codes in d + 1 dimensions that look alike from every row and whose
+    cosines are rational.
+    """
+    return tuple(
+        Construction(
+            name=code.name,
+            title=code.title,
+            d=d,
+            K=neighbours,
+            cosine=Cosine.of((largest - t * t) / (1 - t * t)),
+            proven=False,
+            reference=code.reference,
+            build=partial(_section, code, t, d),
+            changes=(f"the {neighbours} rows at cosine {t} from one row",),
+        )
+        for code in single_codes()
+        if code.d == d + 1 and code.transitive and (largest := _rational(code.cosine.text))
+        for text, neighbours in code.distribution or ()
+        # The sections at t and -t of an antipodal code are one.
+        if (t := _rational(text)) is not None and 0 <= t < 1
+    )
+
+
+def _rational(text: str) -> Fraction | None:
+    try:
+        return Fraction(text)
+    except ValueError:
+        return None
+
+
+def _section(code: Construction, t: Fraction, d: int) -> Rows:
+    rows = code.build()
+    assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"
+    section = cross_section(rows, 0, t)
+    return section if section.shape[1] == d else _Sum([section], d)
+
+
+def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> IntegerRows:
+    """The rows at `cosine` from row `base_row`, projected orthogonally to it.
+
+    The result keeps the order of the rows, lives in the space they span (at most one dimension
+    less) and has coprime coordinates.
+    """
+    base = rows.vectors[base_row].astype(np.int64)
+    product = cosine * rows.square
+    products = rows.vectors @ base
+    near = rows.vectors[products * product.denominator == product.numerator].astype(np.int64)
+    vectors = rows.square * near - int(product) * base
+    vectors //= np.gcd.reduce(vectors, axis=None)
+    return IntegerRows(vectors, int(np.linalg.matrix_rank(vectors)))

@@ -7,7 +7,7 @@ and never from the figures stated here.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,12 +27,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cosine:
-    """An exact inner product of unit vectors: how it is written, and the nearest double.
-
-    Example:
-        >>> Cosine.of(Fraction(-1, 4))
-        Cosine(text='-1/4', value=-0.25)
-    """
+    """An exact inner product of unit vectors: how it is written, and the nearest double."""
 
     text: str
     """A formula in rationals, `sqrt` and `cos`: `1/4`, `(1+sqrt(5))/4`."""
@@ -71,18 +66,13 @@ class Verified:
     distinct: bool
     """No two rows are equal."""
     max_cosine: Cosine
-    """Largest inner product of two different rows; exact unless `how` says otherwise."""
-    distribution: tuple[tuple[Cosine, int], ...] | None
+    """Largest inner product of two different rows, exactly."""
+    distribution: tuple[tuple[Cosine, int], ...] | None = None
     """Each inner product with its number of unordered pairs of rows, from large to small; None
     where there are too many pairs to count."""
-    how: str
-    """What was done: `all pairs, exact integers`, `all words of a linear code`, ..., and where no
-    pair of the rows kept is known to have `max_cosine`, that it is `an upper bound`."""
-
-    @property
-    def attained(self) -> bool:
-        """`max_cosine` is that of some pair, not only an upper bound."""
-        return "an upper bound" not in self.how
+    attained: bool = True
+    """`max_cosine` is that of some pair; else no pair of the rows kept is known to have it, and it
+    is an upper bound."""
 
 
 class Rows(ABC):
@@ -143,10 +133,8 @@ class _FirstRows(Rows):
     def verify(self) -> Verified:
         """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
         whole = self.whole.verify()
-        exact = self._attains(whole.max_cosine)
-        note = "a pair of the rows attains it" if exact else "an upper bound for the rows kept"
-        how = f"{whole.how}; {note}"
-        return Verified(len(self), whole.distinct, whole.max_cosine, None, how)
+        attained = self._attains(whole.max_cosine)
+        return Verified(len(self), whole.distinct, whole.max_cosine, attained=attained)
 
     def _attains(self, cosine: Cosine) -> bool:
         """Whether some pair with one of the first rows has this inner product (to 1e-12)."""
@@ -249,10 +237,8 @@ def transitive_code(
 ) -> Construction:
     """A code with rational inner products that looks alike from every row.
 
-    Args:
-        name, title, d, reference, build, proven: of the construction.
-        distribution: each inner product, the largest first, and the neighbours that a row has
-            there: size and largest cosine follow.
+    `distribution` holds each inner product, the largest first, and the neighbours that a row has
+    there: size and largest cosine follow.
     """
     K = 1 + sum(neighbours for _, neighbours in distribution)
     texts = tuple((str(product), neighbours) for product, neighbours in distribution)
@@ -261,8 +247,8 @@ def transitive_code(
 
 
 @dataclass(frozen=True)
-class Family(ABC):
-    """Constructions with a parameter; the fields are what lists show."""
+class Family:
+    """Constructions with parameters, made from their names; the texts are what lists show."""
 
     name: str
     """`gold-m`: single letters, and the word `code`, in place of the parameters."""
@@ -274,59 +260,20 @@ class Family(ABC):
     K: str
     cosine: str
     reference: str
-
-    @abstractmethod
-    def named(self, name: str) -> Construction | None:
-        """The member called `name`, or None."""
-
-    @abstractmethod
-    def in_dimension(self, d: int) -> Iterable[Construction]:
-        """The members in exactly d dimensions that a search is to find."""
-
-
-@dataclass(frozen=True)
-class ListedFamily(Family):
-    """A family of few members, all listed."""
-
-    members: Callable[[], Iterable[Construction]] = field(repr=False, compare=False)
-    hidden: frozenset[str] = field(default=frozenset(), repr=False)
-    """Names of members that other families have better ones than: found by name only."""
-
-    def named(self, name: str) -> Construction | None:
-        return self._codes.get(name)
-
-    def in_dimension(self, d: int) -> Iterable[Construction]:
-        return self._by_dimension.get(d, ())
-
-    @cached_property
-    def _codes(self) -> dict[str, Construction]:
-        return {code.name: code for code in self.members()}
-
-    @cached_property
-    def _by_dimension(self) -> dict[int, list[Construction]]:
-        found: dict[int, list[Construction]] = {}
-        for name, code in self._codes.items():
-            if name not in self.hidden:
-                found.setdefault(code.d, []).append(code)
-        return found
-
-
-@dataclass(frozen=True)
-class ParametricFamily(Family):
-    """A family whose members are made from the parameters in their names."""
-
     member: Callable[..., Construction | None] = field(repr=False, compare=False)
     """The member with these parameters (`code` is text, all others positive integers), or None."""
     parameters: Callable[[int], Iterable[tuple[Any, ...]]] = field(repr=False, compare=False)
     """Parameters that members in exactly d dimensions may have; others may be among them."""
 
     def named(self, name: str) -> Construction | None:
+        """The member called `name`, or None."""
         match = self._pattern.fullmatch(name)
         if match is None:
             return None
         return self.member(*(int(text) if text.isdecimal() else text for text in match.groups()))
 
     def in_dimension(self, d: int) -> Iterator[Construction]:
+        """The members in exactly d dimensions that a search is to find."""
         found = (self.member(*parameters) for parameters in self.parameters(d))
         return (code for code in found if code is not None and code.d == d)
 
@@ -337,3 +284,17 @@ class ParametricFamily(Family):
             "(.+)" if word == "code" else number if len(word) == 1 else word
             for word in self.name.split("-")
         ))
+
+
+def listed(
+    *texts: str, codes: dict[tuple[int, ...], Construction], hidden: Container[str] = ()
+) -> Family:
+    """A family of few members, given by their parameters; `hidden` ones are found by name only."""
+    def parameters(d: int) -> list[tuple[int, ...]]:
+        return [p for p, code in codes.items() if code.d == d and code.name not in hidden]
+
+    name, title, values, dimension, size, cosine, reference = texts
+    return Family(
+        name, title, values, dimension, size, cosine, reference,
+        lambda *p: codes.get(p), parameters,
+    )  # fmt: skip

@@ -9,38 +9,22 @@ and linear functions of the elements 0, 1, .., q - 1 are rows of the natural Had
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import product
+from math import isqrt
 
 import numpy as np
 
 _MOST = 1 << 13
 """Orders of fields are looked up below this."""
-_BINARY = {
-    2: 0b111,
-    3: 0b1011,
-    4: 0b10011,
-    5: 0b100101,
-    6: 0b1000011,
-    7: 0b10000011,
-    8: 0b100011101,
-    9: 0b1000010001,
-    10: 0b10000001001,
-    11: 0b100000000101,
-    12: 0b1000001010011,
-}
-"""Primitive polynomials over GF(2) of the binary codes, the bit of weight 2^i the coefficient of
-x^i. `FiniteField` checks that they are primitive."""
 
 
 class FiniteField:
-    """GF(q), q = p^n.
+    """GF(q), q = p^n below 8192, with the least primitive polynomial.
 
-    Args:
-        q: elements.
-        tail: coefficients of 1, x, .., x^(n - 1) of the primitive element's polynomial; of the
-            first primitive polynomial where None.
+    Raises:
+        ValueError: q is no such number.
     """
 
-    def __init__(self, q: int, tail: tuple[int, ...] | None = None) -> None:
+    def __init__(self, q: int) -> None:
         found = prime_power(q)
         if found is None:
             raise ValueError(f"no field of {q} elements: not a power of a prime below 8192")
@@ -48,10 +32,7 @@ class FiniteField:
         """Elements."""
         self.p, self.n = found
         """Characteristic, and degree over the integers modulo it."""
-        powers = list(_cycle(self.p, tail)) if tail else _primitive_powers(self.p, self.n)
-        if len(powers) != q - 1:
-            raise ValueError(f"the polynomial with coefficients {tail} is not primitive")
-        self.exp = np.array(powers)
+        self.exp = np.array(_primitive_powers(self.p, self.n))
         """g^j for j = 0 .. q - 2, shape (q - 1,)."""
         self.log = np.zeros(q, dtype=np.int64)
         """j with g^j = x, shape (q,); meaningless at 0."""
@@ -100,39 +81,20 @@ class FiniteField:
         return np.asarray(sum((x // u + sign * (y // u)) % self.p * u for u in places))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def finite_field(q: int) -> FiniteField:
-    """GF(q), its tables made once.
-
-    Example:
-        >>> field = finite_field(9)
-        >>> field.exp.tolist(), field.trace.tolist()
-        ([1, 3, 7, 8, 2, 6, 5, 4], [0, 2, 1, 2, 1, 0, 1, 0, 2])
-    """
+    """GF(q), its tables made once."""
     return FiniteField(q)
-
-
-@cache
-def binary_field(m: int) -> FiniteField:
-    """GF(2^m), 2 <= m <= 12, with the polynomial that the binary codes here are made with."""
-    return FiniteField(1 << m, tuple(_BINARY[m] >> i & 1 for i in range(m)))
 
 
 @cache
 def prime_powers() -> dict[int, tuple[int, int]]:
     """Every q = p^n below 8192, with (p, n), in rising order."""
-    sieve = np.ones(_MOST, dtype=bool)
-    sieve[:2] = False
-    for p in range(2, int(_MOST**0.5) + 1):
-        if sieve[p]:
-            sieve[p * p :: p] = False
-    found = {}
-    for p in np.flatnonzero(sieve).tolist():
-        n = 1
-        while p**n < _MOST:
-            found[p**n] = p, n
-            n += 1
-    return dict(sorted(found.items()))
+    primes = set(range(2, _MOST))
+    for r in range(2, isqrt(_MOST) + 1):
+        primes.difference_update(range(r * r, _MOST, r))
+    powers = ((p**n, (p, n)) for p in primes for n in range(1, _MOST.bit_length()))
+    return dict(sorted((q, found) for q, found in powers if q < _MOST))
 
 
 def prime_power(q: int) -> tuple[int, int] | None:
@@ -141,10 +103,10 @@ def prime_power(q: int) -> tuple[int, int] | None:
 
 
 def _primitive_powers(p: int, n: int) -> list[int]:
-    """1, g, g^2, .. of a primitive element of GF(p^n): a root of the first primitive polynomial."""
+    """1, g, g^2, .. of a primitive element of GF(p^n): a root of the least primitive polynomial."""
     # The element's norm (-1)^n tail[0] is primitive in GF(p), which leaves few to be tried.
     root = 1 if p == 2 else next(g for g in range(2, p) if len(list(_cycle(p, (-g % p,)))) == p - 1)
-    tails = (((-1) ** n * root % p, *rest) for rest in product(range(p), repeat=n - 1))
+    tails = (((-1) ** n * root % p, *rest[::-1]) for rest in product(range(p), repeat=n - 1))
     cycles = (list(_cycle(p, tail)) for tail in tails)
     return next(cycle for cycle in cycles if len(cycle) == p**n - 1)
 

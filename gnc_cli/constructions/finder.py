@@ -5,16 +5,15 @@ or more, of which the first K are kept; their cross sections and shortened or pu
 and sums in orthogonal subspaces, found by a knapsack over dimensions for each largest cosine.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
 from functools import cache, lru_cache
 
 import numpy as np
 
-from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum
+from gnc_cli.constructions.combine import cross_sections, embedded, first_rows, orthogonal_sum
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.constructions.registry import find, in_dimension
-from gnc_cli.constructions.sections import cross_sections
 
 
 def best_construction(d: int, K: int) -> Construction | None:
@@ -76,10 +75,10 @@ def _sections_up_to(d: int) -> tuple[Construction, ...]:
 
 
 @lru_cache(maxsize=16)
-def _by_cosine(d: int) -> tuple[np.ndarray, np.ndarray]:
+def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
     """The cosines in at most d dimensions, from small to large; the most rows a dimension there."""
     parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
-    cosines = np.array([c.cosine.value for c in parts])
+    cosines = [c.cosine.value for c in parts]
     # A sum of equal parts has as many rows a dimension as they: to spare for the division.
     dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
     return cosines, np.maximum.accumulate(dense)
@@ -89,19 +88,10 @@ def _best_sum(d: int, K: int, bar: float) -> Construction | None:
     """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
     cosines, densest = _by_cosine(d)
     # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
-    low, high = int(np.count_nonzero(densest * d < K)), int(np.searchsorted(cosines, bar))
-    if low >= high:
-        return None
-    last = high
-    while low < high:  # more cosine allows more rows, so the least that is enough can be bisected
-        middle = (low + high) // 2
-        if _fullest(d, cosines[middle])[0] >= K:
-            high = middle
-        else:
-            low = middle + 1
-    if low == last:
-        return None
-    return orthogonal_sum(_fullest(d, cosines[low])[1], d)
+    first, last = int(np.count_nonzero(densest * d < K)), bisect_left(cosines, bar)
+    # More cosine allows more rows, so the least that is enough can be bisected.
+    at = bisect_left(cosines, True, first, last, key=lambda cosine: _fullest(d, cosine)[0] >= K)
+    return orthogonal_sum(_fullest(d, cosines[at])[1], d) if at < last else None
 
 
 @lru_cache(maxsize=64)
@@ -137,14 +127,9 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
         else:
             chosen.append(parts[taken[e]])
             e -= int(sizes[taken[e]])
-    return int(rows[d]), chosen + list(_orthoplex(idle))
-
-
-def _orthoplex(d: int) -> Iterator[Construction]:
-    """The signed standard basis of the dimensions that no part takes."""
-    found = _PAIR if d == 1 else find(f"orthoplex-{d}") if d >= 2 else None
-    if found is not None:
-        yield found
+    # The dimensions that no part takes have their signed standard basis.
+    rest = _PAIR if idle == 1 else find(f"orthoplex-{idle}") if idle else None
+    return int(rows[d]), chosen + ([] if rest is None else [rest])
 
 
 _PAIR = Construction(

@@ -8,6 +8,7 @@ Schwarz, on the coordinates summed so far), so floating point is exact as long a
 length is: below 2^24 in float32, below 2^53 in float64, whatever the order of summation.
 """
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -23,20 +24,13 @@ _FEW = 48
 
 
 class IntegerRows(Rows):
-    """Integer vectors of one length.
+    """Integer vectors of one length, shape (K, D).
 
-    Args:
-        vectors: shape (K, D), integers.
-        d: dimensions of the space that the rows span, where it is not D: the frame is found.
-        frame: orthonormal columns spanning the rows, shape (D, d), where it is known.
+    Where they span a space of d < D dimensions, either that is given, and a frame is found, or a
+    frame: orthonormal columns spanning the rows, shape (D, d).
 
     Raises:
         ValueError: the lengths differ, a row is zero, or the rows span another dimension than d.
-
-    Example:
-        >>> rows = IntegerRows(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]))
-        >>> rows.verify().max_cosine.text
-        '0'
     """
 
     def __init__(
@@ -66,10 +60,9 @@ class IntegerRows(Rows):
         """
         if self.frame is not None:
             self._check(self.frame)
-        counts, how = pair_counts(self.vectors)
+        counts = pair_counts(self.vectors)
         distribution = tuple((Cosine.of(Fraction(c, self.square)), n) for c, n in counts.items())
-        distinct = self.square not in counts
-        return Verified(len(self), distinct, distribution[0][0], distribution, how)
+        return Verified(len(self), self.square not in counts, distribution[0][0], distribution)
 
     def _check(self, frame: np.ndarray) -> None:
         """The products of `unit` rows are those of the integers only in a frame of their space.
@@ -95,24 +88,14 @@ def _spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:
     return np.asarray(axes[:d].T)
 
 
-def pair_counts(vectors: np.ndarray) -> tuple[dict[int, int], str]:
-    """Number of unordered pairs of different rows at each inner product, and how it was found.
+def pair_counts(vectors: np.ndarray) -> dict[int, int]:
+    """Number of unordered pairs of different integer rows at each inner product, the largest first.
 
     Where the set is closed under negation, one row of each +- pair is enough: a quarter of the
     work. Cost: K^2 D flops (a quarter of it then), one tile of memory per thread.
 
-    Args:
-        vectors: shape (K, D), integers.
-
-    Returns:
-        The counts, from the largest inner product down.
-
     Raises:
         ValueError: a squared length of 2^53 or more.
-
-    Example:
-        >>> pair_counts(np.array([[1, 0], [0, 1], [-1, 0]]))
-        ({0: 2, -1: 1}, 'all pairs, exact integers')
     """
     square = np.einsum("kd,kd->k", vectors, vectors, dtype=np.float64).max(initial=0.0)
     if not square < 2**53:
@@ -120,17 +103,14 @@ def pair_counts(vectors: np.ndarray) -> tuple[dict[int, int], str]:
     rows: np.ndarray = vectors.astype(np.float32 if square < 2**24 else np.float64)
     half = _antipodal_half(rows)
     if half is None:
-        return _counts(rows), "all pairs, exact integers"
-    counts: dict[int, int] = {}
-    for value, pairs in _counts(half).items():
-        # The pair x, y stands for (x, y), (-x, -y) at this value, (x, -y), (-x, y) at minus it.
-        for signed in (value, -value):
-            counts[signed] = counts.get(signed, 0) + 2 * pairs
-    opposite, each = np.unique(np.einsum("kd,kd->k", half, half), return_counts=True)
-    for square, pairs in zip(opposite, each, strict=True):
-        counts[-int(square)] = counts.get(-int(square), 0) + int(pairs)
-    counts = dict(sorted(counts.items(), reverse=True))
-    return counts, "all pairs, exact integers, one row of each antipodal pair"
+        counts = _counts(rows)
+    else:
+        counts = Counter(-int(square) for square in np.einsum("kd,kd->k", half, half))
+        for value, pairs in _counts(half).items():
+            # The pair x, y stands for (x, y), (-x, -y) at this value, (x, -y), (-x, y) at minus it.
+            for signed in (value, -value):
+                counts[signed] += 2 * pairs
+    return dict(sorted(counts.items(), reverse=True))
 
 
 def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
@@ -145,7 +125,7 @@ def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
     return half if np.array_equal(half, -ordered[: len(rows) // 2 - 1 : -1]) else None
 
 
-def _counts(rows: np.ndarray) -> dict[int, int]:
+def _counts(rows: np.ndarray) -> Counter[int]:
     """Pairs of different rows at each inner product; rows already of an exact type."""
     height, width = _TILE
     starts = range(0, len(rows), height)
@@ -162,12 +142,11 @@ def _counts(rows: np.ndarray) -> dict[int, int]:
             _tally(tile, found)
         return found
 
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     with limit_threads(1), ThreadPoolExecutor(threads) as pool:
         for found in pool.map(work, range(threads)):
-            for value, pairs in found.items():
-                counts[int(value)] = counts.get(int(value), 0) + pairs
-    return dict(sorted(counts.items(), reverse=True))
+            counts.update({int(value): pairs for value, pairs in found.items()})
+    return counts
 
 
 def _tally(tile: np.ndarray, found: dict[float, int]) -> None:

@@ -6,6 +6,7 @@ standard basis may come first; its cosine with all other rows is 1/sqrt(d).
 """
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
@@ -18,6 +19,7 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.constructions.walsh_sweep import (
     Sweep,
     block_size,
+    largest_in,
     largest_of_first,
     numbered,
     sums_of_pairs,
@@ -49,8 +51,7 @@ class _FunctionRows(GroupedRows):
     def signs(self, start: int, stop: int) -> np.ndarray:
         """Rows `start` to `stop` (exclusive) in integers, shape (stop - start, d), int8.
 
-        Rows below `self.standard` are signed unit vectors, 0 but for one place, of length 1; the
-        others are +-1 throughout, of length sqrt(d).
+        Rows below `self.standard` are signed unit vectors; the others are +-1, of length sqrt(d).
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         return self._made(start, max(start, stop), np.dtype(np.int8))
@@ -74,19 +75,8 @@ class _FunctionRows(GroupedRows):
 class SignRows(_FunctionRows):
     """Rows of the bases that a set of functions gives.
 
-    Row i, counted after the standard basis, is row i mod 2 d of basis i // (2 d); there, row 2 a is
-    member a and row 2 a + 1 its negative.
-
-    Args:
-        forms: the functions, the zero function first.
-        standard: the signed standard basis comes before them.
-
-    Example:
-        >>> rows = SignRows(FormSet([], np.zeros((1, 4), dtype=np.uint8)), standard=True)
-        >>> rows.shape, rows.verify().max_cosine.text
-        ((16, 4), '1/2')
-        >>> rows.signs(6, 10).tolist()
-        [[0, 0, 0, 1], [0, 0, 0, -1], [1, 1, 1, 1], [-1, -1, -1, -1]]
+    Row i, counted after the standard basis, if that comes first, is row i mod 2 d of basis
+    i // (2 d); there, row 2 a is member a and row 2 a + 1 its negative.
     """
 
     group = 2
@@ -101,24 +91,19 @@ class SignRows(_FunctionRows):
         """Size, distinctness and largest cosine from Walsh transforms of the functions' sums."""
         forms, (K, d) = self.forms, self.shape
         bases = -(-(K - self.standard) // self.part)
-        distribution = None
+        distribution, exact = None, True
         if K == self.standard + self.part * len(forms):
             found = sweep(forms)
-            largest = found.largest
-            how = f"{found.structure}: {found.transforms:,} Walsh transforms of sums of two "
-            how += "functions"
-            distribution = self._distribution(found)
+            largest, distribution = found.largest, self._distribution(found)
         else:
             largest, exact = largest_of_first(forms, bases)
-            how = f"Walsh transforms of sums of the first {bases:,} functions"
-            how += "" if exact else "; an upper bound for the rows kept"
         if K == 2:
             cosine = Cosine.of(-1)
         elif bases > 0 and self.standard and largest**2 < d:
             cosine = Cosine.root(Fraction(1, d))
         else:
             cosine = Cosine.of(Fraction(largest, d))
-        return Verified(K, largest < d, cosine, distribution, how)
+        return Verified(K, largest < d, cosine, distribution, exact)
 
     def _distribution(self, found: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
         """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
@@ -127,19 +112,17 @@ class SignRows(_FunctionRows):
         d = self.forms.d
         bases = len(self.forms) + (self.standard > 0)
         # In a basis each row meets its negative, and 2 d - 2 rows at right angles.
-        pairs = {Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)}
+        pairs = Counter({Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)})
         # A coefficient of two functions is met by d pairs of members, each with four choices of
         # signs.
         for value, number in found.spectrum.items():
             for sign in (1, -1):
-                cosine = Cosine.of(Fraction(sign * value, d))
-                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * number
+                pairs[Cosine.of(Fraction(sign * value, d))] += 2 * d * number
         if self.standard:
             near = Cosine.root(Fraction(1, d))
             for cosine in (near, -near):
-                pairs[cosine] = pairs.get(cosine, 0) + 2 * d * d * len(self.forms)
-        counted = ((cosine, number) for cosine, number in pairs.items() if number)
-        return tuple(sorted(counted, key=lambda item: -item[0].value))
+                pairs[cosine] += 2 * d * d * len(self.forms)
+        return tuple(sorted((+pairs).items(), key=lambda item: -item[0].value))
 
 
 class _RestrictedRows(_FunctionRows):
@@ -165,16 +148,11 @@ class _RestrictedRows(_FunctionRows):
         count = -(-K // self.part)
         bound, largest, exact = self._bound(), self._within(), K == self.part
         for blocks, complete in self._searches(count):
-            for functions in blocks:
-                largest = max(largest, self._largest_sum(functions))
-                if largest >= bound:
-                    break
+            largest = max(largest, largest_in(blocks, bound, self._largest_sum))
             if exact := complete or largest >= bound:
                 break
-        how = "Walsh transforms of sums of two functions on the coordinates kept"
-        how += "" if exact else "; an upper bound for the rows kept"
         largest = largest if exact else bound
-        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), None, how)
+        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), attained=exact)
 
     def _searches(self, count: int) -> Iterator[tuple[Iterable[np.ndarray], bool]]:
         """Sums of two of the first functions, and whether they are all there are."""
@@ -198,17 +176,11 @@ class ShortenedRows(_RestrictedRows):
     at most (w - s)/(d - s), and this wherever two of the rows kept attain w. The first places are 0
     and the powers of two, on which normal functions vanish: there a row of signs is +1 for one
     choice of each sign and of s - 1 bits of a. Beyond these m + 1 places the sum over the basis is
-    restricted. A standard basis is left out.
-
-    Args:
-        forms: the functions of the whole code.
-        s: how many places, from 1 to m + 1 + (size of the basis).
+    restricted, m + 1 + (size of the basis) places at most. A standard basis is left out.
     """
 
     def __init__(self, forms: FormSet, s: int) -> None:
         m, d = forms.m, forms.d
-        if not 1 <= s <= m + 1 + len(forms.basis):
-            raise ValueError(f"s is {s}; it can be 1 to {m + 1 + len(forms.basis)}")
         self.original, self.s = forms, s
         places = [0, *(1 << i for i in range(m))][:s]
         self.forms, more = _vanishing(forms, s - len(places))
@@ -247,18 +219,12 @@ class PuncturedRows(_RestrictedRows):
 
     2^k rows of length d and largest inner product w become 2^k rows of length d - p with largest
     cosine at most (w + p)/(d - p), attained where two rows with inner product w differ in all p
-    places. A standard basis is left out.
-
-    Args:
-        forms: the functions of the whole code.
-        p: how many places, from 1 to d/4.
+    places; p is d/4 at most. A standard basis is left out.
     """
 
     group = 2
 
     def __init__(self, forms: FormSet, p: int) -> None:
-        if not 1 <= p <= forms.d // 4:
-            raise ValueError(f"p is {p}; it can be 1 to {forms.d // 4}")
         self.forms, self.p, self.kept = forms, p, slice(p, None)
         self.members = hadamard(forms.m)[:, p:]
         self.shape = (self.part * len(forms), forms.d - p)

@@ -11,7 +11,7 @@ trace codes map the set onto itself: few functions represent all. That the symme
 checked on the functions at hand; one that does not is left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -42,10 +42,6 @@ class Sweep:
     """Largest absolute coefficient; 0 where there is only one function."""
     spectrum: dict[int, int] | None
     """Absolute coefficient -> how many in all unordered pairs of functions; None if not counted."""
-    transforms: int
-    """Functions that were transformed."""
-    structure: str
-    """What made them enough: `linear set` or `Z4-linear set`."""
 
 
 def sweep(forms: FormSet, bits: int | None = None) -> Sweep:
@@ -55,26 +51,20 @@ def sweep(forms: FormSet, bits: int | None = None) -> Sweep:
         ValueError: the set is neither linear nor Z4-linear.
     """
     bits = len(forms.basis) if bits is None else bits
-    size, structure = len(forms.core) << bits, _structure(forms)
+    size = len(forms.core) << bits
+    if len(forms.core) > 1 and not gray_closed(forms):
+        raise ValueError(f"sums of the {len(forms.core)} core functions are not in the set")
     if len(forms.core) == 1 and bits > _FEW_BITS and bits in forms.levels[2:]:
         # The last layer's functions serve as cores: orbits are then sorted a layer at a time.
         below = forms.levels[forms.levels.index(bits) - 1]
         last = forms.combined(np.arange(1 << (bits - below)) << below)
         forms, bits = FormSet([forms.basis[:below]], last, forms.symmetries), below
-    largest, counts, transforms = _transform(forms, representatives(forms, bits))
+    largest, counts = _transform(forms, bits)
     if counts is None:
-        return Sweep(largest, None, transforms, structure)
+        return Sweep(largest, None)
     # Each difference is that of size / 2 pairs.
     spectrum = {int(v): int(counts[v]) * (size // 2) for v in np.flatnonzero(counts)[::-1]}
-    return Sweep(largest, spectrum, transforms, structure)
-
-
-def _structure(forms: FormSet) -> str:
-    if len(forms.core) == 1:
-        return "linear set"
-    if gray_closed(forms):
-        return "Z4-linear set"
-    raise ValueError(f"the sums of {len(forms.core)} core functions are not functions of the set")
+    return Sweep(largest, spectrum)
 
 
 def gray_closed(forms: FormSet) -> bool:
@@ -103,13 +93,10 @@ def gray_closed(forms: FormSet) -> bool:
 
 
 def largest_of_first(forms: FormSet, count: int) -> tuple[int, bool]:
-    """Largest Walsh coefficient of the sums of two of the first `count` functions.
+    """Largest Walsh coefficient of the sums of two of the first `count` functions, and if exact.
 
     The smallest layer that holds them bounds it, and a sum that attains the bound ends the search.
-
-    Returns:
-        The value, and whether it is exact: too many sums, none of which attains the bound, are not
-        searched to the end.
+    Too many sums, none of which attains the bound, are not searched to the end.
     """
     if count < 2:
         return 0, True
@@ -118,19 +105,22 @@ def largest_of_first(forms: FormSet, count: int) -> tuple[int, bool]:
     level = min((level for level in forms.levels if level >= bits), default=k)
     bound = sweep(forms, level).largest
     if count <= c:
-        return _largest(sums_of_pairs(forms, count), bound), True
+        return largest_in(sums_of_pairs(forms, count), bound), True
     # With one function of the upper half, all of it differs from functions of the lower half.
     if c << bits <= _MOST_SUMS:
-        return _largest(numbered(forms, c << bits), bound), True
-    return bound, _largest(islice(numbered(forms, c << bits), _FEW_BLOCKS), bound) == bound
+        return largest_in(numbered(forms, c << bits), bound), True
+    return bound, largest_in(islice(numbered(forms, c << bits), _FEW_BLOCKS), bound) == bound
 
 
-def _largest(blocks: Iterable[np.ndarray], bound: int) -> int:
-    """Largest coefficient of these functions; the search ends where it reaches the bound."""
+def largest_in(
+    blocks: Iterable[np.ndarray], bound: int, measure: Callable[[np.ndarray], int] | None = None
+) -> int:
+    """Largest coefficient, or measure, of these functions; the search ends at the bound."""
     largest = 0
     for functions in blocks:
-        largest = max(largest, int(np.abs(walsh(sign_vectors(functions))).max()))
-        if largest == bound:
+        found = measure(functions) if measure else np.abs(walsh(sign_vectors(functions))).max()
+        largest = max(largest, int(found))
+        if largest >= bound:
             break
     return largest
 
@@ -161,32 +151,23 @@ def _blocks(d: int, numbers: np.ndarray) -> Iterator[np.ndarray]:
         yield numbers[start : start + step]
 
 
-@dataclass(frozen=True)
-class Representatives:
-    """Functions of one core, one or more of each orbit under the symmetries."""
+def representatives(forms: FormSet, bits: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Functions that represent the first `len(core) << bits`, zero among them, core by core.
 
-    core: int
-    selections: np.ndarray
-    """Which basis functions, as bits, shape (n,)."""
-    weights: np.ndarray
-    """How many functions of the set each stands for, shape (n,), adding up to all."""
-
-
-def representatives(forms: FormSet, bits: int) -> Iterator[Representatives]:
-    """Functions that represent the first `len(core) << bits`, zero among them."""
+    One or more of each orbit under the symmetries: the core's number, which basis functions (as
+    bits, shape (n,)), and how many functions each stands for, shape (n,), adding up to all.
+    """
     if bits > _MOST_BITS:
         raise ValueError(f"2^{bits} sums of basis functions are too many to sort into orbits")
     maps = list(_actions(forms, bits))
-    cores, core_weights = _orbits(
-        len(forms.core), [(on_core, order) for on_core, _, order in maps]
-    )
+    cores, core_weights = _orbits(len(forms.core), [(moved, order) for moved, _, order in maps])
     for core, weight in zip(cores.tolist(), core_weights.tolist(), strict=True):
         # Symmetries that fix the core function sort the sums that are added to it.
         fixing = [
             (_linear_map(images), order) for on_core, images, order in maps if on_core[core] == core
         ]
         selections, weights = _orbits(1 << bits, fixing)
-        yield Representatives(core, selections, weights * weight)
+        yield core, selections, weights * weight
 
 
 def _actions(forms: FormSet, bits: int) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
@@ -210,11 +191,8 @@ def _actions(forms: FormSet, bits: int) -> Iterator[tuple[np.ndarray, np.ndarray
 
 def _respects_affine(permutation: np.ndarray, m: int) -> bool:
     """Whether it is a permutation that takes linear functions to affine ones."""
-    d = 1 << m
-    if not (np.sort(permutation) == np.arange(d)).all():
-        return False
     linear = (permutation >> np.arange(m)[:, None] & 1).astype(np.uint8)
-    return not normal(linear).any()
+    return len(np.unique(permutation)) == 1 << m and not normal(linear).any()
 
 
 def _linear_map(images: np.ndarray) -> np.ndarray:
@@ -248,23 +226,21 @@ def _orbits(
     return chosen, weights[chosen]
 
 
-def _transform(
-    forms: FormSet, classes: Iterable[Representatives]
-) -> tuple[int, np.ndarray | None, int]:
+def _transform(forms: FormSet, bits: int) -> tuple[int, np.ndarray | None]:
     """Largest coefficient and weighted counts over representatives, the zero function left out."""
     largest, transforms = 0, 0
     counts: np.ndarray | None = np.zeros(forms.d + 1)
-    for found in classes:
-        shift = 1 if found.core == 0 and found.selections[0] == 0 else 0
-        selections, weights = found.selections[shift:], found.weights[shift:]
+    for core, selections, weights in representatives(forms, bits):
+        if core == 0 and selections[0] == 0:
+            selections, weights = selections[1:], weights[1:]
         transforms += len(selections)
         if transforms * forms.d > _SPECTRUM_ENTRIES:
             counts = None
         for block in _blocks(forms.d, np.arange(len(selections))):
-            functions = forms.combined(selections[block]) ^ forms.core[found.core]
+            functions = forms.combined(selections[block]) ^ forms.core[core]
             sizes = np.abs(walsh(sign_vectors(functions)))
             largest = max(largest, int(sizes.max()))
             if counts is not None:
                 shares = np.broadcast_to(weights[block].astype(np.float64), sizes.shape)
                 counts += np.bincount(sizes.ravel(), shares.ravel(), minlength=forms.d + 1)
-    return largest, counts, transforms
+    return largest, counts

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import UNIT32, gamma
-from gnc_cli.geometry.sphere import as_unit_points, pair_chords, pair_cosines
+from gnc_cli.geometry.sphere import as_unit_points, chord, pair_chords, pair_cosines
 from gnc_cli.runtime.deadline import Deadline
 
 _DENSE = 1024
@@ -28,14 +29,9 @@ _COINCIDENT = 1e-6
 def gram_tiles(
     rows: int, side: int, columns: int | None = None, deadline: Deadline | None = None
 ) -> Iterator[tuple[slice, slice]]:
-    """The tiles of a matrix of products, as slices of its rows and columns.
+    """The tiles of a matrix of products, as slices of its rows and columns, `side` of each.
 
-    Args:
-        rows: of the matrix.
-        side: rows and columns of a tile, except the last ones.
-        columns: of the matrix; None for a symmetric one, of which the tiles on and above the
-            diagonal are enough.
-        deadline: polled at each tile.
+    Without `columns` the matrix is symmetric, and its tiles on and above the diagonal are enough.
 
     Raises:
         TimeoutError: the deadline expired first.
@@ -53,15 +49,10 @@ def gram_tiles(
 
 
 def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's largest cosine to another row, and the index of that row.
+    """Each row's largest cosine to another row, and the index of that row, shape (K,) both.
 
-    Args:
-        W: unit rows, shape (K, d).
-        deadline: polled at each tile.
-
-    Returns:
-        cosines, shape (K,), `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16;
-        and the winners, integers, shape (K,). Among ties any one may be named.
+    Cosines are `1 - chord**2 / 2` of the winning pair, accurate to a few 1e-16; among ties any one
+    may be named. The deadline is polled at each tile.
 
     Raises:
         DataError: W is not a matrix of at least two finite unit rows.
@@ -73,7 +64,7 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
     """
     W = as_unit_points(W)
     K = len(W)
-    if K <= _DENSE and 8 * K * K <= _BLOCK_BYTES:
+    if K <= _DENSE:
         gram = W @ W.T
         np.fill_diagonal(gram, -np.inf)
         best = gram.argmax(axis=1)
@@ -86,11 +77,7 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
 
 
 def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[int, int, float]:
-    """The two nearest unit rows and their chord, rho_one_vs_one: `(i, j, chord)` with i < j.
-
-    Raises:
-        DataError, TimeoutError: as `row_maxima`.
-    """
+    """The two nearest unit rows i < j and their chord, rho_one_vs_one; raises as `row_maxima`."""
     W = as_unit_points(W)
     cosines, best = row_maxima(W, deadline=deadline)
     top = np.flatnonzero(cosines >= cosines.max() - 1e-15)
@@ -101,24 +88,30 @@ def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[in
 
 
 def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
-    """The largest cosine between two different rows.
-
-    Raises:
-        DataError, TimeoutError: as `row_maxima`.
-
-    Example:
-        >>> max_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]]))
-        -1.0
-    """
+    """The largest cosine between two different rows; raises as `row_maxima`."""
     return float(row_maxima(W, deadline=deadline)[0].max())
 
 
-def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:
-    """All pairs of unit rows (K, d) whose cosine is at least `threshold`.
+def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
 
-    Returns:
-        Index pairs i < j, integers, shape (m, 2), sorted. The cosines are those of `row_maxima`
-        (float64, through chords).
+    `row_max` is each row's largest cosine to another row (`row_maxima`); Booleans, shape (K,).
+
+    Raises:
+        UsageError: the tolerance is below 0.
+
+    Example:
+        >>> one_vs_one_rattlers(np.array([0.5, 0.5, 0.1]), 1e-7)
+        array([False, False,  True])
+    """
+    if not tolerance >= 0.0:
+        raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")
+    chords = chord(np.asarray(row_max, dtype=np.float64))
+    return chords > chords.min() + tolerance
+
+
+def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:
+    """All pairs i < j of unit rows (K, d) whose cosine is at least `threshold`; (m, 2), sorted.
 
     Raises:
         DataError, TimeoutError: as `row_maxima`.
@@ -139,14 +132,9 @@ def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = 
 def candidate_pairs(
     W: np.ndarray, threshold: float, *, deadline: Deadline | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Tile by tile, the pairs of unit rows that float32 cannot tell to be below `threshold`.
+    """Tile by tile, pairs i < j of unit rows that float32 cannot tell to be below `threshold`.
 
-    Yields:
-        Indices i < j, integers, shape (m,) each: every pair whose cosine is at least `threshold`
-        is in one of the tiles.
-
-    Raises:
-        TimeoutError: the deadline expired first.
+    Every pair whose cosine is at least `threshold` is in one of the tiles; indices, (m,) each.
     """
     side = _side(_BLOCK_BYTES // 8)
     small = W.astype(np.float32)

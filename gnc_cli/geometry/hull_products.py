@@ -5,8 +5,6 @@ stays where it was computed. Sums may be added in any order: the caller's error 
 (`rounding.py`) hold for each of them.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +14,7 @@ if TYPE_CHECKING:
 
 
 class ArrayProducts:
-    """By NumPy, on the CPU.
-
-    Args:
-        W: the code, float64, shape (K, d).
-        small: the code in float32; None where single precision will not be asked for.
+    """By NumPy, on the CPU: a code in float64, shape (K, d), and, where it is used, in float32.
 
     Example:
         >>> seen = ArrayProducts(np.eye(3), None).look(np.eye(3)[:1], np.array([0]), False)
@@ -32,13 +26,7 @@ class ArrayProducts:
         self._W, self._small = W, small
 
     def look(self, h: np.ndarray, own: np.ndarray, single: bool) -> "ArraySeen":
-        """Products of directions with all rows.
-
-        Args:
-            h: the directions, float64, shape (m, d).
-            own: the row that each of them leaves out, shape (m,).
-            single: compute in float32.
-        """
+        """Products of directions h (m, d) with all rows; each leaves out its own row (m,)."""
         if single:
             assert self._small is not None
             return ArraySeen(h.astype(np.float32) @ self._small.T, own)
@@ -58,14 +46,9 @@ class ArraySeen:
         self._products = products
 
     def largest(self, at: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The largest products of some directions and the rows they belong to.
+        """The largest products of some directions, falling, and their rows, both (n, count).
 
-        Args:
-            at: which directions, integers, shape (n,).
-            count: how many of each, K - 1 at most.
-
-        Returns:
-            Products, falling, and rows, both of shape (n, count); no own row is among them.
+        No own row is among them; count is K - 1 at most.
         """
         rows = np.empty((len(at), count), dtype=np.intp)
         for i, k in enumerate(at):
@@ -89,16 +72,20 @@ class TensorProducts:
         self._small = None if small is None else torch.from_numpy(small).to(device)
 
     def look(self, h: np.ndarray, own: np.ndarray, single: bool) -> "TensorSeen":
-        """As `ArrayProducts.look`."""
+        """As `ArrayProducts.look`; float32 products are rounded as float32, whatever is set."""
         import torch
 
         directions = torch.from_numpy(h).to(self._device)
-        with _full_precision():
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")  # no TF32, no bfloat16
+        try:
             if single:
                 assert self._small is not None
                 products = directions.float() @ self._small.T
             else:
                 products = directions @ self._W.T
+        finally:
+            torch.set_float32_matmul_precision(before)
         return TensorSeen(products, torch.from_numpy(own.astype(np.int64)).to(self._device))
 
 
@@ -119,19 +106,6 @@ class TensorSeen:
         chosen = self._products[torch.from_numpy(at.astype(np.int64)).to(self._products.device)]
         values, rows = chosen.topk(count, dim=1)
         return values.cpu().numpy(), rows.cpu().numpy()
-
-
-@contextmanager
-def _full_precision() -> Iterator[None]:
-    """float32 products rounded as float32: no TF32, no bfloat16, whatever the caller has set."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 Products = ArrayProducts | TensorProducts

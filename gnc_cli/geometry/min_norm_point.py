@@ -1,4 +1,4 @@
-"""The point of a convex hull nearest to the origin, and bounds of its distance.
+"""The point of a convex hull nearest to the origin, bounds of its distance, and approximations.
 
 The nearest point of conv{v_j} is a non-negative least squares problem: with `a >= 0` minimising
 `|V^T a|^2 + (1 - sum a)^2`, the point `V^T a / sum a` is exact, not penalised (its optimality
@@ -10,6 +10,10 @@ for it by one Cholesky factorisation, and exchanges all rows that are on the wro
 guess it settles in two to seven exchanges, which need a third of the time or less. It may cycle or
 meet dependent rows; then active sets take over, and Wolfe's method where they stop short.
 
+Thousands of vertices that tie can make all of these slow. Accelerated projected gradient on the
+convex weights takes a fixed number of steps and proves nothing; every iterate is a point of the
+hull.
+
 References:
     C. L. Lawson and R. J. Hanson, Solving Least Squares Problems (1974), chapter 23.
     P. Wolfe, Finding the nearest point in a polytope, Mathematical Programming 11 (1976).
@@ -17,7 +21,11 @@ References:
     algorithms for linear least squares problems with nonnegative variables, Math. Comp. 63 (1994).
     A. Bjorck, Stability analysis of the method of seminormal equations for linear least squares
     problems, Linear Algebra Appl. 88 (1987): the correction.
+    A. Beck and M. Teboulle, A fast iterative shrinkage-thresholding algorithm, SIAM J. Imaging
+    Sci. 2 (2009); J. Duchi et al., Efficient projections onto the l1-ball, ICML 2008 (fig. 1).
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -30,6 +38,9 @@ _LEAST_SHARE = 2.0**-6
 """Smallest share of the free places that one exchange of block pivoting fills."""
 _DENSE = 128
 """Up to so many rows all their products are formed at once."""
+_STEPS = 40
+"""Of an approximate projection."""
+_BLOCK = 16 << 20
 
 
 def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -79,11 +90,7 @@ def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.n
 def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
     """Proved upper bound of the hull's distance from 0: the length of one of its points.
 
-    Each row may itself be a difference rounded once: that error is covered too.
-
-    Args:
-        V: points, shape (m, d).
-        weights: non-negative, not all zero, shape (m,); only the positive ones count.
+    Each row of V (m, d) may itself be a difference rounded once: that error is covered too.
 
     Raises:
         DataError: a weight is negative or NaN, or none is positive.
@@ -106,14 +113,8 @@ def supporting_normal(V: np.ndarray) -> np.ndarray:
     """Unit normal of the affine hull of the rows of V, on the side away from the origin.
 
     Sharper than the min-norm point itself where the hull nearly touches the origin: the normal's
-    error is of the order of the rounding unit, not of rounding over distance. Rows are shifted by
-    the first one, so they must all lie on the face.
-
-    Args:
-        V: the rows that carry the min-norm point, shape (s, d).
-
-    Returns:
-        Unit vector, shape (d,); zeros when the affine hull is the whole space.
+    error is of the order of the rounding unit, not of rounding over distance. All rows must lie on
+    the face, that is, carry the min-norm point. Zeros when the affine hull is the whole space.
     """
     from scipy.linalg import qr
 
@@ -146,7 +147,7 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
         start: a guess of the rows that carry the point, indices, not empty.
 
     Returns:
-        Weights, shape (m,), non-negative, summing to 1: optimal to rounding, but without a proof.
+        Weights, shape (m,), optimal to rounding, but without a proof.
 
     Example:
         >>> pivoted_weights(np.array([[0.5, 0.5], [0.5, -0.5], [1.0, 0.0]]), np.array([0, 1, 2]))
@@ -202,15 +203,7 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
 
 
 def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Wolfe's method from a hull point given by its weights: slower, but never further away.
-
-    Args:
-        V: points, shape (m, d), of norm about 1.
-        weights: convex weights of the start, shape (m,).
-
-    Returns:
-        Convex weights of the nearest point, shape (m,).
-    """
+    """Wolfe's method from convex weights (m,) of rows of norm about 1: never further away."""
     m, d = V.shape
     corral = np.flatnonzero(weights)
     a = weights[corral] / weights[corral].sum()
@@ -270,3 +263,102 @@ def _nnls_weights(V: np.ndarray) -> np.ndarray | None:
         return None
     total = float(a.sum())
     return a / total if np.isfinite(total) and total > 0.0 else None
+
+
+def hull_directions(W: np.ndarray, classes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Unit differences "row minus projection" of some rows (m,) on hulls of candidates (m, n).
+
+    They are sharp enough to rule out most classes of a search for the least one-vs-rest distance.
+    The proof is the caller's: a float64 product of them with all rows. W is float32, (K, d), the
+    directions float64, (m, d); zero where a row lies on its projection.
+    """
+    m, n = candidates.shape
+    d = W.shape[1]
+    directions = np.empty((m, d))
+    step = max(1, _BLOCK // (4 * n * max(n, d)))
+    for s in range(0, m, step):
+        rows = W[candidates[s : s + step]]
+        # With convex weights the origin is free: at the rows' mean the steps can be longest.
+        mean = rows.mean(axis=1)
+        rows -= mean[:, None, :]
+        own = W[classes[s : s + step]] - mean
+        weights = _batch_weights(rows @ rows.transpose(0, 2, 1), (rows @ own[:, :, None])[:, :, 0])
+        directions[s : s + step] = own - (weights[:, None, :] @ rows)[:, 0]
+    norms = np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.divide(directions, norms, out=np.zeros_like(directions), where=norms > 0.0)
+
+
+def near_hull(
+    point: np.ndarray, vertices: np.ndarray, weights: np.ndarray, steps: int = 300
+) -> float:
+    """A distance that some point of the hull of `vertices` (m, d) has from `point`, to rounding.
+
+    It is found in so many steps from convex weights (m,), and not the least possible one.
+
+    Example:
+        >>> corners = np.array([[1.0, 1.0], [1.0, -1.0]])
+        >>> round(near_hull(np.array([2.0, 0.0]), corners, np.array([1.0, 0.0])), 12)
+        1.0
+    """
+    curvature = _largest_square(vertices)
+    best = np.inf
+
+    def step(a: np.ndarray) -> np.ndarray:
+        nonlocal best
+        gap = a @ vertices - point
+        if (a >= 0.0).all():
+            best = min(best, float(np.linalg.norm(gap)))
+        return vertices @ gap / curvature
+
+    weights = _accelerated(weights, step, steps)
+    return min(best, float(np.linalg.norm(weights @ vertices - point)))
+
+
+def onto_simplex(a: np.ndarray) -> np.ndarray:
+    """Nearest convex weights to each row of a, shape (..., n): non-negative, summing to 1.
+
+    Example:
+        >>> onto_simplex(np.array([[0.5, 0.5], [2.0, -1.0]]))
+        array([[0.5, 0.5],
+               [1. , 0. ]])
+    """
+    falling = -np.sort(-a, axis=-1)
+    counts = np.arange(1, a.shape[-1] + 1, dtype=a.dtype)
+    shifts = (np.cumsum(falling, axis=-1) - 1.0) / counts
+    # The shift that fits is the last one below its own entry; the first always is.
+    last = a.shape[-1] - 1 - (falling > shifts)[..., ::-1].argmax(axis=-1, keepdims=True)
+    return np.maximum(a - np.take_along_axis(shifts, last, axis=-1), 0.0)
+
+
+def _accelerated(a: np.ndarray, step: Callable[[np.ndarray], np.ndarray], steps: int) -> np.ndarray:
+    """Convex weights after some steps from a; `step` gives the gradient times the step size."""
+    ahead, t = a, 1.0
+    for _ in range(steps):
+        after = onto_simplex(ahead - step(ahead))
+        t_after = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
+        ahead = after + (t - 1.0) / t_after * (after - a)
+        a, t = after, t_after
+    return a
+
+
+def _batch_weights(gram: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """Convex weights near the minimum of `a^T gram a - 2 linear^T a`, shape (m, n)."""
+    # Every eigenvalue is below the largest row sum; a step of its inverse never overshoots.
+    lipschitz = np.maximum(np.abs(gram).sum(axis=2).max(axis=1)[:, None], np.float32(1e-30))
+    return _accelerated(
+        onto_simplex(linear / lipschitz),
+        lambda a: ((gram @ a[:, :, None])[:, :, 0] - linear) / lipschitz,
+        _STEPS,
+    )
+
+
+def _largest_square(vertices: np.ndarray) -> float:
+    """About the largest squared singular value, from above: power steps and a margin."""
+    v = np.random.default_rng(0).standard_normal(len(vertices))
+    size = float(np.linalg.norm(v))
+    for _ in range(30):
+        if size == 0.0:
+            return float((vertices**2).sum()) or 1.0
+        v = vertices @ ((v / size) @ vertices)
+        size = float(np.linalg.norm(v))
+    return 1.1 * size or 1.0

@@ -22,8 +22,8 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.hull_products import ArrayProducts, Products, Seen
-from gnc_cli.geometry.hull_projections import hull_directions
 from gnc_cli.geometry.min_norm_point import (
+    hull_directions,
     hull_distance_bound,
     min_norm_point,
     supporting_normal,
@@ -129,15 +129,14 @@ def minimum_one_vs_rest(
 
 
 class HullSearch:
-    """Brackets of some classes of one code, tightened batch by batch.
+    """Brackets of some classes of one code, tightened batch by batch; they are valid at any time.
 
     Args:
         W: the code, float64, finite, shape (K, d).
         classes: the rows asked for, shape (m,); None for all.
         tolerance: width at which a bracket is closed; raised to what rounding allows.
-        deadline: polled for each class; the brackets are valid at any time.
-        products: makes the products with all rows from W and its float32 copy (None where single
-            precision is of no use).
+        deadline: polled for each class.
+        products: makes the products with all rows from W and its float32 copy, if that is of use.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class HullSearch:
         products: Callable[[np.ndarray, np.ndarray | None], Products] = ArrayProducts,
     ) -> None:
         K, d = W.shape
-        self.W, self.deadline = W, deadline
+        self.W, self.deadline = W, deadline or Deadline()
         self.classes = classes = np.arange(K) if classes is None else classes
         self.norms = np.linalg.norm(W, axis=1)
         largest = self.norms.max() + 2.0 * UNDERFLOW
@@ -174,15 +173,10 @@ class HullSearch:
         # Rows of the hull point that gives each upper end.
         self.supports = list(other[:, None])
 
-    @property
-    def expired(self) -> bool:
-        return self.deadline is not None and self.deadline.expired
-
     def first_bounds(self, nearest: np.ndarray | None = None) -> None:
         """Ends for all K classes from the rows themselves as directions.
 
-        Args:
-            nearest: of unit rows, the row that makes the largest cosine with each, if known.
+        Of unit rows, `nearest` is the row that makes the largest cosine with each, if known.
         """
         W, K = self.W, len(self.W)
         if np.abs(self.norms - 1.0).max() < 1e-9:
@@ -198,7 +192,7 @@ class HullSearch:
             self.supports = list(nearest[:, None])
             return
         for s in range(0, K, self.batch):
-            if self.expired:
+            if self.deadline.expired:
                 return
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
 
@@ -223,16 +217,12 @@ class HullSearch:
     ) -> np.ndarray:
         """Close those classes, the lowest first, that can still attain the least distance of all.
 
-        Args:
-            tolerance: width at which the bracket of the least distance is closed.
-            after: called with the number of classes refined so far.
-
-        Returns:
-            The positions refined, integers; each is closed, or proved not to be the least.
+        `after` is called with the number of classes refined so far. The positions refined come
+        back; each is closed, or proved not to be the least.
         """
         order = np.argsort(self.lower, kind="stable")
         done, size = 0, _FIRST_BATCH
-        while done < len(order) and not self.expired:
+        while done < len(order) and not self.deadline.expired:
             # Sorted by first bounds, so the classes that matter are always the next ones.
             ahead = order[done : done + min(size, self.batch)]
             ahead = ahead[self.lower[ahead] < self.upper.min() - tolerance]
@@ -280,20 +270,20 @@ class HullSearch:
         projection has gained nothing: what is left is rounding.
         """
         at = at[self.open(at, prune)]
-        if not at.size or self.expired:
+        if not at.size or self.deadline.expired:
             return
         seen, left = self.look(at, single=prune), np.arange(len(at))
         if prune and len(at) > _FIRST_BATCH:
             seen, left = self.thin_out(at, seen)
             at = at[left]
         furthest = seen.largest(left, self.start)[1]
-        working = [np.union1d(self.supports[k], furthest[i]) for i, k in enumerate(at)]
+        working = [_union(self.supports[k], furthest[i]) for i, k in enumerate(at)]
         careful = np.zeros(len(at), dtype=bool)
         slow = np.zeros(len(at), dtype=np.intp)
         while at.size:
             lower, upper = self.lower[at], self.upper[at]
             normals = self.project_all(at, working, careful)
-            if self.expired:
+            if self.deadline.expired:
                 return
             seen = self.look(at, normals)
             crawls = self.upper[at] - self.lower[at] > (1.0 - _SLOW) * (upper - lower)
@@ -340,7 +330,7 @@ class HullSearch:
         normals = self.directions[at]
         with self.single_thread():
             for i, k in enumerate(at):
-                if self.expired:
+                if self.deadline.expired:
                     break
                 normals[i] = self.project(int(k), working[i], careful=bool(careful[i]))
         return normals
@@ -391,26 +381,28 @@ class HullSearch:
         """
         support = self.supports[k]
         if slow:
-            return np.union1d(np.union1d(support, rows), fresh[: self.start << slow])
+            return _union(support, rows, fresh[: self.start << slow])
         # The support shares one level, so all that comes before it lies beyond the hull.
         carrying = np.isin(furthest, support)
         violators = int(carrying.argmax()) if carrying.any() else len(furthest)
         more = min(max(violators, 16), self.start + len(support) // 2)
-        return np.union1d(support, furthest[: len(support) + more])
+        return _union(support, furthest[: len(support) + more])
 
 
 def own_row_bounds(norms: np.ndarray, products: np.ndarray, d: int) -> np.ndarray:
     """Proved lower ends of one-vs-rest distances by h = w_k / |w_k|, whatever the rows' norms.
 
     `min_j <w_k - w_j, h> = (|w_k|^2 - max_j <w_k, w_j>) / |w_k|`, and 0 where that is negative.
-
-    Args:
-        norms: of the rows, computed, positive, shape (K,).
-        products: no smaller than each row's largest product with another row, by at least the
-            rounding of the row's own square, shape (K,).
-        d: dimension.
+    Norms (K,) are computed and positive; products (K,) are larger than each row's largest product
+    with another row by at least the rounding of the row's own square.
     """
     return np.maximum(norms**2 - products, 0.0) / norms * (1.0 - gamma(d + 4))
+
+
+def _union(*rows: np.ndarray) -> np.ndarray:
+    """Indices in any of some lists, sorted; `np.union1d` would import masked arrays, 20 ms."""
+    merged = np.sort(np.concatenate(rows))
+    return merged[np.concatenate([[True], merged[1:] != merged[:-1]])]
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ def polish(
     give_up: Callable[[int, float], bool] | None = None,
     deadline: Deadline | None = None,
 ) -> Polished:
-    """Newton's way to the nearest first-order point of the minimax problem.
+    """Newton's way to the nearest first-order point of the minimax problem: the best iterate.
 
     Args:
         points: unit rows, shape (P, d).
@@ -71,9 +71,6 @@ def polish(
         max_steps: Newton steps at most.
         give_up: called with (step, predicted value): stop early where a basin is hopeless.
         deadline: polled at each step and at each factorisation.
-
-    Returns:
-        The best iterate; `stationarity` and `gap` say how good it is.
 
     Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` a step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
@@ -85,12 +82,14 @@ def polish(
     shift, step, idle = 0.0, 0, 0
     for step in range(1, max_steps + 1):
         state.refresh()
-        system = state.system()
-        if (system.residual <= _CLOSE and state.gap <= 1e-15) or deadline.expired:
+        linear = linearise(state.pairs, state.points, free)
+        gradient = linear.adjoint(state.multipliers)
+        residual = float(np.abs(gradient).max(initial=0.0))
+        if (residual <= _CLOSE and state.gap <= 1e-15) or deadline.expired:
             break
         if give_up is not None and give_up(step, state.t - state.gap):
             break
-        moved, shift = state.advance(system, shift, reach, deadline)
+        moved, shift = state.advance(linear, gradient, shift, reach, deadline)
         if not moved:
             break
         if state.gap <= 1e-14:
@@ -104,20 +103,6 @@ def polish(
         best.value <= final.value + 1e-15 and best.stationarity < 0.5 * final.stationarity
     )
     return best if better and best.gap <= max(final.gap, 1e-14) else final
-
-
-@dataclass
-class _System:
-    """The Newton equations at one iterate, before elimination."""
-
-    normal: np.ndarray
-    gradient: np.ndarray
-    linear: Linearisation
-    weights: np.ndarray
-    """lambda / s per pair."""
-    curvature: float
-    """Typical size of the Hessian; positive, also where its diagonal vanishes."""
-    residual: float
 
 
 class _State:
@@ -146,10 +131,6 @@ class _State:
         """Complementarity gap."""
         return float(self.multipliers @ self.slack)
 
-    def value(self) -> float:
-        """Largest value of the present list."""
-        return float(self.pairs.values(self.points).max())
-
     def _onto_spheres(self, points: np.ndarray) -> np.ndarray:
         """Free rows at unit length; the others keep every bit."""
         norms = np.linalg.norm(points, axis=1, keepdims=True)
@@ -167,31 +148,25 @@ class _State:
         self.slack = np.concatenate([self.slack, slack])
         self.multipliers = np.concatenate([self.multipliers, self.mu / slack])
 
-    def system(self) -> _System:
-        linear = linearise(self.pairs, self.points, self._free)
-        ratio = self.multipliers / self.slack
-        gradient = linear.adjoint(self.multipliers)
-        normal = linear.normal(self.multipliers, ratio)
-        # Coincident or orthogonal rows leave the diagonal 0, but not the blocks beside it.
-        beside = 1e-3 * float(self.multipliers.sum()) / len(self.points)
-        curvature = max(float(np.abs(linear.curvature(self.multipliers)).mean()), beside)
-        residual = float(np.abs(gradient).max(initial=0.0))
-        return _System(normal, gradient, linear, ratio, curvature, residual)
-
     def advance(
-        self, system: _System, shift: float, reach: float, deadline: Deadline
-    ) -> tuple[bool, float]:
+        self, linear: Linearisation, gradient: np.ndarray, shift: float, reach: float,
+        deadline: Deadline,
+    ) -> tuple[bool, float]:  # fmt: skip
         """One damped Newton step; returns whether it moved and the next Levenberg shift."""
-        linear, D = system.linear, system.weights
         lam, s, m = self.multipliers, self.slack, len(self.slack)
+        D = lam / s
+        normal = linear.normal(lam, D)
+        # Coincident or orthogonal rows leave the diagonal 0, but not the blocks beside it.
+        beside = 1e-3 * float(lam.sum()) / len(self.points)
+        curvature = max(float(np.abs(linear.curvature(lam)).mean()), beside)
         defect = self.t - self.pairs.values(self.points) - s
         push = self.mu / s - lam - D * defect
         u = linear.adjoint(D)
-        r1 = -(system.gradient + linear.adjoint(push))
+        r1 = -(gradient + linear.adjoint(push))
         r2 = 1.0 - lam.sum() - push.sum()
         total = D.sum()
-        matrix = system.normal - np.outer(u, u) / total
-        floor = 1e-12 * max(1.0, float(np.abs(np.diag(system.normal)).mean()))
+        matrix = normal - np.outer(u, u) / total
+        floor = 1e-12 * max(1.0, float(np.abs(np.diag(normal)).mean()))
         for _ in range(_MOST_SHIFTS):
             if deadline.expired:
                 return False, shift
@@ -201,7 +176,7 @@ class _State:
                 factor = cho_factor(trial, check_finite=False, overwrite_a=True)
                 break
             except LinAlgError:
-                shift = max(4.0 * shift, 1e-3 * system.curvature)
+                shift = max(4.0 * shift, 1e-3 * curvature)
         else:
             return False, shift
         dx = cho_solve(factor, r1 - u * (r2 / total), check_finite=False)
@@ -228,8 +203,8 @@ class _State:
             return False, shift
         self.points, self.t, self.slack = points, t, slack
         self.multipliers = lam + dual * dlam
-        self._lower_barrier(min(primal, dual), float(np.linalg.norm(system.gradient)), m)
-        least = 1e-4 * system.curvature
+        self._lower_barrier(min(primal, dual), float(np.linalg.norm(gradient)), m)
+        least = 1e-4 * curvature
         if primal < 0.2:
             return True, max(4.0 * shift, least)
         if primal > 0.6:

@@ -28,10 +28,6 @@ def gamma(n: int, unit: float = UNIT) -> float:
 
     Raises:
         ValueError: so many roundings that no digit is left.
-
-    Example:
-        >>> gamma(9) < 1.2e-15
-        True
     """
     product = (n + 1) * unit
     if product >= 0.5:

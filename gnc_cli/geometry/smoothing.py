@@ -65,7 +65,7 @@ def smooth_maximum(
     *,
     relative: bool,
 ) -> torch.Tensor:
-    """Smooth maximum of the terms, differentiable in rows and columns.
+    """Smooth maximum (R,) of the terms, differentiable; above the largest by at most log(m K)/beta.
 
     Args:
         rows: shape (R, m, d); may be the very tensor `columns` (then own must be 0..K-1).
@@ -73,9 +73,6 @@ def smooth_maximum(
         own: each row's own column, excluded from the maximum, shape (m,), int64.
         sharpness: beta per restart, shape (R, 1, 1).
         relative: subtract each row's inner product with its own column (HardMax) or not (Tammes).
-
-    Returns:
-        Shape (R,); above the largest term by at most log(m K) / beta.
     """
     value: torch.Tensor = SmoothMaximum.apply(rows, columns, own, sharpness, relative)
     return value

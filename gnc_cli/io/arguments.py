@@ -4,7 +4,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
 from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UsageError
@@ -60,21 +59,15 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     }
     if not written:
         return
-    from gnc_cli.io.outputs import check_apart, check_targets
+    from gnc_cli.io.atomic import check_writable
+    from gnc_cli.io.outputs import check_apart, check_suffix
 
     for name, value in written.items():
-        suffixes = parameters[name].writes
-        if PurePath(value).suffix.lower() not in suffixes:
-            raise UsageError(
-                f"{spelled(name)} {value!r} has no known suffix; end it in one of "
-                f"{', '.join(suffixes)}"
-            )
+        check_suffix(value, parameters[name].writes, spelled(name))
     check_apart({spelled(name): value for name, value in written.items()}, read)
-    check_targets(
-        list(written.values()),
-        force=bool(values.get("force")),
-        resume=bool(values.get("resume")),
-    )
+    force, resume = bool(values.get("force")), bool(values.get("resume"))
+    for value in written.values():
+        check_writable(value, force=force, resume=resume)
 
 
 def _check_stdin(read: Mapping[str, Any]) -> None:

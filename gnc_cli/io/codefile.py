@@ -25,7 +25,7 @@ from gnc_cli.io.loading import load_bias, load_labels, load_matrix
 from gnc_cli.io.outputs import check_suffix
 from gnc_cli.io.provenance import parse_provenance
 
-STREAMED_SUFFIXES = (".h5", ".npy")
+STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
 _CHUNK_BYTES = 1 << 20
 

@@ -20,7 +20,7 @@ from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5, write_hdf5
 from gnc_cli.io.inputs import decoded
 from gnc_cli.io.npy import npy, npz, write_npy, write_npz
-from gnc_cli.io.outputs import check_suffix
+from gnc_cli.io.outputs import CODE_SUFFIXES, check_suffix
 from gnc_cli.io.safetensors_file import safetensors, safetensors_index, write_safetensors
 from gnc_cli.io.torch_file import pt, write_pt
 
@@ -93,8 +93,6 @@ FORMATS: dict[str, Format] = {
     ".txt": Format(txt, write_txt),
     ".csv": Format(txt),
 }
-WRITTEN = tuple(suffix for suffix, form in FORMATS.items() if form.writer is not None)
-"""Suffixes that a code can be written with."""
 
 
 def reader_for(path: str, file: IO[bytes]) -> Reader:
@@ -118,7 +116,7 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
 
 def writer_for(path: str | os.PathLike[str]) -> Writer:
     """The function that writes the format named by the suffix of `path`."""
-    writer = FORMATS[check_suffix(path, WRITTEN)].writer
+    writer = FORMATS[check_suffix(path, CODE_SUFFIXES)].writer
     assert writer is not None
     return writer
 

@@ -19,7 +19,7 @@ class Ledger:
     Args:
         path: the file, or None to keep nothing.
         options: must be equal for the rows of two runs to be in one file; kept in each row under
-            `options`.
+            `options`. None where the folder of the file says what its rows are of.
         resume: read the rows that are there and append to them.
         force: replace an existing file.
 
@@ -32,12 +32,13 @@ class Ledger:
     def __init__(
         self,
         path: str | os.PathLike[str] | None,
-        options: dict[str, Any],
+        options: dict[str, Any] | None,
         *,
         resume: bool = False,
         force: bool = False,
     ) -> None:
-        self.options: dict[str, Any] = json.loads(json.dumps(options))
+        self._bare = options is None
+        self.options: dict[str, Any] = json.loads(json.dumps(options or {}))
         self.rows: list[dict[str, Any]] = []
         """The rows that were there, without their options."""
         self._file: int | None = None
@@ -53,6 +54,8 @@ class Ledger:
                 raise OutputError(
                     f"{self._name!r} is being written by another run; wait for it, or name a file"
                 ) from error
+            except OSError:
+                pass  # a file system without locks
             if resume:
                 self._read()
             else:
@@ -72,7 +75,8 @@ class Ledger:
         """
         if self._file is None:
             return
-        line = (json.dumps({**row, "options": self.options}, allow_nan=False) + "\n").encode()
+        row = row if self._bare else {**row, "options": self.options}
+        line = (json.dumps(row, allow_nan=False) + "\n").encode()
         before = os.lseek(self._file, 0, os.SEEK_END)
         try:
             written = 0
@@ -82,6 +86,13 @@ class Ledger:
         except OSError as error:
             os.ftruncate(self._file, before)
             raise self._refusal(error) from error
+
+    def keep(self, count: int) -> None:
+        """Drop the rows after the first `count`."""
+        assert self._file is not None
+        lines = self._bytes().splitlines(keepends=True)
+        os.ftruncate(self._file, sum(map(len, lines[:count])))
+        del self.rows[count:]
 
     def close(self) -> None:
         """Release the file; closing twice does no harm."""
@@ -102,14 +113,13 @@ class Ledger:
 
     def _read(self) -> None:
         assert self._file is not None
-        with open(os.dup(self._file), "rb") as file:
-            data = file.read()
+        data = self._bytes()
         end = data.rfind(b"\n") + 1
         for number, line in enumerate(data[:end].splitlines(), start=1):
-            row = _row(line)
+            row = self._row(line)
             if row is None:
                 raise self._foreign(number)
-            made = row.pop("options")
+            made = {} if self._bare else row.pop("options")
             for key in sorted({*self.options, *made}):
                 if made.get(key) != self.options.get(key):
                     raise DataError(
@@ -120,9 +130,21 @@ class Ledger:
             self.rows.append(row)
         if end < len(data):
             rest = data[end:]
-            if not rest.startswith(b"{") or (_is_json(rest) and _row(rest) is None):
+            if not rest.startswith(b"{") or (_is_json(rest) and self._row(rest) is None):
                 raise self._foreign(len(self.rows) + 1)  # not a row of ours that was cut short
             os.ftruncate(self._file, end)
+
+    def _bytes(self) -> bytes:
+        assert self._file is not None
+        with open(os.dup(self._file), "rb") as file:
+            file.seek(0)
+            return file.read()
+
+    def _row(self, line: bytes) -> dict[str, Any] | None:
+        """The row of a line; None where it is none."""
+        row = json.loads(line) if _is_json(line) else None
+        whole = isinstance(row, dict) and (self._bare or isinstance(row.get("options"), dict))
+        return row if whole else None
 
     def _foreign(self, number: int) -> DataError:
         return DataError(
@@ -141,10 +163,3 @@ def _is_json(text: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _row(line: bytes) -> dict[str, Any] | None:
-    """The row of a line; None where it is none."""
-    row = json.loads(line) if _is_json(line) else None
-    whole = isinstance(row, dict) and isinstance(row.get("options"), dict)
-    return row if whole else None

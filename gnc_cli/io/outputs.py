@@ -15,6 +15,8 @@ from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.inputs import split_key
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
+"""What a code can be written as; `formats` has a writer for each."""
 
 _Path = str | os.PathLike[str]
 
@@ -133,9 +135,9 @@ def check_suffix(
     """
     suffix = PurePath(path).suffix.lower()
     if suffix not in suffixes:
-        given = f"suffix {suffix!r}" if suffix else "no suffix"
+        one_of = "one of " if len(suffixes) > 1 else ""
         raise UsageError(
-            f"{option} {os.fspath(path)!r} has {given}; {why}choose one of "
+            f"{option} {os.fspath(path)!r} has no known suffix; {why}end it in {one_of}"
             f"{', '.join(suffixes)}".lstrip()
         )
     return suffix

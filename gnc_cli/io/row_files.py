@@ -8,7 +8,6 @@ import io
 import json
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import IO, Any
 
 import numpy as np
@@ -16,17 +15,12 @@ import numpy as np
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.outputs import check_suffix
+from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten
 
 ROW_SUFFIXES = (".csv", ".json", ".h5")
 
 _Path = str | os.PathLike[str]
-
-
-def check_rows_target(option: str, path: _Path | None, suffixes: Sequence[str]) -> None:
-    """Refuse a name whose suffix chooses no format; see `check_suffix`."""
-    if path is not None:
-        check_suffix(path, suffixes, option)
 
 
 def write_rows(
@@ -54,8 +48,7 @@ def write_rows(
         UsageError: unknown suffix.
         OutputError: the file exists without `force`, or cannot be written; nothing has changed.
     """
-    check_rows_target("--out", path, ROW_SUFFIXES)
-    suffix = PurePath(path).suffix.lower()
+    suffix = check_suffix(path, ROW_SUFFIXES, spelled("out"))
     head = {"command": result["command"], "version": result["version"]}
     held = result.get("rows", [result]) if rows is None else rows
     lines = [head | flatten(row, lists=False) for row in held]

@@ -192,7 +192,7 @@ def _entry(
 
 def _theorem(d: int, K: int) -> Reference | None:
     """The code that theorem 3.3 gives."""
-    from gnc_cli.constructions.families.closed_forms import closed_form
+    from gnc_cli.constructions.families.theorem_3_3 import closed_form
 
     form = closed_form(d, K)
     if form is None:

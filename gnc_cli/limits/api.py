@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.result import BoundsResult
 from gnc_cli.parameters import Force, Parameter, Path, Plot, one_of, real, wholes
 
 if TYPE_CHECKING:
     from gnc_cli.known_codes.table import KnownCodes
+    from gnc_cli.limits.result import BoundsResult
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, worst)`."""
@@ -89,7 +89,7 @@ def bounds(
     plot: Plot = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
-) -> BoundsResult:  # fmt: skip
+) -> "BoundsResult":  # fmt: skip
     """Say what is possible: how far apart K classes can be in d dimensions, proved from both sides.
 
     Give two of d, K and a margin; the third is answered.

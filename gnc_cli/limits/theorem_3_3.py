@@ -15,7 +15,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.limits.limit import (
     LARGEST_D,
     Count,

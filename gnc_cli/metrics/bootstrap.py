@@ -6,7 +6,6 @@ replicate is a weight for each row, so that several replicates share one pass ov
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -96,8 +95,10 @@ def bootstrap(
     )
     seeds = np.random.SeedSequence(seed).spawn(replicates)
     step, N = block_rows(rows, block), rows.shape[0]
-    found: list[_Replicate] = []
-    for first, last in blocks(replicates, _together(rows.shape, moments.K, replicates)):
+    found: list[dict[str, float | None]] = []
+    d, K = rows.shape[1], moments.K
+    together = _PASS_BYTES // (8 * d * (K + d) + 2 * N)
+    for first, last in blocks(replicates, max(1, min(replicates, together))):
         generators = [np.random.default_rng(each) for each in seeds[first:last]]
         sums = [_Resample(draws.draw(rng), centres) for rng in generators]
         reads = (
@@ -116,29 +117,12 @@ def bootstrap(
         found.extend(ordered(made, workers))
         if progress is not None:
             progress("bootstrap", last, replicates, last / replicates)
-    gnc1 = [each.gnc1 for each in found]
-    mean = sum(gnc1) / len(gnc1)
+    mean = sum(each["gnc1"] or 0.0 for each in found) / replicates
     if means_of is None and mean > 0.0:
         measured = _gnc1(moments.within_cov(), centres[present])
-        gnc1 = [value * measured / mean for value in gnc1]
-    return BootstrapIntervals(
-        replicates=replicates,
-        level=level,
-        gnc1=_interval(gnc1, level),
-        gnc3=_interval([each.gnc3 for each in found], level),
-        ncc_accuracy=_interval([each.ncc_accuracy for each in found], level),
-        accuracy=_interval([each.accuracy for each in found], level),
-    )
-
-
-@dataclass(frozen=True)
-class _Replicate:
-    """What one replicate measures."""
-
-    gnc1: float
-    gnc3: float | None
-    ncc_accuracy: float | None
-    accuracy: float | None
+        found = [each | {"gnc1": (each["gnc1"] or 0.0) * measured / mean} for each in found]
+    ends = {name: _interval([each[name] for each in found], level) for name in found[0]}
+    return BootstrapIntervals(replicates=replicates, level=level, **ends)
 
 
 class _Draws:
@@ -157,12 +141,6 @@ class _Draws:
         times = np.zeros(self._N, dtype=np.uint16)
         times[self._order] = np.bincount(taken, minlength=len(self._order))
         return times
-
-
-def _together(shape: tuple[int, int], K: int, replicates: int) -> int:
-    """How many replicates share a pass over the rows."""
-    N, d = shape
-    return max(1, min(replicates, _PASS_BYTES // (8 * d * (K + d) + 2 * N)))
 
 
 class _Resample:
@@ -194,7 +172,7 @@ def _measure(
     W: np.ndarray | None,
     right: np.ndarray | None,
     ncc_right: np.ndarray | None,
-) -> _Replicate:
+) -> dict[str, float | None]:
     """Metrics of one replicate; `between` are the class means of other data, if these count."""
     present = counts > 0
     off = resample.sums[present] / counts[present, None]
@@ -202,12 +180,12 @@ def _measure(
     scatter = resample.scatter
     if between is None:
         between, scatter = means, scatter - (off * counts[present, None]).T @ off
-    return _Replicate(
-        gnc1=_gnc1(scatter / counts.sum(), between),
-        gnc3=None if W is None else gnc3(W, means),
-        ncc_accuracy=_share(ncc_right, counts, rng),
-        accuracy=_share(right, counts, rng),
-    )
+    return {
+        "gnc1": _gnc1(scatter / counts.sum(), between),
+        "gnc3": None if W is None else gnc3(W, means),
+        "ncc_accuracy": _share(ncc_right, counts, rng),
+        "accuracy": _share(right, counts, rng),
+    }
 
 
 def _gnc1(within_cov: np.ndarray, means: np.ndarray) -> float:

@@ -1,5 +1,9 @@
 """Counts, means and covariances of classes in one pass, to the digits of two passes.
 
+`ClassMoments` takes arrays; `stream_moments` reads rows that may be larger than memory, every core
+busy. Its answer does not depend on the number of workers, to the last bit: sums of blocks are
+joined in order, and worker threads multiply what the joining left over.
+
 The rows of a block are summed about the means of their classes in that block, and joined to what
 went before by the pairwise rule, in which nothing cancels: `M = M_a + M_b + n_a n_b / (n_a + n_b)
 (m_b - m_a)(m_b - m_a)^T`. Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The
@@ -7,14 +11,26 @@ American Statistician 37 (1983). Means are kept as a row of the class and a smal
 differences of rows are exact where classes have collapsed, and so are those of such means.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.rows import ArrayRows, block_rows, blocks, check_labels
+from gnc_cli.metrics.rows import (
+    ArrayRows,
+    Rows,
+    block_rows,
+    blocks,
+    check_labels,
+    ordered,
+    read_block,
+    watched,
+)
+from gnc_cli.runtime.deadline import Deadline
 
 _ROWS_AT_ONCE = 256
 """Rows whose deviations are taken at a time, so that they are still in the cache."""
@@ -86,11 +102,7 @@ class ClassMoments:
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
     def update(self, features: np.ndarray, labels: np.ndarray) -> None:
-        """Take in rows.
-
-        Args:
-            features: any real dtype, shape (n, d).
-            labels: integers, shape (n,); rows of label -1 are left out.
+        """Take in rows (n, d) of any real dtype with labels (n,); those of label -1 are left out.
 
         Raises:
             DataError: shapes disagree, a label is out of range, or a row that counts is not finite.
@@ -110,18 +122,17 @@ class ClassMoments:
             if not finite.all():
                 row = int(part[np.flatnonzero(~finite)[0]])
                 raise DataError(f"features hold NaN or infinity, first in row {row}")
-            sums = class_sums(rows, labels[part].astype(np.int64), self.centres)
-            apart = self.join(sums)
-            self.scatter += sums.scatter + apart.T @ apart
+            self._add(class_sums(rows, labels[part].astype(np.int64), self.centres))
+
+    def _add(self, sums: ClassSums) -> None:
+        """Take in the sums over other rows."""
+        apart = self.join(sums)
+        self.scatter += sums.scatter + apart.T @ apart
 
     def join(self, sums: ClassSums) -> np.ndarray:
-        """Take in the sums over other rows, all but the scatter.
-
-        Returns:
-            Rows `apart`, shape (m, d), the steps between old and new means: `sums.scatter +
-            apart.T @ apart` is what must be added to `scatter`. It is left to the caller, since
-            streams compute the product in other threads.
-        """
+        """Take in the sums over other rows, all but the scatter: `sums.scatter + apart.T @ apart`
+        is left to the caller, since streams compute it in other threads. `apart`, shape (m, d), are
+        the steps between old and new means."""
         before = self.counts[sums.classes]
         known = before > 0
         self.counts[sums.classes] += sums.counts
@@ -145,26 +156,20 @@ class ClassMoments:
         return apart if known.all() else apart[known]
 
     def merge(self, other: "ClassMoments") -> None:
-        """Take in the rows that `other` has seen; `other` stays as it is.
-
-        Raises:
-            DataError: d, K or the centres differ.
-        """
-        mine, theirs = self.centres is None, other.centres is None
-        if (self.d, self.K, mine) != (other.d, other.K, theirs):
+        """Take in the rows that `other` has seen; raises DataError where d, K or centres differ."""
+        mine, theirs = self.centres, other.centres
+        if (self.d, self.K, mine is None) != (other.d, other.K, theirs is None):
             raise DataError(
                 f"moments of (d, K) = ({other.d}, {other.K}) cannot join those of "
                 f"({self.d}, {self.K}); centres must be given to both or to neither"
             )
-        if not mine and not np.array_equal(self.centres, other.centres):  # type: ignore[arg-type]
+        if mine is not None and theirs is not None and not np.array_equal(mine, theirs):
             raise DataError("moments about different centres cannot be merged")
         at = np.flatnonzero(other.present)
-        sums = ClassSums(
+        self._add(ClassSums(
             at, other.counts[at], other.shifts[at], other.offsets[at], other.squares[at],
             other.scatter,
-        )  # fmt: skip
-        apart = self.join(sums)
-        self.scatter += sums.scatter + apart.T @ apart
+        ))  # fmt: skip
 
     def copy(self) -> "ClassMoments":
         """The same moments, independent of these."""
@@ -181,11 +186,6 @@ class ClassMoments:
         return self.counts > 0
 
     @property
-    def singles(self) -> int:
-        """How many classes have exactly one row."""
-        return int((self.counts == 1).sum())
-
-    @property
     def means(self) -> np.ndarray:
         """Class means, shape (K, d); zero for absent classes. Computed anew at each call."""
         means = self.shifts + self.offsets
@@ -195,19 +195,12 @@ class ClassMoments:
 
     def within_cov(self) -> np.ndarray:
         """Sigma_W, shape (d, d): mean over rows of `(h - m)(h - m)^T`, m the class mean or centre.
-
-        Raises:
-            DataError: no row was taken in.
-        """
+        Raises DataError where no row was taken in, as `between_cov` does."""
         self._check_any()
         return self.scatter / self.N
 
     def between_cov(self) -> np.ndarray:
-        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred.
-
-        Raises:
-            DataError: no row was taken in.
-        """
+        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred."""
         self._check_any()
         present = self.present
         means = self.shifts[present] + self.offsets[present]
@@ -223,13 +216,8 @@ class ClassMoments:
 
 
 def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
-    """Sums of rows about the means of their classes, or about given points.
-
-    Args:
-        rows: float64, shape (n, d); overwritten.
-        labels: all >= 0, shape (n,).
-        centres: a point for each of all classes, shape (K, d); None for the classes' own means.
-    """
+    """Sums of rows (n, d), which are overwritten, about the means of their classes (labels all
+    >= 0), or about `centres`, a point for each of all classes, shape (K, d)."""
     classes, place, pick = by_class(labels)
     counts = np.bincount(place, minlength=len(classes))
     first = np.zeros(len(classes), dtype=np.intp)
@@ -256,18 +244,10 @@ def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
 def by_class(
     labels: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Which rows belong to which class.
+    """The classes that occur among labels >= 0, ascending, (c,); each row's place among them, (n,);
+    and a sparse (c, n) matrix whose product with rows sums them by class, each by its weight.
 
-    Sums by class are a product with a sparse matrix, which takes the rows as they come (20 times
-    faster than `np.add.reduceat` on sorted rows).
-
-    Args:
-        labels: all >= 0, shape (n,).
-        weights: of the rows, shape (n,); None for 1.
-
-    Returns:
-        The classes that occur, ascending, shape (c,); the place of each row's class among them,
-        shape (n,); and a sparse (c, n) matrix whose product with rows sums them by class.
+    The product takes the rows as they come, 20 times faster than `np.add.reduceat` on sorted rows.
     """
     from scipy.sparse import csr_array
 
@@ -279,3 +259,111 @@ def by_class(
     values = np.ones(len(labels)) if weights is None else weights[order]
     ends = np.append(starts, len(labels))
     return ranked[starts], place, csr_array((values, order, ends), shape=(len(starts), len(labels)))
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMoments:
+    """What one pass over the rows has found."""
+
+    moments: dict[str, ClassMoments]
+    """By space: "unit" (rows scaled to norm 1) or "raw"."""
+    norm_min: float
+    """Of the raw rows that count; infinite where there are none."""
+    norm_max: float
+    """Likewise; 0 where there are none."""
+
+    def merged(self, other: "StreamedMoments") -> "StreamedMoments":
+        """This and what a pass over other rows has found; uses up the moments of this one."""
+        for space, moments in self.moments.items():
+            moments.merge(other.moments[space])
+        low, high = min(self.norm_min, other.norm_min), max(self.norm_max, other.norm_max)
+        return StreamedMoments(self.moments, low, high)
+
+
+def stream_moments(
+    rows: Rows,
+    labels: np.ndarray,
+    K: int,
+    *,
+    spaces: Sequence[str] = ("unit",),
+    centres: Mapping[str, np.ndarray] | None = None,
+    where: str = "features",
+    block: int | None = None,
+    workers: int = 1,
+    span: tuple[int, int] | None = None,
+    deadline: Deadline | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+) -> StreamedMoments:
+    """Class moments of `rows` in one or two spaces, each row read once.
+
+    With several workers, hold BLAS to one thread around this (`limit_threads(1)`).
+
+    Args:
+        rows: shape (N, d), any real dtype.
+        labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
+        K: number of classes.
+        spaces: "unit", "raw" or both.
+        centres: by space, class means of other data, shape (K, d): see `ClassMoments`.
+        where: names the rows in messages, as `'f.h5': dataset 'features'`.
+        block: rows to read at a time; None for about 16 MB as float64.
+        workers: threads.
+        span: only the rows from start to stop.
+        deadline: looked at after each block.
+        progress: called as progress("moments", rows done, rows, share done).
+
+    Raises:
+        DataError: a row that counts is not finite or, in unit space, zero; labels do not fit.
+        TimeoutError: the deadline came first.
+
+    Example:
+        >>> from gnc_cli.metrics.rows import ArrayRows
+        >>> features = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]])
+        >>> found = stream_moments(ArrayRows(features), np.array([0, 1, 1]), K=2)
+        >>> found.moments["unit"].means, found.norm_max
+        (array([[1., 0.],
+               [0., 1.]]), 5.0)
+    """
+    check_labels(labels, rows.shape[0], K)
+    first, end = span or (0, rows.shape[0])
+    step, low, high = block_rows(rows, block), np.inf, 0.0
+    moments = {s: ClassMoments(rows.shape[1], K, centres=(centres or {}).get(s)) for s in spaces}
+    read = partial(_block_sums, rows, labels, moments, where)
+    jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
+    joined = ordered(_joined(ordered(jobs, workers), moments), workers)
+    for scatters, least, most in watched(
+        joined, "moments", where, step, end - first, deadline, progress
+    ):
+        for space, scatter in scatters.items():
+            moments[space].scatter += scatter
+        low, high = min(low, least), max(high, most)
+    return StreamedMoments(moments, float(low), float(high))
+
+
+def _block_sums(
+    rows: Rows,
+    labels: np.ndarray,
+    moments: Mapping[str, ClassMoments],
+    where: str,
+    start: int,
+    stop: int,
+) -> tuple[dict[str, ClassSums], float, float]:
+    """Sums of one block by space, and its smallest and largest norm."""
+    block = read_block(rows, labels, tuple(moments), where, start, stop)
+    sums = {s: class_sums(x, block.labels, moments[s].centres) for s, x in block.rows.items()}
+    return sums, block.norms.min(initial=np.inf), block.norms.max(initial=0.0)
+
+
+def _joined(
+    ready: Iterable[tuple[dict[str, ClassSums], float, float]],
+    moments: Mapping[str, ClassMoments],
+) -> Iterator[Callable[[], tuple[dict[str, np.ndarray], float, float]]]:
+    """Join the sums of each block, in order, and hand out the products that are left to do."""
+    for sums, low, high in ready:
+        parts = {space: (s.scatter, moments[space].join(s)) for space, s in sums.items()}
+        yield partial(_scatters, parts, low, high)
+
+
+def _scatters(
+    parts: Mapping[str, tuple[np.ndarray, np.ndarray]], low: float, high: float
+) -> tuple[dict[str, np.ndarray], float, float]:
+    return {space: S + apart.T @ apart for space, (S, apart) in parts.items()}, low, high

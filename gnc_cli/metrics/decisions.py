@@ -13,7 +13,15 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import row_norms
-from gnc_cli.metrics.rows import Rows, block_rows, blocks, check_labels, ordered
+from gnc_cli.metrics.rows import (
+    Rows,
+    block_rows,
+    blocks,
+    check_labels,
+    ordered,
+    refuse_rows,
+    watched,
+)
 from gnc_cli.metrics.scores import Samples, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
@@ -131,30 +139,22 @@ def stream_decisions(
     """
     K = _class_count(rows, labels, weights, logits, means)
     check_labels(labels, len(labels), K)
-    decide = _BlockDecisions(
-        K,
-        labels,
-        rows,
-        logits,
+    decide = partial(
+        _decide_block, K, labels, rows, logits,
         None if weights is None else _Classifier(weights, bias),
         None if means is None else _NearestMean(means, present, own_counts, unit),
-        unit,
-        where,
-        logits_where,
-    )
+        unit, where, logits_where,
+    )  # fmt: skip
     source = logits if rows is None else rows
     assert source is not None
     first, end = span or (0, len(labels))
-    step, done = block_rows(source, block), 0
+    step, N = block_rows(source, block), end - first
     total = decide(first, first)  # of no sample: what is known, in the right shapes
-    jobs = (partial(decide, first + a, first + b) for a, b in blocks(end - first, step))
-    for found in ordered(jobs, workers):
+    jobs = (partial(decide, first + a, first + b) for a, b in blocks(N, step))
+    for found in watched(
+        ordered(jobs, workers), "decisions", where, step, N, deadline, progress
+    ):
         total = merge(total, found)
-        done = min(done + step, end - first)
-        if progress is not None:
-            progress("decisions", done, end - first, done / (end - first))
-        if deadline is not None and deadline.expired:
-            raise TimeoutError(f"{where}: stopped after {done} of {end - first} rows")
     return total
 
 
@@ -181,89 +181,76 @@ def _class_count(
     return int(K.pop())
 
 
-@dataclass(frozen=True, eq=False)
-class _BlockDecisions:
-    """Decides on blocks of samples; any thread."""
+def _decide_block(
+    K: int,
+    labels: np.ndarray,
+    rows: Rows | None,
+    logits: Rows | None,
+    classifier: "_Classifier | None",
+    nearest_mean: "_NearestMean | None",
+    unit: bool,
+    where: str,
+    logits_where: str,
+    start: int,
+    stop: int,
+) -> Decisions:
+    """Decisions on the rows from start to stop; any thread."""
+    kept = labels[start:stop] >= 0
+    y = labels[start:stop][kept]
+    again = np.zeros(len(y), dtype=bool)
+    called = nearest = loo_right = loo_counted = margins = None
+    if rows is not None:
+        samples = Samples.read(rows, labels, unit, where, start, stop)
+        if classifier is not None:
+            called, margins, doubtful = classifier.decide(samples)
+            again |= doubtful
+        if nearest_mean is not None:
+            nearest, loo_right, loo_counted, doubtful = nearest_mean.decide(samples)
+            again |= doubtful
+    if logits is not None:
+        read = logits.read(start, stop)[kept] if stop > start else np.empty((0, K))
+        called = _largest_logits(read, np.arange(start, stop)[kept], logits_where)
 
-    K: int
-    labels: np.ndarray
-    rows: Rows | None
-    logits: Rows | None
-    classifier: "_Classifier | None"
-    nearest: "_NearestMean | None"
-    unit: bool
-    where: str
-    logits_where: str
+    def count(which: np.ndarray | None) -> np.ndarray | None:
+        return None if which is None else np.bincount(y[which], minlength=K)
 
-    def __call__(self, start: int, stop: int) -> Decisions:
-        kept = self.labels[start:stop] >= 0
-        y = self.labels[start:stop][kept]
-        again = np.zeros(len(y), dtype=bool)
-        called = nearest = loo_right = loo_counted = margins = None
-        if self.rows is not None:
-            samples = Samples.read(self.rows, self.labels, self.unit, self.where, start, stop)
-            if self.classifier is not None:
-                called, margins, doubtful = self.classifier.decide(samples)
-                again |= doubtful
-            if self.nearest is not None:
-                nearest, loo_right, loo_counted, doubtful = self.nearest.decide(samples)
-                again |= doubtful
-        if self.logits is not None:
-            called = self._largest_logits(start, stop, kept)
+    lowest = total = None
+    if margins is not None:
+        lowest = np.full(K, np.inf)
+        np.minimum.at(lowest, y, margins)
+        total = np.bincount(y, np.rint(margins * _GRID), K) / _GRID
+    both = called is not None and nearest is not None
+    return Decisions(
+        counted=np.bincount(y, minlength=K),
+        right=count(None if called is None else called == y),
+        ncc_right=count(None if nearest is None else nearest == y),
+        loo_right=count(loo_right),
+        loo_counted=count(loo_counted),
+        agree=int(np.count_nonzero(called == nearest)) if both else None,
+        positive=count(None if margins is None else margins > 0.0),
+        margin_min=lowest,
+        margin_sum=total,
+        rechecked=int(again.sum()),
+    )
 
-        def count(which: np.ndarray | None) -> np.ndarray | None:
-            return None if which is None else np.bincount(y[which], minlength=self.K)
 
-        lowest = total = None
-        if margins is not None:
-            lowest = np.full(self.K, np.inf)
-            np.minimum.at(lowest, y, margins)
-            total = np.bincount(y, np.rint(margins * _GRID), self.K) / _GRID
-        both = called is not None and nearest is not None
-        return Decisions(
-            counted=np.bincount(y, minlength=self.K),
-            right=count(None if called is None else called == y),
-            ncc_right=count(None if nearest is None else nearest == y),
-            loo_right=count(loo_right),
-            loo_counted=count(loo_counted),
-            agree=int(np.count_nonzero(called == nearest)) if both else None,
-            positive=count(None if margins is None else margins > 0.0),
-            margin_min=lowest,
-            margin_sum=total,
-            rechecked=int(again.sum()),
-        )
-
-    def _largest_logits(self, start: int, stop: int, kept: np.ndarray) -> np.ndarray:
-        """Column of each kept row's largest logit, the first of ties."""
-        assert self.logits is not None
-        logits = self.logits.read(start, stop)[kept] if stop > start else np.empty((0, self.K))
-        if logits.dtype == np.float16:  # compared slowly by NumPy
-            logits = logits.astype(np.float32)
-        at = logits.argmax(axis=1)
-        # NaN counts as the largest, so the largest shows them all.
-        bad = ~np.isfinite(logits[np.arange(len(at)), at])
-        if bad.any():
-            index = np.arange(start, stop)[kept]
-            raise DataError(
-                f"{self.logits_where} holds NaN or infinity: {bad.sum()} of rows {index[0]} to "
-                f"{index[-1]}, first row {index[bad][0]}; mend or remove it"
-            )
-        return at
+def _largest_logits(logits: np.ndarray, index: np.ndarray, where: str) -> np.ndarray:
+    """Column of each row's largest logit, the first of ties; `index` numbers the rows."""
+    if logits.dtype == np.float16:  # compared slowly by NumPy
+        logits = logits.astype(np.float32)
+    at = logits.argmax(axis=1)
+    # NaN counts as the largest, so the largest shows them all.
+    bad = ~np.isfinite(logits[np.arange(len(at)), at])
+    refuse_rows(bad, index, f"{where} holds NaN or infinity", "mend or remove it")
+    return at
 
 
 class _Classifier:
     """A linear classifier at work: the class it names, and the one-vs-rest margins of the samples.
 
     Logits are those of raw samples, raw weights and the bias; margins `<w_y, h> - max_{j != y}
-    <w_j, h>` those of unit samples and unit weights. One product of unit rows serves both.
-
-    Args:
-        weights: shape (K, d), K >= 2, float64, raw. A zero row has no direction: its unit weight
-            counts as zero.
-        bias: shape (K,); None for none.
-
-    Raises:
-        DataError: the shapes disagree, fewer than two classes, or NaN or infinity.
+    <w_j, h>` those of unit samples and unit weights. One product of unit rows serves both. A zero
+    row of the weights has no direction: its unit weight counts as zero.
     """
 
     def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
@@ -332,17 +319,7 @@ class _NearestMean:
 
     The nearest mean m_k of a sample h has the largest `<h, m_k> - |m_k|**2 / 2`. Without the sample
     itself the mean of its own n samples lies `n / (n - 1)` times as far from it, in the same
-    direction.
-
-    Args:
-        means: shape (K, d), float64; those of absent classes are not looked at.
-        present: shape (K,), bool; None for all.
-        own_counts: samples behind each mean, shape (K,), where the means are the samples' own;
-            None for means of other data.
-        unit: the means are of unit rows; else of raw ones.
-
-    Raises:
-        DataError: no class is present, or a mean of one that is present is not finite.
+    direction. The arguments are those of `stream_decisions`.
     """
 
     def __init__(

@@ -19,12 +19,7 @@ class DeviceMoments:
     """Counts, means and scatter of K classes on a torch device that has float64.
 
     Memory on the device: one (K, d) array and one (d, d), in float64. The same batches in the same
-    order give the same sums.
-
-    Args:
-        d: dimension.
-        K: number of classes; labels run from 0 to K - 1.
-        device: where the sums live; batches from elsewhere are brought there.
+    order give the same sums. Batches from other devices are brought there.
 
     Example:
         >>> import torch
@@ -49,16 +44,10 @@ class DeviceMoments:
     def update(
         self, features: "torch.Tensor", labels: "torch.Tensor | np.ndarray", *, unit: bool = False
     ) -> None:
-        """Take in rows.
+        """Take in rows (n, d) with labels (n,), scaled to norm 1 first where `unit`.
 
-        Args:
-            features: any floating dtype and device, shape (n, d); gradients are not followed.
-            labels: integers, shape (n,), a tensor or an array; rows of label -1 are left out.
-            unit: scale the rows to norm 1 first.
-
-        Raises:
-            DataError: shapes disagree, a label is out of range, or a row that counts is not finite
-                or, with `unit`, zero.
+        Gradients are not followed; rows of label -1 are left out. Raises DataError where shapes
+        disagree, a label is out of range, or a row that counts is not finite or, with `unit`, zero.
         """
         import torch
 
@@ -82,11 +71,7 @@ class DeviceMoments:
             self._join(rows, where)
 
     def _any_row(self, where: Any, largest: Any, kept: Any, unit: bool) -> bool:
-        """Check a batch with one transfer from the device; whether any row of it counts.
-
-        Raises:
-            DataError: as `update`.
-        """
+        """Check a batch with one transfer from the device; whether any row of it counts."""
         import torch
 
         wrong = ~torch.isfinite(largest) | (largest == 0.0 if unit else torch.zeros_like(kept))

@@ -1,4 +1,4 @@
-"""Variability within the classes against the spread of the class means: GNC1, NC1, CDNV.
+"""Variability within the classes against the spread of the class means: GNC1, NC1.
 
 GNC1 is `tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_W = mean_i (h_i - mean_{y_i})(...)^T` and
 `Sigma_B = mean_k class_mean_k class_mean_k^T`, not centred (section 2.2 of arXiv 2310.05351). K
@@ -11,7 +11,6 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.pairs import PairTile
 
 
 @dataclass(frozen=True)
@@ -124,31 +123,3 @@ def nc1_trace_quotient(within_cov: np.ndarray, M: np.ndarray) -> float | None:
         2.0
     """
     return float(np.trace(within_cov) * len(M) / np.vdot(M, M)) if M.any() else None
-
-
-def cdnv_sums(tile: PairTile, spread: np.ndarray, sampled: np.ndarray) -> np.ndarray:
-    """Of a tile for `pair_means`: CDNV, mean of `(var_k + var_j) / (2 |m_k - m_j|^2)` over k != j.
-
-    The class-distance normalised variance of Galanti, Gyorgy and Hutter, On the role of neural
-    collapse in transfer learning (arXiv 2112.15121). Collapsed at 0; undefined where two class
-    means coincide.
-
-    Args:
-        tile: of the class means.
-        spread: var_k, the mean squared distance of class k to its mean, which may be that of other
-            data, shape (P,).
-        sampled: which classes have samples, shape (P,), bool: the pairs of others are left out.
-
-    Example:
-        >>> from functools import partial
-        >>> from gnc_cli.metrics.pairs import pair_means
-        >>> cdnv = partial(cdnv_sums, spread=np.array([1.0, 3.0]), sampled=np.array([True, True]))
-        >>> pair_means(np.array([[0.0], [2.0]]), cdnv)
-        [array([0.5])]
-    """
-    counted = sampled[tile.rows, None] & sampled[tile.columns]
-    counted[tile.own] = False
-    inverse = np.where(counted, 1.0 / tile.squares, 0.0)
-    rows = spread[tile.rows] @ inverse.sum(axis=1)
-    columns = (inverse @ spread[tile.columns]).sum()
-    return np.array([0.5 * (rows + columns), counted.sum()])

@@ -6,17 +6,17 @@ minimum read off; beyond, the pruned search finds the minimum and a seeded sampl
 the quantiles.
 """
 
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.gram import one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest
 from gnc_cli.geometry.rounding import gamma
-from gnc_cli.geometry.sphere import as_points, chord
+from gnc_cli.geometry.sphere import as_points
 from gnc_cli.metrics.records import Gnc2Quantiles
 from gnc_cli.records import Bracket, Rattlers
 from gnc_cli.runtime.deadline import Deadline
@@ -61,8 +61,6 @@ class Gnc2Detail:
 
     bracket: Bracket
     """GNC2, the least distance of all K classes."""
-    weakest: int
-    """The class with the least upper end."""
     classes: np.ndarray
     """The classes with brackets of their own: all, or the sample and the worst; sorted, (m,)."""
     lower: np.ndarray
@@ -93,7 +91,6 @@ def gnc2_detail(
     seed: int = 0,
     deadline: Deadline | None = None,
     device: str = "cpu",
-    progress: Callable[[str, int, int, float], None] | None = None,
 ) -> Gnc2Detail:
     """Bracket the one-vs-rest distances that `gnc measure` reports.
 
@@ -106,8 +103,6 @@ def gnc2_detail(
         deadline: brackets are valid whenever it expires, only wider.
         device: where products with all rows are computed: `cpu`, `cuda`, `cuda:N`; `auto` takes a
             GPU for large W where there is one. Projections are computed on the CPU.
-        progress: called with "gnc2", classes done, classes to do (in the search for the minimum:
-            with those that may still attain it), the least upper end so far.
 
     Raises:
         DataError: W is not a finite matrix of two rows or more, or not of unit rows.
@@ -123,66 +118,51 @@ def gnc2_detail(
     target = accelerator(device, worthwhile=2.0 * K * K * d >= _WORTH_A_DEVICE)
     products = ArrayProducts if target is None else partial(TensorProducts, device=target)
     search = HullSearch(W, None, _TOLERANCE, deadline=deadline, products=products)
-    nearest, cosines = _nearest(W, deadline) if unit else (None, None)
+    nearest = cosines = None
+    if unit:
+        with suppress(TimeoutError):
+            cosines, nearest = row_maxima(W, deadline=deadline)
     search.first_bounds(nearest)
     every = not minimum_only and (K <= _EVERY if every_class is None else every_class)
-
-    def report(done: int, total: int) -> None:
-        if progress is not None:
-            progress("gnc2", done, total, float(search.upper.min()))
-
-    def narrowed(done: int) -> None:
-        left = search.lower < search.upper.min() - _TOLERANCE
-        report(done, min(K, done + int(left.sum())))
-
     if every:
         looked = np.arange(K)
         # The lowest first: a deadline then costs only the classes that matter least.
         order = np.argsort(search.lower, kind="stable")
-        search.close_all(order, lambda done: report(done, K))
+        search.close_all(order)
         worst = _lowest(search, looked)
     else:
-        refined = search.minimum(_TOLERANCE, after=narrowed)
+        refined = search.minimum(_TOLERANCE)
         sample = np.arange(0)
         if not minimum_only:
             rng = np.random.default_rng(seed)
             sample = np.sort(rng.choice(K, min(K, _SAMPLE), replace=False))
-            search.close_all(sample, lambda done: report(done, len(sample)))
+            search.close_all(sample)
         worst = _lowest(search, np.union1d(sample, refined))
         search.close(worst)
         worst = _lowest(search, worst)
         looked = np.union1d(sample, worst)
     lower, upper = search.ends()
     bracket = Bracket(float(lower.min()), float(upper.min()))
-    over = looked if every else sample
+    quantiles = loose = free = None
+    if not minimum_only:
+        over = looked if every else sample
+        quantiles = _quantiles(bracket, lower[over], upper[over], None if every else seed)
+    if cosines is not None:
+        loose = int(one_vs_one_rattlers(cosines, _RATTLER_TOLERANCE).sum())
+    if every:
+        rattles, held = one_vs_rest_rattlers(lower, upper, bracket)
+        free = int(rattles.sum()) if (rattles | held).all() else None
     return Gnc2Detail(
         bracket=bracket,
-        weakest=int(upper.argmin()),
         classes=looked,
         lower=lower[looked],
         upper=upper[looked],
         nearest=nearest,
         nearest_cosine=cosines,
-        quantiles=None
-        if minimum_only
-        else _quantiles(bracket, lower[over], upper[over], None if every else seed),
-        rattlers=Rattlers(
-            one_vs_one=None if cosines is None else _one_vs_one(cosines),
-            one_vs_rest=_one_vs_rest(lower, upper, bracket) if every else None,
-            tolerance=_RATTLER_TOLERANCE,
-        ),
+        quantiles=quantiles,
+        rattlers=Rattlers(loose, free, _RATTLER_TOLERANCE),
         worst=worst,
     )
-
-
-def _nearest(
-    W: np.ndarray, deadline: Deadline | None
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    try:
-        cosines, nearest = row_maxima(W, deadline=deadline)
-    except TimeoutError:
-        return None, None
-    return nearest, cosines
 
 
 def _lowest(search: HullSearch, among: np.ndarray) -> np.ndarray:
@@ -202,13 +182,11 @@ def _quantiles(
     return Gnc2Quantiles(bracket, a, b, c, e, classes=len(lower), seed=seed)
 
 
-def _one_vs_rest(lower: np.ndarray, upper: np.ndarray, least: Bracket) -> int | None:
-    """How many classes rattle; None where a bracket is too wide to tell."""
-    free = lower > least.upper + _RATTLER_TOLERANCE
-    held = upper <= least.lower + _RATTLER_TOLERANCE
-    return int(free.sum()) if (free | held).all() else None
-
-
-def _one_vs_one(cosines: np.ndarray) -> int:
-    chords = chord(cosines)
-    return int((chords > chords.min() + _RATTLER_TOLERANCE).sum())
+def one_vs_rest_rattlers(
+    lower: np.ndarray, upper: np.ndarray, least: Bracket
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which classes, by their ends (m,), are proved to rattle, and which are proved not to."""
+    return (
+        lower > least.upper + _RATTLER_TOLERANCE,
+        upper <= least.lower + _RATTLER_TOLERANCE,
+    )

@@ -15,6 +15,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.runtime.deadline import Deadline
 
 T = TypeVar("T")
 
@@ -97,12 +98,8 @@ class ArrayRows:
 
 
 def block_rows(rows: Rows, wanted: int | None = None) -> int:
-    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64.
-
-    Args:
-        rows: the matrix.
-        wanted: the user's own number, which wins.
-    """
+    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64; `wanted`,
+    the caller's own number, wins."""
     if wanted is not None:
         return max(1, wanted)
     count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
@@ -124,13 +121,9 @@ def blocks(N: int, step: int) -> Iterator[tuple[int, int]]:
 def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> Iterator[T]:
     """Results of the jobs in their order, computed by `workers` threads, at most `ahead` waiting.
 
-    The order of what the caller adds up does not depend on the number of threads. A job's exception
-    is raised where its result is asked for; jobs not begun are then dropped.
-
-    Args:
-        jobs: made lazily: a job is taken only when it can be queued.
-        workers: threads; 1 still reads ahead of the caller.
-        ahead: finished results that may wait, beside those at work.
+    The order of what the caller adds up does not depend on the number of threads; 1 still reads
+    ahead of the caller. Jobs are made lazily. A job's exception is raised where its result is asked
+    for; jobs not begun are then dropped.
     """
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -146,12 +139,29 @@ def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> It
                 future.cancel()
 
 
-def check_labels(labels: np.ndarray, N: int, K: int) -> None:
-    """Refuse labels that do not fit N rows and K classes.
+def watched(
+    results: Iterable[T],
+    stage: str,
+    where: str,
+    step: int,
+    N: int,
+    deadline: Deadline | None,
+    progress: Callable[[str, int, int, float], None] | None,
+) -> Iterator[T]:
+    """The results of blocks of `step` of N rows; after each `progress` is told, and the deadline
+    may raise TimeoutError."""
+    done = 0
+    for result in results:
+        yield result
+        done = min(done + step, N)
+        if progress is not None:
+            progress(stage, done, N, done / N)
+        if deadline is not None and deadline.expired:
+            raise TimeoutError(f"{where}: stopped after {done} of {N} rows")
 
-    Raises:
-        DataError: another length, not integers, or a label outside -1 to K - 1.
-    """
+
+def check_labels(labels: np.ndarray, N: int, K: int) -> None:
+    """Raise DataError for another length than N, no integers, or a label outside -1 to K - 1."""
     if labels.shape != (N,) or labels.dtype.kind not in "iu":
         raise DataError(
             f"labels have shape {labels.shape} and dtype {labels.dtype}; expected ({N},), integers"
@@ -182,13 +192,8 @@ def read_block(
 ) -> RowBlock:
     """Read the rows from start to stop, leave out those of label -1, check and scale the others.
 
-    Args:
-        rows: shape (N, d), any real dtype.
-        labels: shape (N,).
-        spaces: "unit", "raw" or both.
-        where: names the rows in messages.
-        start: first row.
-        stop: the row after the last; nothing is read where it is `start`.
+    `spaces` are "unit", "raw" or both; `where` names the rows in messages. Nothing is read where
+    `start` is `stop`.
 
     Raises:
         DataError: a row that counts is not finite or, in unit space, zero.
@@ -199,11 +204,11 @@ def read_block(
     raw = np.array(stored, dtype=np.float64, order="C")
     norms = row_norms(raw)
     index = np.arange(start, stop)[kept]
-    _refuse(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
+    refuse_rows(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
     made: dict[str, np.ndarray] = {}
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
-        _refuse(norms == 0.0, index, what, "remove them, or measure with --normalize off")
+        refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
         unit = raw.copy() if "raw" in spaces else raw
         safe = (norms > _SAFE[0]) & (norms < _SAFE[1])
         unit[~safe] = normalise(unit[~safe])
@@ -214,7 +219,8 @@ def read_block(
     return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
 
 
-def _refuse(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
+def refuse_rows(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
+    """Raise DataError where a row is wrong; `index` numbers the rows."""
     if wrong.any():
         rows = index[wrong]
         raise DataError(

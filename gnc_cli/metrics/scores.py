@@ -49,11 +49,7 @@ class Samples:
     def read(
         cls, rows: Rows, labels: np.ndarray, unit: bool, where: str, start: int, stop: int
     ) -> "Samples":
-        """Rows from start to stop.
-
-        Raises:
-            DataError: a row that counts is not finite or, where `unit`, zero.
-        """
+        """Rows from start to stop; raises as `read_block`."""
         block = read_block(rows, labels, ("unit", "raw") if unit else ("raw",), where, start, stop)
         raw, norms = block.rows["raw"], block.norms
         directions = block.rows.get("unit")
@@ -107,16 +103,10 @@ def screen(
     own: np.ndarray,
     change: Callable[[np.ndarray, slice, slice], None] | None = None,
 ) -> tuple[Leaders, Leaders]:
-    """Leaders of every row of the float32 product `A V^T`, tile by tile.
+    """Leaders of every row of the float32 product `A V^T`, (B, d) times (d, K), tile by tile; and
+    of what `change` makes of each tile, in place, given its rows and columns (else the same).
 
-    Args:
-        A: float32 rows, shape (B, d).
-        V: float32 columns' vectors, shape (K, d).
-        own: each row's own column, shape (B,); -1 for none.
-        change: makes other scores of a tile, in place; it is given the tile, its rows, its columns.
-
-    Returns:
-        The leaders of the product, and those of what `change` makes of it (the same without one).
+    `own` is each row's own column, shape (B,); -1 for none.
     """
     first = Leaders(len(A))
     changed = first if change is None else Leaders(len(A))
@@ -133,14 +123,10 @@ def screen(
 
 
 class Scores:
-    """The scores `<x, v_j / divisor_j> + 2**rise * offset_j` of K columns.
+    """The scores `<x, v_j / divisor_j> + 2**rise * offset_j` of K columns, x unit or raw rows.
 
-    Args:
-        V: float64, finite, shape (K, d); not copied.
-        divisor: positive, shape (K,), such that no `v_j / divisor_j` is much longer than 1.
-        unit: x are unit rows; else raw ones.
-        offsets: at most about 1 in magnitude, shape (K,); None for none.
-        rise: exponent of the offsets' size.
+    No `v_j / divisor_j` is much longer than 1; offsets are at most about 1. V, (K, d) float64, is
+    not copied.
     """
 
     def __init__(
@@ -185,17 +171,8 @@ class Scores:
     def decide(
         self, samples: Samples, leaders: Leaders, error: np.ndarray, own: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The column of each row's largest score, the first of ties, as in float64.
-
-        Args:
-            samples: B rows.
-            leaders: of their float32 scores.
-            error: of those, shape (B,).
-            own: each row's own column, shape (B,); -1 for none.
-
-        Returns:
-            columns, shape (B,), and which rows were decided in float64, bool, shape (B,).
-        """
+        """The column of each row's largest score, the first of ties, as in float64, (B,); and which
+        rows were decided in float64. `leaders` are of float32 scores with that `error`, (B,)."""
         chosen = np.where(leaders.own > leaders.top, own, leaders.at)
         doubtful = ~(leaders.lead() > 2.0 * error)
         again = np.flatnonzero(doubtful)
@@ -222,11 +199,6 @@ class Scores:
         A product may add up the terms of two columns in different orders, so close scores are
         computed once more, alike. That makes the answer on a row independent of the other rows.
 
-        Args:
-            samples: the rows.
-            which: of them, indices, shape (m,).
-            own: each one's own column, shape (m,); -1 for none.
-
         Returns:
             own score (-inf for none), the largest of the others and its first column, (m,) each.
         """
@@ -241,45 +213,36 @@ class Scores:
         near = 2.0 * gamma(self.V.shape[1] + 3) * (self.longest + factor * self.largest)
         every = np.arange(len(X))
         for start, stop in blocks(len(self.V), _SIDE):
-            tile = self._tile(X, factor, own, start, stop, np.matmul)
+            columns, V = slice(start, stop), self.V[start:stop]
+            tile = self._finish(X @ V.T, factor, own, columns)
             close = (tile >= (tile.max(axis=1) - near)[:, None]) & (tile > -np.inf)
             crowd = np.flatnonzero(close.sum(axis=1) > _CROWD)
             close[crowd] = False
             i, j = np.nonzero(close)
             tile[i, j] = self._pairs(X, factor, i, j + start)
-            tile[crowd] = self._tile(X[crowd], factor[crowd], own[crowd], start, stop, _alike)
+            # Slowly, each entry added up in the same order.
+            alike = np.einsum("md,kd->mk", X[crowd], V)
+            tile[crowd] = self._finish(alike, factor[crowd], own[crowd], columns)
             best = tile.argmax(axis=1)
             value = tile[every, best]
             better = value > top
             top[better], at[better] = value[better], best[better] + start
         return mine, top, at
 
-    def _tile(
-        self,
-        X: np.ndarray,
-        factor: np.ndarray,
-        own: np.ndarray,
-        start: int,
-        stop: int,
-        product: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    def _finish(
+        self, tile: np.ndarray, factor: np.ndarray, own: np.ndarray, columns: slice
     ) -> np.ndarray:
-        """Scores of rows in some columns, -inf in their own one."""
-        tile = product(X, self.V[start:stop].T)
-        tile /= self.divisor[start:stop]
-        tile += factor[:, None] * self.offsets[start:stop]
-        inside = np.flatnonzero((own >= start) & (own < stop))
-        tile[inside, own[inside] - start] = -np.inf
+        """Products of rows with some columns made scores, -inf in a row's own column."""
+        tile /= self.divisor[columns]
+        tile += factor[:, None] * self.offsets[columns]
+        inside = np.flatnonzero((own >= columns.start) & (own < columns.stop))
+        tile[inside, own[inside] - columns.start] = -np.inf
         return tile
 
     def _pairs(self, X: np.ndarray, factor: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Scores of row i[m] in column j[m], bit by bit those of a tile made by `_alike`."""
+        """Scores of row i[m] in column j[m], bit by bit those of the einsum over a tile."""
         scores = np.empty(len(i))
         for start, stop in blocks(len(i), _SIDE):
             a, b = i[start:stop], j[start:stop]
             scores[start:stop] = np.einsum("md,md->m", X[a], self.V[b]) / self.divisor[b]
         return scores + factor[i] * self.offsets[j]
-
-
-def _alike(X: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """`X @ V`, slowly, each entry added up in the same order."""
-    return np.einsum("md,kd->mk", X, V.T)

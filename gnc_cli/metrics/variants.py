@@ -1,22 +1,14 @@
 """What `gnc measure --variants` adds: the authors' own GNC, and the metrics before GNC.
 
-Each metric is a pure function in the module of its name. It is given what it needs of these:
-
-- `within_cov`, `spread`: variability within the classes, from `ClassMoments`;
-- `means`: class means of the classes with samples, float64, shape (P, d);
-- `M`: the same less their mean (`centred`), with rounding set to zero;
-- `W`: class weights, shape (K, d), or `W[present]`, the rows paired with the means;
-- a tile of pairs of rows, for means over pairs (`pair_means` in `pairs.py`).
-
-To add a metric, write its function, add its number to the dictionary that `authors` or `classic`
-returns, and a field with its documentation to the result of `gnc measure`.
-
 The classic metrics are of raw features and raw weights, except the energies and effective ranks,
 which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
 class means, those of the other classes are left out. Where the class means are those of other data,
 all of them enter: only CDNV, which needs the spread of both classes of a pair, leaves some out. No
 number depends on the scale of the features or the weights, so that both are first divided by a
 power of two.
+
+NC1 to NC3: Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186). The ETF error
+follows Zhu et al., A geometric analysis of neural collapse (arXiv 2105.02375).
 """
 
 import math
@@ -26,12 +18,16 @@ import numpy as np
 
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.gnc1 import cdnv_sums, nc1, nc1_trace_quotient
+from gnc_cli.metrics.gnc1 import nc1, nc1_trace_quotient
 from gnc_cli.metrics.gnc3 import nc3
-from gnc_cli.metrics.nc2 import angle_sums, effective_rank, energy_sums, equinorm, etf_error
-from gnc_cli.metrics.pairs import pair_means, pair_rows
+from gnc_cli.metrics.pair_means import angle_sums, cdnv_sums, energy_sums, pair_means, pair_rows
+from gnc_cli.metrics.rows import blocks
 from gnc_cli.runtime.deadline import Deadline
 
+_BLOCK = 4 << 20
+"""Entries of a block of residuals, 32 MB."""
+_ROWS_BYTES = 32 << 20
+"""Rows folded into the triangular factor at a time."""
 _SQUARES_HOLD = 1e-140, 1e140
 """Class means between these: the squares that covariances sum kept their digits."""
 
@@ -163,6 +159,107 @@ def _evenness(
         f"riesz_energy{energy_of}": None if energies is None else float(energies[1]),
         f"effective_rank{rank_of}": rank,
     }
+
+
+def equinorm(X: np.ndarray) -> float | None:
+    """Coefficient of variation of the row norms: standard deviation over mean, 0 when collapsed.
+
+    Args:
+        X: centred class means or class weights, shape (K, d).
+
+    Returns:
+        None where X is zero or has no rows.
+
+    Example:
+        >>> equinorm(np.array([[1.0, 0.0], [0.0, 3.0]]))
+        0.5
+    """
+    norms = np.linalg.norm(X, axis=1)
+    mean = float(norms.mean()) if len(norms) else 0.0
+    return float(norms.std()) / mean if mean > 0.0 else None
+
+
+def etf_error(X: np.ndarray, Y: np.ndarray) -> float | None:
+    """`| A / |A|_F - (I - 11^T/K) / sqrt(K - 1) |_F` with `A = X Y^T`, from 0 to 2.
+
+    `X = Y = M` asks whether M is a simplex ETF; `X = W, Y = M` is the dual form of NC3. For K <=
+    d + 1 the residuals are summed, block by block. Beyond, `tr A`, `1^T A 1` and `|A|_F^2 =
+    <X^T X, Y^T Y>` say it with (d, d) matrices; their difference keeps its digits there, because A
+    has rank d at most and the target K - 1, so that the error is `sqrt((K - 1 - d) / (K - 1))` or
+    more.
+
+    Args:
+        X: shape (K, d).
+        Y: shape (K, d), the same classes.
+
+    Returns:
+        None where A is zero or K is 1.
+
+    Example:
+        >>> round(etf_error(np.eye(2), np.eye(2)) ** 2, 12) == round(2 - math.sqrt(2), 12)
+        True
+    """
+    K, d = X.shape
+    scales = float(np.linalg.norm(X)), float(np.linalg.norm(Y))
+    if K < 2 or not all(scales):
+        return None
+    X, Y = X / scales[0], Y / scales[1]
+    norm = _residual(X, Y) if K <= d + 1 else math.sqrt(float(np.vdot(X.T @ X, Y.T @ Y)))
+    if norm <= K * np.finfo(np.float64).eps:
+        return None
+    if K <= d + 1:
+        return _residual(X / norm, Y, 1.0 / math.sqrt(K - 1))
+    on_target = float(np.vdot(X, Y) - X.sum(axis=0) @ Y.sum(axis=0) / K) / math.sqrt(K - 1)
+    return math.sqrt(2.0 - 2.0 * on_target / norm)
+
+
+def _residual(X: np.ndarray, Y: np.ndarray, target: float = 0.0) -> float:
+    """`|X Y^T - target (I - 11^T/K)|_F`, block by block."""
+    K = len(X)
+    parts = []
+    for start, stop in blocks(K, max(1, _BLOCK // K)):
+        block = X[start:stop] @ Y.T
+        if target:
+            block += target / K
+            block[np.arange(stop - start), np.arange(start, stop)] -= target
+        parts.append(float(np.linalg.norm(block)))
+    return math.hypot(*parts)
+
+
+def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float | None:
+    """`exp(entropy of the normalised singular values)`, between 1 and the rank.
+
+    Roy and Vetterli, The effective rank, EUSIPCO 2007. The singular values are those of the
+    triangular factor of X, not roots of eigenvalues, which would lose the small ones.
+
+    Args:
+        X: shape (K, d).
+        deadline: polled at each block of rows.
+
+    Returns:
+        None where X is zero or has no rows.
+
+    Raises:
+        TimeoutError: the deadline expired first.
+
+    Example:
+        >>> round(effective_rank(np.eye(3)), 12)
+        3.0
+    """
+    d = X.shape[1]
+    step = max(d, _ROWS_BYTES // (8 * d))
+    factor = np.zeros((0, d))
+    for start, stop in blocks(len(X), step):
+        if deadline is not None and deadline.expired:
+            raise TimeoutError("the deadline expired before the effective rank was found")
+        stacked = np.concatenate([factor, X[start:stop]])
+        factor = np.asarray(np.linalg.qr(stacked, mode="r"))
+    values = np.linalg.svd(factor, compute_uv=False) if len(factor) else np.zeros(0)
+    total = float(values.sum())
+    if total == 0.0:
+        return None
+    shares = values[values > 0.0] / total
+    return math.exp(-float(shares @ np.log(shares)))
 
 
 def centred(means: np.ndarray) -> np.ndarray:

@@ -1,8 +1,11 @@
-"""When to stop: a time limit and an interruption, polled by every long loop."""
+"""When to stop (a time limit, an interruption), polled by every long loop, and how far it is."""
 
 import threading
 import time
 from collections.abc import Callable
+
+Progress = Callable[[str, int, int, float], None]
+"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
 
 
 class Deadline:

@@ -1,12 +1,12 @@
 """`solve`: find K points in d dimensions that are as far apart as possible, with a certificate."""
 
 import threading
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
+from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.parameters import (
     Device,
     Force,
@@ -22,12 +22,10 @@ from gnc_cli.parameters import (
     text,
     whole,
 )
-from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
+from gnc_cli.runtime.deadline import Progress
 
-CODE_SUFFIXES = (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
-
-Progress = Callable[[str, int, int, float], None]
-"""`progress(stage, done, total, best)`; a total of 0 means unknown."""
+if TYPE_CHECKING:
+    from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
 
 
 class Problem(StrEnum):
@@ -54,11 +52,13 @@ _SEARCH = "Search"
 def solve(
     d: Annotated[
         int | None,
-        Parameter("Dimension of the space, at least 2.", whole(2), _PROBLEM, short="-d"),
+        Parameter("Dimension of the space, at least 2. Needed unless --construction is given.",
+                  whole(2), _PROBLEM, short="-d"),
     ] = None,
     K: Annotated[
         int | None,
-        Parameter("Number of points or classes, at least 2.", whole(2), _PROBLEM, short="-K"),
+        Parameter("Number of points or classes, at least 2. Needed unless --construction is "
+                  "given.", whole(2), _PROBLEM, short="-K"),
     ] = None,
     *,
     problem: Annotated[
@@ -74,7 +74,7 @@ def solve(
     ] = None,
     weight_decay: Annotated[
         float | None,
-        Parameter("ufm: free lengths, penalised by LAMBDA, in place of the sphere.",
+        Parameter("ufm: free lengths with weight decay LAMBDA, in place of unit lengths.",
                   real(above=0.0), _PROBLEM, metavar="LAMBDA"),
     ] = None,
     n: Annotated[
@@ -99,7 +99,7 @@ def solve(
     construction: Annotated[
         str | None,
         Parameter("Build this known code (leech, gold-9), or its first --K rows, without a "
-                  "search.", group=_SEARCH, metavar="NAME"),
+                  "search; see --list-constructions.", group=_SEARCH, metavar="NAME"),
     ] = None,
     list_constructions: Annotated[
         bool,
@@ -112,7 +112,8 @@ def solve(
     ] = None,
     restarts: Annotated[
         int | None,
-        Parameter("Number of starts; 0 only polishes --init. Default adapts to d and K.",
+        Parameter("Number of starts, for K up to 2896; 0 only polishes --init. Default adapts to d "
+                  "and K.",
                   whole(0), _SEARCH),
     ] = None,
     steps: Annotated[
@@ -121,11 +122,11 @@ def solve(
     ] = None,
     target: Annotated[
         float | None,
-        Parameter("Stop there: at least this one-vs-rest distance (softmax), at most this cosine "
-                  "(tammes). Exit 4 if missed.", real(), _SEARCH),
+        Parameter("Stop at a one-vs-rest distance of at least this (softmax), a largest cosine of "
+                  "at most this (tammes). Exit 4 if it is missed.", real(), _SEARCH),
     ] = None,
     resume: Annotated[
-        bool, Parameter("Go on from the state in the --out file.", group=_SEARCH)
+        bool, Parameter("Go on from the search in the --out file (.h5).", group=_SEARCH)
     ] = False,
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -133,8 +134,8 @@ def solve(
     threads: Threads = None,
     out: Annotated[
         Path | None,
-        Parameter("Write the code: .h5, .npz, .npy, .safetensors, .pt or .txt; '-' writes HDF5 "
-                  "to stdout and the table to stderr.", group="Output", metavar="FILE",
+        Parameter("Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
+                  "writes HDF5 to stdout and the table to stderr.", group="Output", metavar="FILE",
                   writes=CODE_SUFFIXES),
     ] = None,
     force: Force = False,
@@ -142,7 +143,7 @@ def solve(
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     command_line: str | None = None,
-) -> SolveResult | SolveSweep | ConstructionList:  # fmt: skip
+) -> "SolveResult | SolveSweep | ConstructionList":  # fmt: skip
     """Find K points in d dimensions that are as far apart as possible, with a certificate.
 
     The one-vs-rest distance of a point is its distance from the convex hull
@@ -155,7 +156,8 @@ def solve(
             `tammes` minimises the largest cosine. Every code that is best for `tammes` is best for
             `softmax`, so that both run one search and differ in what counts where several codes
             are at hand. `ufm` minimises the cross-entropy of the unconstrained feature model.
-        tau, weight_decay, n: of the unconstrained feature model; several taus give a sweep.
+        tau, weight_decay, n: temperature, weight decay and samples per class of `ufm`, of no other
+            problem; several temperatures give a sweep.
         fixed: rows (F, d) that stay, array or file; they come first in the code, and K counts them.
         symmetry: `antipodal` or `cyclic:n`.
         method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
@@ -163,7 +165,7 @@ def solve(
         construction: build this one, or its first K rows; no search.
         list_constructions: return the constructions instead.
         init: a start (K, d), array or file; `-` reads HDF5 from stdin.
-        restarts: descents in all; by default adapted to d and K.
+        restarts: descents in all, for K up to 2896; by default adapted to d and K.
         steps: gradient steps of a descent.
         target: stop at this rho (softmax) or cosine (tammes).
         resume: go on from the state in `out`.
@@ -190,10 +192,10 @@ def solve(
         ('closed form: orthoplex', True)
     """
     asked = dict(locals())
-    if asked.pop("list_constructions"):
-        from gnc_cli.search.listing import list_constructions as listed
+    if list_constructions:
+        from gnc_cli.search.algebra import list_constructions as listed
 
         return listed(asked)
     from gnc_cli.search.run import run
 
-    return run(**asked)
+    return run(asked)

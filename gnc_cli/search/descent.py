@@ -61,17 +61,10 @@ def anneal(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> Descent:
-    """Descend from every start at once while the sharpness grows geometrically.
+    """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 
-    Args:
-        problem: its smoothed objective is minimised; its estimate is computed once at the end.
-        starts: unit rows, shape (R, P, d).
-        annealing: the schedule.
-        deadline: polled at each step; the present iterates are returned when it expires.
-        device, dtype: of the descent; the estimates are always float64.
-
-    Returns:
-        The final iterates; a restart that overflowed gets an infinite estimate.
+    The deadline is polled at each step, and the present iterates are returned when it expires.
+    Estimates are float64 whatever the dtype; a restart that overflowed gets an infinite one.
     """
     deadline = deadline or Deadline()
     riemannian = geoopt()
@@ -106,10 +99,6 @@ def anneal(
     return Descent(last.cpu().numpy(), estimates.cpu().numpy(), done)
 
 
-class _DeadlineExpired(Exception):
-    """Leaves scipy's loop."""
-
-
 def lbfgs(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]],
     start: np.ndarray,
@@ -121,14 +110,10 @@ def lbfgs(
     deadline: Deadline,
     report: Callable[[int, float], None] | None = None,
 ) -> tuple[np.ndarray, int]:
-    """L-BFGS (scipy) on rows parametrised as x / |x|, or on free rows.
+    """L-BFGS (scipy) on rows parametrised as x / |x| (`on_sphere`), or on free rows.
 
     Args:
         function: value and Euclidean gradient (P, d) at points (P, d).
-        start: shape (P, d); unit rows on the sphere.
-        on_sphere: rows are unit vectors.
-        max_steps: iterations at most.
-        memory: pairs of steps and gradient changes that are kept.
         tolerance: gradient size (largest component) to reach.
         deadline: polled at each evaluation.
         report: called as report(step, best value) after each iteration.
@@ -143,7 +128,7 @@ def lbfgs(
     def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best_value, best_point
         if deadline.expired:
-            raise _DeadlineExpired
+            raise TimeoutError  # leaves scipy's loop
         point = flat.reshape(start.shape)
         norms = np.linalg.norm(point, axis=-1, keepdims=True)
         if on_sphere:
@@ -170,6 +155,6 @@ def lbfgs(
         minimize(
             evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options
         )
-    except _DeadlineExpired:
+    except TimeoutError:
         pass
     return best_point, steps

@@ -7,6 +7,10 @@ minute elsewhere.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gnc_cli.search.problem import Problem
 
 LARGE = 2896
 """Beyond, a K x K matrix of float64 would pass 64 MB, and the search is one blocked descent."""
@@ -39,7 +43,7 @@ class Effort:
 
     rounds: int
     """Batches of descents."""
-    restarts: int
+    batch: int
     """Descents in a batch of unsymmetric ones."""
     steps: int
     """Gradient steps of a fresh descent; perturbed ones take two thirds."""
@@ -53,25 +57,12 @@ class Effort:
     """Kinds of the rounds of an unrestricted search, in turn."""
 
 
-def default_effort(
-    d: int,
-    K: int,
-    *,
-    pair_rows: int,
-    coordinates: int,
-    restarts: int | None = None,
-    steps: int | None = None,
+def plan_effort(
+    problem: "Problem", restarts: int | None = None, steps: int | None = None
 ) -> Effort:
-    """Plan a search.
-
-    Args:
-        d, K: of the code.
-        pair_rows: rows of the matrix of pairs: K, or fewer where some rows are given.
-        coordinates: tangent coordinates of the polish.
-        restarts: descents in all, where the user said so.
-        steps: gradient steps of a descent, where the user said so.
-    """
-    pairs = pair_rows * K
+    """Plan a search; the user may fix `restarts` (descents in all) and `steps` (of a descent)."""
+    d, K, coordinates = problem.d, problem.K, problem.coordinates
+    pairs = problem.pair_rows * K
     batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
     steps = steps or _STEPS[d == 3]
     polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1

@@ -25,8 +25,7 @@ import torch
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import Workers
-from gnc_cli.search.descent import geoopt
-from gnc_cli.search.pairs import (
+from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
     choose_threshold,
@@ -37,6 +36,7 @@ from gnc_cli.search.pairs import (
     row_maxima,
     sparse_log_sum_exp,
 )
+from gnc_cli.search.descent import geoopt
 from gnc_cli.search.result import Outcome
 
 _LAST_SHARPNESS = 3000.0
@@ -53,8 +53,8 @@ _SHORTEST_LIFE = 3
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
-Progress = Callable[[float, float], None]
-"""Called with the share of the work done, in [0, 1], and the present largest cosine."""
+Progress = Callable[[int, int, float], None]
+"""Called with the share of the work done in percent, 100, and the present largest cosine."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +89,13 @@ def solve_large(
     """Spread K points over the unit sphere of R^d; the same seed gives the same code.
 
     Args:
-        d: dimension, at least 2.
-        K: number of points, at least 2.
-        seed: of the start and of the samples that choose thresholds.
         init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
         steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
         deadline: the solution, its exact pass included, is returned before it expires; only that
-            pass itself, about K^2 d flops, is never left out. None for no limit.
-        device: of torch.
+            pass itself, about K^2 d flops, is never left out.
         threads: workers on a CPU; None for all cores.
         progress: called after each step.
         fixed: unit rows that stay where they are, shape (F, d), F < K.
-
-    Example:
-        >>> solution = solve_large(3, 40, seed=0, steps=200, threads=1)
-        >>> solution.weights.shape, bool(solution.row_maxima.max() < 0.9)
-        ((40, 3), True)
     """
     given = np.zeros((0, d)) if fixed is None else fixed
     if init is None:
@@ -122,14 +113,7 @@ def solve_large(
 
 
 class _Descent:
-    """K unit rows during a descent. `run` moves them, `certified_best` ends it.
-
-    Args:
-        W: unit rows, shape (K, d), float64; the descent itself works in float32.
-        frozen: this many leading rows stay.
-        seed: of the samples that choose list thresholds.
-        workers: entered.
-    """
+    """K unit rows during a descent, float32. `run` moves them, `certified_best` ends it."""
 
     def __init__(self, W: np.ndarray, frozen: int, seed: int, workers: Workers) -> None:
         riemannian = geoopt()
@@ -180,7 +164,7 @@ class _Descent:
             self._step(smoothed, done)
             self.history.append((len(self.history), smoothed.max_cosine))
             if progress is not None:
-                progress(min(1.0, done), smoothed.max_cosine)
+                progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
         return Outcome.MAX_STEPS_REACHED
 
     def certified_best(self, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

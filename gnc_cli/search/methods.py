@@ -1,9 +1,6 @@
 """The ways to a code behind `solve`, each from a checked request to a certified record."""
 
-import time
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +11,9 @@ from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Bracket, Margins
-from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.search.request import Request
+from gnc_cli.search.request import Request, RuntimeOptions
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.verdict import judge, proved_interval
-
-Progress = Callable[[str, int, int, float], None]
+from gnc_cli.search.verdict import Judgement, judge, proved_interval
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
@@ -35,14 +28,20 @@ _LARGE_RESERVE = 4.0
 """Seconds kept for writing a large code."""
 
 
+def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> SolveResult:
+    """The optimum by theorem 3.3, certified."""
+    certified = certify_code(
+        exact.weights, tolerance=TOLERANCE, deadline=runtime.deadline,
+        every_class=request.K <= 200,
+    )  # fmt: skip
+    return assemble(
+        request, runtime, exact.weights, certified, outcome=Outcome.CLOSED_FORM,
+        origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
+    )  # fmt: skip
+
+
 def search_run(
-    request: Request,
-    deadline: Deadline,
-    device: str,
-    threads: int | None,
-    progress: Progress | None,
-    started: float,
-    state: Any,
+    request: Request, runtime: RuntimeOptions, state: Any
 ) -> tuple[SolveResult, dict[str, Any]]:
     """Search over basins, then certify; the state goes into the file for `--resume`."""
     import torch
@@ -51,11 +50,12 @@ def search_run(
     from gnc_cli.search.solver import solve_code
     from gnc_cli.search.state import to_plain
 
-    del torch  # loaded before `limit_threads`, which then holds its threads as well
-    with limit_threads(threads_for(request.K**2 * request.d, threads)):
+    del torch  # loaded before threads are limited, and so limited as well
+    deadline = runtime.deadline
+    with runtime.limited_threads(request.K**2 * request.d):
         found = solve_code(
-            request, deadline, target=_end_of_search(request), device=str(resolve_device(device)),
-            progress=progress, state=state,
+            request, deadline, target=_end_of_search(request),
+            device=str(resolve_device(runtime.device)), progress=runtime.progress, state=state,
         )  # fmt: skip
         order = found.order
         polished = order is not None and (
@@ -77,7 +77,7 @@ def search_run(
     else:
         outcome = Outcome.STALLED
     result = assemble(
-        request, found.weights, certified, started, outcome=outcome, origin="descent",
+        request, runtime, found.weights, certified, outcome=outcome, origin="descent",
         stationarity=None if order is None else order.stationarity,
         gain=None if order is None else order.gain,
         restarts=found.restarts, steps=found.steps, history=found.history,
@@ -94,137 +94,99 @@ def _end_of_search(request: Request) -> float | None:
     return 1.0 - t if request.problem == "softmax" else t
 
 
-def paper_run(
-    request: Request,
-    deadline: Deadline,
-    threads: int | None,
-    progress: Progress | None,
-    started: float,
-) -> SolveResult:
+def paper_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
     """The paper's recipe, certified."""
-    from gnc_cli.search.ufm.paper_recipe import PAPER_STEPS, paper_recipe
+    from gnc_cli.search.ufm.descent import PAPER_STEPS, paper_recipe
 
-    steps = request.steps or PAPER_STEPS
-    with limit_threads(threads_for(2.0 * request.K**2 * request.d, threads)):
+    steps, deadline = request.steps or PAPER_STEPS, runtime.deadline
+    with runtime.limited_threads(2.0 * request.K**2 * request.d):
         weights, _, made = paper_recipe(
             request.d, request.K, seed=request.seed, steps=steps, deadline=deadline,
-            progress=None if progress is None else partial(progress, "paper recipe: margin"),
+            progress=runtime.stage("paper recipe: margin"),
         )  # fmt: skip
         certified = certify_code(weights, tolerance=_TOLERANCE_ROUGH)
     stopped = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
     return assemble(
-        request, weights, certified, started, origin="paper recipe", restarts=1, steps=made,
+        request, runtime, weights, certified, origin="paper recipe", restarts=1, steps=made,
         outcome=stopped if made < steps else Outcome.MAX_STEPS_REACHED,
     )  # fmt: skip
 
 
-def large_run(
-    request: Request,
-    deadline: Deadline,
-    device: str,
-    threads: int | None,
-    progress: Progress | None,
-    started: float,
-) -> SolveResult:
+def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
     """One blocked descent for K beyond K x K matrices, certified by its own largest cosine."""
     from gnc_cli.runtime.devices import resolve_device
     from gnc_cli.search.large_scale import solve_large
 
-    def report(share: float, value: float) -> None:
-        if progress is not None:
-            progress("large scale: max_cosine", int(100 * share), 100, value)
-
+    deadline = runtime.deadline.reserving(_LARGE_RESERVE)
     found = solve_large(
         request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
-        deadline=deadline.reserving(_LARGE_RESERVE), device=str(resolve_device(device)),
-        threads=threads, progress=report, fixed=request.fixed,
+        deadline=deadline, device=str(resolve_device(runtime.device)), threads=runtime.threads,
+        progress=runtime.stage("large scale: max_cosine"), fixed=request.fixed,
     )  # fmt: skip
     certified = certify_code(
         found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,
-        deadline=deadline.reserving(_LARGE_RESERVE),
+        deadline=deadline,
     )  # fmt: skip
     return assemble(
-        request, found.weights, certified, started, outcome=found.outcome,
+        request, runtime, found.weights, certified, outcome=found.outcome,
         origin="large-scale descent", restarts=1, steps=found.steps, history=found.history,
     )  # fmt: skip
 
 
-def ufm_run(
-    request: Request,
-    deadline: Deadline,
-    device: str,
-    threads: int | None,
-    progress: Progress | None,
-    started: float,
-) -> SolveResult | SolveSweep:
+def ufm_run(request: Request, runtime: RuntimeOptions) -> SolveResult | SolveSweep:
     """Solve at each temperature, each with the last optimum among its starts."""
-    taus = request.taus or (1.0,)
+    taus = request.tau or (1.0,)
     rows: list[SolveResult] = []
-    previous: Any = None
     for tau in taus:
-        tell = None if progress is None else partial(progress, f"tau = {tau:.4g}")
-        row = _ufm_row(request, tau, previous, deadline, device, threads, tell)
-        rows.append(row)
-        previous = row.weights, row.features
-        if deadline.expired:
+        previous = (rows[-1].weights, rows[-1].features) if rows else request.init
+        rows.append(_ufm_row(request, runtime, tau, previous))
+        if runtime.deadline.expired:
             break
     if len(taus) == 1:
         return rows[0]
-    seconds = time.monotonic() - started
+    seconds = runtime.deadline.elapsed
     return SolveSweep(seconds, __version__, "ufm", request.d, request.K, tuple(rows), None)
 
 
-def _ufm_row(
-    request: Request,
-    tau: float,
-    previous: Any,
-    deadline: Deadline,
-    device: str,
-    threads: int | None,
-    progress: Callable[[int, int, float], None] | None,
-) -> SolveResult:
+def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) -> SolveResult:
     """One temperature's record; rho's are of unit rows, `weights` and `features` as they are."""
     from gnc_cli.search.ufm.solver import solve_ufm
 
-    started = time.monotonic()
+    began = runtime.deadline.elapsed
     found = solve_ufm(
         request.d, request.K, tau=tau, weight_decay=request.weight_decay, n=request.n,
-        seed=request.seed, restarts=request.restarts, steps=request.steps,
-        init=request.init if previous is None else previous, deadline=deadline,
-        progress=progress, device=device, threads=threads,
+        seed=request.seed, restarts=request.restarts, steps=request.steps, init=start,
+        deadline=runtime.deadline, progress=runtime.stage(f"tau = {tau:.4g}"),
+        device=runtime.device, threads=runtime.threads,
     )  # fmt: skip
     W = found.weights / np.linalg.norm(found.weights, axis=1, keepdims=True)
     H = found.features / np.linalg.norm(found.features, axis=1, keepdims=True)
-    with limit_threads(threads_for(request.K**2 * request.d)):
+    with runtime.limited_threads(request.K**2 * request.d):
         certified = certify_code(W, tolerance=_TOLERANCE_UFM)
         means = H.reshape(request.K, -1, request.d).mean(axis=1)
         collapse = gnc1(H, found.labels, request.K)
     gap = found.hardmax_gap
     if gap is not None:  # narrower by all that is proved of rho*(d, K)
-        scaled, rho = found.tau * found.log_total_loss, proved_interval(request.d, request.K)
+        scaled, rho = tau * found.log_total_loss, proved_interval(request.d, request.K)
         gap = gap.narrowed(Bracket(scaled + rho.lower, scaled + rho.upper))
     result = assemble(
-        request, found.weights, certified, started, outcome=found.outcome, origin="descent",
+        request, runtime, found.weights, certified, outcome=found.outcome, origin="descent",
         stationarity=found.stationarity, restarts=found.restarts, steps=found.steps,
         history=found.history,
     )  # fmt: skip
     measures = UfmMeasures(
-        tau=found.tau,
-        weight_decay=request.weight_decay,
-        n=request.n,
-        gnc1=collapse.value,
-        gnc2=certified.rho_one_vs_rest,
-        gnc3=gnc3(W, means),
-        hardmax_gap=gap,
-    )
-    return replace(result, features=found.features, ufm=measures)
+        tau=tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse.value,
+        gnc2=certified.rho_one_vs_rest, gnc3=gnc3(W, means), hardmax_gap=gap,
+    )  # fmt: skip
+    seconds = runtime.deadline.elapsed - began
+    return replace(result, seconds=seconds, features=found.features, ufm=measures)
 
 
 def assemble(
     request: Request,
+    runtime: RuntimeOptions,
     weights: Any,
     certified: Certified,
-    started: float,
     *,
     outcome: Outcome,
     origin: str,
@@ -236,13 +198,14 @@ def assemble(
 ) -> SolveResult:
     """Put the record together, with what there is to say of the code."""
     pairs = certified.contact_pairs
-    judged = None
+    judged: dict[str, Any] = dict.fromkeys(field.name for field in fields(Judgement))
     if request.problem != "ufm":  # whose optimum is no code of largest distance
-        judged = judge(
+        judgement = judge(
             request.problem, request.d, request.K, weights, certified.max_cosine,
             certified.rho_one_vs_rest, request.restriction,
         )  # fmt: skip
-        if judged.misses_known_optimum and not request.restriction:
+        judged = vars(judgement)
+        if judgement.misses_known_optimum and not request.restriction:
             outcome = Outcome.LOCAL_OPTIMUM if outcome is Outcome.CONVERGED else outcome
     extras = {
         "history": history,
@@ -253,7 +216,7 @@ def assemble(
         "rattlers_one_vs_rest": certified.rattles_one_vs_rest,
     }
     return SolveResult(
-        seconds=time.monotonic() - started,
+        seconds=runtime.deadline.elapsed,
         version=__version__,
         problem=request.problem,
         d=request.d,
@@ -269,11 +232,7 @@ def assemble(
         stationarity=stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=judged.best_known if judged else None,
-        status=judged.status if judged else None,
-        gap=judged.gap if judged else None,
-        optimum=judged.optimum if judged else None,
-        verdict=judged.verdict if judged else None,
+        **judged,
         seed=request.seed,
         restarts=restarts,
         steps=steps,

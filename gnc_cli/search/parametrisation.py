@@ -93,10 +93,7 @@ def orbits(generator: np.ndarray, order: int, K: int) -> Parametrisation:
     """Codes that the cyclic group of `generator` (d, d) maps to themselves.
 
     As many orbits of full length as fit; the remainder becomes short orbits, longest first, each in
-    the fixed space of a power of the generator.
-
-    Raises:
-        UsageError: K cannot be made of orbits of this group.
+    the fixed space of a power of the generator. UsageError where K is no sum of such lengths.
     """
     d = len(generator)
     powers = [np.linalg.matrix_power(generator, j) for j in range(order)]

@@ -26,12 +26,8 @@ def shake(
 
     Args:
         whole: the code, or the code and its features below it, shape (K, d) or (2 K, d).
-        K: rows of the code.
-        movable: rows that may move, bool.
+        movable: rows that may move, bool; the others keep every bit.
         spacing: smallest chord of the code.
-
-    Returns:
-        Unit rows of the same shape; those that may not move keep every bit.
     """
     kind = rng.integers(3)
     if kind == 0 and movable[:K].all():

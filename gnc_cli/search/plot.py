@@ -1,4 +1,7 @@
-"""The picture of `gnc solve --plot`: the code itself where it can be seen, and its numbers."""
+"""The picture of `gnc solve --plot`: the code itself where it can be seen, and its numbers.
+
+The sphere, the contact graph and the histogram of cosines serve `gnc compare` and `gnc train` too.
+"""
 
 import os
 from typing import Any
@@ -6,23 +9,18 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
-from gnc_cli.errors import UsageError
-from gnc_cli.search.pictures import (
-    CosineHistogram,
-    contact_pairs,
-    cosine_histogram,
-    draw_code,
-    unit_rows,
-)
+from gnc_cli.known_codes.best import best
 from gnc_cli.search.result import SolveResult, SolveSweep
 
+_MOST_CURVES = 20_000
+_MOST_POINTS = 2000
+"""Of a contact graph."""
+_MOST_PRODUCTS = 8_000_000
+"""64 MB: of larger codes evenly spaced rows are compared with all others."""
+_PALE = "#F4F6F8"
 
-def plot_solve(
-    result: SolveResult | SolveSweep,
-    path: str | os.PathLike[str],
-    *,
-    reference: float | None = None,
-) -> None:
+
+def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -> None:
     """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file.
 
     d = 2 and 3 show the points with their contacts; every d shows the pairwise cosines, the
@@ -30,19 +28,14 @@ def plot_solve(
     shows its weights and features with their lengths (figures B.1, B.2 of the paper), a sweep the
     largest cosine against tau (figure C.1).
 
-    Args:
-        result: what `solve` returned; `extras` are used where present.
-        path: an existing picture is replaced, in one step.
-        reference: for a sweep, the HardMax (Tammes) value of the largest cosine.
-
     Raises:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
     with styled():
         if isinstance(result, SolveSweep):
-            figure = _sweep_figure(result, reference)
-        elif result.problem == "ufm" and result.d == 2 and _paired(result):
+            figure = _sweep_figure(result)
+        elif result.problem == "ufm" and result.d == 2 and len(result.features) == result.K:
             figure = _plane_figure(result)
         else:
             figure = _code_figure(result)
@@ -50,62 +43,69 @@ def plot_solve(
         save(figure, path)
 
 
-def _code_figure(result: SolveResult) -> Any:
+def _figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
-    W = unit_rows(np.asarray(result.weights, dtype=float))
-    histogram = cosine_histogram(W)
-    panels = 3 if has_history(result) else 2
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _code_figure(result: SolveResult) -> Any:
+    W = np.asarray(result.weights, dtype=float)
+    W = W / np.linalg.norm(W, axis=1, keepdims=True)
+    history = _history(result)
+    panels = 2 if history is None else 3
     if result.d <= 3:
-        figure = Figure(figsize=(11.5, 7.4 if panels == 3 else 6.4), layout="constrained")
+        figure = _figure(11.5, 6.4 if panels == 2 else 7.4)
         grid = figure.add_gridspec(panels, 2, width_ratios=(1.45, 1.0))
-        draw_code(figure.add_subplot(grid[:, 0]), W, _contacts(result, W), _rattlers(result))
+        pairs = result.extras.get("contact_pairs", np.empty((0, 2), np.intp))
+        draw_code(figure.add_subplot(grid[:, 0]), W, pairs, _rattlers(result))
         axes = [figure.add_subplot(grid[row, 1]) for row in range(panels)]
     else:
-        figure = Figure(figsize=(4.6 * panels, 4.3), layout="constrained")
-        axes = list(figure.subplots(1, panels, squeeze=False)[0])
-    show_cosines(axes[0], histogram, result.K)
-    show_distances(axes[1], result, histogram)
-    if panels == 3:
-        show_convergence(axes[2], result)
+        figure = _figure(4.6 * panels, 4.3)
+        axes = list(figure.subplots(1, panels))
+    rows, cosines = sampled_cosines(W)
+    show_cosines(axes[0], cosines, result.K)
+    _show_distances(axes[1], result, rows, cosines)
+    if history is not None:
+        _show_convergence(axes[2], result, history)
     _head(figure, result)
     return figure
 
 
 def _plane_figure(result: SolveResult) -> Any:
-    from matplotlib.figure import Figure
-
-    assert result.features is not None
-    history = has_history(result)
-    figure = Figure(figsize=(11.0, 9.0), layout="constrained")
+    history = _history(result)
+    figure = _figure(11.0, 9.0)
     grid = figure.add_gridspec(2, 2, height_ratios=(1.35, 1.0))
-    show_vectors(figure.add_subplot(grid[0, 0]), result.weights, BLUE, "Classifier weights")
-    show_vectors(figure.add_subplot(grid[0, 1]), result.features, ORANGE, "Features")
-    below = figure.add_subplot(grid[1, 0] if history else grid[1, :])
-    show_length_ratios(below, result.weights, result.features)
-    if history:
-        show_convergence(figure.add_subplot(grid[1, 1]), result)
+    _show_vectors(figure.add_subplot(grid[0, 0]), result.weights, BLUE, "Classifier weights")
+    _show_vectors(figure.add_subplot(grid[0, 1]), result.features, ORANGE, "Features")
+    below = figure.add_subplot(grid[1, :] if history is None else grid[1, 0])
+    _show_length_ratios(below, result.weights, result.features)
+    if history is not None:
+        _show_convergence(figure.add_subplot(grid[1, 1]), result, history)
     _head(figure, result)
     return figure
 
 
-def _sweep_figure(sweep: SolveSweep, reference: float | None) -> Any:
-    from matplotlib.figure import Figure
-
-    panels = 1 if reference is None else 2
-    figure = Figure(figsize=(6.4 if panels == 1 else 11.0, 4.6), layout="constrained")
-    show_sweep(list(figure.subplots(1, panels, squeeze=False)[0]), sweep, reference)
-    figure.suptitle(
-        f"UFM optimum against temperature: d = {sweep.d}, K = {sweep.K:,}",
-        fontsize=13,
-        fontweight="bold",
-    )
+def _sweep_figure(sweep: SolveSweep) -> Any:
+    figure = _figure(6.4, 4.6)
+    ax = figure.subplots()
+    points = sorted((row.ufm.tau, row.max_cosine) for row in sweep.rows if row.ufm is not None)
+    known = best(sweep.d, sweep.K)
+    if known is not None:
+        ax.axhline(known.max_cosine, color=GREEN, lw=1.4, ls="--", label="best known code")
+    ax.plot(*zip(*points, strict=True), "o-", color=BLUE, ms=5, label="cross-entropy optimum")
+    ax.set_xscale("log")
+    ax.set(xlabel=r"temperature $\tau$", ylabel="largest cosine between classes")
+    ax.grid()
+    ax.legend()
+    title = f"UFM optimum against temperature: d = {sweep.d}, K = {sweep.K:,}"
+    figure.suptitle(title, fontsize=13, fontweight="bold")
     return figure
 
 
 def _head(figure: Any, result: SolveResult) -> None:
     names = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
-    title = f"{names.get(result.problem, result.problem)}: d = {result.d}, K = {result.K:,}"
+    title = f"{names[result.problem]}: d = {result.d}, K = {result.K:,}"
     if result.ufm is not None:
         title += rf", $\tau$ = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest
@@ -120,245 +120,270 @@ def _head(figure: Any, result: SolveResult) -> None:
     show_heading(figure, title, facts)
 
 
-def _contacts(result: SolveResult, W: np.ndarray) -> np.ndarray:
-    pairs = result.extras.get("contact_pairs")
-    if pairs is None:
-        return contact_pairs(W, max(result.rattlers.tolerance, 1e-12))
-    return np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-
-
 def _rattlers(result: SolveResult) -> np.ndarray:
     """By the distance that the problem is about, else by the other one, shape (K,)."""
     names = ["rattlers_one_vs_rest", "rattlers_one_vs_one"]
     for name in reversed(names) if result.problem == "tammes" else names:
-        if result.extras.get(name) is not None:
-            return np.asarray(result.extras[name], dtype=bool)
+        if name in result.extras:
+            return np.asarray(result.extras[name])
     return np.zeros(result.K, dtype=bool)
 
 
-def _paired(result: SolveResult) -> bool:
-    return result.features is not None and result.features.shape == result.weights.shape
+def _history(result: SolveResult) -> np.ndarray | None:
+    """Steps and best values, (T, 2); None below two finite points."""
+    history = result.extras.get("history")
+    history = None if history is None else history[np.isfinite(history).all(axis=1)]
+    return None if history is None or len(history) < 2 else history
 
 
-def show_cosines(ax: Any, histogram: CosineHistogram, K: int) -> None:
-    """Histogram of the pairwise cosines, with the largest marked."""
-    share = 100.0 * histogram.share
-    edges = histogram.edges
-    held = share > 0.0
-    if np.count_nonzero(held) <= 12:
-        # A handful of distinct cosines: a bar on each, wide enough to be seen.
-        wide = max(0.012 * (edges[-1] - edges[0]), 0.006)
-        ax.bar(histogram.centre[held], share[held], wide, color=BLUE)
-    else:
-        ax.bar(edges[:-1], share, np.diff(edges), align="edge", color=BLUE, linewidth=0)
-    left, right = ax.get_xlim()
-    margin = max(0.0, 0.6 - (right - left)) / 2  # a single cosine should look like one
-    ax.set_xlim(left - margin, right + margin)
-    top = float(histogram.nearest.max())
-    ax.axvline(top, color=ORANGE, lw=1.4, ls="--")
-    ax.annotate(
-        f"largest {top:z.4f}",
-        (top, 1.0),
-        (-4, -2),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=ORANGE,
-        fontsize=9,
-    )
-    if share.max() > 200.0 * share[held].min():
+def sampled_cosines(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows k, evenly spaced where K is large, (r,), and <w_k, w_j> for all j != k, (r, K - 1)."""
+    K = len(W)
+    rows = np.linspace(0, K - 1, min(K, max(1, _MOST_PRODUCTS // K))).astype(np.intp)
+    others = np.arange(K) != rows[:, None]
+    return rows, np.clip(W[rows] @ W.T, -1.0, 1.0)[others].reshape(len(rows), K - 1)
+
+
+def show_cosines(ax: Any, cosines: np.ndarray, K: int) -> None:
+    """Histogram of `sampled_cosines`, with the largest marked."""
+    low, top = float(cosines.min()), float(cosines.max())
+    margin = max(0.0, 0.3 - (top - low) / 2)  # a single cosine should look like one
+    half = (top - low + 2 * margin) / 120  # of a bin; simple fractions lie in the middle of one
+    bins = np.linspace(low - margin - half, top + margin + half, 62)
+    share, *_ = ax.hist(cosines.ravel(), bins, weights=np.full(cosines.size, 100 / cosines.size),
+                        color=BLUE)  # fmt: skip
+    logarithmic = share.max() > 200.0 * share[share > 0.0].min()
+    if logarithmic:
         ax.set_yscale("log")
-    ax.set_ylim(top=ax.get_ylim()[1] * (3.0 if ax.get_yscale() == "log" else 1.12))
-    sampled = f" (rows: {len(histogram.rows):,} of {K:,})" if len(histogram.rows) < K else ""
-    ax.set_title("Pairwise cosines" + sampled)
-    ax.set_xlabel(r"cosine of classes $k \neq j$")
-    ax.set_ylabel("share of pairs (%)")
+    ax.set_ylim(top=ax.get_ylim()[1] * (3.0 if logarithmic else 1.12))
+    ax.axvline(top, color=ORANGE, lw=1.4, ls="--")
+    ax.text(top, 0.98, f"largest {top:z.4f} ", transform=ax.get_xaxis_transform(), ha="right",
+            va="top", color=ORANGE, fontsize=9)  # fmt: skip
+    sampled = f" (rows: {len(cosines):,} of {K:,})" if len(cosines) < K else ""
+    ax.set(title="Pairwise cosines" + sampled, xlabel=r"cosine of classes $k \neq j$",
+           ylabel="share of pairs (%)")  # fmt: skip
     ax.grid(axis="y")
 
 
-def show_distances(ax: Any, result: SolveResult, histogram: CosineHistogram) -> None:
+def _show_distances(ax: Any, result: SolveResult, rows: np.ndarray, cosines: np.ndarray) -> None:
     """One-vs-rest distance of each class, sorted; nearest chords where those were not computed."""
-    lower = result.extras.get("one_vs_rest_lower")
-    upper = result.extras.get("one_vs_rest_upper")
-    if lower is None and upper is None:
-        distance = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * histogram.nearest))
-        floor, name, title = result.rho_one_vs_one, "minimum", "Distance to the nearest class"
-        rattlers, label = result.extras.get("rattlers_one_vs_one"), "chord"
-        if rattlers is not None:
-            rattlers = np.asarray(rattlers)[histogram.rows]
-        low = high = distance
-    else:
-        low = np.asarray(lower if lower is not None else upper, dtype=float)
-        high = np.asarray(upper if upper is not None else lower, dtype=float)
+    found = result.extras
+    low = found.get("one_vs_rest_lower", found.get("one_vs_rest_upper"))
+    if low is not None:
+        high = found.get("one_vs_rest_upper", low)
         floor, name = result.rho_one_vs_rest.lower, "certified minimum"
-        title, label = "One-vs-rest distances", "distance"
-        rattlers = result.extras.get("rattlers_one_vs_rest")
+        ax.set(title="One-vs-rest distances", ylabel="distance")
+        free = found.get("rattlers_one_vs_rest", np.zeros(result.K, dtype=bool))
+    else:
+        low = high = np.sqrt(2.0 - 2.0 * cosines.max(axis=1))
+        floor, name = result.rho_one_vs_one, "minimum"
+        ax.set(title="Distance to the nearest class", ylabel="chord")
+        free = found.get("rattlers_one_vs_one", np.zeros(result.K, dtype=bool))[rows]
     order = np.argsort(low, kind="stable")
+    low, high, free = low[order], high[order], free[order]
     rank = np.arange(1, len(low) + 1)
-    low, high = low[order], high[order]
-    free = np.zeros(len(low), bool) if rattlers is None else np.asarray(rattlers, bool)[order]
     size = float(np.clip(1200.0 / len(low), 2.0, 22.0))
     ax.axhline(floor, color=GREEN, lw=1.4, ls="--", zorder=1)
-    if np.any(high - low > 1e-3 * max(1e-12, abs(floor))):
-        ax.vlines(rank, low, high, color=GREY, lw=max(0.3, size / 12), alpha=0.7, zorder=2)
+    ax.vlines(rank, low, high, color=GREY, lw=max(0.3, size / 12), alpha=0.7, zorder=2)
     for some, colour, what in ((~free, BLUE, "class"), (free, ORANGE, "rattler")):
-        if some.any():
-            ax.scatter(
-                rank[some],
-                low[some],
-                s=size,
-                color=colour,
-                label=what,
-                zorder=3,
-                linewidths=0,
-                rasterized=len(low) > 5000,
-            )
+        ax.scatter(rank[some], low[some], s=size, color=colour, label=what, zorder=3, linewidths=0,
+                   rasterized=len(low) > 5000)  # fmt: skip
     # Equal to the last digit is the usual end: keep rounding noise from filling the panel.
-    span = max(float(high.max()) - min(floor, float(low.min())), 0.1 * abs(floor), 1e-6)
-    base = min(floor, float(low.min()))
-    ax.set_ylim(base - 0.3 * span, float(high.max()) + (0.25 if free.any() else 0.5) * span)
-    ax.annotate(
-        f"{name} {floor:.6f}",
-        (0.02, floor),
-        (0, -4),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="top",
-        color=GREEN,
-        fontsize=9,
-    )
+    base = min(floor, low[0])
+    span = max(high.max() - base, 0.1 * abs(floor), 1e-6)
+    ax.set_ylim(base - 0.3 * span, high.max() + (0.25 if free.any() else 0.5) * span)
+    ax.text(0.02, floor - 0.03 * span, f"{name} {floor:.6f}", va="top", color=GREEN, fontsize=9,
+            transform=ax.get_yaxis_transform())  # fmt: skip
     if free.any():
         ax.legend(loc="upper left", ncols=2, handletextpad=0.2)
-    ax.set_title(title)
-    ax.set_xlabel("classes, sorted")
+    _count_classes(ax, "classes, sorted")
+
+
+def _count_classes(ax: Any, label: str) -> None:
+    ax.set_xlabel(label)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_ylabel(label)
     ax.grid(axis="y")
 
 
-def has_history(result: SolveResult) -> bool:
-    """Whether there is a convergence curve to draw: two finite points at least."""
-    return len(_history(result)) >= 2
-
-
-def show_convergence(ax: Any, result: SolveResult) -> None:
+def _show_convergence(ax: Any, result: SolveResult, history: np.ndarray) -> None:
     """How far the best value so far was from the final one, against the steps taken."""
-    history = _history(result)
-    step, value = history[:, 0], history[:, 1]
+    step, value = history.T
     gap = np.abs(value - value[-1])
     name = {"softmax": r"$\rho$", "tammes": "the largest cosine"}.get(result.problem, "the loss")
-    ax.set_title(f"Convergence of {name}")
-    ax.set_xlabel("steps")
+    ax.set(title=f"Convergence of {name}", xlabel="steps")
     ax.grid()
-    if np.count_nonzero(gap > 0.0) >= 2:
-        seen = gap > 0.0
-        ax.plot(step[seen], gap[seen], color=BLUE, lw=1.5, drawstyle="steps-post")
-        ax.scatter(step[seen][-1:], gap[seen][-1:], color=BLUE, s=14)
-        ax.set_yscale("log")
+    seen = gap > 0.0
+    if np.count_nonzero(seen) >= 2:
+        ax.semilogy(step[seen], gap[seen], color=BLUE, lw=1.5, drawstyle="steps-post")
         ax.set_ylabel("|best so far - last|")
-        ax.annotate(
-            f"last: {value[-1]:.9g}",
-            (0.98, 0.96),
-            xycoords="axes fraction",
-            ha="right",
-            va="top",
-            fontsize=9,
-            color=INK,
-        )
-    else:
-        ax.plot(step, value, color=BLUE, lw=1.5, marker="o", ms=3, drawstyle="steps-post")
-        ax.set_ylabel("best so far")
-        if np.ptp(value) < 1e-9:  # found at once: do not magnify rounding
-            ax.set_ylim(value[-1] - 1e-3, value[-1] + 1e-3)
+        ax.text(0.98, 0.96, f"last: {value[-1]:.9g}", transform=ax.transAxes, ha="right", va="top",
+                fontsize=9)  # fmt: skip
+    else:  # found at once: a margin keeps rounding from being magnified
+        ax.plot(step, value, "o-", color=BLUE, lw=1.5, ms=3, drawstyle="steps-post")
+        ax.set(ylabel="best so far", ylim=(value.min() - 1e-3, value.max() + 1e-3))
 
 
-def _history(result: SolveResult) -> np.ndarray:
-    history = result.extras.get("history")
-    history = np.empty((0, 2)) if history is None else np.asarray(history, float).reshape(-1, 2)
-    return history[np.isfinite(history).all(axis=1)]
-
-
-def show_vectors(ax: Any, vectors: np.ndarray, colour: str, title: str) -> None:
-    """Arrows from the origin with their true lengths, shape (m, 2)."""
-    from matplotlib.collections import LineCollection
+def _show_vectors(ax: Any, vectors: np.ndarray, colour: str, title: str) -> None:
+    """Rows of an (m, 2) array as vectors from the origin, with the circle of their mean length."""
     from matplotlib.patches import Circle
 
     lengths = np.linalg.norm(vectors, axis=1)
-    reach = float(lengths.max()) or 1.0
     mean = float(lengths.mean())
-    ax.add_patch(Circle((0, 0), mean, facecolor="none", edgecolor=GREY, lw=0.9, ls=(0, (4, 3))))
-    spokes = np.stack([np.zeros_like(vectors), vectors], axis=1)
-    ax.add_collection(LineCollection(list(spokes), colors=colour, lw=1.2, alpha=0.55))
+    ax.add_patch(Circle((0, 0), mean, fill=False, edgecolor=GREY, lw=0.9, ls="--"))
+    _draw_lines(ax, np.stack([np.zeros_like(vectors), vectors], axis=1), colour, 1.2, 0.55)
     ax.scatter(*vectors.T, s=26, color=colour, zorder=3, edgecolors="white", linewidths=0.6)
-    ax.scatter([0], [0], s=10, color=INK, zorder=4)
-    ax.set_aspect("equal")
+    reach = 1.12 * float(lengths.max())
+    ax.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), title=title)
+    ax.set_xlabel(f"mean length {mean:.4g} (dashed), spread {100 * lengths.std() / mean:.2g} %")
     ax.locator_params(nbins=5)
-    ax.set_xlim(-1.12 * reach, 1.12 * reach)
-    ax.set_ylim(-1.12 * reach, 1.12 * reach)
-    ax.set_title(title)
-    spread = float(lengths.std() / mean) if mean > 0.0 else 0.0
-    ax.set_xlabel(f"mean length {mean:.4g} (dashed), spread {100 * spread:.2g} %")
     ax.grid()
 
 
-def show_length_ratios(ax: Any, weights: np.ndarray, features: np.ndarray) -> None:
+def _show_length_ratios(ax: Any, weights: np.ndarray, features: np.ndarray) -> None:
     """|w_k| / |h_k| of each class, in the order in which the weights go round the circle."""
     order = np.argsort(np.arctan2(weights[:, 1], weights[:, 0]))
-    norms = np.linalg.norm(features, axis=1)
-    ratio = (np.linalg.norm(weights, axis=1) / np.where(norms > 0.0, norms, np.nan))[order]
-    rank = np.arange(1, len(ratio) + 1)
-    middle = float(np.nanmean(ratio))
+    ratio = (np.linalg.norm(weights, axis=1) / np.linalg.norm(features, axis=1))[order]
+    rank, middle = np.arange(1, len(ratio) + 1), float(ratio.mean())
     ax.axhline(middle, color=GREEN, lw=1.4, ls="--")
     ax.vlines(rank, middle, ratio, color=GREY, lw=1.0)
     ax.scatter(rank, ratio, s=18, color=BLUE, zorder=3)
-    reach = max(1.45 * float(np.nanmax(np.abs(ratio - middle))), 0.05 * middle)
+    reach = max(1.45 * float(np.abs(ratio - middle).max()), 0.05 * middle)
+    ax.set(title="Length ratios", ylabel=r"$|w_k|\,/\,|h_k|$")
     ax.set_ylim(middle - reach, middle + reach)
-    ax.set_title("Length ratios")
-    ax.set_xlabel("classes, around the circle")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_ylabel(r"$|w_k|\,/\,|h_k|$")
-    ax.annotate(
-        f"mean {middle:.4f}",
-        (0.98, 0.97),
-        xycoords="axes fraction",
-        ha="right",
-        va="top",
-        color=GREEN,
-        fontsize=9,
+    ax.text(0.98, 0.97, f"mean {middle:.4f}", transform=ax.transAxes, ha="right", va="top",
+            color=GREEN, fontsize=9)  # fmt: skip
+    _count_classes(ax, "classes, around the circle")
+
+
+def _draw_lines(
+    ax: Any, lines: np.ndarray, colour: str, width: float, alpha: float = 1.0, zorder: float = 1
+) -> None:
+    """Polylines of p points each, shape (m, p, 2)."""
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(
+        LineCollection(list(lines), colors=colour, lw=width, alpha=alpha, zorder=zorder)
     )
-    ax.grid(axis="y")
 
 
-def show_sweep(axes: list[Any], sweep: SolveSweep, reference: float | None) -> None:
-    """Largest cosine against tau on `axes[0]`; with a reference, the gap to it on `axes[1]`.
+def _bare_disc(ax: Any, reach: float) -> None:
+    """Square axes without ticks, and a pale unit disc."""
+    from matplotlib.patches import Circle
 
-    Raises:
-        UsageError: the rows of the sweep have no tau.
+    ax.set_axis_off()
+    ax.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach))
+    ax.add_patch(Circle((0, 0), 1.0, facecolor=_PALE, edgecolor=GREY, lw=0.9, zorder=0))
+
+
+def _legend(ax: Any, rattlers: np.ndarray, contacts: bool, note: str = "") -> None:
+    for some, colour, label in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
+        if some.any():
+            ax.scatter([], [], s=45, color=colour, label=label)
+    if contacts:
+        ax.plot([], [], color=INK, lw=1.3, label="contact" + note)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, handletextpad=0.4)
+
+
+def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -> None:
+    """Draw unit rows (K, 2) or (K, 3), their contacts (m, 2) and rattlers (K,), on bare axes."""
+    _bare_disc(ax, 1.08)
+    if W.shape[1] == 2:
+        if len(W) <= 500:
+            _draw_lines(ax, np.stack([np.zeros_like(W), W], axis=1), BLUE, 0.8, 0.25)
+        _draw_lines(ax, W[pairs], INK, 1.3, zorder=3)
+        depth = np.ones(len(W))
+    else:
+        W = W @ open_view(W).T
+        draw_sphere(ax)
+        _draw_arcs(ax, W, pairs)
+        depth = W[:, 2]
+    size = float(np.clip(3200.0 / len(W), 3.0, 70.0))
+    colours = np.where(rattlers, ORANGE, BLUE)
+    for some, shown in (
+        (depth < 0.0, {"s": 0.55 * size, "alpha": 0.28, "lw": 0.0, "zorder": 2}),
+        (depth >= 0.0, {"s": size, "alpha": 1.0, "lw": min(1.0, size / 30.0), "zorder": 5}),
+    ):
+        ax.scatter(*W[some, :2].T, color=colours[some], edgecolors="white", **shown,
+                   rasterized=len(W) > 5000)  # fmt: skip
+    _legend(ax, rattlers, len(pairs) > 0)
+
+
+def draw_sphere(ax: Any) -> None:
+    """A pale unit ball on square axes, seen from the third axis."""
+    from matplotlib.patches import Circle
+
+    x = np.linspace(-1.0, 1.0, 240)
+    height = np.sqrt(np.clip(1.0 - x**2 - x[:, None] ** 2, 0.0, None))
+    # Lambert's law with a lamp at the upper left; kept pale, the code is the subject.
+    light = np.clip(-0.45 * x + 0.5 * x[:, None] + 0.74 * height, 0.0, 1.0)
+    shade = np.stack([0.83 + 0.16 * light, 0.86 + 0.13 * light, 0.90 + 0.095 * light], axis=-1)
+    ball = ax.imshow(shade, extent=(-1, 1, -1, 1), origin="lower", interpolation="bilinear",
+                     zorder=0)  # fmt: skip
+    rim = Circle((0, 0), 1.0, fill=False, edgecolor=GREY, lw=0.8, zorder=4)
+    ax.add_patch(rim)
+    ball.set_clip_path(rim)
+    ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
+
+
+def _draw_arcs(ax: Any, W: np.ndarray, pairs: np.ndarray) -> None:
+    t = np.linspace(0.0, 1.0, 25)[None, :, None]
+    chord = W[pairs[:, :1]] * (1.0 - t) + W[pairs[:, 1:]] * t
+    length = np.linalg.norm(chord, axis=2, keepdims=True)
+    arcs = chord / np.where(length > 1e-9, length, 1.0)  # antipodes have no arc: a point
+    pieces = np.stack([arcs[:, :-1], arcs[:, 1:]], axis=2).reshape(-1, 2, 3)
+    behind = pieces[:, :, 2].mean(axis=1) < 0.0
+    width = float(np.clip(24.0 / np.sqrt(len(W)), 0.5, 1.5))
+    _draw_lines(ax, pieces[behind, :, :2], INK, width, 0.13)
+    _draw_lines(ax, pieces[~behind, :, :2], INK, width, zorder=3)
+
+
+def open_view(W: np.ndarray) -> np.ndarray:
+    """A rotation, shape (3, 3), under which no two points hide each other, as far as possible."""
+    from scipy.spatial.distance import pdist
+
+    rng = np.random.default_rng(0)
+    views = [np.linalg.qr(rng.standard_normal((3, 3)))[0] for _ in range(300)]
+    return max(views, key=lambda view: float(pdist(W[:150] @ view[:2].T).min(initial=np.inf)))
+
+
+def draw_contacts(
+    ax: Any, K: int, pairs: np.ndarray, rattlers: np.ndarray, *, listed: bool = True
+) -> None:
+    """Draw the contacts (m, 2) of K points on a circle; where they are not `listed`, say so."""
+    _bare_disc(ax, 1.1)
+    if not listed or K > _MOST_POINTS:
+        said = f"{K:,} points:\ntoo many to draw" if listed else "contacts not listed"
+        ax.text(0, 0, said, ha="center", va="center")
+        return
+    turn = np.empty(K)
+    turn[_circular_order(K, pairs)] = 2.0 * np.pi * np.arange(K) / K
+    at = np.column_stack([np.sin(turn), np.cos(turn)])
+    step = -(-len(pairs) // _MOST_CURVES) or 1
+    a, b = at[pairs[::step, :1]], at[pairs[::step, 1:]]
+    t = np.linspace(0.0, 1.0, 18)[None, :, None]
+    # Parabolas, bent to the centre. Darkness is shared: few are solid, thousands make a tone.
+    curves = (1 - t) ** 2 * a + 0.45 * t * (1 - t) * (a + b) + t**2 * b
+    root = np.sqrt(max(len(curves), 1))
+    alpha, width = np.clip([9.0 / root, 16.0 / root], [0.05, 0.35], [0.9, 1.4])
+    _draw_lines(ax, curves, INK, width, alpha)
+    size = float(np.clip(2600.0 / K, 3.0, 70.0))
+    ax.scatter(*at.T, s=size, color=np.where(rattlers, ORANGE, BLUE), zorder=3, linewidths=0,
+               rasterized=K > 500)  # fmt: skip
+    sampled = f" ({len(curves):,} of {len(pairs):,} drawn)" if step > 1 else ""
+    _legend(ax, rattlers, True, sampled)
+
+
+def _circular_order(K: int, pairs: np.ndarray) -> np.ndarray:
+    """Points (K,) in the order of their angle in the plane of the two slowest modes of the graph.
+
+    Of the normalised Laplacian: eigenvectors 2 and 3 place neighbours near each other, so a circle
+    in their order has short chords where the graph has any.
     """
-    rows = [row for row in sweep.rows if row.ufm is not None]
-    if not rows:
-        raise UsageError("only a sweep over --tau of --problem ufm has a picture")
-    rows.sort(key=lambda row: row.ufm.tau if row.ufm is not None else 0.0)
-    tau = np.array([row.ufm.tau for row in rows if row.ufm is not None])
-    cosine = np.array([row.max_cosine for row in rows])
-    ax = axes[0]
-    if reference is not None:
-        ax.axhline(reference, color=GREEN, lw=1.4, ls="--", label=f"HardMax limit {reference:.9f}")
-    ax.plot(tau, cosine, color=BLUE, lw=1.5, marker="o", ms=5, label="cross-entropy optimum")
-    ax.set_xscale("log")
-    ax.set_title("Largest cosine")
-    ax.set_ylabel("largest cosine between classes")
-    ax.legend(loc="best")
-    if reference is not None:
-        gap = np.abs(cosine - reference)
-        seen = gap > 0.0
-        axes[1].plot(tau[seen], gap[seen], color=ORANGE, lw=1.5, marker="o", ms=5)
-        axes[1].set_xscale("log")
-        if seen.any():
-            axes[1].set_yscale("log")
-        axes[1].set_title("Distance to the HardMax limit")
-        axes[1].set_ylabel("|largest cosine - limit|")
-    for ax in axes:
-        ax.set_xlabel(r"temperature $\tau$")
-        ax.grid()
+    if K < 3:
+        return np.arange(K)
+    adjacency = np.zeros((K, K))
+    adjacency[pairs[:, 0], pairs[:, 1]] = adjacency[pairs[:, 1], pairs[:, 0]] = 1.0
+    root = 1.0 / np.sqrt(np.maximum(adjacency.sum(axis=1), 1.0))
+    _, modes = np.linalg.eigh(root[:, None] * adjacency * root)
+    first, second = root * modes[:, -2], root * modes[:, -3]
+    return np.argsort(np.arctan2(second, first), kind="stable")

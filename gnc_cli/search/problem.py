@@ -21,6 +21,8 @@ class Problem(ABC):
 
     rows_per_class: int
     """Rows of `whole` per class: 1, or 2 with features."""
+    relative: bool
+    """A value is a difference to the value of the row's own column: a margin."""
 
     def __init__(self, parametrisation: Parametrisation) -> None:
         self.parametrisation = parametrisation
@@ -40,12 +42,8 @@ class Problem(ABC):
         """Points (P, d) of a whole code (K, d), features on their class weights."""
 
     @abstractmethod
-    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        """Smoothed value of each restart, (R,), differentiable."""
-
-    @abstractmethod
-    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        """Value that each restart leads to, (R,)."""
+    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Rows (R, M, d), columns (R, K, d), each row's own column (M,): for the smooth maximum."""
 
     @abstractmethod
     def scale(self, value: float) -> float:
@@ -62,6 +60,14 @@ class Problem(ABC):
     @abstractmethod
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         """Pairs whose value is at least the threshold (all of them for -inf)."""
+
+    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        """Smoothed value of each restart, (R,), differentiable."""
+        return smooth_maximum(*self.operands(points), sharpness, relative=self.relative)
+
+    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+        """Value that each restart leads to, (R,)."""
+        return weighted_estimate(*self.operands(points), sharpness, relative=self.relative)
 
     def value(self, whole: np.ndarray) -> float:
         """The largest value over all pairs."""
@@ -90,7 +96,7 @@ class Problem(ABC):
 class Tammes(Problem):
     """Minimise `max <w_k, w_j>` over pairs with at least one unknown row (paper, eq. 11)."""
 
-    rows_per_class = 1
+    rows_per_class, relative = 1, False
 
     @property
     def pair_rows(self) -> int:
@@ -102,11 +108,9 @@ class Tammes(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return weights[self.parametrisation.representatives]
 
-    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        return smooth_maximum(*self._operands(points), sharpness, relative=False)
-
-    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        return weighted_estimate(*self._operands(points), sharpness, relative=False)
+    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        own = torch.as_tensor(self.parametrisation.representatives, device=points.device)
+        return points, self.parametrisation.expand(points), own
 
     def scale(self, value: float) -> float:
         return max(1.0 - value, 1e-12)
@@ -124,11 +128,6 @@ class Tammes(Problem):
         i, j = np.nonzero(np.triu(np.maximum(gram, -2.0) >= max(threshold, -1.5), 1))
         return ActivePairs(i, j)
 
-    def _operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Rows, columns and each row's own column, for the smooth maximum."""
-        own = torch.as_tensor(self.parametrisation.representatives, device=points.device)
-        return points, self.parametrisation.expand(points), own
-
 
 class SoftmaxCode(Problem):
     """Minimise `max <w_j - w_k, h_k>`, minus the smallest margin (paper, eq. 3 and 5; theorem 3.2).
@@ -139,7 +138,7 @@ class SoftmaxCode(Problem):
     symmetry are searched as Tammes codes.
     """
 
-    rows_per_class = 2
+    rows_per_class, relative = 2, True
 
     @property
     def pair_rows(self) -> int:
@@ -157,11 +156,10 @@ class SoftmaxCode(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([weights[self.parametrisation.representatives], weights])
 
-    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        return smooth_maximum(*self._operands(points), sharpness, relative=True)
-
-    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
-        return weighted_estimate(*self._operands(points), sharpness, relative=True)
+    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        unknown = self.parametrisation.unknown
+        weights = self.parametrisation.expand(points[:, :unknown].contiguous())
+        return points[:, unknown:].contiguous(), weights, torch.arange(self.K, device=points.device)
 
     def scale(self, value: float) -> float:
         return max(-value, 1e-12)
@@ -180,13 +178,6 @@ class SoftmaxCode(Problem):
         np.fill_diagonal(values, -np.inf)
         k, j = np.nonzero(values >= max(threshold, -3.0))
         return ActivePairs(k + self.K, j, k)
-
-    def _operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Features, weights and each feature's class, for the smooth maximum."""
-        unknown = self.parametrisation.unknown
-        weights = self.parametrisation.expand(points[:, :unknown].contiguous())
-        own = torch.arange(self.K, device=points.device)
-        return points[:, unknown:].contiguous(), weights, own
 
 
 def typical_scale(d: int, K: int) -> float:

@@ -24,6 +24,7 @@ from gnc_cli.search.descent import lbfgs
 from gnc_cli.search.problem import Problem
 from gnc_cli.search.state import Candidate
 
+_Smoothed = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _FAIR_CHANCE = 40
 """Newton steps before a polish may be left for being predicted to end above the bar."""
 _SHARPNESS = (1e4, 1e5, 1e6)
@@ -45,19 +46,11 @@ class FirstOrder:
 
 
 def polish_candidate(
-    problem: Problem,
-    candidate: Candidate,
-    deadline: Deadline,
-    *,
-    bar: float = np.inf,
+    problem: Problem, candidate: Candidate, deadline: Deadline, *, bar: float = np.inf
 ) -> Candidate:
     """The candidate polished; unpolished where that broke a symmetry it must keep.
 
-    Args:
-        problem: its active pairs are balanced.
-        candidate: the start.
-        deadline: polled at each Newton step.
-        bar: a basin that is predicted to end above this value is left early.
+    A basin that is predicted to end above `bar` is left early.
     """
     done = polish(
         candidate.whole,
@@ -79,17 +72,10 @@ def polish_candidate(
 def refine(
     problem: Problem, whole: np.ndarray, *, scale: float, steps: int, deadline: Deadline
 ) -> tuple[np.ndarray, FirstOrder]:
-    """L-BFGS on the smoothed maximum at rising sharpness, for problems too large for Newton.
+    """L-BFGS on the smoothed maximum at sharpness 1e4, 1e5, 1e6 / scale, where Newton is too large.
 
     The softmax weights at the last sharpness estimate the multipliers, so the gradient's size there
-    is an honest stationarity.
-
-    Args:
-        problem: over the parametrisation whose unknowns move.
-        whole: all rows of the start.
-        scale: sharpnesses are 1e4, 1e5 and 1e6 over it.
-        steps: L-BFGS iterations at each sharpness.
-        deadline: polled at each evaluation; the best point so far is returned.
+    is an honest stationarity. When the deadline expires, the best point so far is returned.
     """
     points = problem.unknowns(whole)
     smoothed = _smoothed(problem, _SHARPNESS[0] / scale)
@@ -106,9 +92,7 @@ def refine(
     return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
 
 
-def _smoothed(
-    problem: Problem, sharpness: float
-) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+def _smoothed(problem: Problem, sharpness: float) -> _Smoothed:
     """The smoothed maximum of unit rows (P, d) and its gradient along the parametrisation."""
     beta = torch.full((1, 1, 1), sharpness, dtype=torch.float64)
 
@@ -128,13 +112,10 @@ def first_order(
     free: np.ndarray,
     seconds: float = np.inf,
 ) -> FirstOrder:
-    """Measure stationarity and gain.
+    """Stationarity and gain of unit rows (P, d), of which those in `free` (P,) may move.
 
     Args:
-        points: unit rows, shape (P, d).
-        pairs: those near the largest, m of them.
-        multipliers: convex weights, shape (m,).
-        free: rows that may move, shape (P,), bool.
+        pairs: those near the largest, m of them; multipliers: convex weights (m,).
         seconds: for the linear programme.
     """
     values = pairs.values(points)

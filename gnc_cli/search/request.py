@@ -1,13 +1,19 @@
 """What a call of `solve` asks for: its arguments checked against each other, before any work."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import declared, spelled
+from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
 _UNIT = 1e-14
@@ -18,7 +24,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Request:
-    """A checked call of `solve`."""
+    """A checked call of `solve`: those of its arguments that say which code is wanted, and how."""
 
     d: int
     K: int
@@ -36,7 +42,7 @@ class Request:
     """`("antipodal", 2)` or `("cyclic", n)`."""
     target: float | None = None
     """Stop at this value: largest cosine (Tammes), or rho (softmax)."""
-    taus: tuple[float, ...] = ()
+    tau: tuple[float, ...] = ()
     weight_decay: float | None = None
     n: int = 1
 
@@ -69,100 +75,108 @@ class Request:
         return self.method == "auto" and self.problem != "ufm" and plain
 
 
-def read_request(
-    d: int | None,
-    K: int | None,
-    *,
-    problem: str,
-    method: str,
-    seed: int,
-    restarts: int | None,
-    steps: int | None,
-    init: Any,
-    fixed: Any,
-    symmetry: str | None,
-    target: float | None,
-    taus: tuple[float, ...],
-    weight_decay: float | None,
-    n: int,
-) -> Request:
+@dataclass(frozen=True)
+class RuntimeOptions:
+    """How long a solve may take, where it runs, and whom it tells of its progress."""
+
+    deadline: Deadline
+    device: str = "auto"
+    threads: int | None = None
+    progress: Progress | None = None
+
+    def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
+        """The user's number of threads, or one that suits calls of this size."""
+        return limit_threads(threads_for(flops_per_call, self.threads))
+
+    def stage(self, name: str) -> partial[None] | None:
+        """Progress of one stage: `(done, total, best)`."""
+        return None if self.progress is None else partial(self.progress, name)
+
+
+def given(asked: Mapping[str, Any]) -> list[str]:
+    """The arguments of `solve` that differ from their defaults, in the order of its signature."""
+    from gnc_cli.search.api import solve
+
+    parameters = signature(solve).parameters
+    return [
+        name
+        for name in declared(solve)
+        if type(asked[name]) is not type(default := parameters[name].default)
+        or asked[name] != default
+    ]
+
+
+def read_request(asked: Mapping[str, Any]) -> Request:
     """Which arguments of `solve` go together; each by itself has been checked.
 
     Raises:
-        UsageError: an argument contradicts another.
+        UsageError: an argument is missing or contradicts another.
         DataError: a start or fixed file cannot be used.
     """
-    missing = [spelled(name) for name, value in (("d", d), ("K", K)) if value is None]
-    if d is None or K is None:
-        raise UsageError(f"missing option {' and '.join(missing)}; see gnc solve --help")
-    name = spelled
-    ufm, paper = problem == "ufm", method == "paper"
-    if ufm and not taus and weight_decay is None:
+    missing = [spelled(name) for name in ("d", "K") if asked[name] is None]
+    if missing:
+        options = "option" if len(missing) == 1 else "options"
+        raise UsageError(f"missing {options} {' and '.join(missing)}; see gnc solve --help")
+    kind, _, order = (asked["symmetry"] or "").partition(":")
+    read = {"symmetry": (kind, int(order or 2)) if kind else None, "tau": asked["tau"] or ()}
+    request = Request(**({field.name: asked[field.name] for field in fields(Request)} | read))
+    for contradiction in _contradictions(request):
+        raise UsageError(contradiction)
+    d, K = request.d, request.K
+    fixed, init = _rows("fixed", request.fixed, d), _rows("init", request.init, d)
+    if fixed is not None and len(fixed) >= K:
         raise UsageError(
-            f"{name('problem', problem)} needs a temperature; add {name('tau', 0.1)} "
-            f"(or {name('weight_decay')})"
+            f"{spelled('fixed')} holds {len(fixed)} rows and K = {K}; ask for more points"
         )
-    if not ufm:
-        given = {"tau": bool(taus), "weight_decay": weight_decay is not None, "n": n != 1}
-        for option in (option for option, is_given in given.items() if is_given):
-            raise UsageError(
-                f"{name(option)} belongs to {name('problem', 'ufm')}, not {problem}; drop it"
-            )
-    group = None if symmetry is None else _group(symmetry)
-    for option, value in (("fixed", fixed), ("symmetry", group)):
-        if value is not None and (ufm or paper):
-            raise UsageError(
-                f"{name(option)} needs {name('problem', 'softmax')} or tammes with a search; "
-                "drop it"
-            )
-    arrangement = {"fixed": fixed, "init": init}
-    for option, value in arrangement.items():
-        if value is not None and group is not None:
-            raise UsageError(
-                f"{name(option)} and {name('symmetry')} exclude each other; give one of them"
-            )
-    if group is not None and group[1] > K:
-        raise UsageError(
-            f"{name('symmetry', symmetry)} has orbits longer than {name('K', K)}; lower it"
-        )
-    if paper and (ufm or restarts is not None):
-        what = name("problem", "ufm") if ufm else name("restarts")
-        raise UsageError(f"{name('method', method)} is one run from one random start; drop {what}")
-    if init is not None and paper:
-        raise UsageError(
-            f"{name('method', method)} starts at random; drop {name('init')} or {name('method')}"
-        )
-    if target is not None and ufm:
-        raise UsageError(
-            f"{name('target', target)} has no meaning for {name('problem', problem)}; drop it"
-        )
-    if restarts == 0 and init is None:
-        raise UsageError(f"{name('restarts', 0)} only polishes a given start; add {name('init')}")
-    if K > LARGE and (group is not None or ufm or paper):
-        what = name("problem", "ufm") if ufm else name("method", method)
-        what = name("symmetry") if group else what
-        raise UsageError(f"{what} goes up to K = {LARGE}; K = {K} needs the plain descent")
-    held = None if fixed is None else _rows("fixed", fixed, d)
-    if held is not None and len(held) >= K:
-        raise UsageError(
-            f"{name('fixed')} holds {len(held)} rows and K = {K}; ask for more points"
-        )
-    start = None if init is None else _rows("init", init, d)
-    if start is not None and len(start) != K:
-        raise DataError(f"{name('init')} holds {len(start)} rows, K = {K}; they must agree")
-    return Request(
-        d, K, problem, method, seed, restarts, steps, start, held, group, target,
-        taus, weight_decay, n,
-    )  # fmt: skip
+    if init is not None and len(init) != K:
+        raise DataError(f"{spelled('init')} holds {len(init)} rows, K = {K}; they must agree")
+    return replace(request, fixed=fixed, init=init)
 
 
-def _group(symmetry: str) -> tuple[str, int]:
-    kind, _, order = symmetry.partition(":")
-    return kind, int(order or 2)
+def _contradictions(r: Request) -> Iterator[str]:
+    """What does not go together, each with the next step."""
+    ufm, paper = r.problem == "ufm", r.method == "paper"
+    problem, method = spelled("problem", r.problem), spelled("method", r.method)
+    if ufm and not r.tau and r.weight_decay is None:
+        yield (
+            f"{problem} needs a temperature; add {spelled('tau', 0.1)} "
+            f"(or {spelled('weight_decay')})"
+        )
+    of_ufm = {"tau": r.tau, "weight_decay": r.weight_decay, "n": r.n > 1}
+    for option in (name for name, value in of_ufm.items() if value and not ufm):
+        yield f"{spelled(option)} belongs to {spelled('problem', 'ufm')}, not {r.problem}; drop it"
+    for option in ("fixed", "symmetry"):
+        if (ufm or paper) and getattr(r, option) is not None:
+            search = f"{spelled('problem', 'softmax')} or tammes with a search"
+            yield f"{spelled(option)} needs {search}; drop it"
+    for option in ("fixed", "init"):
+        if r.symmetry is not None and getattr(r, option) is not None:
+            both = f"{spelled(option)} and {spelled('symmetry')}"
+            yield f"{both} exclude each other; give one of them"
+    if r.symmetry is not None and r.symmetry[1] > r.K:
+        cyclic = spelled("symmetry", f"cyclic:{r.symmetry[1]}")
+        yield f"{cyclic} has orbits longer than {spelled('K', r.K)}; lower it"
+    if paper and (ufm or r.restarts is not None):
+        what = problem if ufm else spelled("restarts")
+        yield f"{method} is one run from one random start; drop {what}"
+    if paper and r.init is not None:
+        yield f"{method} starts at random; drop {spelled('init')} or {spelled('method')}"
+    if ufm and r.target is not None:
+        yield f"{spelled('target', r.target)} has no meaning for {problem}; drop it"
+    if r.restarts == 0 and r.init is None:
+        yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
+    up_to_large = {
+        spelled("symmetry"): r.symmetry, problem: ufm, method: paper,
+        spelled("restarts", r.restarts): r.restarts is not None,
+    }  # fmt: skip
+    for what in (option for option, value in up_to_large.items() if value and r.large):
+        yield f"{what} goes up to K = {LARGE}; K = {r.K} is one plain descent; drop it"
 
 
-def _rows(argument: str, source: Any, d: int) -> np.ndarray:
+def _rows(argument: str, source: Any, d: int) -> np.ndarray | None:
     """Unit rows (m, d), float64, of an array or a file."""
+    if source is None:
+        return None
     name = spelled(argument)
     if isinstance(source, (str, os.PathLike)):
         from gnc_cli.io.codefile import read_points
@@ -176,10 +190,11 @@ def _rows(argument: str, source: Any, d: int) -> np.ndarray:
         raise DataError(f"{said} is no matrix of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[1] != d:
         hint = "; it looks transposed" if rows.ndim == 2 and rows.shape[0] == d else ""
-        raise DataError(f"{said} has shape {rows.shape}; rows of length --d = {d} expected{hint}")
+        width = spelled("d", d)
+        raise DataError(f"{said} has shape {rows.shape}; expected rows of length {width}{hint}")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.isfinite(norms).all() or (norms == 0.0).any():
-        bad = int(np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)).ravel())[0])
-        raise DataError(f"{said}: row {bad} is zero or not finite; remove or mend it")
+    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
+    if len(bad):
+        raise DataError(f"{said}: row {bad[0]} is zero or not finite; remove or mend it")
     # Unit rows stay as they are, bit for bit: dividing by a rounded 1 would change them.
     return np.where(np.abs(norms - 1.0) <= _UNIT, rows, rows / norms)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gnc_cli.records import (
     HIDDEN,
+    OMITTED_IF_NONE,
     SPREAD,
     BestKnown,
     Bracket,
@@ -50,10 +51,11 @@ _ADVICE = {
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
     Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
-    Outcome.TIME_LIMIT: "stopped by --time-limit; add --resume to go on from the written file",
+    Outcome.TIME_LIMIT: "stopped by --time-limit; raise it, or write --out FILE.h5 and go on with "
+    "--resume",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
-    Outcome.TARGET_MISSED: "effort used up below the target; raise --restarts or --time-limit",
-    Outcome.INTERRUPTED: "interrupted; the best so far is kept, --resume goes on",
+    Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
+    Outcome.INTERRUPTED: "interrupted; --out FILE.h5 keeps the best so far, and --resume goes on",
     Outcome.NONFINITE: "numbers overflowed and the last good code was kept; try another --seed",
 }
 
@@ -100,6 +102,7 @@ class SolveResult(Result):
     origin: str
     """What found it: `closed form: ...`, `descent`, `paper recipe`, `large-scale descent`."""
     outcome: Outcome
+    """How it ended; with a target, whether that was reached."""
     max_cosine: float
     min_angle_deg: float
     rho_one_vs_one: float
@@ -133,6 +136,8 @@ class SolveResult(Result):
     """The optimal features, one row per class, shape (K, d); None where not computed."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
     """Of the feature model alone; its fields stand beside the others."""
+    ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With a target: how the search ended, whatever became of the target."""
     extras: dict[str, Any] = field(
         default_factory=dict, metadata=HIDDEN, repr=False, compare=False
     )
@@ -144,10 +149,12 @@ class SolveResult(Result):
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
-        searched = self.outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
+        ending = self.ending if self.outcome is Outcome.TARGET_MISSED else None
+        outcome = ending or self.outcome
+        searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
         if searched and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        return self.outcome.advice
+        return outcome.advice
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,16 @@
-"""One call of `solve`: which way to a code is taken, its certificate, its verdict, its files."""
+"""One call of `solve`: which way to a code is taken, what became of the target, its files."""
 
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.codes.certify import certify_code
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
-from gnc_cli.search.construction import (
+from gnc_cli.search.algebra import (
     Choice,
     better,
     check_streamed,
@@ -23,136 +20,83 @@ from gnc_cli.search.construction import (
     with_start,
 )
 from gnc_cli.search.files import check_same_code, read_state, write_solution
-from gnc_cli.search.methods import (
-    TOLERANCE,
-    assemble,
-    large_run,
-    paper_run,
-    search_run,
-    ufm_run,
-)
-from gnc_cli.search.request import Request, read_request
+from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
+from gnc_cli.search.request import Request, RuntimeOptions, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
 
 
-def run(
-    d: int | None,
-    K: int | None,
-    *,
-    problem: str,
-    method: str,
-    construction: str | None,
-    seed: int,
-    restarts: int | None,
-    steps: int | None,
-    init: Any,
-    fixed: Any,
-    symmetry: str | None,
-    target: float | None,
-    time_limit: float | None,
-    tau: tuple[float, ...] | None,
-    weight_decay: float | None,
-    n: int,
-    device: str,
-    threads: int | None,
-    out: Path | None,
-    force: bool,
-    resume: bool,
-    plot: Path | None,
-    interrupt: threading.Event | None,
-    progress: Callable[[str, int, int, float], None] | None,
-    command_line: str | None,
-) -> SolveResult | SolveSweep:
-    """Solve with checked arguments; see `api.solve`."""
-    if resume and (out is None or PurePath(out).suffix.lower() != ".h5"):
+def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
+    """Solve with checked arguments, by name; see `api.solve`."""
+    deadline = Deadline(asked["time_limit"], asked["interrupt"])
+    runtime = RuntimeOptions(deadline, asked["device"], asked["threads"], asked["progress"])
+    out, resume = asked["out"], asked["resume"]
+    if resume and (out is None or PurePath(out).suffix.lower() not in (".h5", ".hdf5")):
         raise UsageError(
             f"{spelled('resume')} goes on from the state in a file; add {spelled('out', 'code.h5')}"
         )
-    started = time.monotonic()
-    deadline = Deadline(time_limit, interrupt)
-    if device not in ("auto", "cpu"):
-        resolve_device(device)  # missing hardware is said at once, needed or not
-    named = None
-    if construction is not None:
-        named = named_construction(
-            construction, d, K,
-            {"init": init is not None, "fixed": fixed is not None, "symmetry": symmetry,
-             "method": method != "auto", "problem": problem == "ufm", "resume": resume,
-             "restarts": restarts is not None, "steps": steps is not None,
-             "time_limit": time_limit is not None},
-        )  # fmt: skip
-        d, K = named.d, named.K
-    request = read_request(
-        d, K, problem=problem, method=method, seed=seed, restarts=restarts, steps=steps,
-        init=init, fixed=fixed, symmetry=symmetry, target=target, taus=tau or (),
-        weight_decay=weight_decay, n=n,
-    )  # fmt: skip
+    if runtime.device not in ("auto", "cpu"):
+        resolve_device(runtime.device)  # missing hardware is said at once, needed or not
+    named = None if asked["construction"] is None else named_construction(asked)
+    request = read_request(asked if named is None else {**asked, "d": named.d, "K": named.K})
     if request.target is not None:
         check_target(request.problem, request.d, request.K, request.target)
-    state: Any = None
-    may_be_exact = request.may_use_closed_form and named is None
-    exact = closed_form(request.d, request.K) if may_be_exact else None
-    choice = None
+    exact = choice = None
     if named is not None:
         choice = Choice(named, alone=True)
-    elif exact is None:
-        choice = choose(request, limited=time_limit is not None or target is not None)
+    elif request.may_use_closed_form:
+        exact = closed_form(request.d, request.K)
+        limited = asked["time_limit"] is not None or request.target is not None
+        choice = choose(request, limited=limited) if exact is None else None
     if choice is not None and choice.streamed:
-        check_streamed(choice, out, plot)
+        check_streamed(out, asked["plot"])
+    state = None
     if resume and (exact is not None or (choice is not None and choice.alone)):
         check_same_code(out, request)  # nothing to go on with, but the file must be ours
     elif resume:
         state, request = read_state(out, request)
+    result, new_state = _solved(request, runtime, exact, choice, state)
+    return write_solution(_judged(result, request), new_state, request, asked)
 
-    def finish(result: SolveResult | SolveSweep, state: dict[str, Any] | None = None) -> Any:
-        options = {"method": method, "seed": seed, "command": command_line}
-        return write_solution(
-            result, state, request, options, out, plot, force=force or resume
-        )
 
+def _solved(
+    request: Request, runtime: RuntimeOptions, exact: Any, choice: Choice | None, state: Any
+) -> tuple[Any, dict[str, Any] | None]:
+    """The certified result of one of the ways to a code, and the state of a search."""
     if request.problem == "ufm":
-        return finish(ufm_run(request, deadline, device, threads, progress, started))
+        return ufm_run(request, runtime), None
     if exact is not None:
-        certified = certify_code(
-            exact.weights, tolerance=TOLERANCE, deadline=deadline, every_class=request.K <= 200
-        )
-        result = assemble(
-            request, exact.weights, certified, started, outcome=Outcome.CLOSED_FORM,
-            origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
-        )  # fmt: skip
-        return finish(_judged(result, request))
+        return closed_form_run(request, runtime, exact), None
     if request.method == "paper":
-        result = paper_run(request, deadline, threads, progress, started)
-        return finish(_judged(result, request))
+        return paper_run(request, runtime), None
     constructed = None
     if choice is not None:
-        constructed = constructed_run(request, choice, threads, started)
-        judged = _judged(constructed, request)
-        if choice.alone or judged.outcome is Outcome.TARGET_REACHED:
-            return finish(judged)
+        constructed = constructed_run(request, runtime, choice)
+        if choice.alone or _reached(constructed, request):
+            return constructed, None
         request = with_start(request, choice, constructed)
     new_state = None
     if request.large:
-        result = large_run(request, deadline, device, threads, progress, started)
+        found = large_run(request, runtime)
     else:
-        result, new_state = search_run(
-            request, deadline, device, threads, progress, started, state
-        )
-    if constructed is not None:
-        result = better(constructed, result)
-    return finish(_judged(result, request), new_state)
+        found, new_state = search_run(request, runtime, state)
+    return (found if constructed is None else better(constructed, found)), new_state
 
 
-def _judged(result: SolveResult, request: Request) -> SolveResult:
-    """The outcome in the light of the user's target, by what is certified."""
+def _reached(result: SolveResult, request: Request) -> bool | None:
+    """Whether what is certified meets the user's target; None without one."""
     target = request.reachable_target
-    if target is None or result.outcome is Outcome.INTERRUPTED:
-        return result
+    if target is None:
+        return None
     if request.problem == "softmax":
-        reached = result.rho_one_vs_rest.lower >= target
-    else:
-        reached = result.max_cosine <= target
-    return replace(
-        result, outcome=Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
-    )
+        return result.rho_one_vs_rest.lower >= target
+    return result.max_cosine <= target
+
+
+def _judged(result: Any, request: Request) -> Any:
+    """The outcome in the light of the user's target."""
+    reached = _reached(result, request)
+    if reached is None or result.outcome is Outcome.INTERRUPTED:
+        return result
+    outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
+    return replace(result, outcome=outcome, ending=result.outcome)

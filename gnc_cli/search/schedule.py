@@ -56,22 +56,16 @@ def search(
     device: torch.device | str = "cpu",
     progress: Callable[[int, int, float], None] | None = None,
 ) -> SearchState:
-    """Run the remaining rounds of a search.
+    """Run the remaining rounds of a search; returns the state after the last complete one.
 
     Args:
         problem: over the parametrisation that the user asked for.
-        effort: the plan.
         seed: with the round's number it decides every random choice.
-        state: where to go on; `SearchState()` at first.
         deadline: polled at each step. A round that it cuts short leaves its `finds` and nothing
             else, so that a resumed search repeats that round from its beginning.
         target: stop once the best polished value is at most this.
-        symmetry: every round draws its parametrisation here (the user's `--symmetry`); None for
-            the mixture of rounds.
+        symmetry: every round draws its problem here; None for the mixture of rounds.
         progress: called as progress(round, rounds, best value) after each round.
-
-    Returns:
-        The state after the last complete round.
     """
     while not state.done(effort, target):
         before = state.leader.value if state.leader else np.inf
@@ -142,7 +136,7 @@ class _Round:
         return "fresh" if kind == "hop" and not self.state.pool else kind
 
     def _batches(self, kind: str) -> list[_Batch]:
-        count, steps = self.effort.restarts, self.effort.steps
+        count, steps = self.effort.batch, self.effort.steps
         if self.symmetry is not None:
             restricted = self.symmetry(self.rng)
             return [_Batch(restricted, restricted.starts(self.rng, count), (0.0, 1.3), steps)]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, default_effort
+from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
 from gnc_cli.search.parametrisation import (
     Parametrisation,
     extending,
@@ -30,7 +30,6 @@ _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
-Progress = Callable[[str, int, int, float], None]
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,11 @@ def solve_code(
     progress: Progress | None = None,
     state: SearchState | None = None,
 ) -> Found:
-    """Search for a Tammes code or a Softmax Code, from `state` on.
+    """Search for a Tammes code or a Softmax Code.
 
     Args:
-        request: of the user.
         deadline: polled at each step; time for the last polish and the certificate is kept.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
-        device: of torch.
-        progress: called as progress(stage, round, rounds, best value) after each round.
         state: of an earlier search; None to begin.
 
     Raises:
@@ -75,10 +71,7 @@ def solve_code(
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
     searching = deadline.reserving(_reserve(problem, deadline))
-    effort = default_effort(
-        request.d, request.K, pair_rows=problem.pair_rows, coordinates=problem.coordinates,
-        restarts=request.restarts, steps=request.steps,
-    )  # fmt: skip
+    effort = plan_effort(problem, request.restarts, request.steps)
     goal = None if target is None else _converted(request, target)
     if state is None:
         init, spent = request.init, (0, 0)
@@ -159,13 +152,9 @@ def _finish(
 
 
 def _around_given_rows(
-    request: Request,
-    parametrisation: Parametrisation,
-    effort: Effort,
-    deadline: Deadline,
-    device: str,
-    progress: Progress | None,
-) -> SearchState:
+    request: Request, parametrisation: Parametrisation, effort: Effort, deadline: Deadline,
+    device: str, progress: Progress | None,
+) -> SearchState:  # fmt: skip
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a

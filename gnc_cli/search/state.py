@@ -109,14 +109,9 @@ def to_plain(state: SearchState) -> dict[str, Any]:
 
 
 def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
-    """The state that `to_plain` took apart.
+    """The state that `to_plain` took apart; `separate`: features are unknowns beside the weights.
 
-    Args:
-        d, K: of the code.
-        separate: features are unknowns beside the weights.
-
-    Raises:
-        KeyError, ValueError: the dictionary is not of this shape.
+    KeyError or ValueError where the dictionary is not of this shape.
     """
     shape = (2 * K if separate else K, d)
 

@@ -51,12 +51,10 @@ def judge(
     rho: Bracket,
     restriction: str | None = None,
 ) -> Judgement:
-    """Judge a code of K rows in d dimensions.
+    """Judge a Softmax Code or Tammes code of K rows in d dimensions.
 
     Args:
-        problem: `softmax` or `tammes`.
         weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
-        max_cosine, rho: of the code.
         restriction: what kept the search from most codes, `fixed rows` or `symmetry`.
     """
     known = best(d, K)
@@ -64,7 +62,7 @@ def judge(
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
 
-        return verify_below(weights, t).holds is True
+        return verify_below(weights, t) is True
 
     distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
     optimum = _optimum(d, K, distance)
@@ -102,10 +100,7 @@ def check_target(problem: str, d: int, K: int, target: float) -> None:
 
 
 def _upper_end(d: int, K: int) -> tuple[float, str, str]:
-    """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite.
-
-    Of equal ends the first in the order of `gnc bounds` counts.
-    """
+    """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
     least: tuple[float, str, str] | None = None
     for limit in all_limits(Quantity.ONE_VS_REST):
         found = None if limit.exists else limit.at(d, K)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
@@ -20,7 +20,9 @@ from gnc_cli.parameters import (
     whole,
     wholes,
 )
-from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
+
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
 _AUGMENTATIONS = ("crop", "flip", "rotate")
 _DATA = "Data"
@@ -30,74 +32,14 @@ _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
-
-class Preset(StrEnum):
-    """Experiments of the paper."""
-
-    FIG2 = "fig2"
-    FIG4 = "fig4"
-    FIG5 = "fig5"
-    B1 = "b1"
-    B3 = "b3"
-    B6 = "b6"
-    FINETUNE = "finetune"
-
-
-class Stem(StrEnum):
-    """The first layers of a network."""
-
-    AUTO = "auto"
-    SMALL = "small"
-    IMAGENET = "imagenet"
-
-
-class NormLayers(StrEnum):
-    """Normalisation inside the network."""
-
-    BATCH = "batch"
-    GROUP = "group"
-    NONE = "none"
-
-
-class Constraint(StrEnum):
-    """What holds features and weights."""
-
-    SPHERE = "sphere"
-    DECAY = "decay"
-
-
-class Loss(StrEnum):
-    """What is minimised."""
-
-    CE = "ce"
-    HARDMAX = "hardmax"
-    COSFACE = "cosface"
-    ARCFACE = "arcface"
-
-
-class Optimizer(StrEnum):
-    """What makes the steps."""
-
-    SGD = "sgd"
-    ADAMW = "adamw"
-    ADAM = "adam"
-
-
-class Schedule(StrEnum):
-    """How the learning rate falls."""
-
-    COSINE = "cosine"
-    STEP = "step"
-    CONSTANT = "constant"
-
-
-class Precision(StrEnum):
-    """Of the network; head and loss are float32 always."""
-
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BF16 = "bf16"
-    FP16 = "fp16"
+Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
+Stem = StrEnum("Stem", "auto small imagenet")
+NormLayers = StrEnum("NormLayers", "batch group none")
+Constraint = StrEnum("Constraint", "sphere decay")
+Loss = StrEnum("Loss", "ce hardmax cosface arcface")
+Optimizer = StrEnum("Optimizer", "sgd adamw adam")
+Schedule = StrEnum("Schedule", "cosine step constant")
+Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -351,8 +293,8 @@ def train(
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_run: Callable[[str], None] | None = None,
-    on_epoch: Callable[[EpochRow], None] | None = None,
-) -> TrainResult | TrainSeries:  # fmt: skip
+    on_epoch: "Callable[[EpochRow], None] | None" = None,
+) -> "TrainResult | TrainSeries":  # fmt: skip
     """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
 
     What is None is taken from the preset, else from what learns on this data with this network.
@@ -416,10 +358,11 @@ def train(
         no longer finite is a DataError that names the last good checkpoint.
     """
     asked = dict(locals())
-    if asked.pop("config") is not None:
-        from gnc_cli.training.config import with_config
+    del asked["config"]
+    if config is not None:
+        from gnc_cli.training.request import with_config
 
         return train(**with_config(config, train, asked))
-    from gnc_cli.training.job import run
+    from gnc_cli.training.run import run
 
     return run(**asked)

@@ -36,10 +36,6 @@ _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
 
 def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write `state` so that `torch.load(path, weights_only=True)` reads it; replaced in one step.
-
-    Raises:
-        TypeError: `state` holds something else than tensors and plain data; nothing is written.
-        OutputError: the disk is full, say; the file is as it was.
     """
     _check_plain(state)
     with (
@@ -50,11 +46,7 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
 
 
 def link_file(source: Path, target: Path) -> None:
-    """Let `target` be a second name of what `source` holds, or a copy; replaced in one step.
-
-    Raises:
-        OutputError: the disk is full, say; `target` is as it was.
-    """
+    """Let `target` be a second name of what `source` holds, or a copy; replaced in one step."""
     temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
     try:
         os.link(source, temporary)
@@ -97,11 +89,7 @@ def _check_plain(state: Any, name: str = "state") -> None:
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state that `write_checkpoint` wrote, tensors on the CPU; no code of the file runs.
-
-    Raises:
-        DataError: missing, truncated, or no dictionary of tensors and plain data.
-    """
+    """The state that `write_checkpoint` wrote, tensors on the CPU; no code of the file runs."""
     name = os.fspath(path)
     with open_input(name) as file, translated(name, "a checkpoint of gnc train"):
         if file.read(len(SIGNATURE)) == SIGNATURE:
@@ -124,9 +112,6 @@ def read_tensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     Where the file keeps the network in `state_dict`, `model` or `encoder`, also one in another,
     the names are those inside it. Tensors of no real numbers are left out; bfloat16 and the 8-bit
     kinds come as float32. Nothing is unpickled but tensors and plain data.
-
-    Raises:
-        DataError: missing, damaged, of another format, with Python objects, or without tensors.
     """
     name = os.fspath(path)
     if not name.endswith(_SUFFIXES):
@@ -175,18 +160,12 @@ def checkpoint_state(
     """
     stored = None if totals is None else dataclasses.asdict(totals)
     return {
-        "format": 1,
-        "training": session.training.state(),
-        "run": run | {"totals": stored},
-    } | _data_state(session)
+        "format": 1, "training": session.training.state(), "run": run | {"totals": stored}
+    } | _data_state(session)  # fmt: skip
 
 
 def check_same_data(state: dict[str, Any], session: "Session", where: str) -> None:
-    """Refuse to go on with other pictures, or with pictures in another order.
-
-    Raises:
-        DataError: mean, standard deviation or labels are not those of the checkpoint.
-    """
+    """Refuse to go on with other pictures, or with pictures in another order."""
     ours = _data_state(session)
     for name, what in (("mean", "mean"), ("std", "standard deviation")):
         theirs, mine = state["normalisation"][name], ours["normalisation"][name]

@@ -1,16 +1,23 @@
-"""`gnc train`."""
+"""`gnc train`, and the bar of a run on stderr: epoch, loss, and the last measured figures."""
 
 import contextlib
+import math
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.show import print_line
 from gnc_cli.io.outputs import is_rank_zero
 from gnc_cli.training import api
-from gnc_cli.training.progress import epochs_on_terminal
-from gnc_cli.training.result import EpochRow
+
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow
+
+_BAR = 6
+_TAKEN = _BAR + len("  loss 1.23e-05  1:23:45 ")
+"""Columns beside the epoch and the figures."""
 
 
 @contextlib.contextmanager
@@ -19,16 +26,69 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
     runs: list[str] = []
     with epochs_on_terminal(output.quiet) as bar:
 
-        def on_epoch(row: EpochRow) -> None:
-            bar.on_epoch(row)
+        def on_epoch(row: "EpochRow") -> None:
+            if bar is not None:
+                bar.on_epoch(row)
             if output.shape is Shape.JSONL and is_rank_zero():
                 print_line(row, {"run": runs[-1]})
 
-        yield {
-            "progress": bar.progress if is_rank_zero() else None,
-            "on_run": runs.append,
-            "on_epoch": on_epoch,
-        }
+        progress = bar.report if bar is not None and is_rank_zero() else None
+        yield {"progress": progress, "on_run": runs.append, "on_epoch": on_epoch}
+
+
+class EpochBar:
+    """A line of rich's that is rewritten as the run goes on."""
+
+    def __init__(self, bars: Any) -> None:
+        self._bars, self._figures = bars, list[str]()
+        self._task = bars.add_task("", start=False, visible=False, epoch="", loss="", figures="")
+        self._steps: float | None = None
+
+    def report(self, stage: str, done: int, total: int, loss: float) -> None:
+        """Steps done, as `progress` is told."""
+        epoch = f"{100 * done // total}%"
+        if self._steps is not None:
+            epoch = f"epoch {math.ceil(done / self._steps)}/{round(total / self._steps)}"
+        shown, room = "", self._bars.console.width - _TAKEN - len(epoch)
+        for figure in self._figures:  # as many as fit, so that nothing is cut
+            if len(shown) + len(figure) > room:
+                break
+            shown += f"{figure} "
+        self._bars.start_task(self._task)
+        self._bars.update(
+            self._task, completed=done, total=total, visible=True, epoch=epoch,
+            loss=f"loss {loss:.3g}" if math.isfinite(loss) else "", figures=shown.rstrip(),
+        )  # fmt: skip
+
+    def on_epoch(self, row: "EpochRow") -> None:
+        """Keep what was measured last before the eyes; an epoch's steps are known from here on."""
+        self._steps = row.step / row.epoch
+        rho = None if row.gnc2 is None else row.gnc2.lower
+        figures = [
+            ("test", row.test_accuracy, 3), ("GNC2", rho, 2), ("train", row.train_accuracy, 3),
+            ("GNC1", row.gnc1, 2), ("GNC3", row.gnc3, 2), ("OOD", row.ood_accuracy, 3),
+        ]  # fmt: skip
+        said = [f"{name} {x:.{digits}g}" for name, x, digits in figures if x is not None]
+        self._figures = [f"@{row.epoch}: {said[0]}", *said[1:]] if said else self._figures
+
+
+@contextlib.contextmanager
+def epochs_on_terminal(quiet: bool = False) -> Iterator[EpochBar | None]:
+    """A bar while the block runs, for a person at a terminal."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    names = ("epoch", "loss", "figures")
+    bars = Progress(
+        BarColumn(bar_width=_BAR), *(TextColumn(f"{{task.fields[{name}]}}") for name in names),
+        Remaining(compact=True), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    with bars:
+        yield EpochBar(bars)
 
 
 train = expose(api.train, view="gnc_cli.training.view", watch=_watch)

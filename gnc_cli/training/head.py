@@ -2,9 +2,8 @@
 
 import math
 import os
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.inputs import split_key
 from gnc_cli.known_codes.best import best
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.assignment import assign, distinct_assignments
 from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
-from gnc_cli.training.settings import Settings
+from gnc_cli.training.request import Options, Settings
 from gnc_cli.training.together import of_first
 
 _RESTARTS = 8
@@ -31,6 +30,10 @@ _PATIENCE = 1500.0
 """Seconds that other processes wait for a code; at 1800 their connection breaks."""
 _UNIT = 1e-4
 """Rows whose lengths are as near to 1 as this are taken for a code's own."""
+_Code = tuple[np.ndarray | None, str | None]
+"""Unit rows (K, d) of a fixed head, float64, and what to call them."""
+_Margin = tuple[float | None, str | None]
+"""And its source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class HeadPlan:
     d: int
     K: int
     code: np.ndarray | None
-    """Rows (K, d) of a fixed head, class k on row k."""
+    """Rows (K, d) of a fixed head, class k on row k; in checkpoints, not in config.json."""
     code_name: str | None
     permutation: tuple[int, ...] | None
     margin: float | None
@@ -48,31 +51,49 @@ class HeadPlan:
     """`given`, or whose largest possible margin it is."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary for config.json, without the code, which is in the checkpoints."""
+        """Plain dictionary for config.json."""
         return {name: value for name, value in vars(self).items() if name != "code"}
 
-    @classmethod
-    def from_json(
-        cls, stored: dict[str, Any], read_code: Callable[[], np.ndarray]
-    ) -> "HeadPlan":
-        """The plan that `to_json` stored; `read_code` gives the rows of a fixed head.
 
-        Raises:
-            KeyError, TypeError, AttributeError: something else is stored.
-        """
-        placed = stored["permutation"]
-        if placed is None:
-            return cls(**stored, code=None)
-        return cls(**(stored | {"code": read_code(), "permutation": tuple(placed)}))
+def plan_heads(
+    settings: Settings,
+    K: int,
+    processes: Processes,
+    options: Options,
+    similarity: Callable[[int], np.ndarray],
+) -> list[HeadPlan]:
+    """Read or solve the code, place the classes on it, settle the margin: once for all processes.
 
+    One plan, but of `assignment="all"` one for each placement, of which no symmetry makes two
+    equal. `similarity`, of the classes in dimension d, (K, K), is called for `best` and `worst`
+    alone, by all processes.
+    """
 
-@dataclass(frozen=True, eq=False)
-class Effort:
-    """How long a code may be searched for, and with how many threads."""
+    def find() -> tuple[int, _Code]:
+        d = feature_dim_of(settings, K)
+        if settings.code is None:
+            return d, (None, None)
+        if settings.code == "solve":
+            return d, _solved(d, K, settings.seed, options, processes.size == 1)
+        return d, _read_code(settings.code, d, K)
 
-    deadline: Deadline = field(default_factory=Deadline)
-    interrupt: threading.Event | None = None
-    threads: int | None = None
+    d, (code, name) = of_first(processes, find)
+    how = settings.assignment or "identity"
+    near = similarity(d) if how in ("best", "worst") else None
+
+    def place() -> list[HeadPlan]:
+        margin = _margin(settings, code, d, K)
+        if code is None:
+            return [HeadPlan(d, K, None, None, None, *margin)]
+        if how == "all":
+            placements = list(distinct_assignments(code))
+        elif how in ("identity", "random", "best", "worst"):
+            placements = [assign(how, code, near, seed=settings.seed)]
+        else:
+            placements = [_read_placement(how, K)]
+        return [HeadPlan(d, K, code[p], name, tuple(p.tolist()), *margin) for p in placements]
+
+    return of_first(processes, place)
 
 
 def feature_dim_of(settings: Settings, K: int) -> int:
@@ -82,58 +103,6 @@ def feature_dim_of(settings: Settings, K: int) -> int:
     if settings.code is not None and settings.code != "solve":
         return read_points(settings.code).weights.shape[1]
     return 10 if K <= 200 else 64 if K <= 5000 else 256
-
-
-def plan_head(
-    settings: Settings,
-    K: int,
-    processes: Processes,
-    similarity: Callable[[], np.ndarray],
-    effort: Effort | None = None,
-) -> HeadPlan:
-    """Read or solve the code, place the classes on it, settle the margin: once for all processes.
-
-    `similarity`, of the classes, (K, K), is called for `--assignment best` and `worst` alone, by
-    all processes.
-
-    Raises:
-        DataError: the code does not fit the classes, or a file cannot be used.
-        UsageError: no margin is known for this d and K.
-    """
-    d, code, name = _code(settings, K, processes, effort)
-    if code is None:
-        margin = of_first(processes, lambda: _margin(settings, None, d, K))
-        return HeadPlan(d, K, None, None, None, *margin)
-    near = similarity() if settings.assignment in ("best", "worst") else None
-
-    def place() -> HeadPlan:
-        how = settings.assignment or "identity"
-        if how in ("identity", "random", "best", "worst"):
-            rows = assign(how, code, near, seed=settings.seed)
-        else:
-            rows = _read_placement(how, K)
-        return _placed(code, name, rows, _margin(settings, code, d, K))
-
-    return of_first(processes, place)
-
-
-def every_plan(
-    settings: Settings, K: int, processes: Processes, effort: Effort | None = None
-) -> list[HeadPlan]:
-    """A plan for each placement of `--assignment all`, of which no symmetry makes two equal.
-
-    Raises:
-        DataError: the code does not fit the classes, or cannot be read.
-        UsageError: there are more than a thousand.
-    """
-    d, code, name = _code(settings, K, processes, effort)
-    assert code is not None, "a fixed head"
-
-    def place() -> list[HeadPlan]:
-        margin = _margin(settings, code, d, K)
-        return [_placed(code, name, rows, margin) for rows in distinct_assignments(code)]
-
-    return of_first(processes, place)
 
 
 def build_head(settings: Settings, plan: HeadPlan) -> Head:
@@ -149,23 +118,18 @@ def build_head(settings: Settings, plan: HeadPlan) -> Head:
     return SphereHead(plan.d, plan.K, tau=settings.tau, seed=settings.seed)
 
 
-def _code(
-    settings: Settings, K: int, processes: Processes, effort: Effort | None
-) -> tuple[int, np.ndarray | None, str | None]:
-    """The dimension; of a fixed code also its unit rows (K, d), float64, and what to call it."""
-
-    def find() -> tuple[int, np.ndarray | None, str | None]:
-        d = feature_dim_of(settings, K)
-        if settings.code is None:
-            return d, None, None
-        if settings.code == "solve":
-            return d, *_solved(d, K, settings.seed, effort or Effort(), processes.size == 1)
-        return d, *_read_code(settings.code, d, K)
-
-    return of_first(processes, find)
+def read_similarity(path: str, K: int) -> np.ndarray:
+    """A symmetric matrix (K, K) from any file gnc reads."""
+    matrix = read_points(path).weights
+    if matrix.shape != (K, K) or not np.allclose(matrix, matrix.T, atol=1e-6):
+        raise DataError(
+            f"{spelled('similarity', path)} holds a matrix {matrix.shape}; give a symmetric one of "
+            f"({K}, {K})"
+        )
+    return matrix
 
 
-def _read_code(path: str, d: int, K: int) -> tuple[np.ndarray, str]:
+def _read_code(path: str, d: int, K: int) -> _Code:
     code = read_points(path).weights
     if code.shape != (K, d):
         raise DataError(
@@ -179,32 +143,26 @@ def _read_code(path: str, d: int, K: int) -> tuple[np.ndarray, str]:
     return rows, f"{name}, rows scaled to length 1" if scaled else name
 
 
-def _solved(d: int, K: int, seed: int, effort: Effort, alone: bool) -> tuple[np.ndarray, str]:
+def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
     from gnc_cli.search.api import solve
+    from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult
 
-    seconds = min(effort.deadline.remaining, math.inf if alone else _PATIENCE)
+    seconds = min(options.deadline.remaining, math.inf if alone else _PATIENCE)
     result = solve(
-        d, K, seed=seed, restarts=_RESTARTS, threads=effort.threads, interrupt=effort.interrupt,
+        d, K, seed=seed, restarts=_RESTARTS if K <= LARGE else None, threads=options.threads,
+        interrupt=options.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )  # fmt: skip
     assert isinstance(result, SolveResult)
     if result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED):
         raise DataError(
-            "--head fixed:solve: the search for the code was stopped before its end, and nothing "
-            f"is written; allow more time, or solve it first: gnc solve --d {d} --K {K} --out "
-            "code.h5, then --head fixed:code.h5"
+            f"{spelled('head', 'fixed:solve')}: the search for the code was stopped before its "
+            "end, and nothing is written; allow more time, or solve it first: gnc solve "
+            f"--d {d} --K {K} --out code.h5, then {spelled('head', 'fixed:code.h5')}"
         )
     rho = result.rho_one_vs_rest.lower
     return np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}"
-
-
-def _placed(
-    code: np.ndarray, name: str | None, rows: np.ndarray, margin: tuple[float | None, str | None]
-) -> HeadPlan:
-    """The plan of a fixed head whose class k has row `rows[k]`; margins do not depend on that."""
-    K, d = code.shape
-    return HeadPlan(d, K, code[rows], name, tuple(int(p) for p in rows), *margin)
 
 
 def _read_placement(path: str, K: int) -> np.ndarray:
@@ -214,20 +172,18 @@ def _read_placement(path: str, K: int) -> np.ndarray:
         rows = np.array(text.replace(",", " ").split(), dtype=np.int64)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"--assignment {path!r} cannot be read ({error}); give identity, random, best, worst, "
-            "all, or a text file with a row number for each class"
+            f"{spelled('assignment', path)} cannot be read ({error}); give identity, random, best, "
+            "worst, all, or a text file with a row number for each class"
         ) from error
     if not np.array_equal(np.sort(rows), np.arange(K)):
         raise DataError(
-            f"--assignment {path!r} must have each of 0..{K - 1} once, a row of the code for each "
-            f"class; it has {len(rows)} numbers"
+            f"{spelled('assignment', path)} must have each of 0..{K - 1} once, a row of the code "
+            f"for each class; it has {len(rows)} numbers"
         )
     return rows
 
 
-def _margin(
-    settings: Settings, code: np.ndarray | None, d: int, K: int
-) -> tuple[float | None, str | None]:
+def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> _Margin:
     """The margin asked for, else the largest that is known to be within reach; and its source.
 
     CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the smallest
@@ -244,13 +200,12 @@ def _margin(
         if (known := gnc2_reference(d, K)) is not None:
             in_id = known.source in known.id
             return known.value, known.id if in_id else f"{known.id} ({known.source})"
-    else:
-        if code is not None:
-            return _angle(max_cosine(code)), "the fixed code"
-        if (record := best(d, K)) is not None:
-            return _angle(record.max_cosine), record.source
+    elif code is not None:
+        return _angle(max_cosine(code)), "the fixed code"
+    elif (record := best(d, K)) is not None:
+        return _angle(record.max_cosine), record.source
     raise UsageError(
-        f"no code is known for d = {d}, K = {K} to take the margin from; give --margin"
+        f"no code is known for d = {d}, K = {K} to take the margin from; give {spelled('margin')}"
     )
 
 

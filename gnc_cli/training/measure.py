@@ -3,10 +3,11 @@
 Every process takes its share of the rows; all get the same answer.
 """
 
+import functools
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,8 @@ from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.training.networks.batches import DeviceImages
-from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
-from gnc_cli.training.networks.precision import autocast
-from gnc_cli.training.networks.preprocessing import Normalisation
+from gnc_cli.training.networks.batches import DeviceImages, Normalisation
+from gnc_cli.training.networks.classifier import Classifier, autocast, in_eval_mode
 from gnc_cli.training.together import of_first
 
 _KEPT_BYTES = 2 << 30
@@ -67,26 +66,9 @@ class Measured:
     too_large: tuple[str, ...] = ()
     """Splits whose features were asked for and are too many to be kept."""
 
-    def after(self, epoch: float, step: int) -> "Measured":
-        """The same with its place in the run: epochs and steps done."""
-        if self.result is None:
-            return self
-        whole = int(epoch) if float(epoch).is_integer() else epoch
-        placed = replace(self.result, epoch=whole, step=step, split="train")
-        return replace(self, result=placed)
-
 
 class Measuring:
-    """Measures one network on its sets, whenever it is asked.
-
-    Args:
-        model: the network in training.
-        train: the training set.
-        test: the test set, if there is one.
-        ood: the out-of-distribution set, if there is one.
-        processes: who takes part.
-        evaluation: what `evaluate` wants beside the images: device, normalisation, batch size, ...
-    """
+    """Measures one network on its sets; `evaluation` is what `evaluate` wants beside the images."""
 
     def __init__(
         self,
@@ -107,25 +89,18 @@ class Measuring:
         self._metrics = GNCMetrics(model.head.d, model.head.K)
 
     def measure(self, *, keep: bool = False, deadline: Deadline | None = None) -> Measured:
-        """GNC1 to GNC3, NCC and accuracies of the network as it is now.
+        """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
-        Decisions take as many threads as torch has now.
-
-        Args:
-            keep: also bring the features together in the first process, where they are not too
-                large.
-            deadline: for GNC2, whose bracket is valid whenever it strikes. Interruption alone ends
-                the passes over the samples.
-
-        Raises:
-            MeasuringInterrupted: before all samples were seen.
+        `keep` also brings the features together in the first process, where they are not too large.
+        The deadline is for GNC2, whose bracket is valid whenever it strikes; only an interruption
+        ends the passes over the samples (MeasuringInterrupted).
         """
         started = time.monotonic()
-        self._deadline = deadline = Deadline() if deadline is None else deadline
+        self._deadline = deadline = deadline or Deadline()
         metrics, own = self._metrics, self._buffer(self.train)
         stored = to_numpy(self.model.head.weights)
         weights = stored.astype(np.float64)
-        test = ood = _Share()
+        right: dict[str, tuple[float | None, float | None]] = {}
         features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         result = None
         metrics.reset()
@@ -138,27 +113,26 @@ class Measuring:
             if keep and own is not None:
                 features["train"] = self._together(own, self.train), self.train.labels
             own = None
-            if self.test is not None:
-                buffer = self._buffer(self.test) if keep else None
-                test = self._judged(self.test, weights, buffer)
-                if buffer is not None and test.trouble is None:
-                    features["test"] = self._together(buffer, self.test), self.test.labels
-            if self.ood is not None:
-                ood = self._judged(self.ood, weights, None)
-            for split, judged in (("test", test), ("ood", ood)):
-                if judged.trouble is not None:
-                    trouble = f"{split} images: {judged.trouble}"
+            for split, images in (("test", self.test), ("ood", self.ood)):
+                if images is None:
+                    continue
+                buffer = self._buffer(images) if keep and split == "test" else None
+                accuracy, ncc, wrong = self._judged(images, weights, buffer)
+                right[split] = accuracy, ncc
+                if wrong is not None:
+                    trouble = f"{split} images: {wrong}"
+                elif buffer is not None:
+                    features[split] = self._together(buffer, images), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
             result = of_first(
                 self._processes, lambda: metrics.compute(weights, deadline=deadline)
             )
         kept = {"train": self.train, "test": self.test} if keep else {}
-        too_large = [s for s, images in kept.items() if images and not self._fits(images)]
+        (test, test_ncc), (ood, _) = (right.get(split, (None, None)) for split in ("test", "ood"))
         return Measured(
-            result, trouble, test.accuracy, test.ncc_accuracy, ood.accuracy,
-            time.monotonic() - started, stored.copy() if keep else None,
-            features if self._processes.first else {},
-            tuple(too_large),
+            result, trouble, test, test_ncc, ood, time.monotonic() - started,
+            stored.copy() if keep else None, features if self._processes.first else {},
+            tuple(s for s, images in kept.items() if images and not self._fits(images)),
         )  # fmt: skip
 
     def class_means(self) -> np.ndarray:
@@ -184,8 +158,8 @@ class Measuring:
 
     def _judged(
         self, images: Labelled, weights: np.ndarray, buffer: np.ndarray | None
-    ) -> "_Share":
-        """Decisions of classifier and training means on another set; or what is wrong with it."""
+    ) -> tuple[float | None, float | None, str | None]:
+        """Accuracies of classifier and training means on another set; or what is wrong with it."""
         means, present = self._metrics.class_means()
         found: Decisions | None = None
 
@@ -201,15 +175,14 @@ class Measuring:
                 found = one if found is None else merge(found, one)
 
         trouble = self._in_all(judge)
-        whole: Decisions | None = None
-        for part in self._processes.each(found):
-            if part is not None:
-                whole = part if whole is None else merge(whole, part)
-        if trouble is not None or whole is None or not (total := int(whole.counted.sum())):
-            return _Share(trouble=trouble)
-        right = None if whole.right is None else int(whole.right.sum()) / total
-        ncc = None if whole.ncc_right is None else int(whole.ncc_right.sum()) / total
-        return _Share(right, ncc)
+        parts = [part for part in self._processes.each(found) if part is not None]
+        if trouble is not None or not parts:
+            return None, None, trouble
+        whole = functools.reduce(merge, parts)
+        total = int(whole.counted.sum())
+        if not total or whole.right is None or whole.ncc_right is None:
+            return None, None, None
+        return int(whole.right.sum()) / total, int(whole.ncc_right.sum()) / total, None
 
     def _in_all(self, work: Callable[[], None]) -> str | None:
         """Do this process's part; what went wrong in some process, the same in all.
@@ -293,15 +266,6 @@ class Measuring:
         return whole
 
 
-@dataclass(frozen=True)
-class _Share:
-    """Right answers on a set other than the training set, of all processes together."""
-
-    accuracy: float | None = None
-    ncc_accuracy: float | None = None
-    trouble: str | None = None
-
-
 def evaluate(
     model: Classifier,
     images: DeviceImages,
@@ -313,18 +277,10 @@ def evaluate(
     channels_last: bool = False,
     rows: range | None = None,
 ) -> Generator[tuple[Tensor, slice], None, None]:
-    """Features of every image, or of some rows, no sample left out.
+    """Raw features, float32 (n, d), of every image, or of some consecutive rows; and their rows.
 
     The network is in eval mode until the last batch was taken or the iterator is closed; then each
     of its modules is as it was before. Memory is that of one batch.
-
-    Args:
-        model: on the device.
-        images: all of them.
-        rows: consecutive rows, such as one process's share; None for all.
-
-    Yields:
-        Raw features, float32 (n, d), on the device, and their rows.
     """
     rows = range(len(images)) if rows is None else rows
     layout = torch.channels_last if channels_last else torch.contiguous_format

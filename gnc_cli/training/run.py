@@ -1,301 +1,289 @@
-"""One run of `gnc train`: epochs, measurements, checkpoints, until its end or a stop.
+"""One call of `train`: one run, or one for each placement of the classes on a code."""
 
-last.pt is written as soon as an epoch is trained, with the epoch's totals; its line in
-metrics.jsonl comes last, after measurement, best.pt and snapshot. A run that was killed between
-them finds the totals without the line, and does the rest again.
-"""
-
+import contextlib
 import dataclasses
+import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from gnc_cli.errors import DataError, GncError, UsageError
-from gnc_cli.records import plain
+import numpy as np
+import torch
+
+from gnc_cli import __version__
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.outputs import check_apart
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.training.assemble import Ending, epoch_row, row_in_words, stored_row
-from gnc_cli.training.checkpoints import check_same_data, checkpoint_state, read_checkpoint
-from gnc_cli.training.measure import Measured, MeasuringInterrupted
-from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss
-from gnc_cli.training.recorder import Recorder
-from gnc_cli.training.result import EpochRow
-from gnc_cli.training.session import Session
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.training.assemble import data_facts, result_of
+from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.data.image_set import ImageData, MatchedSet
+from gnc_cli.training.epochs import Run
+from gnc_cli.training.head import HeadPlan, plan_heads, read_similarity
+from gnc_cli.training.networks.assignment import class_similarity
+from gnc_cli.training.networks.encoders import no_imports_from
+from gnc_cli.training.networks.memory import lacking_memory
+from gnc_cli.training.networks.parallel import start_processes
+from gnc_cli.training.request import Options, Settings, resumed, settings_of
+from gnc_cli.training.result import TrainResult, TrainSeries
+from gnc_cli.training.run_folder import (
+    RUN_FILES,
+    RunFolder,
+    check_free,
+    clear_series,
+    portable,
+    read_config,
+)
+from gnc_cli.training.session import open_session, read_data
+from gnc_cli.training.together import in_all, in_turn, of_first
 
-_SHARE = 0.1
-"""Of the wall time that measuring may take, where `--measure-every` does not say how often."""
-_INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-_LEAST = 10.0
-"""Seconds that GNC2 gets in any case."""
+_log = logging.getLogger(__name__)
+
+_NAMES = ("assignment", "fonts", "ood", "init_from", "backbone_weights", "similarity")
+"""Arguments that name a file or a choice."""
+_SHORT = 5
+"""The short run that finds similar classes takes one epoch for so many of the long one."""
 
 
-class Run:
-    """Trains a session into a run folder.
+def run(**asked: Any) -> TrainResult | TrainSeries:
+    """Train with checked arguments; see `api.train`. Several processes each call it."""
+    asked = {n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in asked.items()}
+    for name in _NAMES:
+        if asked[name] == "":
+            raise UsageError(f"{spelled(name)} '' is empty; name something or leave it out")
+    if asked["out"] in ("", "-"):
+        raise UsageError(
+            f"{spelled('out')} {asked['out']!r} names no folder for the run; "
+            "for rows on stdout use --csv"
+        )
+    if asked["resume"] and asked["out"] is None:
+        raise UsageError(
+            f"{spelled('resume')} goes on in a run folder; add {spelled('out', 'DIR')}"
+        )
+    asked["deadline"] = Deadline(asked.pop("time_limit"), asked["interrupt"])
+    options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
+    asked["compile"] = asked["compile"] or None
+    if not options.resume:
+        settings_of(asked)  # what is wrong by itself is said before anything is loaded
+    processes, device = start_processes(options.device)
+    own, out = ":" in (asked["model"] or ""), options.out
+    guard = no_imports_from(out) if own and out is not None else contextlib.nullcontext()
+    with processes, limit_threads(1), guard:
+        try:
+            result = Job(asked, options, processes, device).run()
+        except (RuntimeError, MemoryError) as error:
+            refusal = lacking_memory(error)
+            if refusal is None:
+                raise
+            raise refusal from error
+    result = dataclasses.replace(result, seconds=options.deadline.elapsed)
+    if processes.first and options.plot is not None:
+        from gnc_cli.training.plot import plot_train
 
-    Args:
-        session: network, batches, measurements.
-        recorder: of the run folder.
-        deadline: time limit and interruption.
-        on_step: called with (steps done, steps in all, loss) after each step.
-        on_epoch: called with each epoch's row, in the first process.
-    """
+        plot_train(result, options.plot)
+    return result
+
+
+class Job:
+    """The runs of one call, in one of its processes."""
 
     def __init__(
-        self,
-        session: Session,
-        recorder: Recorder,
-        deadline: Deadline,
-        *,
-        on_step: Callable[[int, int, float], None] | None = None,
-        on_epoch: Callable[[EpochRow], None] | None = None,
+        self, given: dict[str, Any], options: Options, processes: Processes, device: torch.device
     ) -> None:
-        self.session, self.recorder = session, recorder
-        self.processes, self.deadline = recorder.processes, deadline
-        self._on_step, self._on_epoch = on_step, on_epoch
-        self._cadence = Cadence(session.settings.measure_every, session.settings.epochs)
-        self._history: list[EpochRow] = []
-        self._pending: EpochTotals | None = None
-        """Of an epoch that is trained and saved, and has no line yet."""
-        self._best: dict[str, Any] | None = None
-        self._last: Measured | None = None
-        self._saved: tuple[int, int] | None = None
-        """Epochs done, and steps of the next one, in last.pt."""
+        self.given, self.options = given, options
+        self.processes, self.device = processes, device
 
-    def resume(self) -> None:
-        """Take up the run where its last checkpoint left it.
+    def run(self) -> TrainResult | TrainSeries:
+        """Check the files, read the images, plan the heads, train."""
+        options, processes, out = self.options, self.processes, self.options.out
+        of_first(processes, self._check_files)
+        stored = None
+        if out is not None and options.resume:
+            stored = of_first(processes, lambda: Stored(out))
+            settings = resumed(stored.settings, self.given)
+        else:
+            settings = settings_of(self.given)
+            if out is not None:
+                of_first(processes, lambda: check_free(out, force=options.force))
+        self.data, self.ood = self._read_data(settings, resumes=stored is not None)
+        if stored is not None and settings.assignment != "all":
+            return self._run(settings, None, out, stored)
+        plans = plan_heads(
+            settings, len(self.data.class_names), processes, options,
+            partial(self._similarity, settings),
+        )  # fmt: skip
+        if settings.assignment == "all":
+            return self._series(settings, plans)
+        return self._run(settings, plans[0], out)
 
-        Raises:
-            DataError: the checkpoint is damaged, of another run or of other pictures.
-        """
-        where, training = self.recorder.path, self.session.training
-        state = read_checkpoint(f"{where}/last.pt")
-        try:
-            self._best = state["run"]["best"]
-            self._cadence.load(state["run"]["cadence"])
-            stored = state["run"]["totals"]
-            totals = None if stored is None else EpochTotals(**stored)
-            done, asked = int(state["training"]["epoch"]), self.session.settings.epochs
-            if done > asked:
-                raise UsageError(f"--epochs {asked}: the run has done {done}; ask for more")
-            training.load_state(state["training"])
-            check_same_data(state, self.session, where)
-        except GncError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{where}/last.pt is no checkpoint of gnc train") from error
-        self._saved = done, training.step
-        self._history = [stored_row(line) for line in self.recorder.back_to(done)]
-        self.recorder.log(f"resumed after epoch {done}, step {training.step}")
-        if totals is not None and (not self._history or self._history[-1].epoch < totals.epoch):
-            self._pending = totals
-        elif totals is not None:  # the checkpoint is older than the epoch's measurement
-            self._count(self._history[-1])
+    def _check_files(self) -> None:
+        """No file of the run, and no picture, takes the place of a file to start from."""
+        given, out = self.given, self.options.out
+        names = ("assignment", "similarity", "backbone_weights", "init_from")
+        read: dict[str, Any] = {spelled(name): given[name] for name in names}
+        for name in ("data", "head"):
+            read[spelled(name)] = (given[name] or "").partition(":")[2] or None
+        check_apart({spelled("plot"): self.options.plot}, read)
+        start = given["init_from"]
+        if start is not None and os.path.isdir(start):
+            read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
+        if out is not None and not self.options.resume:
+            for file in RUN_FILES:
+                check_apart({spelled("out"): os.path.join(out, file)}, read)
 
-    def to_the_end(self) -> Ending:
-        """Train until all epochs are done, time is up, or somebody interrupts.
+    def _read_data(
+        self, settings: Settings, *, resumes: bool
+    ) -> tuple[ImageData, MatchedSet | None]:
+        """The images, read by every process; glyphs by one that draws them for the others."""
+        note: Callable[[str], None] = _log.warning if self.processes.first else _log.debug
 
-        Raises:
-            DataError: the loss is no longer finite; names the last good checkpoint.
-        """
-        training, epochs = self.session.training, self.session.settings.epochs
-        if self._pending is not None:
-            self._after_epoch(self._pending)
-        while self._pending is None and training.epoch < epochs and not self._expired:
-            began = time.perf_counter()
+        def read() -> tuple[ImageData, MatchedSet | None]:
             try:
-                totals = training.run_epoch(lambda: self.deadline.expired, self._step)
-            except NonFiniteLoss as error:
-                raise self._lost(error) from error
-            self._save(totals, began)
-            if totals is None:
-                break
-            self._pending = totals
-            self._after_epoch(totals)
-        completed = training.epoch >= epochs and self._pending is None
-        if not completed and (training.epoch, training.step) == (0, 0):
-            self._save(None, time.perf_counter())  # what the advice promises to go on from
-        outcome = "completed" if completed else "interrupted" if self._interrupted else "time_limit"
-        if outcome != "interrupted" and self._last is None:  # not even in this session
-            found = self._measure(training.epoch, keep=self._drawn)
-            self._cadence.measure_seconds += 0.0 if found is None else found.seconds
-        self.recorder.log(f"{outcome} after {training.epoch} of {epochs} epochs")
-        rows = [*self._history, *([epoch_row(self._pending, None)] if self._pending else [])]
-        return Ending(
-            outcome, tuple(rows), self._last, self._best,
-            self._cadence.train_seconds, self._cadence.measure_seconds,
+                return read_data(settings, note, self.options.threads)
+            except DataError as error:
+                if not resumes or self.given["data"] is not None:
+                    raise
+                raise DataError(
+                    f"{error}; a run keeps no folders, so give {spelled('data')}, and "
+                    f"{spelled('ood')} and {spelled('fonts')} if it has them, as when it began"
+                ) from error
+
+        drawn = "glyphs" in (settings.data, settings.ood)
+        return (in_turn if drawn else in_all)(self.processes, read)
+
+    def _run(
+        self, settings: Settings, plan: HeadPlan | None, out: str | None,
+        stored: "Stored | None" = None,
+    ) -> TrainResult:  # fmt: skip
+        """One network, from its first epoch or its last checkpoint to its end."""
+        began, processes, options = time.monotonic(), self.processes, self.options
+        if stored is not None:
+            plan = in_all(processes, lambda: stored.plan(self.data))
+        assert plan is not None, "a run that begins has a plan"
+        session = open_session(
+            settings, plan, self.data, self.ood, processes, self.device, fresh=stored is None
+        )
+        folder = RunFolder.claim(
+            processes, out, label=settings.label, goes_on=stored is not None,
+            # One of a series that was killed before its first checkpoint begins again.
+            force=options.force or options.resume,
+        )  # fmt: skip
+        if options.on_run is not None and processes.first:
+            options.on_run(folder.path)
+        with folder:
+            run = Run(session, folder, options)
+            if stored is not None:
+                run.resume()
+            folder.config(
+                session.settings, data=data_facts(self.data, self.ood), plan=plan.to_json(),
+                class_names=list(self.data.class_names),
+            )
+            for line in (*self.data.warnings, *([session.start] if session.start else [])):
+                folder.log(line)
+            with limit_threads(session.threads(options.threads)):
+                run.to_the_end()
+        return result_of(run, time.monotonic() - began)
+
+    def _series(self, settings: Settings, plans: Sequence[HeadPlan]) -> TrainSeries:
+        """One run for each placement, side by side in one folder, until one does not complete."""
+        processes, options, out = self.processes, self.options, self.options.out
+        if out is not None:
+            of_first(processes, lambda: clear_series(Path(out), force=False))
+        rows: list[TrainResult] = []
+        digits = len(str(len(plans)))
+        with RunFolder.claim(
+            processes, out, label=settings.label, force=options.force, goes_on=options.resume
+        ) as folder:
+            if options.force and not options.resume:
+                of_first(processes, lambda: clear_series(Path(folder.path), force=True))
+            folder.config(settings, runs=len(plans))
+            for at, plan in enumerate(plans, 1):
+                where = f"{folder.path}/assignment-{at:0{digits}d}"
+                stored = None
+                if options.resume and of_first(
+                    processes, partial(os.path.exists, f"{where}/last.pt")
+                ):
+                    stored = of_first(processes, partial(Stored, where))
+                named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
+                rows.append(self._run(named, plan, where, stored))
+                if rows[-1].outcome != "completed":
+                    break
+        return TrainSeries(
+            seconds=0.0, version=__version__, run=folder.path, outcome=rows[-1].outcome,
+            rows=tuple(rows),
         )  # fmt: skip
 
-    @property
-    def _drawn(self) -> bool:
-        """Whether a picture shows every feature."""
-        return self.session.plan.d in (2, 3)
+    def _similarity(self, settings: Settings, d: int) -> np.ndarray:
+        """How similar the classes are, (K, K): from a file, or from a short learned run.
 
-    @property
-    def _ever_measured(self) -> bool:
-        return self._last is not None or any(row.measure_seconds for row in self._history)
+        From the run, cosines of its class means. It takes the same network, data and recipe with a
+        fifth of the epochs, and cross-entropy, which needs no margin; nothing is written.
+        """
+        K, path = len(self.data.class_names), settings.similarity
+        if path is not None:
+            return of_first(self.processes, lambda: read_similarity(path, K))
+        short = dataclasses.replace(
+            settings, head="learned", loss="ce", margin=None, assignment=None, similarity=None,
+            ood=None, epochs=max(1, settings.epochs // _SHORT), snapshot_every=None,
+            warmup=settings.warmup / _SHORT,
+            milestones=tuple(dict.fromkeys(max(1, m // _SHORT) for m in settings.milestones)),
+        )  # fmt: skip
+        plan = HeadPlan(d, K, None, None, None, None)
+        session = open_session(short, plan, self.data, None, self.processes, self.device)
+        silent = dataclasses.replace(self.options, progress=None, on_epoch=None)
+        run = Run(session, RunFolder(self.processes), silent)
+        with limit_threads(session.threads(self.options.threads)):
+            run.to_the_end()
+        if run.outcome != "completed":
+            # Its classes would be placed for good by half a run.
+            raise DataError(
+                f"{spelled('assignment', settings.assignment)}: the short run that finds similar "
+                "classes was stopped before its end, and nothing is written; allow more time, or "
+                f"give {spelled('similarity')}"
+            )
+        return class_similarity(session.measuring.class_means())
 
-    @property
-    def _interrupted(self) -> bool:
-        """Whether somebody interrupted; the same in all processes."""
-        return any(self.processes.all_gather(self.deadline.interrupted))
 
-    @property
-    def _expired(self) -> bool:
-        """Whether time is up or somebody interrupted; the same in all processes."""
-        return any(self.processes.all_gather(self.deadline.expired))
+class Stored:
+    """A run to go on with, in a folder."""
 
-    def _step(self, step: int, steps: int, loss: float) -> None:
-        if self._on_step is not None:
-            done = self.session.training.epoch * steps + step
-            self._on_step(done, self.session.settings.epochs * steps, loss)
-
-    def _after_epoch(self, totals: EpochTotals) -> None:
-        """Measure where it is time, then write the epoch down; a stop may leave it pending."""
-        began = time.perf_counter()
-        settings, epoch = self.session.settings, totals.epoch
-        every = settings.snapshot_every
-        final = epoch == settings.epochs
-        wanted = final or (every is not None and epoch % every == 0)
-        snapshot = bool(self.recorder.path) and wanted
-        measured = None
-        if final or snapshot or self._due(epoch):
-            late = not final and self._ever_measured and self._expired
-            if late or self._interrupted:
-                return
-            measured = self._measure(epoch, keep=snapshot or self._drawn, final=final)
-            if measured is None:
-                return
-            if snapshot:
-                self.recorder.snapshot(epoch, totals.step, measured)
-            if not self._drawn:
-                self._last = dataclasses.replace(measured, weights=None, features={})
-        row = epoch_row(totals, measured, time.perf_counter() - began)
-        if self._count(row):
-            self.recorder.best()
-        self._history.append(row)
-        self.recorder.epoch(plain(row), row_in_words(row, settings.epochs))
-        self._pending = None
-        if self._on_epoch is not None and self.processes.first:
-            self._on_epoch(row)
-
-    def _due(self, epoch: int) -> bool:
-        due: bool = self.processes.all_gather(self._cadence.due(epoch))[0]
-        return due
-
-    def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measured | None:
-        """Measure the network as it is; None where somebody interrupted."""
-        training = self.session.training
-        deadline = self.deadline if final else self.deadline.within(self._cadence.patience)
+    def __init__(self, path: str) -> None:
+        self.path = path
+        config = read_config(path)
         try:
-            found = self.session.measuring.measure(keep=keep, deadline=deadline)
-        except MeasuringInterrupted:
-            self.recorder.log(f"epoch {epoch} is not measured: interrupted")
-            return None
-        steps = training.batches.steps
-        self._last = found.after(
-            training.epoch + training.step / steps, training.epoch * steps + training.step
-        )
-        if found.trouble is not None:
-            self.recorder.warn(f"epoch {epoch} could not be measured: {found.trouble}")
-        return self._last
+            self.settings = Settings.from_json(config["settings"])
+            self._plan: dict[str, Any] = config.get("plan", {})
+            self._names: list[str] = config.get("class_names", [])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{path!r} has a config.json that is not of gnc train ({error!r}); start anew"
+            ) from error
 
-    def _count(self, row: EpochRow) -> bool:
-        """Take the row's time and accuracy into account; whether it is the best so far."""
-        if row.measure_seconds:
-            self._cadence.measured(row.measure_seconds, row.epoch)
-        accuracy = row.train_accuracy if row.test_accuracy is None else row.test_accuracy
-        if accuracy is None or (self._best is not None and accuracy <= self._best["accuracy"]):
-            return False
-        of = "train" if row.test_accuracy is None else "test"
-        self._best = {
-            "epoch": row.epoch, "accuracy": accuracy, "of": of, "ood_accuracy": row.ood_accuracy
-        }  # fmt: skip
-        return True
-
-    def _save(self, totals: EpochTotals | None, began: float) -> None:
-        """Write last.pt; the time since `began` is training's."""
-        training, before = self.session.training, self._cadence.train_seconds
-        self._cadence.train_seconds = before + time.perf_counter() - began
-        self.recorder.checkpoint(
-            checkpoint_state(self.session, totals, best=self._best, cadence=self._cadence.state())
-        )
-        self._cadence.train_seconds = before + time.perf_counter() - began
-        self._saved = training.epoch, training.step
-
-    def _lost(self, error: NonFiniteLoss) -> DataError:
-        """The same error with the checkpoint to go back to."""
-        text = str(error)
-        if self._saved not in (None, (0, 0)) and self.recorder.path:
-            epoch, step = self._saved
-            at = f"step {step} of epoch {epoch + 1}" if step else f"epoch {epoch}"
-            text = f"{text}; the last good checkpoint is {self.recorder.path}/last.pt, of {at}"
-        self.recorder.log(text)
-        return DataError(text)
-
-
-class Cadence:
-    """When to measure a network in training: so that it takes at most 10 % of the run time.
-
-    The first epoch and the last are measured always; between them multiples of an interval that
-    follows from what an epoch and the latest measurement took, as long as all of them, the last
-    one included, keep within a tenth of what the whole run will take: most of the collapse is in
-    its first epochs. The clocks of several processes differ, so the first decides for all.
-
-    Args:
-        asked: epochs between measurements, as the user wants it; None to choose.
-        epochs: of the run.
-
-    Example:
-        >>> cadence = Cadence(None, 100)
-        >>> cadence.train_seconds = 1.0
-        >>> cadence.measured(0.5, epoch=1)
-        >>> cadence.every
-        5
-        >>> cadence.train_seconds = 5.0
-        >>> cadence.due(5), cadence.due(6)
-        (True, False)
-    """
-
-    def __init__(self, asked: int | None, epochs: int) -> None:
-        self.asked, self.epochs = asked, epochs
-        self.every = asked or 1
-        self.train_seconds = self.measure_seconds = 0.0
-        self._cost = 0.0
-
-    def due(self, epoch: int) -> bool:
-        """Whether to measure after this epoch, which is trained already."""
-        if epoch in (1, self.epochs):
-            return True
-        if epoch % self.every:
-            return False
-        if self.asked is not None:
-            return True
-        share = _SHARE / (1.0 - _SHARE)
-        whole = self.train_seconds * self.epochs / epoch
-        return self.measure_seconds + 2.0 * self._cost <= share * whole
-
-    def measured(self, seconds: float, epoch: int) -> None:
-        """A measurement took so long, with all that came with it."""
-        self.measure_seconds += seconds
-        self._cost = seconds
-        if self.asked is None and epoch:
-            rest = self.train_seconds / epoch * _SHARE / (1.0 - _SHARE)
-            self.every = next((n for n in _INTERVALS if seconds <= n * rest), _INTERVALS[-1])
-
-    @property
-    def patience(self) -> float:
-        """Seconds that GNC2 of one measurement may take."""
-        return max(_LEAST, _SHARE * self.train_seconds)
-
-    def state(self) -> dict[str, float | int]:
-        """Plain data, from which `load` goes on."""
-        return {
-            "every": self.every, "cost": self._cost,
-            "train_seconds": self.train_seconds, "measure_seconds": self.measure_seconds,
-        }  # fmt: skip
-
-    def load(self, state: dict[str, float | int]) -> None:
-        """Go on from `state`; an interval that the user asks for now wins."""
-        self.every = self.asked or int(state["every"])
-        self._cost = float(state["cost"])
-        self.train_seconds = float(state["train_seconds"])
-        self.measure_seconds = float(state["measure_seconds"])
+    def plan(self, data: ImageData) -> HeadPlan:
+        """The head's plan, the code from the checkpoint."""
+        last = os.path.join(self.path, "last.pt")
+        if not os.path.isfile(last):
+            raise DataError(
+                f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
+                "it again with --force"
+            )
+        if portable(data.class_names) != self._names:  # of which one may be a slash
+            raise DataError(
+                f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
+                f"{len(data.class_names)} others now; name the same data"
+            )
+        try:
+            plan = HeadPlan(**self._plan, code=None)
+            if plan.permutation is None:
+                return plan
+            code = read_checkpoint(last)["training"]["model"]["head.weight"].double().numpy()
+            return dataclasses.replace(plan, code=code, permutation=tuple(plan.permutation))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{self.path!r} does not say what its classifier was ({error!r}); start anew"
+            ) from error

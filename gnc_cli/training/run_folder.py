@@ -4,251 +4,237 @@
 |---|---|
 | config.json | what was asked for |
 | metrics.jsonl | one line per epoch |
-| snapshots.h5 | features, labels and weights by epoch, for `gnc measure` |
+| snapshots.h5 | features, labels and weights by epoch and split, for `gnc measure` |
 | last.pt, best.pt | checkpoints: tensors and plain data |
 | log.txt | what happened when, UTC |
 
 No file holds an absolute path or the name of a machine: paths are cut down to their last part.
+A snapshot is a group `/snapshots/epoch-0010-train` with attributes epoch, step and split. Adding
+one writes the file anew beside the old one and renames it. A file that has reached 1 GiB is left
+alone for that reason: the next snapshots go to `snapshots-2.h5` and so on, which
+`gnc measure 'RUN/snapshots*.h5'` reads as one series.
 """
 
 import contextlib
-import errno
-import fcntl
 import json
+import logging
 import os
 import re
-import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from gnc_cli import __version__
 from gnc_cli.errors import DataError, OutputError
-from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.atomic import atomic_file, deferring_errors
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
-from gnc_cli.records import plain
+from gnc_cli.parameters import spelled
+from gnc_cli.records import plain, read_plain
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training.checkpoints import link_file, write_checkpoint
+from gnc_cli.training.measure import Measured
+from gnc_cli.training.request import Settings
+from gnc_cli.training.result import EpochRow
+from gnc_cli.training.together import of_first
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
 
+_FULL = 1 << 30
+"""Bytes from which on a file of snapshots is not added to."""
 # Of `folder:/home/ada/tiny`, but not of a URL.
 _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 class RunFolder:
-    """A run on disk, held by one process at a time; a context that lets go of it.
+    """A run on disk; a context that lets go of it. Without a path it leaves nothing behind.
 
-    Made by `create` or `open`, of several processes by the first alone.
+    Every process makes the same calls. The first writes, and what it cannot write (the disk is
+    full, say) is an OutputError in all of them; `log` and `warn` raise nothing.
     """
 
-    def __init__(self, path: Path, *, force: bool = False) -> None:
-        self.path = path
-        if force and (path / LOG).is_symlink():
-            (path / LOG).unlink()
-        self._log = _locked(path / LOG)
-        self.close = weakref.finalize(self, os.close, self._log)
-        """Lets go of the run; closing twice does no harm."""
-        if force:
-            os.ftruncate(self._log, 0)
-            for old in _own_files(path):
-                if old.name != LOG and (old.is_symlink() or not old.is_dir()):
-                    old.unlink()
-        self.epochs = EpochLines(path / METRICS)
+    def __init__(self, processes: Processes, path: str = "") -> None:
+        self.processes, self.path = processes, path
+        self._warned: set[str] = set()
+        self._rows = Ledger(None, None)
+        self._log: int | None = None
 
     @classmethod
-    def create(
-        cls, path: str | os.PathLike[str] | None, *, label: str, force: bool = False
-    ) -> "RunFolder":
-        """A new run.
+    def claim(
+        cls, processes: Processes, path: str | None, *, label: str = "", force: bool = False,
+        goes_on: bool = False,
+    ) -> "RunFolder":  # fmt: skip
+        """A folder that the first process makes, or opens where a run `goes_on`, and holds alone.
 
-        Args:
-            path: its folder, made where missing; None is `runs/2026-11-21-1530-LABEL`, by UTC, with
-                a number where that is taken.
-            label: what the run is of; ends the name.
-            force: remove the files of a run that is there, and nothing else; links are removed
-                themselves.
-
-        Raises:
-            OutputError: the folder holds a file of such a name, without `force`; is in use; cannot
-                be written.
+        Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a
+        run that is there, and nothing else.
         """
-        if path is None:
-            return cls(_dated_folder(label))
-        cls.check_free(path, force=force)
-        _make(Path(path))
-        return cls(Path(path), force=True)
+        folder = cls(processes)
 
-    @staticmethod
-    def check_free(path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Refuse what `create` would refuse, before hours are spent on what comes first.
+        def hold() -> str:
+            if path is not None and not goes_on:
+                check_free(path, force=force)
+                _make(Path(path))
+            where = _dated_folder(label) if path is None else Path(path)
+            folder._hold(where, anew=not goes_on)
+            return str(where)
 
-        Any file of a name that a run writes is in the way, whoever made it.
+        folder.path = of_first(processes, hold)
+        return folder
 
-        Raises:
-            OutputError: no folder but a file, or such a file is there without `force`.
+    def _hold(self, folder: Path, *, anew: bool) -> None:
+        """Lock the folder and open what is added to; nothing of an earlier run stays in a new one.
+
+        It may be somebody else's folder, so no link is followed; files that are written anew
+        replace a link.
         """
-        folder = Path(path)
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{str(path)!r} is no folder; name another for the run")
-        series = sorted(folder.glob("assignment-[0-9]*"))
-        found = [file for place in (folder, *series) for file in _own_files(place)]
-        if found and not force:
-            raise OutputError(
-                f"{str(path)!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
-                "--resume, name another folder, or add --force to replace it"
-            )
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """A run to go on with; a torn last line of metrics.jsonl is dropped.
-
-        Raises:
-            DataError: no folder, no run, or stopped before its first checkpoint.
-            OutputError: it is in use, or cannot be written.
-        """
-        folder = Path(path)
-        read_config(folder)
-        if not (folder / "last.pt").is_file():
-            raise DataError(
-                f"{str(path)!r} has no last.pt: the run ended before its first checkpoint; start "
-                "it again with --force"
-            )
-        return cls(folder)
-
-    def write_config(self, config: dict[str, Any]) -> None:
-        """Write config.json; absolute paths are cut down to their last part."""
-        text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
-        with atomic_file(self.path / CONFIG, force=True, follow=False) as file:
-            file.write(text.encode())
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """How the run was made, for its snapshots."""
-        config = read_config(self.path) if (self.path / CONFIG).exists() else {}
-        return {"command": "gnc train", "options": config}
-
-    def log(self, line: str) -> None:
-        """Add a line to log.txt, behind the time in UTC."""
-        text = " ".join(str(portable(line)).split())
-        with contextlib.suppress(OSError):  # other writers report a full disk
-            os.write(self._log, f"{creation_time()} {text}\n".encode())
+        for path in (folder / METRICS, folder / LOG):
+            if path.is_symlink() and anew:
+                path.unlink()
+            elif path.is_symlink():
+                raise OutputError(
+                    f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
+                    "folder; put the file itself there, or name another folder"
+                )
+        self._rows = Ledger(folder / METRICS, None, resume=not anew, force=anew)
+        for old in _own_files(folder) if anew else ():
+            if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
+                old.unlink()
+        try:
+            self._log = os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
 
     def __enter__(self) -> "RunFolder":
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        self._rows.close()
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
 
+    def config(self, settings: Settings, **more: Any) -> None:
+        """config.json, with `more` beside version and settings."""
+        config = {"gnc_version": __version__, "settings": vars(settings), **more}
+        text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
 
-class EpochLines:
-    """metrics.jsonl: one row per epoch, on disk before the next epoch begins.
+        def write() -> None:
+            with atomic_file(self._at(CONFIG), force=True, follow=False) as file:
+                file.write(text.encode())
 
-    Rows have a whole number `epoch`, which increases from line to line. A kill can cut the last
-    line short; opening drops it.
+        self._in_first(write)
 
-    Args:
-        path: the file; made where missing, mended where its last line is torn.
+    def back_to(self, epoch: int) -> list[EpochRow]:
+        """Drop what came after an epoch; the lines of metrics.jsonl that are left.
 
-    Raises:
-        DataError: a line is no row of an epoch; named by its number.
-        OutputError: the file cannot be written.
-    """
+        A snapshot without a line goes too: it was written when the run was killed.
+        """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._ends: list[tuple[int, int]] = []
-        """Epoch of each line, and the byte after it."""
-        try:
-            data = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise self._refusal(error) from error
-        at = 0
-        for number, line in enumerate(data.splitlines(keepends=True), start=1):
-            epoch = _epoch_of(line)
-            if epoch is None and at + len(line) < len(data):
+        def drop() -> list[EpochRow]:
+            try:
+                rows = [read_plain(EpochRow, row) for row in self._rows.rows]
+                kept = [row for row in rows if row.epoch <= epoch]
+            except (KeyError, TypeError) as error:
                 raise DataError(
-                    f"{str(path)!r}, line {number}, is no epoch of a run; remove that line, or "
-                    "start anew with --force"
-                )
-            if epoch is None or not line.endswith(b"\n"):
-                break
-            at += len(line)
-            self._ends.append((epoch, at))
-        self._cut(at)
+                    f"{str(self._at(METRICS))!r} holds a line that is no epoch of a run; remove "
+                    "that line, or start anew with --force"
+                ) from error
+            self._rows.keep(len(kept))
+            drop_snapshots(Path(self.path), kept[-1].epoch if kept else 0)
+            return kept
 
-    def add(self, row: dict[str, Any]) -> None:
-        """Write a row, on disk when this returns; rows of its epoch and later ones go first.
+        return self._in_first(drop) or []
 
-        Numbers that are not finite become null.
+    def checkpoint(self, state: dict[str, Any]) -> None:
+        """last.pt."""
+        self._in_first(lambda: write_checkpoint(self._at("last.pt"), state))
 
-        Raises:
-            OutputError: the disk is full, say; the earlier epochs are kept.
-        """
-        self.truncate(row["epoch"] - 1)
-        line = (json.dumps(plain(row), allow_nan=False) + "\n").encode()
-        end = self._end()
-        try:
-            with open(self._path, "r+b", opener=_no_link) as file:
-                file.seek(end)
-                try:
-                    file.write(line)
-                    file.flush()
-                except OSError:
-                    os.ftruncate(file.fileno(), end)
-                    raise
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise self._refusal(error) from error
-        self._ends.append((row["epoch"], end + len(line)))
+    def best(self) -> None:
+        """best.pt is what last.pt is now; writing last.pt anew leaves it as it is."""
+        self._in_first(lambda: link_file(self._at("last.pt"), self._at("best.pt")))
 
-    def truncate(self, after: int) -> None:
-        """Drop the rows of epochs above `after`.
+    def epoch(self, row: EpochRow, words: str) -> None:
+        """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
+        self._in_first(lambda: self._rows.append(plain(row)))
+        self.log(words)
 
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        kept = [pair for pair in self._ends if pair[0] <= after]
-        if len(kept) < len(self._ends):
-            self._ends = kept
-            self._cut(self._end())
+    def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
+        """The features that were measured, each split of them that was kept."""
 
-    def read(self) -> list[dict[str, Any]]:
-        """All rows, by epoch."""
-        return [json.loads(line) for line in self._path.read_bytes()[: self._end()].splitlines()]
+        def write() -> None:
+            for split, (features, labels) in measured.features.items():
+                arrays = {"features": features, "labels": labels, "weights": measured.weights}
+                add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
-    def _end(self) -> int:
-        return self._ends[-1][1] if self._ends else 0
+        for split in measured.too_large:
+            self.warn(
+                f"no snapshot of the {split} features, which are larger than 2 GiB; for one take "
+                f"a smaller {spelled('feature_dim')} or fewer images"
+            )
+        self._in_first(write)
 
-    def _cut(self, size: int) -> None:
-        try:
-            with open(self._path, "ab", opener=_no_link) as file:
-                if file.seek(0, os.SEEK_END) > size:
-                    file.truncate(size)
-        except OSError as error:
-            raise self._refusal(error) from error
+    def log(self, line: str) -> None:
+        """A line of log.txt behind the time in UTC, and of the log on stderr where wanted."""
+        if self._log is not None:
+            text = " ".join(str(portable(line)).split())
+            with contextlib.suppress(OSError):  # other writers report a full disk
+                os.write(self._log, f"{creation_time()} {text}\n".encode())
+            _log.info("%s", line)
 
-    def _refusal(self, error: OSError) -> OutputError:
-        if isinstance(error, OutputError):
-            return error
-        return OutputError(
-            f"cannot write {str(self._path)!r}: {error.strerror}; the epochs before are kept, free "
-            "the disk and go on with --resume"
+    def warn(self, line: str) -> None:
+        """The same, and a warning, but each line once."""
+        if line not in self._warned:
+            self._warned.add(line)
+            self.log(line)
+            if self.processes.first:
+                _log.warning("%s", line)
+
+    def _at(self, name: str) -> Path:
+        return Path(self.path, name)
+
+    def _in_first(self, work: Callable[[], _T]) -> _T | None:
+        """What `work` gives, in all processes; its failure, in all of them too."""
+        return of_first(self.processes, work) if self.path else None
+
+
+def check_free(path: str, *, force: bool = False) -> None:
+    """Refuse a folder with any file of a name that a run writes, whoever made it."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{path!r} is no folder; name another for the run")
+    series = sorted(folder.glob("assignment-[0-9]*"))
+    found = [file for place in (folder, *series) for file in _own_files(place)]
+    if found and not force:
+        raise OutputError(
+            f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with --resume, "
+            "name another folder, or add --force to replace it"
         )
 
 
-def _epoch_of(line: bytes) -> int | None:
-    """The epoch of a line; None where it is no row."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row["epoch"] if isinstance(row, dict) and type(row.get("epoch")) is int else None
+def clear_series(parent: Path, *, force: bool) -> None:
+    """Refuse links to runs; with `force` remove the runs of an earlier series, no other files."""
+    for old in sorted(parent.glob("assignment-[0-9]*")):
+        if old.is_symlink():
+            raise OutputError(
+                f"{str(old)!r} is a symbolic link, and gnc train follows none in a run folder; "
+                "remove it, or name another folder"
+            )
+        if force and (old / CONFIG).is_file():
+            with RunFolder.claim(Processes(), str(old), force=True):
+                for left in (LOG, METRICS):  # empty, and held until now
+                    (old / left).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                old.rmdir()
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The config.json of a run folder, which another process may hold.
-
-    Raises:
-        DataError: no folder, no run, or damaged.
-    """
+    """The config.json of a run folder, which another process may hold."""
     folder = Path(path)
     if not folder.is_dir():
         raise DataError(f"no run folder {str(path)!r}; check the name")
@@ -256,14 +242,12 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
     try:
         config = json.loads((folder / CONFIG).read_bytes())
+        if isinstance(config, dict):
+            return config
+        reason = "it holds no JSON object"
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(
-            f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with --force"
-        ) from error
-    if not isinstance(config, dict):
-        raise DataError(f"{str(folder / CONFIG)!r} holds no JSON object; start anew with --force")
-    return config
+    raise DataError(f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with --force")
 
 
 def portable(value: Any) -> Any:
@@ -280,46 +264,76 @@ def portable(value: Any) -> Any:
     return _SCHEME.sub(r"\1", cut) if isinstance(cut, str) else cut
 
 
+def add_snapshot(
+    folder: Path, arrays: dict[str, Any], *, epoch: int, step: int, split: str
+) -> None:
+    """Write a snapshot to a run folder, the arrays in the dtype they have."""
+    files = snapshot_files(folder)
+    number, path = max(files.items(), default=(1, folder / "snapshots.h5"))
+    if path.exists() and path.stat().st_size >= _FULL:
+        path = folder / f"snapshots-{number + 1}.h5"
+
+    def write(h5: Any) -> None:
+        group = h5.create_group(f"snapshots/epoch-{epoch:04d}-{split}")
+        group.attrs.update({"epoch": epoch, "step": step, "split": split})
+        for key, array in arrays.items():
+            group.create_dataset(key, data=array, track_times=False)
+
+    _rewrite(path, epoch, write)
+
+
+def drop_snapshots(folder: Path, after: int) -> None:
+    """Remove the snapshots of epochs above `after`, and files that have none left."""
+    for path in snapshot_files(folder).values():
+        if any(epoch > after for epoch in _epochs(path).values()):
+            _rewrite(path, after)
+
+
+def snapshot_files(folder: Path) -> dict[int, Path]:
+    """The files of a run that hold snapshots, by number."""
+    named = {path: re.fullmatch(r"snapshots(-(\d+))?\.h5", path.name) for path in folder.glob("*")}
+    return dict(sorted((int(m[2] or 1), path) for path, m in named.items() if m))
+
+
+def _epochs(path: Path) -> dict[str, int]:
+    """The epoch of each snapshot by name."""
+    import h5py
+
+    with translated(str(path), "snapshots of a run"), h5py.File(path, "r") as h5:
+        return {name: int(group.attrs["epoch"]) for name, group in h5["snapshots"].items()}
+
+
+def _rewrite(path: Path, after: int, write: Callable[[Any], None] | None = None) -> None:
+    """The file anew: its snapshots of epochs up to `after`, then what `write` adds.
+
+    Deleting a group would leave its bytes in the file; copying the others does not.
+    """
+    import h5py
+
+    kept = [n for n, epoch in _epochs(path).items() if epoch <= after] if path.exists() else []
+    if not kept and write is None:
+        path.unlink()
+        return
+    with (
+        atomic_file(path, force=True, follow=False) as file,
+        deferring_errors(file) as sink,
+        h5py.File(sink, "w") as h5,
+    ):
+        provenance = {"command": "gnc train", "options": read_config(path.parent)}
+        write_attributes(h5, "features", provenance)
+        target = h5.create_group("snapshots")
+        if kept:
+            with translated(str(path), "snapshots of a run"), h5py.File(path, "r") as old:
+                for name in kept:
+                    old.copy(f"snapshots/{name}", target, name)
+        if write is not None:
+            write(h5)
+
+
 def _own_files(folder: Path) -> list[Path]:
     """What bears a name that a run writes, links that lead nowhere included."""
-    numbered = sorted(folder.glob("snapshots-[0-9]*.h5"))
     named = [folder / name for name in RUN_FILES if os.path.lexists(folder / name)]
-    return named + numbered
-
-
-def _no_link(path: str | os.PathLike[str], flags: int) -> int:
-    """An opener for files of a run, which may be somebody else's folder: no link is followed."""
-    try:
-        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise OutputError(
-            f"{os.fspath(path)!r} is a symbolic link, and gnc train follows none in a run folder; "
-            "put the file itself there, or name another folder"
-        ) from error
-
-
-def _locked(path: Path) -> int:
-    """A file, open for adding lines and locked until it is closed."""
-    try:
-        descriptor = _no_link(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC)
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {str(path)!r}: {error.strerror}; choose another place"
-        ) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise OutputError(
-            f"{str(path.parent)!r} is being written by another run; wait for it, or name a folder"
-        ) from error
-    except OSError:
-        pass  # a file system without locks
-    return descriptor
+    return named + [path for number, path in snapshot_files(folder).items() if number > 1]
 
 
 def _dated_folder(label: str) -> Path:
@@ -327,14 +341,14 @@ def _dated_folder(label: str) -> Path:
     stamp = creation_time()  # 2026-11-21T15:30:00Z
     label = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.")
     name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}" + (f"-{label}" if label else "")
-    number = 1
+    number, folder = 1, Path("runs") / name
     while True:
-        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
         try:
             _make(folder, new=True)
             return folder
         except FileExistsError:
             number += 1
+            folder = Path("runs") / f"{name}-{number}"
 
 
 def _make(folder: Path, *, new: bool = False) -> None:

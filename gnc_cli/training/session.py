@@ -4,13 +4,12 @@ import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from gnc_cli.errors import DataError
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
@@ -18,21 +17,19 @@ from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.measure import Labelled, Measuring
-from gnc_cli.training.networks.backbones import load_backbone
-from gnc_cli.training.networks.batches import Batches, DeviceImages
-from gnc_cli.training.networks.classifier import Classifier, flops_per_call
-from gnc_cli.training.networks.encoders import build_encoder
-from gnc_cli.training.networks.losses import make_loss
-from gnc_cli.training.networks.memory import check_head_fits
-from gnc_cli.training.networks.preprocessing import (
+from gnc_cli.training.networks.batches import (
     Augmentation,
+    Batches,
+    DeviceImages,
     Normalisation,
     channel_statistics,
 )
-from gnc_cli.training.networks.recipe import Recipe
-from gnc_cli.training.networks.training import Training
-from gnc_cli.training.run_folder import portable
-from gnc_cli.training.settings import Settings
+from gnc_cli.training.networks.classifier import Classifier, flops_per_call
+from gnc_cli.training.networks.encoders import build_encoder, load_backbone
+from gnc_cli.training.networks.losses import make_loss
+from gnc_cli.training.networks.memory import check_head_fits
+from gnc_cli.training.networks.training import Recipe, Training
+from gnc_cli.training.request import Settings
 
 
 def read_data(
@@ -43,7 +40,7 @@ def read_data(
     `note` is called with a line for each thing left out.
     """
     data = load_images(
-        settings.data, classes=settings.classes, subset=settings.subset,
+        settings.data, classes=settings.classes, subset=settings.classes_subset,
         image_size=settings.image_size, fonts=settings.fonts, threads=threads,
     )  # fmt: skip
     for warning in data.warnings:
@@ -57,29 +54,6 @@ def read_data(
     )  # fmt: skip
 
 
-def data_facts(data: ImageData, ood: MatchedSet | None) -> dict[str, Any]:
-    """What the result says of the data; plain JSON."""
-    shape = data.train.images.shape
-    counts = np.bincount(data.train.labels, minlength=len(data.class_names))
-    ours = {
-        "name": data.name,
-        "classes": len(data.class_names),
-        "train_images": len(data.train.labels),
-        "test_images": None if data.test is None else len(data.test.labels),
-        "ood_images": None if ood is None else len(ood.labels),
-        "smallest_class": int(counts.min()),
-        "largest_class": int(counts.max()),
-        "channels": shape[1],
-        "image_size": shape[-1],
-    }
-    matched, warnings = None, list(data.warnings)
-    if ood is not None:
-        matched = {"name": ood.name, "classes_matched": ood.classes_matched}
-        warnings += [f"{ood.name}: {line}" for line in ood.warnings]
-    # In this order, and with these counts.
-    return ours | data.facts | ours | {"ood": matched, "warnings": portable(warnings)}
-
-
 @dataclass(frozen=True, eq=False)
 class Session:
     """Everything of a run that is not on disk."""
@@ -87,8 +61,9 @@ class Session:
     settings: Settings
     """With the augmentation that was chosen."""
     plan: HeadPlan
+    data: ImageData
+    ood: MatchedSet | None
     device: torch.device
-    model: Classifier
     training: Training
     measuring: Measuring
     normalisation: Normalisation
@@ -108,19 +83,15 @@ def open_session(
     settings: Settings,
     plan: HeadPlan,
     data: ImageData,
-    ood: ImageSet | None,
+    ood: MatchedSet | None,
     processes: Processes,
     device: torch.device,
     *,
     fresh: bool = True,
 ) -> Session:
-    """Build the network, its weights from the seed, and all that trains and measures it.
+    """Build the network and all that trains and measures it.
 
-    A `fresh` one starts from `--init-from` or `--backbone-weights`; a run that goes on does not.
-
-    Raises:
-        UnavailableError: the device cannot hold the head, or does not have the precision.
-        DataError, UsageError: a model, checkpoint or recipe that cannot be used.
+    Unless `fresh`, a checkpoint brings the weights, and the run's start is not loaded.
     """
     shape = data.train.images.shape
     batch_size = -(-settings.batch_size // processes.size)
@@ -137,36 +108,42 @@ def open_session(
     model = Classifier(encoder, head, make_loss(settings.loss, tau=head.tau, margin=plan.margin))
     start = _load_start(model.encoder, settings) if fresh else None
     flops = flops_per_call(model.encoder, shape[1:], batch_size)
-    settings, augmentation = _augmentation_of(settings, data)
-    normalisation = channel_statistics(data.train.images)
-    recipe = Recipe(
-        epochs=settings.epochs, batch_size=settings.batch_size, optimizer=settings.optimizer,
-        lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay,
-        schedule=settings.schedule, milestones=settings.milestones, gamma=settings.gamma,
-        warmup=settings.warmup, precision=precision_on(device, settings.precision),
-        clip=settings.clip, channels_last=settings.channels_last, compile=settings.compile,
+    moves = settings.augment
+    if moves is None:  # all that keeps the classes
+        moves = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
+        settings = dataclasses.replace(settings, augment=moves)
+    papers = Augmentation()
+    augmentation = Augmentation(
+        padding=papers.padding if "crop" in moves else 0, flip="flip" in moves,
+        degrees=papers.degrees if "rotate" in moves else 0.0,
     )  # fmt: skip
+    normalisation = channel_statistics(data.train.images)
+    shared = [f.name for f in dataclasses.fields(Recipe) if f.name in vars(settings)]
+    precision = precision_on(device, settings.precision)
+    recipe = Recipe(**{n: getattr(settings, n) for n in shared} | {"precision": precision})
     batches = Batches(
         data.train.images, data.train.labels, batch_size=settings.batch_size, seed=settings.seed,
         normalisation=normalisation, augmentation=augmentation, device=device,
         rank=processes.rank, size=processes.size, channels_last=recipe.channels_last,
     )  # fmt: skip
     training = Training(model, batches, recipe, processes=processes, device=device)
+
+    def labelled(images: ImageSet | None) -> Labelled | None:
+        if images is None:
+            return None
+        return Labelled(DeviceImages(images.images, device), images.labels)
+
     measuring = Measuring(
-        model, Labelled(batches.images, data.train.labels), _on(device, data.test),
-        _on(device, ood), processes,
+        model, Labelled(batches.images, data.train.labels), labelled(data.test), labelled(ood),
+        processes,
         {
             "normalisation": normalisation, "device": device, "precision": recipe.precision,
             "batch_size": max(256, settings.batch_size), "channels_last": recipe.channels_last,
         },
     )  # fmt: skip
-    return Session(settings, plan, device, model, training, measuring, normalisation, flops, start)
-
-
-def _on(device: torch.device, images: ImageSet | None) -> Labelled | None:
-    if images is None:
-        return None
-    return Labelled(DeviceImages(images.images, device), images.labels)
+    return Session(
+        settings, plan, data, ood, device, training, measuring, normalisation, flops, start
+    )
 
 
 def precision_on(device: torch.device, precision: str) -> str:
@@ -179,38 +156,23 @@ def precision_on(device: torch.device, precision: str) -> str:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
-def _augmentation_of(settings: Settings, data: ImageData) -> tuple[Settings, Augmentation]:
-    """The augmentation asked for, else all that keeps the classes; named in the settings too."""
-    names = settings.augment
-    if names is None:
-        names = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
-    papers = Augmentation()
-    chosen = Augmentation(
-        padding=papers.padding if "crop" in names else 0, flip="flip" in names,
-        degrees=papers.degrees if "rotate" in names else 0.0,
-    )  # fmt: skip
-    return dataclasses.replace(settings, augment=names), chosen
-
-
 def _load_start(encoder: nn.Module, settings: Settings) -> str | None:
     """Take over the encoder of a checkpoint, where one was asked for; a line that says so.
 
     The head starts fresh, and so does a last layer of another dimension.
     """
-    if settings.backbone_weights is not None:
-        start = settings.backbone_weights
-        tensors = read_tensors(start)
+    start = settings.backbone_weights or settings.init_from
+    if start is None:
+        return None
+    if settings.backbone_weights is None:
+        origin, tensors = "encoder of", _stored_encoder(start)
+    else:
+        origin, tensors = "from", read_tensors(start)
         if any(name.startswith("training.model.") for name in tensors):
             raise DataError(
-                f"--backbone-weights {start!r} is a checkpoint of gnc train; give it to --init-from"
+                f"{spelled('backbone_weights', start)} is a checkpoint of gnc train; give it to "
+                f"{spelled('init_from')}"
             )
-        origin = "from"
-    elif settings.init_from is not None:
-        start = settings.init_from
-        tensors = _stored_encoder(start)
-        origin = "encoder of"
-    else:
-        return None
     left_out = ", ".join(load_backbone(encoder, tensors)) or "nothing"
     return f"{origin} {os.path.basename(start.rstrip('/'))}; left out: {left_out}"
 
@@ -225,8 +187,8 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         stored = state["training"]["model"]
     except (KeyError, TypeError) as error:
         raise DataError(
-            f"--init-from {path!r} is no checkpoint of gnc train; for those of others there is "
-            "--backbone-weights"
+            f"{spelled('init_from', path)} is no checkpoint of gnc train; those of others go to "
+            f"{spelled('backbone_weights')}"
         ) from error
     prefix = "encoder."
     return {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}

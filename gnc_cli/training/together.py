@@ -18,9 +18,6 @@ def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
     """What `work` gives in the first process, in every process; all of them call it.
 
     So that nothing which rounding or a file system decides differs between machines.
-
-    Raises:
-        GncError: what the first process raised.
     """
     found, error = _tried(work) if processes.first else ([], None)
     _agree(processes, error)
@@ -28,11 +25,7 @@ def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
 
 
 def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
-    """What `work` gives in this process, once all have done it; not for work that is collective.
-
-    Raises:
-        GncError: what some process raised, of several that of the lowest rank.
-    """
+    """What `work` gives in this process, once all have done it; not for work that is collective."""
     found, error = _tried(work)
     _agree(processes, error)
     return found[0]

@@ -16,7 +16,6 @@ _COLOURS = {"completed": "green", "time_limit": "yellow", "interrupted": "red"}
 _HEADS = {"learned": "learned", "cmf": "class means of the features", "fixed": "fixed"}
 _MOST_EPOCHS = 25
 """Epochs listed at most with --verbose, spread over those that were measured."""
-_MOST_MILESTONES = 6
 
 
 def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
@@ -28,10 +27,11 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     if isinstance(result, TrainSeries):
         return [_series(result), *([_ran(result.rows[-1], whole=False)] if result.rows else [])]
     r = result
-    size = "" if r.measured is None else f"   d = {r.measured.d}, K = {r.measured.K}"
-    if r.measured is not None and r.measured.epoch not in (None, r.epochs):
-        size += f"   measured after epoch {r.measured.epoch:g}"
-    title = f"{r.data.get('name', 'data')}: {r.model}{size}"
+    title = f"{r.data.get('name', 'data')}: {r.model}"
+    if r.measured is not None:
+        title += f"   d = {r.d}, K = {r.K}"
+        if r.epoch not in (None, r.epochs):
+            title += f"   measured after epoch {r.epoch:g}"
     tables = [facts(title, [*_accuracies(r), *_collapse(r, verbose)], verbose=verbose)]
     tables += [_epochs(r.history)] if verbose else []
     return [*tables, _ran(r, whole=True, notes=[_ending(r)])]
@@ -40,41 +40,39 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
 def _accuracies(r: TrainResult) -> list[Fact]:
     best = ""
     if r.best:
-        best = f"best {_four(r.best['accuracy'])} after epoch {r.best['epoch']}"
-    tested = r.test_accuracy is not None
+        best = f"best {_share(r.best['accuracy'])} after epoch {r.best['epoch']}"
+    tested, found = r.test_accuracy is not None, r.data.get("ood")
+    matched = "classes matched by name"
+    if found is not None:
+        of = f"{count(found['classes_matched'])} of {count(r.data['classes'])}"
+        matched = f"{found['name']}, {of} {matched}"
     rows = [
         ("test accuracy", r.test_accuracy, best if tested else "", "test_accuracy"),
         ("training accuracy", r.train_accuracy, "" if tested else best, "train_accuracy"),
-        ("OOD accuracy", r.ood_accuracy, _matched(r.data), "ood_accuracy"),
+        ("OOD accuracy", r.ood_accuracy, matched, "ood_accuracy"),
     ]
-    return [(name, _four(v), remark, key) for name, v, remark, key in rows if v is not None]
+    return [(name, _share(v) or "", remark, key) for name, v, remark, key in rows if v is not None]
 
 
 def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
     rows: list[Fact] = []
-    m = r.measured
-    if m is not None and m.gnc1 is not None:
-        rows.append(("GNC1", figure(m.gnc1, 4), _course(r.history, "gnc1", m.gnc1), "gnc1"))
-    if m is not None and m.gnc2 is not None:
-        wide = m.gnc2.width > 1e-6
-        remark = f"at most {m.gnc2.upper:.6f}" if wide else "certified"
-        rows.append(("GNC2", proved(m.gnc2, 6), remark if math.isfinite(m.gnc2.upper) else "",
+    if r.gnc1 is not None:
+        rows.append(("GNC1", figure(r.gnc1, 4), _course(r.history, "gnc1", r.gnc1), "gnc1"))
+    if r.gnc2 is not None:
+        remark = f"at most {r.gnc2.upper:.6f}" if r.gnc2.width > 1e-6 else "certified"
+        rows.append(("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "",
                      "gnc2"))  # fmt: skip
-        if m.gnc2_reference is not None and m.gnc2_ratio is not None:
-            rows.append(("  reference", f"{m.gnc2_reference.value:.6f}",
-                         reference_text(m.gnc2_reference, verbose), "gnc2_reference"))  # fmt: skip
-            ratio = at_least(m.gnc2, m.gnc2_ratio, f"{m.gnc2_ratio:.4f}", 4)
-            rows.append(("  ratio", ratio, "GNC2 / reference", "gnc2_ratio"))
-    if m is not None and m.gnc3 is not None:
-        rows.append(("GNC3", figure(m.gnc3, 4), _course(r.history, "gnc3", m.gnc3), "gnc3"))
-    ncc = None if m is None else m.ncc_accuracy
-    for of, value, key in (
-        ("training set", ncc, "ncc_accuracy"),
-        ("test set", r.test_ncc_accuracy, "test_ncc_accuracy"),
-    ):
-        if value is not None:
+    if r.gnc2_reference is not None and r.gnc2_ratio is not None:
+        rows.append(("  reference", f"{r.gnc2_reference.value:.6f}",
+                     reference_text(r.gnc2_reference, verbose), "gnc2_reference"))  # fmt: skip
+        ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
+        rows.append(("  ratio", ratio, "GNC2 / reference", "gnc2_ratio"))
+    if r.gnc3 is not None:
+        rows.append(("GNC3", figure(r.gnc3, 4), _course(r.history, "gnc3", r.gnc3), "gnc3"))
+    for of, key in (("training set", "ncc_accuracy"), ("test set", "test_ncc_accuracy")):
+        if (value := getattr(r, key)) is not None:
             remark = f"{of}, by the means of the training set"
-            rows.append(("NCC accuracy", _four(value), remark, key))
+            rows.append(("NCC accuracy", _share(value) or "", remark, key))
     return rows
 
 
@@ -112,10 +110,10 @@ def _epochs(history: Sequence[EpochRow]) -> Table:
         places = (round(i * (len(rows) - 1) / (_MOST_EPOCHS - 1)) for i in range(_MOST_EPOCHS))
         rows = [rows[place] for place in places]
     cells = [
-        (str(row.epoch), f"{row.loss:.4g}", _cell(row.train_accuracy), _cell(row.test_accuracy),
-         _cell(row.ood_accuracy), figure(row.gnc1, 4) if row.gnc1 is not None else None,
-         proved(row.gnc2, 6) if row.gnc2 is not None else None,
-         figure(row.gnc3, 4) if row.gnc3 is not None else None, _cell(row.ncc_accuracy))
+        (str(row.epoch), f"{row.loss:.4g}", _share(row.train_accuracy), _share(row.test_accuracy),
+         _share(row.ood_accuracy), None if row.gnc1 is None else figure(row.gnc1, 4),
+         None if row.gnc2 is None else proved(row.gnc2, 6),
+         None if row.gnc3 is None else figure(row.gnc3, 4), _share(row.ncc_accuracy))
         for row in rows
     ]  # fmt: skip
     headings = ("epoch", "loss", "training", "test", "OOD", "GNC1", "GNC2", "GNC3", "NCC")
@@ -135,28 +133,25 @@ def _ran(r: TrainResult, *, whole: bool, notes: Sequence[Cell] = ()) -> Table:
 
 
 def _series(series: TrainSeries) -> Table:
-    rows = []
-    for r in series.rows:
-        m = r.measured
-        placed = r.head.permutation
-        rows.append((
-            r.run, None if placed is None else " ".join(map(str, placed)), _cell(r.test_accuracy),
-            _cell(r.train_accuracy), _cell(r.ood_accuracy),
-            None if m is None or m.gnc1 is None else f"{m.gnc1:.3g}",
-            None if m is None or m.gnc3 is None else f"{m.gnc3:.3g}",
-            None if m is None else _cell(m.ncc_accuracy), f"{r.seconds:.3g}",
-        ))  # fmt: skip
+    rows = [
+        (r.run, " ".join(map(str, r.head.permutation or ())), _share(r.test_accuracy),
+         _share(r.train_accuracy), _share(r.ood_accuracy), figure(r.gnc1, 3), figure(r.gnc3, 3),
+         _share(r.ncc_accuracy), f"{r.seconds:.3g}")
+        for r in series.rows
+    ]  # fmt: skip
     headings = ("run", "rows of classes", "test", "training", "OOD", "GNC1", "GNC3", "NCC", "s")
     title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
-    ended = Styled(series.outcome.replace("_", " "), f"bold {_COLOURS.get(series.outcome, 'red')}")
-    return Table(title, headings, rows, [ended], frozenset({0, 1}))
+    return Table(title, headings, rows, [_outcome(series.outcome)], frozenset({0, 1}))
+
+
+def _outcome(outcome: str) -> Styled:
+    return Styled(outcome.replace("_", " "), f"bold {_COLOURS[outcome]}")
 
 
 def _ending(r: TrainResult) -> Cell:
     after = "" if r.epochs >= r.epochs_asked else f" after {r.epochs} of {r.epochs_asked} epochs"
     advice = "" if not r.advice else f": {r.advice.removeprefix(f'{r.outcome}, ')}"
-    outcome = Styled(r.outcome.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'red')}")
-    return (outcome, after + advice)
+    return (_outcome(r.outcome), after + advice)
 
 
 def _data(data: dict[str, Any]) -> str:
@@ -173,15 +168,6 @@ def _data(data: dict[str, Any]) -> str:
         channels = f", {plural(data['channels'], 'channel')}" if data.get("channels") else ""
         parts.append(f"{data['image_size']} x {data['image_size']}{channels}")
     return "; ".join(parts)
-
-
-def _matched(data: dict[str, Any]) -> str:
-    """Of the out-of-distribution set: `folder:stl, 9 of 10 classes matched by name`."""
-    found = data.get("ood")
-    if found is None:
-        return "classes matched by name"
-    of = f"{count(found['classes_matched'])} of {count(data['classes'])}"
-    return f"{found['name']}, {of} classes matched by name"
 
 
 def _network(r: TrainResult) -> str:
@@ -224,10 +210,7 @@ def _recipe(r: TrainResult) -> str:
     momentum = f", momentum {recipe['momentum']:g}" if recipe.get("momentum") else ""
     steps = f"{recipe['optimizer']}{momentum}, lr {recipe['lr']:g}, {recipe['schedule']}"
     if recipe.get("milestones"):
-        shown = list(map(str, recipe["milestones"]))
-        if len(shown) > _MOST_MILESTONES:
-            shown = [*shown[: _MOST_MILESTONES - 2], "...", shown[-1]]
-        steps += f" {', '.join(shown)} x {recipe['gamma']:g}"
+        steps += f" {', '.join(map(str, recipe['milestones']))} x {recipe['gamma']:g}"
     steps += f", warm-up {recipe['warmup']:g}" if recipe.get("warmup") else ""
     steps += f", weight decay {recipe['weight_decay']:g}"
     steps += f", clip {recipe['clip']:g}" if recipe.get("clip") else ""
@@ -263,13 +246,9 @@ def _seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _four(value: float | None) -> str:
+def _share(value: float | None) -> str | None:
     """Four decimals, more where only the whole would be 1."""
     if value is None:
-        return "-"
+        return None
     text = f"{value:.4f}"
     return text if value == 1.0 or float(text) < 1.0 else share(value)
-
-
-def _cell(value: float | None) -> str | None:
-    return None if value is None else _four(value)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, touching_pairs
-from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import (
@@ -19,7 +18,6 @@ from tests.problems import (
     Problem,
     antiprism,
     cell24,
-    e8_roots,
     icosahedron,
     polygon,
     random_rotation,
@@ -80,7 +78,6 @@ def test_closed_forms(
         context.prec = 80
         assert abs(Decimal(found.cosine) - root(polynomial, near)) <= Decimal("0.5000001e-50")
     assert found.how == "contacts"
-    assert found.residual < -60.0
 
 
 @pytest.mark.parametrize("problem", [p for p in WITH_POINTS if p.K <= 30], ids=str)
@@ -89,15 +86,6 @@ def test_known_codes(problem: Problem) -> None:
     found = kept(W, 30)
     assert float(found.cosine) == pytest.approx(problem.max_cosine, abs=2e-16)
     assert len(found.coordinates()[0]) == W.shape[1]
-
-
-@pytest.mark.slow
-def test_e8() -> None:
-    """6720 contacts for 1681 unknowns: far more equations than needed, all of them kept."""
-    found = many_digits(e8_roots(), 40)
-    assert isinstance(found, Digits)
-    assert found.cosine == "0.5" + "0" * 39
-    assert len(found.contacts) == 6720
 
 
 @pytest.mark.parametrize("decimals", [16, 100, 400])
@@ -187,5 +175,3 @@ def test_refusals(rng: np.random.Generator) -> None:
     assert refusal(W, contacts=with_false) in (Obstacle.NOT_CONVERGED, Obstacle.LEFT_NEIGHBOURHOOD)
     rough = normalise(W + 1e-3 * rng.standard_normal(W.shape))
     assert refusal(rough, contacts=pairs) is Obstacle.LEFT_NEIGHBOURHOOD
-    with pytest.raises(UsageError, match="0 digits"):
-        many_digits(W, 0)

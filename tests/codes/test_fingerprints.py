@@ -59,22 +59,16 @@ def test_many_rows_compare_by_two_moments(rng: np.random.Generator) -> None:
     assert found.agrees(fingerprint(W[::-1]))
 
 
-def test_rattlers_left_out(rng: np.random.Generator) -> None:
-    W = np.vstack([icosahedron(), random_points(rng, 1, 3)])
-    for ignore in (np.array([12]), np.arange(13) == 12):
-        assert fingerprint(W, ignore=ignore).agrees(fingerprint(icosahedron()))
-
-
 def test_distributions_of_the_literature() -> None:
     """Icosahedron and the roots of E8, Conway and Sloane's SPLAG, chapter 14: neighbours a row."""
     found = distribution(icosahedron())
     assert found is not None
-    assert found.values == pytest.approx([5**-0.5, -(5**-0.5), -1.0], abs=1e-15)
-    assert found.pairs.tolist() == [12 * 5 // 2, 12 * 5 // 2, 6]
+    assert found[0] == pytest.approx([5**-0.5, -(5**-0.5), -1.0], abs=1e-15)
+    assert found[1].tolist() == [12 * 5 // 2, 12 * 5 // 2, 6]
     found = distribution(e8_roots())
     assert found is not None
-    assert found.values == pytest.approx([0.5, 0.0, -0.5, -1.0], abs=1e-15)
-    assert found.pairs.tolist() == [240 * n // 2 for n in (56, 126, 56, 1)]
+    assert found[0] == pytest.approx([0.5, 0.0, -0.5, -1.0], abs=1e-15)
+    assert found[1].tolist() == [240 * n // 2 for n in (56, 126, 56, 1)]
 
 
 @given(st.integers(2, 80), st.integers(2, 6), st.integers(0, 10**6))
@@ -82,8 +76,8 @@ def test_distribution_holds_every_pair(K: int, d: int, seed: int) -> None:
     W = random_points(np.random.default_rng(seed), K, d)
     found = distribution(W, tolerance=1e-9)
     assert found is not None
-    assert found.pairs.sum() == K * (K - 1) // 2
-    again = np.repeat(found.values, found.pairs)
+    assert found[1].sum() == K * (K - 1) // 2
+    again = np.repeat(found[0], found[1])
     assert again == pytest.approx(np.sort(upper(W))[::-1], abs=1e-8)
 
 
@@ -95,15 +89,15 @@ def test_several_tiles_and_noise(rng: np.random.Generator) -> None:
     assert found is not None
     entries = upper(W).round(6)
     values, counts = np.unique(entries, return_counts=True)
-    assert found.values == pytest.approx(values[::-1], abs=1e-6)
-    assert found.pairs.tolist() == counts[::-1].tolist()
+    assert found[0] == pytest.approx(values[::-1], abs=1e-6)
+    assert found[1].tolist() == counts[::-1].tolist()
 
 
 def test_too_many_values_and_deadline(rng: np.random.Generator) -> None:
     W = random_points(rng, 60, 5)
     assert distribution(W, most=1769) is None
     found = distribution(W, most=1770, tolerance=0.0)
-    assert found is not None and len(found.values) == 1770
+    assert found is not None and len(found[0]) == 1770
     for question in (distribution, fingerprint):
         with pytest.raises(TimeoutError):
             question(W, deadline=Deadline(0.0))

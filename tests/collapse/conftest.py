@@ -2,15 +2,19 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+import safetensors.torch
+import torch
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from tests.metrics import reference
 from tests.problems import icosahedron
 
 K, D, N = 12, 3, 240
@@ -31,6 +35,37 @@ def _data(rng: np.random.Generator) -> dict[str, np.ndarray]:
             "bias": 0.1 * rng.standard_normal(K)}  # fmt: skip
 
 
+def by_hand(
+    features: np.ndarray, labels: np.ndarray, weights: np.ndarray, bias: np.ndarray,
+    unit: bool = True,
+) -> dict[str, float]:
+    """What `measure` finds, one sample, class and pair at a time, under dotted keys."""
+    H, U = reference.unit(features), reference.unit(weights)
+    margins = [c[y] - np.delete(c, y).max() for c, y in zip(H @ U.T, labels, strict=True)]
+    if not unit:
+        H, U = features, weights
+    K, means = len(weights), reference.class_means(H, labels)
+    nearest = reference.nearest_mean_scores(H, means, K)
+    called = reference.classifier_scores(features, weights, bias)
+    left_out = reference.ncc_leave_one_out(H, labels, K)
+    return {
+        "gnc1": reference.gnc1(H, labels), "gnc3": reference.gnc3(U, means),
+        "accuracy": reference.share_right(called, labels),
+        "ncc_accuracy": reference.share_right(nearest, labels),
+        "ncc_agreement": float((called.argmax(axis=1) == nearest.argmax(axis=1)).mean()),
+        "ncc_leave_one_out": float("nan") if left_out is None else left_out,
+        "sample_margins.positive_share": float((np.array(margins) > 0.0).mean()),
+        "sample_margins.min": min(margins), "sample_margins.mean": float(np.mean(margins)),
+    }  # fmt: skip
+
+
+def agrees(result: MeasureResult, expected: dict[str, float], digits: float = 1e-9) -> None:
+    """Every finite number of `expected` is that of the result."""
+    flat, known = result.flat(prefix=""), {k: v for k, v in expected.items() if np.isfinite(v)}
+    assert known
+    assert {name: flat[name] for name in known} == pytest.approx(known, rel=digits, abs=digits)
+
+
 def save(path: Path, data: dict[str, np.ndarray], **attrs: Any) -> str:
     """An HDF5 file of these arrays and attributes."""
     with h5py.File(path, "w") as h5:
@@ -38,6 +73,20 @@ def save(path: Path, data: dict[str, np.ndarray], **attrs: Any) -> str:
             h5[name] = array
         h5.attrs.update(attrs)
     return str(path)
+
+
+def save_pt(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    torch.save({name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, path)
+
+
+def save_safetensors(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    safetensors.torch.save_file({n: torch.from_numpy(a.copy()) for n, a in arrays.items()}, path)
+
+
+SAVERS: dict[str, Callable[[Path, dict[str, np.ndarray]], Any]] = {
+    ".h5": save, ".npz": lambda path, arrays: np.savez(path, **arrays), ".pt": save_pt,
+    ".pth": lambda path, arrays: torch.save(arrays, path), ".safetensors": save_safetensors,
+}  # fmt: skip
 
 
 def save_run(

@@ -12,7 +12,7 @@ from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import in_shell
-from tests.collapse.conftest import D, K, N, save, save_run
+from tests.collapse.conftest import D, K, N, agrees, by_hand, save, save_run
 from tests.metrics import reference as plain
 from tests.problems import icosahedron, orthoplex, simplex
 from tests.runtime.together import needs_gloo, together
@@ -24,27 +24,14 @@ def _one(**arguments: Any) -> MeasureResult:
     return result
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def _means(H: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(list(plain.class_means(H, y).values()))
 
 
 def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
     found = _one(**data)
-    H, y, W = _unit(data["features"]), data["labels"], _unit(data["weights"])
-    assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
-    assert found.gnc3 == pytest.approx(plain.gnc3(W, plain.class_means(H, y)), rel=1e-12)
-    nearest = plain.nearest_mean_scores(H, plain.class_means(H, y), K)
-    assert found.ncc_accuracy == plain.share_right(nearest, y)
-    assert found.ncc_leave_one_out == plain.share_right(plain.leave_one_out_scores(H, y, K), y)
-    logits = plain.classifier_scores(data["features"], data["weights"], data["bias"])
-    assert found.accuracy == plain.share_right(logits, y)
-    agree = (logits.argmax(axis=1) == nearest.argmax(axis=1)).mean()
-    assert found.ncc_agreement == pytest.approx(agree, abs=1e-15)
-    assert found.gnc2.lower == pytest.approx(plain.gnc2(W), abs=1e-9)
+    agrees(found, by_hand(**data), 1e-11)
+    assert found.gnc2.lower == pytest.approx(plain.gnc2(plain.unit(data["weights"])), abs=1e-9)
     assert found.gnc2.width < 1e-9
     assert (found.N, found.d, found.K, found.policy.normalize) == (N, D, K, "auto")
 
@@ -70,7 +57,7 @@ def test_weights_alone_and_features_alone(data: dict[str, np.ndarray]) -> None:
     means = _one(features=data["features"], labels=data["labels"])
     assert means.gnc3 is None and means.accuracy is None and means.ncc_accuracy is not None
     assert means.policy.weights == "class means stand in"
-    stand_in = _means(_unit(data["features"]), data["labels"])
+    stand_in = _means(plain.unit(data["features"]), data["labels"])
     assert means.gnc2.lower == pytest.approx(_one(weights=stand_in).gnc2.lower, abs=1e-9)
 
 
@@ -78,10 +65,10 @@ def test_missing_classes_enter_no_mean(data: dict[str, np.ndarray]) -> None:
     held = data["labels"] >= 2
     some = {**data, "features": data["features"][held], "labels": data["labels"][held]}
     found = _one(**some)
-    H, y = _unit(some["features"]), some["labels"]
+    H, y = plain.unit(some["features"]), some["labels"]
     assert found.classes.missing == 2 and found.classes.missing_labels == (0, 1)
     assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
-    expected = plain.gnc3(_unit(data["weights"]), plain.class_means(H, y))
+    expected = plain.gnc3(plain.unit(data["weights"]), plain.class_means(H, y))
     assert found.gnc3 == pytest.approx(expected, rel=1e-12)
     means = _one(features=some["features"], labels=some["labels"])
     assert {row.label for row in means.worst_classes} == set(range(2, 12))
@@ -98,7 +85,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
     assert by_count.gnc1 == pytest.approx(by_list.gnc1, rel=1e-12)
     assert by_count.accuracy == by_list.accuracy
     kept = data["labels"] != 3
-    H, y = _unit(data["features"][kept]), data["labels"][kept]
+    H, y = plain.unit(data["features"][kept]), data["labels"][kept]
     assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
     assert 3 not in {row.label for row in by_list.worst_classes}
     with pytest.raises(UsageError, match="min_count counts samples"):
@@ -126,8 +113,11 @@ def test_training_means_judge_test_data(
     labels = np.repeat(np.arange(K), 4)
     noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
     test = {**data, "labels": labels, "features": noisy}
-    found = _one(**test, means_from=train)
-    H, Z = _unit(test["features"]), _unit(data["features"])
+    found = _one(**test, means_from=train, variants="all", bootstrap=60)
+    assert found.policy.class_means == {
+        "gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own",
+    }  # fmt: skip
+    H, Z = plain.unit(test["features"]), plain.unit(data["features"])
     means = _means(Z, data["labels"])
     off = H - means[labels]
     within, between = off.T @ off / len(H), means.T @ means / K
@@ -135,18 +125,34 @@ def test_training_means_judge_test_data(
     nearest = ((H[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
     assert found.ncc_accuracy == (nearest == labels).mean()
     assert found.ncc_leave_one_out is None
-    own = plain.gnc3(_unit(data["weights"]), plain.class_means(H, labels))
+    own = plain.gnc3(plain.unit(data["weights"]), plain.class_means(H, labels))
     assert found.gnc3 == pytest.approx(own, rel=1e-12)
+    assert found.bootstrap is not None and found.bootstrap.gnc1 is not None
+    assert found.bootstrap.gnc1.lower < found.gnc1 < found.bootstrap.gnc1.upper
 
+
+def test_training_means_follow_the_classes_of_each_row(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    """Two rows that leave out one class each, another one, by --min-count."""
+    train, found = save(tmp_path / "train.h5", data), []
+    for left_out in (3, 5):
+        few = np.flatnonzero(data["labels"] != left_out)
+        few = np.r_[few, np.flatnonzero(data["labels"] == left_out)[:2]]
+        some = {**data, "features": data["features"][few], "labels": data["labels"][few]}
+        save(tmp_path / f"{left_out}.h5", some)
+        found.append(_one(**some, means_from=train, min_count=5).gnc1)
+    series = measure(tmp_path / "3.h5", tmp_path / "5.h5", means_from=train, min_count=5)
+    assert [row.gnc1 for row in series.rows] == found
 
 
 def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
     found = _one(**data, normalize="off")
-    assert found.gnc1 == pytest.approx(plain.gnc1(data["features"], data["labels"]), rel=1e-11)
+    agrees(found, by_hand(**data, unit=False), 1e-11)
     assert found.gnc2_reference is None and found.gnc2_ratio is None
     with pytest.raises(DataError, match="normalize='require' wants 1"):
         _one(**data, normalize="require")
-    unit = {**data, "features": _unit(data["features"]), "weights": _unit(data["weights"])}
+    unit = data | {name: plain.unit(data[name]) for name in ("features", "weights")}
     assert _one(**unit, normalize="require").gnc1 == pytest.approx(_one(**data).gnc1, rel=1e-12)
 
 
@@ -269,95 +275,6 @@ def test_bootstrap_brackets_the_value(data: dict[str, np.ndarray]) -> None:
         interval, value = getattr(found.bootstrap, key), getattr(found, key)
         assert interval.lower < interval.upper, key
         assert interval.lower - 0.2 * abs(value) <= value <= interval.upper + 0.2 * abs(value), key
-
-
-def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
-    labels = np.repeat(np.arange(K), 20)
-    features = icosahedron()[labels] + 1e-9 * rng.standard_normal((len(labels), D))
-    single = _one(features=features.astype(np.float32), labels=labels)
-    assert any("floor of float32" in text for text in single.warnings)
-    assert not _one(features=features, labels=labels).warnings
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"labels": np.arange(N)}, "out of range for K = 12"),
-        ({"labels": np.zeros(N - 1, dtype=int)}, "239 labels for 240 features"),
-        ({"labels": np.linspace(0, 1, N)}, "expected integers"),
-        ({"weights": np.ones((D, K))}, "transpose_weights"),
-        ({"bias": np.ones(3)}, r"expected \(12,\)"),
-        ({"weights": np.full((K, D), np.nan)}, "NaN"),
-        ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
-        ({"features": np.ones((N, 1))}, "at least 2 columns"),
-    ],
-)
-def test_arrays_that_cannot_be_used(
-    data: dict[str, np.ndarray], change: dict[str, np.ndarray], said: str
-) -> None:
-    with pytest.raises(DataError, match=said):
-        measure(**{**data, **change})
-
-
-def test_classic_and_authors(data: dict[str, np.ndarray]) -> None:
-    found = _one(**data, variants="all").variants
-    assert set(found) == {"authors", "classic"}
-    assert found["classic"]["nc1"] == pytest.approx(
-        plain.nc1(data["features"], data["labels"]), rel=1e-9
-    )
-
-
-def test_a_time_limit_leaves_out_what_it_cuts_short(
-    data: dict[str, np.ndarray], rng: np.random.Generator
-) -> None:
-    weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
-    found = _one(
-        features=data["features"], labels=data["labels"], weights=weights, variants="all",
-        duplicates=0.9, time_limit=1e-9,
-    )  # fmt: skip
-    assert found.gnc1 is not None and found.accuracy is not None
-    assert found.duplicates is None and "classic" not in found.variants
-    assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
-    said = " ".join(found.warnings)
-    assert "--duplicates" in said and "--variants classic" in said and "--time-limit" in said
-
-
-@pytest.mark.parametrize("option", [{"means_from": "x.h5"}, {"bootstrap": 9}])
-def test_options_about_samples_want_samples(option: dict[str, Any], tmp_path: Path) -> None:
-    if "means_from" in option:
-        code = {"features": icosahedron(), "labels": np.arange(12)}
-        option = {"means_from": save(tmp_path / "x.h5", code)}
-    with pytest.raises(UsageError, match="about samples"):
-        _one(weights=icosahedron(), **option)
-
-
-def test_all_class_means_are_named(data: dict[str, np.ndarray], tmp_path: Path) -> None:
-    train = save(tmp_path / "train.h5", data)
-    named = _one(**data, means_from=train, variants="all").policy.class_means
-    assert named == {"gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own"}
-
-
-def test_no_output_overwrites_an_input(data: dict[str, np.ndarray], tmp_path: Path) -> None:
-    file = save(tmp_path / "a.h5", data)
-    same = tmp_path / "same.csv"
-    (tmp_path / "link.csv").symlink_to(same)
-    for option in ("out", "per_class"):
-        with pytest.raises(UsageError, match="would overwrite the input"):
-            measure(file, force=True, **{option: file})
-    with pytest.raises(UsageError, match="out and per_class both write"):
-        measure(file, out=same, per_class=tmp_path / "link.csv", force=True)
-    assert measure(file).gnc2.lower > 0.0
-
-
-def test_intervals_about_training_means(
-    data: dict[str, np.ndarray], tmp_path: Path, rng: np.random.Generator
-) -> None:
-    train = save(tmp_path / "train.h5", data)
-    labels = np.repeat(np.arange(K), 6)
-    noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
-    found = _one(features=noisy, labels=labels, means_from=train, bootstrap=60)
-    assert found.bootstrap is not None and found.bootstrap.gnc1 is not None
-    assert found.bootstrap.gnc1.lower < found.gnc1 < found.bootstrap.gnc1.upper
 
 
 @pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 import gnc_cli
 from gnc_cli.collapse.class_rows import CLASS_COLUMNS, write_per_class
 from gnc_cli.collapse.result import ClassRow, MeasureResult
-from gnc_cli.errors import OutputError
 from gnc_cli.records import Bracket
 from tests.collapse.conftest import NAMES
 
@@ -109,18 +106,3 @@ def test_numbers_come_back_to_the_last_bit_in_equal_bytes(tmp_path: Path, suffix
         found = read_h5(one)
         ends = [found["one_vs_rest_lower"], found["one_vs_rest_upper"]]
     assert ends == values.T.tolist()
-
-
-@pytest.mark.parametrize("name", ["c.csv", "c.h5"])
-def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str) -> None:
-    def broken() -> Iterator[ClassRow]:
-        yield class_row(0)
-        raise KeyboardInterrupt
-
-    path = tmp_path / name
-    path.write_text("mine")
-    with pytest.raises(OutputError, match="force"):
-        write_per_class(path, CLASSES)
-    with pytest.raises(KeyboardInterrupt):
-        write_per_class(path, broken(), force=True)
-    assert path.read_text() == "mine" and os.listdir(tmp_path) == [name]

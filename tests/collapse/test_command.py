@@ -19,6 +19,7 @@ import pytest
 from gnc_cli import schemas
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.records import flatten
+from tests import golden
 from tests.collapse.conftest import save, save_run
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,29 +42,11 @@ def printed(run: Any) -> Any:
     return found
 
 
-def like(value: Any, golden: Any, key: str = "") -> None:
-    """The same keys in the same order, the same words, and the same numbers to rounding."""
-    if isinstance(golden, dict):
-        assert list(value) == list(golden), key
-        for name in golden:
-            if name not in ("seconds", "version", "file", "out"):
-                like(value[name], golden[name], f"{key}.{name}")
-    elif isinstance(golden, list):
-        assert len(value) == len(golden), key
-        for at, (mine, other) in enumerate(zip(value, golden, strict=True)):
-            like(mine, other, f"{key}.{at}")
-    elif isinstance(golden, float) and value is not None:
-        assert value == pytest.approx(golden, rel=1e-6, abs=1e-9), key
-    else:
-        assert value == golden, key
-
-
 def test_golden_json(result: MeasureResult, series: MeasureSeries) -> None:
     two = replace(series, rows=series.rows[:1], groups=series.groups[:1])
     for found, name in ((result, "measure.json"), (two, "measure_series.json")):
-        body = json.loads(found.dumps(), parse_constant=pytest.fail)
-        like(body, json.loads((GOLDEN / name).read_text()))
-        VALIDATOR.validate(body)
+        golden.check(found.dumps(), GOLDEN / name)
+        VALIDATOR.validate(json.loads(found.dumps(), parse_constant=pytest.fail))
 
 
 def test_every_kind_of_result_follows_the_schema(

@@ -11,8 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.collapse.selection import natural_key, selects
-from gnc_cli.collapse.sources import Source, expand, find_samples
+from gnc_cli.collapse.sources import Source, expand, find_samples, natural_key, selects
 from gnc_cli.errors import DataError, UsageError
 
 H = np.arange(12.0).reshape(4, 3)

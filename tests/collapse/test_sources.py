@@ -3,21 +3,21 @@
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 
-from gnc_cli.collapse.opening import Samples
+from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_points, write_code
 from gnc_cli.parameters import in_shell
+from tests.collapse.conftest import SAVERS, save_pt, save_safetensors
+from tests.collapse.conftest import save as save_h5
 
 N, D, K = 12, 3, 4
 RNG = np.random.default_rng(11)
@@ -27,34 +27,6 @@ W = RNG.standard_normal((K, D)).astype(np.float32)
 B = RNG.standard_normal(K).astype(np.float32)
 L = (H @ W.T + B).astype(np.float32)
 ALL = {"features": H, "labels": Y, "weights": W, "bias": B}
-
-
-def save_h5(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    with h5py.File(path, "w") as h5:
-        for name, array in arrays.items():
-            h5[name] = array
-
-
-def save_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    np.savez(path, **arrays)
-
-
-def save_pt(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    torch.save({name: torch.from_numpy(a.copy()) for name, a in arrays.items()}, path)
-
-
-def save_numpy_pt(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    torch.save(arrays, path)
-
-
-def save_safetensors(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    safetensors.torch.save_file({n: torch.from_numpy(a.copy()) for n, a in arrays.items()}, path)
-
-
-SAVERS: dict[str, Callable[[Path, dict[str, np.ndarray]], None]] = {
-    ".h5": save_h5, ".npz": save_npz, ".pt": save_pt, ".pth": save_numpy_pt,
-    ".safetensors": save_safetensors,
-}  # fmt: skip
 
 
 def read(source: Source) -> dict[str, Any]:
@@ -198,14 +170,14 @@ def test_the_end_of_a_name_is_enough(tmp_path: Path, key: str) -> None:
 
 def test_an_end_that_several_names_share(tmp_path: Path) -> None:
     arrays = {"ema.head.weight": -W, "model.head.weight": W, "other.weight": W}
-    save_npz(tmp_path / "m.npz", arrays)
+    SAVERS[".npz"](tmp_path / "m.npz", arrays)
     for message in (refusal(weights=f"{tmp_path}/m.npz:head.weight"),
                     refusal(f"{tmp_path}/m.npz:head.weight")):  # fmt: skip
         assert "'ema.head.weight', 'model.head.weight'; write the whole name" in message
     with pytest.raises(DataError, match="several datasets whose names end in 'head.weight'"):
         read_points(f"{tmp_path}/m.npz:head.weight")
     same(one(weights=f"{tmp_path}/m.npz:ema.head.weight"), {"weights": -W})
-    save_npz(tmp_path / "m.npz", arrays | {"head.weight": 2 * W})  # the very name wins
+    SAVERS[".npz"](tmp_path / "m.npz", arrays | {"head.weight": 2 * W})  # the very name wins
     same(one(weights=f"{tmp_path}/m.npz:head.weight"), {"weights": 2 * W})
     assert "no dataset 'ead.weight'" in refusal(weights=f"{tmp_path}/m.npz:ead.weight")
 
@@ -244,9 +216,9 @@ def test_the_only_dataset_is_the_one(tmp_path: Path, suffix: str) -> None:
 
 
 def test_nameless_features_beside_labels(tmp_path: Path) -> None:
-    save_npz(tmp_path / "a.npz", {"labels": Y, "layer4": H, "head.weight": W})
+    SAVERS[".npz"](tmp_path / "a.npz", {"labels": Y, "layer4": H, "head.weight": W})
     same(one(tmp_path / "a.npz"), {"features": H, "labels": Y, "weights": W})
-    save_npz(tmp_path / "b.npz", {"labels": Y, "layer4": H, "layer3": H})
+    SAVERS[".npz"](tmp_path / "b.npz", {"labels": Y, "layer4": H, "layer3": H})
     assert "'layer4', 'layer3'" in refusal(tmp_path / "b.npz")
     found = one(f"{tmp_path}/b.npz:layer3")
     same(found, {"features": H, "labels": Y})
@@ -444,7 +416,7 @@ def test_biases_come_with_the_shards(tmp_path: Path) -> None:
 
 
 def test_columns_are_never_taken_for_rows(tmp_path: Path) -> None:
-    save_npz(tmp_path / "a.npz", {"features": H, "labels": Y, "weights": W.T})
+    SAVERS[".npz"](tmp_path / "a.npz", {"features": H, "labels": Y, "weights": W.T})
     message = refusal(tmp_path / "a.npz")
     assert "(3, 4)" in message and "(K, 3)" in message and "--transpose-weights" in message
     same(
@@ -456,9 +428,9 @@ def test_columns_are_never_taken_for_rows(tmp_path: Path) -> None:
     assert "drop --transpose-weights" in refusal(
         features=f"{tmp_path}/a.npz", weights=f"{tmp_path}/a.npz:features", transpose_weights=True
     )
-    save_npz(tmp_path / "b.npz", {"weights": W.T, "bias": B})
+    SAVERS[".npz"](tmp_path / "b.npz", {"weights": W.T, "bias": B})
     assert "--transpose-weights" in refusal(tmp_path / "b.npz")
-    save_npz(tmp_path / "c.npz", {"features": H, "weights": np.ones((K, 7))})
+    SAVERS[".npz"](tmp_path / "c.npz", {"features": H, "weights": np.ones((K, 7))})
     message = refusal(tmp_path / "c.npz")
     assert "(4, 7)" in message and "--transpose" not in message
     np.save(tmp_path / "rank_0.npy", W.T[:, :1])
@@ -485,12 +457,12 @@ def test_an_index_of_safetensors(tmp_path: Path) -> None:
 
 
 def test_logits_alone_and_beside(tmp_path: Path) -> None:
-    save_npz(tmp_path / "a.npz", {"logits": L, "labels": Y})
+    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L, "labels": Y})
     same(one(tmp_path / "a.npz"), {"logits": L, "labels": Y})
-    save_npz(tmp_path / "a.npz", {"logits": L[1:], "labels": Y})
+    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L[1:], "labels": Y})
     message = refusal(tmp_path / "a.npz")
     assert "11 row(s)" in message and "12 row(s)" in message
-    save_npz(tmp_path / "a.npz", {"logits": L, "features": H, "labels": Y, "weights": W[1:]})
+    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L, "features": H, "labels": Y, "weights": W[1:]})
     message = refusal(tmp_path / "a.npz")
     assert "(3, 3)" in message and "(4, 3)" in message
 

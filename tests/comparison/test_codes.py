@@ -18,7 +18,7 @@ from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import codes as module
 from gnc_cli.comparison.codes import count_contacts, rho_bracket
 from gnc_cli.comparison.result import FileRow
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import chord, random_points
@@ -213,8 +213,8 @@ def test_the_very_decimals_of_a_text_are_proved(
     row = improved(tmp_path / name, words, delimiter)
     proved = Fraction(row.proved_cosine or "")
     points = ExactRows.of_texts(words)
-    assert verify_below(points, proved).holds
-    assert verify_below(points, proved - Fraction(1, 10**15)).holds is False
+    assert verify_below(points, proved)
+    assert verify_below(points, proved - Fraction(1, 10**15)) is False
     assert "float64" not in row.advice
 
 
@@ -264,7 +264,7 @@ def test_a_file_that_cannot_be_read_again(
 def test_binary_floats_are_exact() -> None:
     W = np.array([[float(word) for word in point] for point in snub_cube(18)])
     row = only(compare(W))
-    assert verify_below(W, Fraction(row.proved_cosine or "")).holds and "float64" not in row.advice
+    assert verify_below(W, Fraction(row.proved_cosine or "")) and "float64" not in row.advice
 
 
 @pytest.mark.parametrize("problem", WITH_POINTS, ids=str)

@@ -107,8 +107,8 @@ def test_what_is_proved_of_the_decimals(tmp_path: Path) -> None:
     assert proof["sha256_of_coordinates"] == hashlib.sha256(written).hexdigest()
     points = ExactRows.of_texts([line.split() for line in written.decode().splitlines()])
     claimed = Fraction(proof["cosine_at_most"])
-    assert verify_below(points, claimed).holds
-    assert verify_below(points, claimed - Fraction(1, 10**39)).holds is False
+    assert verify_below(points, claimed)
+    assert verify_below(points, claimed - Fraction(1, 10**39)) is False
     assert "smallest number of 39 decimals" in (tmp_path / "verified.txt").read_text()
 
 

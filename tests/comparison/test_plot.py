@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import Judged
 from gnc_cli.comparison.plot import neighbours, packing_density, plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
-from gnc_cli.search.pictures import contact_pairs
 
 STAMP = TableStamp(286, "2026-10", "0" * 64, False)
 

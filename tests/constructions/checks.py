@@ -128,3 +128,13 @@ def regular_two_graph(signs: np.ndarray) -> tuple[int, int]:
     assert np.array_equal(square, a * S + (n - 1) * np.eye(n))
     root = isqrt(a * a + 4 * (n - 1))
     return (a + root) // 2, (a - root) // 2
+
+
+def strongly_regular(adjacency: np.ndarray) -> tuple[int, int, int, int]:
+    """(v, k, lambda, mu) of a strongly regular graph, from every entry of A^2."""
+    A = adjacency.astype(int)
+    v, square = len(A), A @ A
+    same = np.eye(v, dtype=bool)
+    k, lam, mu = (set(square[where].tolist()) for where in (same, A == 1, ~same & (A == 0)))
+    assert np.array_equal(A, A.T) and len(k) == len(lam) == len(mu) == 1
+    return v, k.pop(), lam.pop(), mu.pop()

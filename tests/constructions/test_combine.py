@@ -1,22 +1,33 @@
-"""Fewer rows, more dimensions, orthogonal sums: the figures are those of the rows."""
+"""Fewer rows, more dimensions, sums, cross sections: the figures are those of the rows."""
 
-from itertools import product
+import itertools
+from fractions import Fraction
+from math import gcd
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum
+from gnc_cli.constructions.combine import (
+    cross_section,
+    cross_sections,
+    embedded,
+    first_rows,
+    orthogonal_sum,
+)
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.registry import single_codes
+from tests.constructions.checks import gram as products
+from tests.constructions.checks import named, spectrum
 
 
 def roots(d: int) -> Construction:
     """The root system D_d: 2 d (d - 1) vectors with two entries of +-1."""
     vectors = [
         np.eye(d, dtype=np.int64)[i] * a + np.eye(d, dtype=np.int64)[j] * b
-        for i in range(d) for j in range(i) for a, b in product((1, -1), repeat=2)
+        for i in range(d) for j in range(i) for a, b in itertools.product((1, -1), repeat=2)
     ]  # fmt: skip
     return Construction(
         f"roots-{d}", "root system", d, len(vectors), Cosine("1/2", 0.5), False, "definition",
@@ -43,8 +54,7 @@ def test_first_rows(d: int, data: st.DataObject) -> None:
     verified = some.build().verify()
     assert verified.K == K and verified.distinct
     assert gram(some).max() <= verified.max_cosine.value + 1e-15
-    exact = "a pair of the rows attains it" in verified.how
-    assert (K == whole.K) or exact == (gram(some).max() > 0.5 - 1e-9)
+    assert verified.attained == (gram(some).max() > 0.5 - 1e-9)
 
 
 def test_first_rows_say_so() -> None:
@@ -103,3 +113,53 @@ def test_a_repeated_row_is_seen_through_every_operation() -> None:
     for made in (embedded(spoilt, 3), orthogonal_sum([roots(3), spoilt], 5)):
         verified = made.build().verify()
         assert not verified.distinct and verified.max_cosine.text == "1"
+
+
+@given(st.integers(3, 7), st.data())
+def test_cosines_follow_the_formula(d: int, data: st.DataObject) -> None:
+    cube = IntegerRows(np.array(list(itertools.product((1, -1), repeat=d)), dtype=np.int8))
+    base = data.draw(st.integers(0, len(cube) - 1))
+    t = Fraction(data.draw(st.integers(1, d - 1)) * 2 - d, d)
+    code = cross_section(cube, base, t)
+    chosen = cube.vectors[cube.vectors.astype(int) @ cube.vectors[base] == t * d].astype(int)
+    cosines = chosen @ chosen.T / d
+    expected = (cosines - float(t) ** 2) / (1 - float(t) ** 2)
+    assert code.shape[1] <= d - 1
+    np.testing.assert_allclose(products(code), expected, rtol=0, atol=1e-14)
+    if len(code) > 1:
+        assert code.verify().max_cosine.value == pytest.approx(
+            (expected - 2 * np.eye(len(code))).max()
+        )
+    assert gcd(*(int(c) for c in code.vectors.ravel())) == 1
+
+
+def test_the_equator_of_e8_is_e7() -> None:
+    e8, e7 = named("e8-roots").build(), named("e7-roots").build()
+    assert isinstance(e8, IntegerRows)
+    equator = cross_section(e8, 17, Fraction(0))
+    assert equator.shape == (126, 7)
+    assert equator.verify().distribution == e7.verify().distribution
+
+
+SMALL = [
+    section
+    for d in sorted({code.d - 1 for code in single_codes() if code.K <= 1000})
+    for section in cross_sections(d)
+    if section.K > 1
+]
+
+
+def test_gossets_figures_are_among_the_sections() -> None:
+    # Gosset's chain: each figure's vertices next to one vertex are the next figure.
+    figures = {(s.d, s.K, s.cosine.text) for s in SMALL}
+    assert {(7, 56, "1/3"), (6, 27, "1/4"), (5, 16, "1/5"), (4, 10, "1/6")} <= figures
+
+
+@pytest.mark.parametrize("section", SMALL, ids=lambda s: f"{s.origin} d={s.d}")
+def test_figures_are_those_of_the_rows(section: Construction) -> None:
+    rows = section.build()
+    assert rows.shape == (section.K, section.d)
+    verified = rows.verify()
+    assert verified.K == section.K and verified.distinct
+    assert verified.max_cosine.value <= section.cosine.value + 1e-15
+    assert spectrum(products(rows))[0] == pytest.approx(verified.max_cosine.value, abs=1e-13)

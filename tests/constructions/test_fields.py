@@ -2,16 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gnc_cli.constructions.fields import (
-    FiniteField,
-    binary_field,
-    finite_field,
-    prime_power,
-    prime_powers,
-)
+from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power, prime_powers
 
 
 @pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9, 16, 25, 27, 49])
@@ -80,26 +72,3 @@ def test_prime_powers() -> None:
 def test_no_such_field(q: int) -> None:
     with pytest.raises(ValueError, match=f"no field of {q} elements"):
         FiniteField(q)
-
-
-def test_a_polynomial_that_is_not_primitive() -> None:
-    with pytest.raises(ValueError, match="not primitive"):
-        FiniteField(16, (1, 1, 1, 1))  # x^5 = 1
-
-
-def _schoolbook(x: int, y: int, m: int) -> int:
-    """Product modulo the field's own polynomial, which is a^m plus what a^m is."""
-    polynomial = 1 << m | int(binary_field(m).multiply(np.array(1 << (m - 1)), np.array(2)))
-    product = 0
-    for i in range(m):
-        product ^= (x << i) * (y >> i & 1)
-    for i in reversed(range(m - 1)):
-        if product >> (m + i) & 1:
-            product ^= polynomial << i
-    return product
-
-
-@given(st.integers(2, 12), st.data())
-def test_binary_products_are_those_of_polynomials(m: int, data: st.DataObject) -> None:
-    x, y = (data.draw(st.integers(0, 2**m - 1)) for _ in range(2))
-    assert int(binary_field(m).multiply(np.array(x), np.array(y))) == _schoolbook(x, y, m)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.constructions.combine import cross_sections
 from gnc_cli.constructions.finder import best_construction, largest_construction
 from gnc_cli.constructions.registry import in_dimension
-from gnc_cli.constructions.sections import cross_sections
 
 ENGINEERS = {
     (128, 10**4): 0.1182, (256, 10**4): 0.0552, (384, 10**4): 1 / 20, (512, 10**4): 1 / 24,

@@ -21,10 +21,9 @@ def test_counts_are_those_of_the_gram_matrix(K: int, D: int, seed: int, mirror: 
     vectors = np.random.default_rng(seed).integers(1, 4, (K, D))
     if mirror:  # with repeated rows now and then
         vectors = np.random.default_rng(seed).permutation(np.concatenate([vectors, -vectors]))
-    counts, how = pair_counts(vectors)
+    counts = pair_counts(vectors)
     assert counts == _plain(vectors)
     assert list(counts) == sorted(counts, reverse=True)
-    assert ("antipodal" in how) == mirror
 
 
 @pytest.mark.parametrize("cores", [1, 3])
@@ -35,12 +34,12 @@ def test_many_tiles_many_values_and_threads(
     monkeypatch.setattr(integer_rows, "_TILE", (7, 21))
     monkeypatch.setattr(integer_rows, "threads_for", lambda flops: cores)
     vectors = np.random.default_rng(largest).integers(-largest, largest + 1, (100, 6))
-    assert pair_counts(vectors)[0] == _plain(vectors)
+    assert pair_counts(vectors) == _plain(vectors)
 
 
 def test_large_integers_are_counted_in_double() -> None:
     vectors = np.array([[2**13 + 1, 1], [2**13, 0], [1, 2**13 + 1]], dtype=np.int32)
-    assert pair_counts(vectors)[0] == _plain(vectors)
+    assert pair_counts(vectors) == _plain(vectors)
 
 
 def test_integers_beyond_double_are_refused() -> None:
@@ -50,9 +49,9 @@ def test_integers_beyond_double_are_refused() -> None:
 
 def test_a_set_that_is_almost_closed_under_negation_is_not() -> None:
     vectors = np.array([[1, 2], [-1, -2], [3, 1], [-3, 1]])
-    assert pair_counts(vectors) == (_plain(vectors), "all pairs, exact integers")
+    assert pair_counts(vectors) == _plain(vectors)
 
 
 def test_the_smallest_int8_is_not_its_own_negation() -> None:
     vectors = np.array([[-128, 1], [-128, -1]], dtype=np.int8)
-    assert pair_counts(vectors) == ({128**2 - 1: 1}, "all pairs, exact integers")
+    assert pair_counts(vectors) == {128**2 - 1: 1}

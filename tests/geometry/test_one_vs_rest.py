@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.optimize import nnls
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry import one_vs_rest as module
@@ -26,33 +25,6 @@ def clustered(seed: int, K: int, clusters: int, d: int, spread: float) -> np.nda
     return normalise(corners[rng.integers(0, clusters, K)] + spread * rng.standard_normal((K, d)))
 
 
-def nnls_bracket(W: np.ndarray, k: int) -> tuple[float, float]:
-    """The ends that plain non-negative least squares with all rows proves, to rounding."""
-    V = W[k] - np.delete(W, k, axis=0)
-    nearest = float(np.linalg.norm(V, axis=1).min())
-    if nearest < 1e-14:
-        return 0.0, nearest
-    columns = np.vstack([V.T / nearest, np.ones(len(V))])
-    a = nnls(columns, np.r_[np.zeros(W.shape[1]), 1.0], maxiter=100 * len(V))[0]
-    x = a @ V / a.sum()
-    length = float(np.linalg.norm(x))
-    return max(0.0, float((V @ x).min()) / length) if length > 0.0 else 0.0, length
-
-
-def check_against_nnls(W: np.ndarray) -> None:
-    """Every bracket is closed; up to 80 meet that of nnls, which is closed or contains it."""
-    result = one_vs_rest(W)
-    assert (result.upper - result.lower).max() <= 1e-12
-    some = np.arange(0, len(W), 1 + len(W) // 80)
-    lower, upper = np.array([nnls_bracket(W, k) for k in some]).T
-    assert (lower <= result.upper[some] + 1e-14).all()
-    assert (result.lower[some] <= upper + 1e-14).all()
-    bracket = minimum_one_vs_rest(W, tolerance=1e-12)
-    assert bracket.width <= 1e-12
-    assert bracket.lower <= upper.min() + 1e-14
-    assert result.lower.min() <= bracket.upper + 1e-14
-
-
 def some_code(size: tuple[int, int, int]) -> np.ndarray:
     K, d, seed = size
     return random_points(np.random.default_rng(seed), K, d)
@@ -70,16 +42,6 @@ def test_closed_forms(problem: Problem) -> None:
     bracket = minimum_one_vs_rest(W)
     assert bracket.width <= 1e-13
     assert bracket.lower - 1e-15 <= problem.rho <= bracket.upper + 1e-15
-
-
-@pytest.mark.parametrize("K, d", [(12, 3), (30, 30), (60, 5), (20, 50)])
-def test_clarabel_agrees(K: int, d: int, rng: np.random.Generator) -> None:
-    W = random_points(rng, K, d)
-    result = one_vs_rest(W)
-    assert (result.upper - result.lower).max() < 1e-12
-    for k in range(0, K, 5):
-        distance = witness(W[k] - np.delete(W, k, axis=0))
-        assert distance == pytest.approx(result.upper[k], abs=1e-7)
 
 
 def test_directions_and_supports_prove_the_ends(rng: np.random.Generator) -> None:
@@ -131,28 +93,19 @@ def test_duplicates_and_rows_inside_are_zero(size: tuple[int, int, int]) -> None
     assert minimum_one_vs_rest(inside).lower == 0.0
 
 
-@pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-10])
-def test_near_duplicates_keep_their_digits(gap: float, rng: np.random.Generator) -> None:
-    W = random_points(rng, 20, 5)
-    W = normalise(np.vstack([W, W + gap * random_points(rng, 20, 5)]))
+def check_closed(W: np.ndarray) -> None:
+    """Every bracket is closed; that each holds is shown in tests/codes/test_exact_brackets.py."""
     result = one_vs_rest(W)
-    assert (result.upper - result.lower).max() < 1e-12
-    assert result.lower.max() > gap / 100
+    assert (result.upper - result.lower).max() <= 1e-12
+    bracket = minimum_one_vs_rest(W, tolerance=1e-12)
+    assert bracket.width <= 1e-12
+    assert bracket.lower <= result.upper.min() and result.lower.min() <= bracket.upper
 
 
 @pytest.mark.parametrize("d, spread", [(8, 1e-5), (16, 1e-3), (24, 1e-5)])
 def test_clusters_are_closed(d: int, spread: float) -> None:
     """A lower end that stays near 0 until the last round is no reason to leave a class."""
-    check_against_nnls(clustered(d, 400, 20, d, spread))
-
-
-@pytest.mark.parametrize("spread", [1e-3, 1e-5])
-def test_duplicates_inside_clusters(spread: float) -> None:
-    W = clustered(1, 300, 15, 16, spread)
-    W = np.vstack([W, W[:40], W[:10]])
-    check_against_nnls(W)
-    result = one_vs_rest(W)
-    assert not result.lower[:40].any() and not result.upper[300:].any()
+    check_closed(clustered(d, 400, 20, d, spread))
 
 
 @given(
@@ -164,7 +117,7 @@ def test_duplicates_inside_clusters(spread: float) -> None:
 )
 @example(0, 6, 4, 3, -8.0)  # the row that closes it has a weight below the rounding of the others
 def test_clusters_of_any_kind(seed: int, K: int, clusters: int, d: int, exponent: float) -> None:
-    check_against_nnls(clustered(seed, K, clusters, d, 10.0**exponent))
+    check_closed(clustered(seed, K, clusters, d, 10.0**exponent))
 
 
 @pytest.mark.slow
@@ -177,9 +130,6 @@ def test_many_clusters_find_their_minimum() -> None:
     result = one_vs_rest(W, some)
     assert (result.upper - result.lower).max() <= 1e-12
     assert result.upper.min() >= bracket.lower
-    for i, k in enumerate(some[:10]):
-        least, most = nnls_bracket(W, k)
-        assert least <= result.upper[i] + 1e-14 and result.lower[i] <= most + 1e-14
 
 
 def test_a_first_upper_end_that_no_working_set_beats_is_kept_in_them() -> None:

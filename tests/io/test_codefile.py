@@ -27,10 +27,10 @@ from gnc_cli.io.codefile import (
     write_code,
     write_streamed,
 )
-from gnc_cli.io.formats import WRITTEN
+from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.io.provenance import provenance_text
 
-SUFFIXES = [suffix for suffix in WRITTEN if suffix != ".hdf5"]  # written like .h5
+SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 4))
 
@@ -318,7 +318,7 @@ def test_two_valued_rows_take_little_room(tmp_path: Path) -> None:
 
 def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
     check_stream_target("-")
-    with pytest.raises(UsageError, match=r"'code.txt'.*\.h5, \.npy"):
+    with pytest.raises(UsageError, match=r"'code.txt'.*\.h5, \.hdf5, \.npy"):
         check_stream_target("code.txt")
     with pytest.raises(UsageError, match="in chunks"):
         write_streamed(tmp_path / "code.pt", SHAPE, block, {})

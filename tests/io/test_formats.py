@@ -15,9 +15,10 @@ import torch
 
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, read_points, write_code
-from gnc_cli.io.formats import WRITTEN
+from gnc_cli.io.formats import FORMATS
+from gnc_cli.io.outputs import CODE_SUFFIXES
 
-SUFFIXES = [suffix for suffix in WRITTEN if suffix != ".hdf5"]  # written like .h5
+SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 CODE = np.array([[1.0, 2.0, 0.5], [-1.0, 0.25, 3.0], [0.0, 1.0, 1e-300], [4.0, -0.0, 1.0]])
 
 
@@ -159,7 +160,11 @@ def test_flipped_bytes_never_escape_as_another_error(tmp_path: Path, suffix: str
             assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize("suffix", [*WRITTEN, ".csv", ".pth"])
+def test_every_suffix_of_a_code_has_a_writer_and_no_other() -> None:
+    assert {*CODE_SUFFIXES} == {suffix for suffix, form in FORMATS.items() if form.writer}
+
+
+@pytest.mark.parametrize("suffix", [*CODE_SUFFIXES, ".csv", ".pth"])
 def test_foreign_bytes_are_refused_under_every_suffix(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     for data in (

@@ -12,7 +12,7 @@ import pytest
 
 from gnc_cli.constructions import finder as search
 from gnc_cli.constructions.construction import Construction, Cosine
-from gnc_cli.constructions.families.closed_forms import closed_form
+from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import best, constructed, read_table
 

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc2 import gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.rows import ArrayRows
-from gnc_cli.metrics.stream_moments import stream_moments
 from gnc_cli.metrics.variants import authors, classic
 from tests.metrics import reference
 from tests.metrics.strategies import CollapseData, collapse_data

@@ -1,5 +1,7 @@
-"""Class moments against two passes in extended precision, and the laws of adding and merging."""
+"""Class moments against two passes in extended precision, the laws of adding and merging; streamed
+ones, bit for bit the same whatever the workers."""
 
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
 from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.runtime.deadline import Deadline
 
 
 @dataclass
@@ -74,7 +79,7 @@ def test_two_passes(dtype: type, deviation: float, offset: float, order: str, st
     X = X.astype(dtype)
     moments = feed(ClassMoments(d, K), X, y, step)
     agrees(moments, two_passes(X, y, K))
-    assert moments.N == N and moments.singles == 1
+    assert moments.N == N
     np.testing.assert_array_equal(moments.counts, np.bincount(y, minlength=K))
     np.testing.assert_array_equal(np.flatnonzero(~moments.present), [7])
     assert not moments.means[7].any()
@@ -111,52 +116,30 @@ def close(a: np.ndarray, b: np.ndarray, floor: float) -> None:
     np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=1e-11, atol=floor)
 
 
-@given(labelled(), st.integers(0, 30), st.integers(1, 7))
+@given(labelled(), st.integers(0, 30), st.integers(1, 7), st.booleans())
 def test_any_split_gives_two_passes(
-    data: tuple[np.ndarray, np.ndarray, int], cut: int, step: int
+    data: tuple[np.ndarray, np.ndarray, int], cut: int, step: int, about: bool
 ) -> None:
     """To rounding of the rows: differences of rows carry what the rows themselves carry."""
     X, y, K = data
-    a, b = (ClassMoments(X.shape[1], K) for _ in range(2))
+    given, kept = X.copy(), y.copy()
+    centres = X[np.arange(K) % len(X)] if about else None
+    a, b = (ClassMoments(X.shape[1], K, centres=centres) for _ in range(2))
     feed(a, X[:cut], y[:cut], step)
     feed(b, X[cut:], y[cut:], step)
     before = b.copy()
     a.merge(b)
     for name in ("counts", "means", "squares", "scatter"):
         np.testing.assert_array_equal(getattr(b, name), getattr(before, name))
-    true = two_passes(X, y, K)
+    np.testing.assert_array_equal(X, given)
+    np.testing.assert_array_equal(y, kept)
+    true = two_passes(X, y, K, centres)
     size, apart = np.abs(X).max(), np.ptp(X, axis=0).max()
     close(a.means, true.means, 1e-14 * size)
     close(a.within_cov(), true.within, 1e-12 * apart * apart)
     close(a.spread(), true.spread, 1e-12 * apart * apart)
     close(a.between_cov(), true.between, 1e-14 * size * size)
     assert a.N == (y >= 0).sum() and (a.spread() >= 0).all()
-
-
-def test_collapsed_parts_merge_exactly() -> None:
-    rng = np.random.default_rng(4)
-    y = rng.integers(0, 6, 900)
-    X = rng.standard_normal((6, 5))[y] + 1e-7 * rng.standard_normal((900, 5))
-    whole = ClassMoments(5, 6)
-    for part in np.array_split(np.arange(900), [7, 300, 301]):
-        piece = ClassMoments(5, 6)
-        piece.update(X[part], y[part])
-        whole.merge(piece.copy())
-    agrees(whole, two_passes(X, y, 6))
-
-
-def test_about_the_means_of_other_data() -> None:
-    rng = np.random.default_rng(5)
-    X, y, centres = (
-        rng.standard_normal((300, 3)),
-        rng.integers(0, 4, 300),
-        rng.standard_normal((4, 3)),
-    )
-    halves = [ClassMoments(3, 4, centres=centres) for _ in range(2)]
-    halves[0].update(X[:100], y[:100])
-    halves[1].update(X[100:], y[100:])
-    halves[0].merge(halves[1])
-    agrees(halves[0], two_passes(X, y, 4, centres=centres))
 
 
 @pytest.mark.parametrize("dtype", ["float16", ">f4", ">f8", "<f2", "int8"])
@@ -181,28 +164,19 @@ def test_more_classes_than_dimensions_and_large_labels() -> None:
     assert sparse.classes_present == len(np.unique(y))
 
 
-def test_inputs_are_left_alone() -> None:
-    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, -1, 0])
-    kept = X.copy(), y.copy()
-    ClassMoments(2, 2).update(X, y)
-    np.testing.assert_array_equal(X, kept[0])
-    np.testing.assert_array_equal(y, kept[1])
-
-
 def test_refusals() -> None:
-    moments = ClassMoments(2, 3)
+    moments, row = ClassMoments(2, 3), np.zeros((1, 2))
     with pytest.raises(DataError, match="all labels -1"):
         moments.within_cov()
-    with pytest.raises(DataError, match=r"label 3 is out of range; expected 0 to 2"):
-        moments.update(np.zeros((1, 2)), np.array([3]))
-    with pytest.raises(DataError, match="label -2"):
-        moments.update(np.zeros((1, 2)), np.array([-2]))
-    with pytest.raises(DataError, match=r"shape \(1, 3\)"):
-        moments.update(np.zeros((1, 3)), np.array([0]))
-    with pytest.raises(DataError, match="integers"):
-        moments.update(np.zeros((1, 2)), np.array([0.0]))
-    with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
-        moments.update(np.array([[np.nan, 0], [0, 1], [np.inf, 0]]), np.array([-1, 0, 0]))
+    for X, y, words in (
+        (row, [3], "label 3 is out of range; expected 0 to 2"),
+        (row, [-2], "label -2"),
+        (np.zeros((1, 3)), [0], r"shape \(1, 3\)"),
+        (row, [0.0], "integers"),
+        (np.array([[np.nan, 0], [0, 1], [np.inf, 0]]), [-1, 0, 0], "infinity, first in row 2"),
+    ):
+        with pytest.raises(DataError, match=words):
+            moments.update(X, np.array(y))
     with pytest.raises(DataError, match="cannot join"):
         moments.merge(ClassMoments(2, 4))
     with pytest.raises(DataError, match="different centres"):
@@ -213,3 +187,101 @@ def test_refusals() -> None:
         ClassMoments(2, 3, centres=np.zeros((2, 2)))
     with pytest.raises(DataError, match="d = 0"):
         ClassMoments(0, 3)
+
+
+# Streamed -----------------------------------------------------------------------------------------
+
+
+def samples(N: int = 700, K: int = 11, d: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(-1, K - 1, N)
+    return rng.standard_normal((K, d))[y] + 0.1 * rng.standard_normal((N, d)), y
+
+
+@pytest.mark.parametrize("ordered_labels", [False, True])
+def test_workers_leave_every_bit_alone(ordered_labels: bool) -> None:
+    X, y = samples()
+    X[0] += 1e4
+    y = np.sort(y) if ordered_labels else y
+    states = [
+        stream_moments(ArrayRows(X), y, 11, spaces=("raw",), block=5, workers=w).moments["raw"]
+        for w in (1, 2, 8)
+    ]
+    for other in states[1:]:
+        for name in ("counts", "shifts", "offsets", "squares", "scatter"):
+            np.testing.assert_array_equal(getattr(states[0], name), getattr(other, name), name)
+
+
+def test_shares_of_the_rows_merge_to_the_whole() -> None:
+    X, y = samples()
+    rows = ArrayRows(X)
+    whole: StreamedMoments | None = None
+    for span in [(0, 100), (100, 100), (100, 699), (699, 700)]:
+        part = stream_moments(rows, y, 11, span=span, block=32)
+        part = pickle.loads(pickle.dumps(part))
+        whole = part if whole is None else whole.merged(part)
+    assert whole is not None
+    agrees(whole.moments["unit"], two_passes(normalise(X), y, 11))
+    norms = np.linalg.norm(X[y >= 0], axis=1)
+    assert (whole.norm_min, whole.norm_max) == pytest.approx((norms.min(), norms.max()), rel=1e-15)
+
+
+def test_streamed_about_given_centres() -> None:
+    X, y = samples()
+    centres = np.random.default_rng(1).standard_normal((11, 5))
+    found = stream_moments(ArrayRows(X), y, 11, spaces=("raw",), centres={"raw": centres}, block=50)
+    agrees(found.moments["raw"], two_passes(X, y, 11, centres))
+
+
+def test_rows_of_any_scale_have_a_direction() -> None:
+    X = np.array([[3e-310, 4e-310], [3e200, 4e200], [6.0, 8.0], [0.0, 0.0]])
+    found = stream_moments(ArrayRows(X), np.array([0, 1, 2, -1]), 3)
+    np.testing.assert_allclose(found.moments["unit"].means, [[0.6, 0.8]] * 3, rtol=1e-14)
+    assert found.norm_min == pytest.approx(5e-310)
+    assert found.norm_max == pytest.approx(5e200)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("space", ["unit", "raw"])
+def test_rows_that_are_not_finite_are_named(value: float, space: str) -> None:
+    X, y = samples()
+    y[:] = 0
+    X[137, 2] = X[139, 0] = value
+    said = "^'f.h5': 'x' holds NaN or infinity: 2 of rows 100 to 199, first row 137"
+    with pytest.raises(DataError, match=said):
+        stream_moments(ArrayRows(X), y, 11, spaces=(space,), where="'f.h5': 'x'", block=100)
+    y[[137, 139]] = -1
+    assert stream_moments(ArrayRows(X), y, 11, spaces=(space,)).moments[space].N == 698
+
+
+def test_zero_rows_are_refused_where_they_need_a_direction() -> None:
+    X, y = samples()
+    X[9], y[9] = 0.0, 1
+    with pytest.raises(DataError, match=r"features holds zero rows.*first row 9; .*normalize off"):
+        stream_moments(ArrayRows(X), y, 11, workers=3)
+    assert stream_moments(ArrayRows(X), y, 11, spaces=("raw",)).norm_min == 0.0
+
+
+def test_labels_are_checked_and_may_all_be_left_out() -> None:
+    X, y = samples()
+    for labels, K, words in (
+        (y, 9, "label 9 is out of range; expected 0 to 8"),
+        (y[1:], 11, r"expected \(700,\), integers"),
+        (y.astype(float), 11, r"float64; expected \(700,\), integers"),
+    ):
+        with pytest.raises(DataError, match=words):
+            stream_moments(ArrayRows(X), labels, K)
+    found = stream_moments(ArrayRows(X), np.full_like(y, -1), 11, block=64)
+    assert not found.moments["unit"].present.any()
+    assert (found.norm_min, found.norm_max) == (np.inf, 0.0)
+    assert stream_moments(ArrayRows(X[:0]), y[:0], 11).moments["unit"].N == 0
+
+
+def test_progress_and_deadline() -> None:
+    X, y = samples()
+    seen: list[tuple[str, int, int, float]] = []
+    stream_moments(ArrayRows(X), y, 11, block=300, progress=lambda *a: seen.append(a))
+    assert [s[:3] for s in seen] == [("moments", n, 700) for n in (300, 600, 700)]
+    assert seen[-1][3] == 1.0
+    with pytest.raises(TimeoutError, match="stopped after 300 of 700 rows"):
+        stream_moments(ArrayRows(X), y, 11, block=300, deadline=Deadline(0.0))

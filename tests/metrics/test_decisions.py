@@ -236,6 +236,10 @@ def test_ties_go_to_the_first_class() -> None:
     found = stream_decisions(ArrayRows(H), y, weights=np.zeros((3, 3)), means=np.ones((3, 3)))
     assert np.array_equal(found.right, [1, 0, 0]) and np.array_equal(found.ncc_right, [1, 0, 0])
     assert found.agree == 3 and np.array_equal(found.positive, [0, 0, 0])
+    nobody = stream_decisions(ArrayRows(H), np.full(3, -1), weights=np.eye(3))
+    assert nobody.ncc_right is nobody.loo_right is nobody.loo_counted is nobody.agree is None
+    assert nobody.counted.sum() == nobody.right.sum() == nobody.rechecked == 0
+    assert np.array_equal(nobody.margin_min, np.full(3, np.inf))
 
 
 def test_absent_classes_are_never_near_but_their_weights_compete() -> None:
@@ -268,14 +272,6 @@ def test_logits_decide_in_place_of_weights(kind: type, rng: np.random.Generator)
     assert beside.agree == ((near == logits.argmax(axis=1)) & (y >= 0)).sum()
 
 
-def test_nothing_is_counted_that_was_not_asked(rng: np.random.Generator) -> None:
-    H, y = rng.standard_normal((8, 3)), np.full(8, -1)
-    found = stream_decisions(ArrayRows(H), y, weights=rng.standard_normal((4, 3)))
-    assert found.ncc_right is found.loo_right is found.loo_counted is found.agree is None
-    assert found.counted.sum() == found.right.sum() == found.rechecked == 0
-    assert np.array_equal(found.margin_min, np.full(4, np.inf))
-
-
 @pytest.mark.parametrize("asked", ["weights", "means", "own means", "logits", "all"])
 def test_an_empty_span_reads_nothing_and_counts_what_was_asked(asked: str) -> None:
     class Watched(ArrayRows):
@@ -303,14 +299,16 @@ def test_an_empty_span_reads_nothing_and_counts_what_was_asked(asked: str) -> No
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_bad_rows_are_named(bad: float) -> None:
-    H, y = np.ones((9, 2)), np.zeros(9, dtype=int)
+    H, y, name = np.ones((9, 2)), np.zeros(9, dtype=int), "'f.h5': dataset 'x'"
     H[6:, 1] = bad
-    with pytest.raises(DataError, match=r"'f.h5': dataset 'x' .*3 of rows 4 to 8, first row 6"):
-        stream_decisions(
-            ArrayRows(H), y, weights=np.eye(2), where="'f.h5': dataset 'x'", block=5, span=(4, 9)
-        )
+    with pytest.raises(DataError, match=rf"{name} .*3 of rows 4 to 8, first row 6"):
+        stream_decisions(ArrayRows(H), y, weights=np.eye(2), where=name, block=5, span=(4, 9))
     y[6:] = -1
     assert stream_decisions(ArrayRows(H), y, weights=np.eye(2)).counted[0] == 6
+    logits = np.zeros((6, 3), dtype=np.float16)
+    logits[4, 1] = np.nan  # of the largest of a row alone, which NaN is
+    with pytest.raises(DataError, match=rf"{name} holds NaN.*first row 4; "):
+        stream_decisions(None, y[:6] * 0, logits=ArrayRows(logits), logits_where=name)
 
 
 def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
@@ -321,15 +319,6 @@ def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
     found = stream_decisions(ArrayRows(H), y, weights=W, bias=bias, means=0.5 * W, unit=False)
     assert np.array_equal(found.right, [1, 1]) and np.array_equal(found.ncc_right, [1, 0])
     assert np.array_equal(found.margin_min, [1.0, 0.0])
-
-
-def test_bad_logits_are_named() -> None:
-    logits = np.zeros((6, 3), dtype=np.float16)
-    logits[4, 1] = np.nan
-    with pytest.raises(DataError, match=r"'f.npz': 'logits' holds NaN.*first row 4; "):
-        stream_decisions(
-            None, np.zeros(6, dtype=int), logits=ArrayRows(logits), logits_where="'f.npz': 'logits'"
-        )
 
 
 @pytest.mark.parametrize(

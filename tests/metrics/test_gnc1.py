@@ -1,4 +1,4 @@
-"""GNC1 and CDNV: the definition spelled out, collapsed codes, digits, and what is refused."""
+"""GNC1, GNC3 and CDNV: collapsed codes, digits, laws, and what is refused."""
 
 from functools import partial
 
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.metrics import pairs
-from gnc_cli.metrics.gnc1 import cdnv_sums, gnc1, gnc1_from_covariances
-from tests.metrics import reference
+from gnc_cli.metrics import pair_means
+from gnc_cli.metrics.gnc1 import gnc1, gnc1_from_covariances
+from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.pair_means import cdnv_sums
 from tests.problems import random_rotation, simplex
 
 
@@ -24,16 +25,6 @@ def noisy_features(
     return normalise(centres[labels] + spread), labels
 
 
-@pytest.mark.parametrize("K, d, n", [(3, 2, 4), (5, 8, 3), (10, 4, 7), (4, 3, 1)])
-def test_gnc1_by_definition(K: int, d: int, n: int, rng: np.random.Generator) -> None:
-    features, labels = noisy_features(rng, K, d, n, 0.2)
-    order = rng.permutation(len(labels))
-    result = gnc1(features[order], labels[order], K)
-    assert result.value == pytest.approx(reference.gnc1(features, labels), rel=1e-10, abs=1e-15)
-    assert result.rank == min(K, d)
-    assert result.classes_present == K
-
-
 def test_gnc1_of_tiny_spread_keeps_its_digits(rng: np.random.Generator) -> None:
     """Standard deviation 1e-7: a one-pass covariance in float32 would see nothing but rounding."""
     W = simplex(4)
@@ -42,13 +33,6 @@ def test_gnc1_of_tiny_spread_keeps_its_digits(rng: np.random.Generator) -> None:
     values = [gnc1(W[labels] + s * spread, labels).value / s**2 for s in (1e-3, 1e-5, 1e-7)]
     assert values[1] == pytest.approx(values[0], rel=1e-3)
     assert values[2] == pytest.approx(values[1], rel=1e-6)
-
-
-def test_gnc1_counts_what_is_there() -> None:
-    features = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    result = gnc1(features, np.array([7, 7, 2]), K=10)
-    assert result.classes_present == 2
-    assert result.value == pytest.approx(reference.gnc1(features, np.array([7, 7, 2])))
 
 
 def test_gnc1_of_a_singular_between_covariance() -> None:
@@ -72,6 +56,8 @@ def test_gnc1_laws(K: int, d: int, n: int, seed: int) -> None:
 
 
 def test_gnc1_bad_input() -> None:
+    sparse = gnc1(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), np.array([7, 7, 2]), K=10)
+    assert (sparse.classes_present, sparse.rank) == (2, 2)
     features, labels = np.eye(3), np.arange(3)
     for bad, message in (
         ((features, labels[:2]), r"labels \(2,\)"),
@@ -89,17 +75,22 @@ def test_gnc1_bad_input() -> None:
         gnc1_from_covariances(np.eye(2), np.eye(2), 0)
 
 
+def test_gnc3_of_codes_and_bad_input(rng: np.random.Generator) -> None:
+    W = random_points(rng, 9, 5)
+    assert gnc3(W, W) == pytest.approx(0.0, abs=1e-16)
+    assert gnc3(W, -W) == pytest.approx(2.0)
+    with pytest.raises(DataError, match="expected"):
+        gnc3(np.eye(3), np.eye(2))
+    with pytest.raises(DataError, match="without samples"):
+        gnc3(np.eye(2), np.array([[1.0, 0.0], [np.nan, np.nan]]))
+
+
 def cdnv_of(
     means: np.ndarray, spread: np.ndarray, sampled: np.ndarray | None = None
 ) -> float | None:
     sampled = np.ones(len(means), dtype=bool) if sampled is None else sampled
-    (found,) = pairs.pair_means(means, partial(cdnv_sums, spread=spread, sampled=sampled))
+    (found,) = pair_means.pair_means(means, partial(cdnv_sums, spread=spread, sampled=sampled))
     return None if found is None else float(found[0])
-
-
-def test_cdnv_of_two_classes() -> None:
-    means = np.array([[0.0, 0.0], [3.0, 4.0]])
-    assert cdnv_of(means, np.array([2.0, 8.0])) == pytest.approx(10.0 / 50.0)
 
 
 @pytest.mark.parametrize("side", [3, 512])
@@ -107,7 +98,7 @@ def test_cdnv_of_some_classes(
     side: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leaving pairs out of the tiles of all classes is as if only the others were there."""
-    monkeypatch.setattr(pairs, "_SIDE", side)
+    monkeypatch.setattr(pair_means, "_SIDE", side)
     X, spread = rng.standard_normal((11, 4)), rng.random(11)
     X[0] = X[5]  # left out, so that nothing is undefined
     keep = np.isin(np.arange(11), [1, 2, 3, 4, 8, 10])

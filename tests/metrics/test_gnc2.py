@@ -11,7 +11,6 @@ from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.runtime.deadline import Deadline
-from tests.geometry.test_min_norm_point import witness
 from tests.problems import WITH_POINTS, Problem
 
 QUANTILES = (("q0_001", 0.001), ("q0_01", 0.01), ("q0_1", 0.1), ("q0_5", 0.5))
@@ -23,21 +22,6 @@ def check_nearest(W: np.ndarray, detail: Gnc2Detail) -> None:
     assert detail.nearest is not None and detail.nearest_cosine is not None
     assert detail.nearest_cosine == pytest.approx(gram.max(axis=1), abs=1e-14)
     assert gram[np.arange(len(W)), detail.nearest] == pytest.approx(gram.max(axis=1), abs=1e-14)
-
-
-@pytest.mark.parametrize("K, d", [(25, 4), (40, 40), (12, 3)])
-def test_all_classes_contain_the_truth(K: int, d: int, rng: np.random.Generator) -> None:
-    W = random_points(rng, K, d)
-    detail = gnc2_detail(W)
-    assert np.array_equal(detail.classes, np.arange(K))
-    assert (detail.upper - detail.lower).max() <= 1e-12
-    for k in range(0, K, 4):
-        others = W[k] - np.delete(W, k, axis=0)
-        assert witness(others) == pytest.approx(detail.upper[k], abs=1e-6)
-    assert detail.bracket.lower == detail.lower.min()
-    assert detail.bracket.upper == detail.upper.min() == detail.upper[detail.weakest]
-    assert np.array_equal(detail.worst, np.argsort(detail.upper)[:10])
-    check_nearest(W, detail)
 
 
 @pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
@@ -53,6 +37,7 @@ def test_known_codes(problem: Problem) -> None:
 def test_quantiles_are_those_of_the_brackets(rng: np.random.Generator) -> None:
     W = random_points(rng, 200, 12)
     detail, every = gnc2_detail(W), one_vs_rest(W)
+    assert np.array_equal(detail.worst, np.argsort(detail.upper)[:10])
     found = detail.quantiles
     assert found is not None and (found.classes, found.seed) == (200, None)
     assert found.q0 == detail.bracket
@@ -83,7 +68,7 @@ def test_beyond_some_thousand_classes_a_sample(
     assert (detail.upper - detail.lower).max() < 1e-12
     assert detail.upper == pytest.approx(every.upper[detail.classes], abs=1e-12)
     assert (np.diff(every.upper[detail.worst]) > -1e-12).all()
-    assert detail.worst[0] == detail.weakest == every.upper.argmin()
+    assert detail.worst[0] == every.upper.argmin()
     assert detail.rattlers.one_vs_rest is None and detail.rattlers.one_vs_one is not None
     check_nearest(W, detail)
     assert np.array_equal(gnc2_detail(W, seed=5).classes, detail.classes)
@@ -106,18 +91,13 @@ def test_laws(K: int, d: int, seed: int, twins: int) -> None:
     assert (detail.lower <= detail.upper).all() and (detail.lower >= 0.0).all()
     if twins:
         assert detail.bracket.lower == 0.0 and detail.bracket.upper < 1e-15
+        alone = gnc2_detail(np.repeat(W[:1], 12, axis=0))
+        assert alone.bracket.upper < 1e-15 and alone.rattlers == module.Rattlers(0, 0, 1e-7)
+        assert len(alone.worst) == 10
     for a, b in zip(QUANTILES[:-1], QUANTILES[1:], strict=True):
         low, high = getattr(detail.quantiles, a[0]), getattr(detail.quantiles, b[0])
         assert low.lower <= high.lower and low.upper <= high.upper
-    gram = np.clip(W @ W.T, -1.0, 1.0)
-    np.fill_diagonal(gram, -1.0)
-    assert detail.nearest_cosine == pytest.approx(gram.max(axis=1), abs=1e-14)
-
-
-def test_one_row_repeated() -> None:
-    detail = gnc2_detail(np.repeat(normalise(np.ones((1, 5))), 50, axis=0))
-    assert detail.bracket.upper < 1e-15 and detail.rattlers == module.Rattlers(0, 0, 1e-7)
-    assert len(detail.worst) == 10
+    check_nearest(W, detail)
 
 
 def test_rattlers_of_either_kind() -> None:
@@ -156,15 +136,10 @@ def test_whenever_the_deadline_strikes_the_brackets_hold(
         assert detail.quantiles is not None and detail.quantiles.q0 == detail.bracket
 
 
-def test_progress_and_devices(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_that_are_not_there(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     W = random_points(rng, 50, 6)
-    told: list[tuple[str, int, int, float]] = []
-    detail = gnc2_detail(W, progress=lambda *news: told.append(news))
-    assert told[-1] == ("gnc2", 50, 50, detail.bracket.upper)
-    told.clear()
-    gnc2_detail(W, minimum_only=True, progress=lambda *news: told.append(news))
-    assert told and told[-1][3] == pytest.approx(detail.bracket.upper, abs=1e-12)
-    assert all(0 < done <= total <= 50 for _, done, total, _ in told)
     with pytest.raises(UsageError, match="unknown"):
         gnc2_detail(W, device="tpu")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

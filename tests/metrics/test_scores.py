@@ -43,21 +43,6 @@ def test_leaders_are_those_of_sorted_rows(B: int, K: int, seed: int) -> None:
             assert leaders.lead()[i] == everyone[0] - everyone[1]
 
 
-def test_changed_scores_have_leaders_of_their_own(rng: np.random.Generator) -> None:
-    A, V = rng.standard_normal((2, 10, 4)).astype(np.float32)
-
-    def negate(tile: np.ndarray, rows: slice, columns: slice) -> None:
-        tile *= -1.0
-        tile += np.arange(10, dtype=np.float32)[columns]
-
-    first, second = screen(A, V, np.arange(10), negate)
-    scores = A @ V.T
-    np.testing.assert_allclose(first.own, np.diag(scores), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(second.own, np.arange(10) - np.diag(scores), rtol=1e-5, atol=1e-6)
-    np.fill_diagonal(scores, np.inf)
-    assert np.array_equal(second.at, (np.arange(10) - scores).argmax(axis=1))
-
-
 @given(d=st.integers(1, 400), rise=st.integers(-20, 20), seed=st.integers(0, 999))
 def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -107,12 +92,3 @@ def test_a_crowd_of_equal_columns_ties_exactly(
     assert np.array_equal(at, [1, 1, 2, 1, 1, 1, 1, 1, 1])
     assert np.array_equal(mine[[2, 3, 4, 5, 7, 8]], top[[2, 3, 4, 5, 7, 8]])
     assert (mine[[1, 6]] < top[[1, 6]]).all()
-
-
-def test_the_own_column_is_none_of_the_others_even_alone_in_its_tile(
-    rng: np.random.Generator,
-) -> None:
-    V = rng.standard_normal((4, 5))  # tiles of 3 columns and 1
-    samples = samples_of(normalise(V[[3]]))
-    _, top, at = Scores(V, np.ones(4), unit=True).exact(samples, np.arange(1), np.array([3]))
-    assert at[0] < 3 and top[0] == pytest.approx((samples.unit @ V[:3].T).max(), rel=1e-14)

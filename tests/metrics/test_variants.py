@@ -10,11 +10,10 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.nc2 import effective_rank, equinorm
-from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.metrics.variants import authors, classic, effective_rank, equinorm
 from gnc_cli.runtime.deadline import Deadline
 from tests.metrics import reference
-from tests.problems import orthoplex, random_rotation, simplex
+from tests.problems import orthoplex, simplex
 
 WEIGHTS_ONLY = {
     "nc2_equinorm_weights", "nc2_etf_error_weights", "nc3", "nc3_dual_etf_error",
@@ -122,19 +121,6 @@ def test_cdnv_leaves_out_the_pairs_of_classes_without_test_samples() -> None:
     assert found["nc2_equinorm_means"] == pytest.approx(reference.equinorm(means - means.mean(0)))
 
 
-def test_laws(rng: np.random.Generator) -> None:
-    """Turning, scaling and renaming change nothing but rounding."""
-    K, d = 6, 4
-    features, labels = rng.standard_normal((40, d)), rng.integers(0, K, 40)
-    W = rng.standard_normal((K, d))
-    Q, names = random_rotation(rng, d), rng.permutation(K)
-    back = np.argsort(names)
-    first = classic(moments_of(features, labels, K), W)
-    turned = classic(moments_of(3.0 * features @ Q, names[labels], K), 0.2 * (W @ Q)[back])
-    for key, value in first.items():
-        assert turned[key] == pytest.approx(value, rel=1e-10), key
-
-
 def test_energies_and_rank_of_weights_are_of_unit_rows(rng: np.random.Generator) -> None:
     moments = moments_of(rng.standard_normal((8, 3)), np.arange(8) % 4, 4)
     W = rng.standard_normal((4, 3)) * np.array([[1.0], [5.0], [0.1], [1e-170]])
@@ -186,14 +172,13 @@ def test_authors_collapse(code: np.ndarray) -> None:
     assert gnc3(code, moments.means) == pytest.approx(0.0, abs=1e-15)
     assert gnc1(code[labels], labels).value == pytest.approx(0.0, abs=1e-25)
     assert authors(moments, -code)["gnc3"] == pytest.approx(2.0)
-    assert authors(moments, None) == {"gnc1": authors(moments, code)["gnc1"], "gnc3": None}
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_authors_weights_of_any_size(size: float, rng: np.random.Generator) -> None:
-    features, W = rng.standard_normal((2, 4, 3))
-    moments = moments_of(features, np.arange(4), 4)
-    assert authors(moments, size * W) == pytest.approx(authors(moments, W), rel=1e-12)
+    nothing = {"gnc1": authors(moments, code)["gnc1"], "gnc3": None}
+    zero_row = code * (np.arange(K) > 0)[:, None]
+    assert authors(moments, None) == authors(moments, zero_row) == nothing
+    for size in (1e-200, 1e200):
+        assert authors(moments, size * code)["gnc3"] == pytest.approx(0.0, abs=1e-15)
+    alone = moments_of(code[labels], np.zeros_like(labels), K)
+    assert authors(alone, code) == {"gnc1": None, "gnc3": None}
 
 
 def test_authors_tiny_angles_keep_their_digits() -> None:
@@ -203,29 +188,3 @@ def test_authors_tiny_angles_keep_their_digits() -> None:
     turned = code + 1e-9 * code[:, ::-1] * np.array([1.0, -1.0])
     value = authors(moments_of(code, labels, 4), turned)["gnc3"]
     assert value == pytest.approx(5e-19, rel=1e-6)
-
-
-def test_authors_centring_is_what_differs(rng: np.random.Generator) -> None:
-    """Unit features in a cone, away from the origin: the two conventions are far apart."""
-    labels = np.repeat(np.arange(6), 20)
-    cone = random_points(rng, 6, 4) + np.array([3.0, 0.0, 0.0, 0.0])
-    features = normalise(cone[labels] + 0.1 * rng.standard_normal((120, 4)))
-    W = random_points(rng, 6, 4)
-    moments = moments_of(features, labels, 6)
-    found = authors(moments, W)
-    means = reference.class_means(features, labels)
-    assert found["gnc1"] == pytest.approx(reference.authors_gnc1(features, labels), rel=1e-10)
-    assert found["gnc3"] == pytest.approx(reference.authors_gnc3(W, means), rel=1e-12)
-    assert found["gnc3"] != pytest.approx(gnc3(W, moments.means), rel=0.1)
-    assert found["gnc1"] != pytest.approx(gnc1(features, labels).value, rel=0.1)
-    Q = random_rotation(rng, 4)
-    turned = authors(moments_of(features @ Q, labels, 6), W @ Q)
-    assert turned == pytest.approx(found, rel=1e-9)
-
-
-def test_authors_undefined_is_none(rng: np.random.Generator) -> None:
-    W = random_points(rng, 3, 2)
-    one_class = moments_of(random_points(rng, 5, 2), np.full(5, 1), 3)
-    assert authors(one_class, W) == {"gnc1": None, "gnc3": None}
-    two = moments_of(np.array([[1.0, 0.0], [0.0, 1.0]]), np.arange(2), 2)
-    assert authors(two, np.array([[1.0, 0.0], [0.0, 0.0]])) == {"gnc1": 0.0, "gnc3": None}

@@ -18,7 +18,7 @@ from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError, GncError, OutputError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_code
-from gnc_cli.search import run
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import Outcome, SolveResult
 from tests.problems import PROBLEMS, Problem, antiprism, icosahedron, random_rotation
 
@@ -127,25 +127,20 @@ def test_same_seed_same_code_bit_for_bit() -> None:
 # Endings
 
 
-@pytest.mark.parametrize(
-    ("problem", "target", "outcome"),
-    [
-        ("tammes", 0.2, Outcome.TARGET_REACHED),
-        ("softmax", 0.8, Outcome.TARGET_REACHED),
-    ],
-)
-def test_targets(problem: str, target: float, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("problem", "target"), [("tammes", 0.2), ("softmax", 0.8)])
+def test_targets(problem: str, target: float) -> None:
     """(5, 16) reaches 1/5; a target equal to the optimum counts as reached."""
     result = quick(5, 16, problem=problem, target=target)
     consistent(result)
-    assert result.outcome is outcome
+    assert result.outcome is Outcome.TARGET_REACHED
 
 
 @pytest.mark.parametrize(("problem", "target"), [("tammes", 0.58), ("softmax", 0.42)])
 def test_a_missed_target(problem: str, target: float) -> None:
     """Not excluded by any bound, and better than the best known code."""
     result = quick(3, 15, problem=problem, target=target)
-    assert result.outcome is Outcome.TARGET_MISSED
+    assert result.outcome is Outcome.TARGET_MISSED and result.ending is not None
+    assert result.advice == result.ending.advice != Outcome.TARGET_MISSED.advice
 
 
 def test_targets_of_closed_forms() -> None:
@@ -214,8 +209,8 @@ def test_large_codes_take_another_way(problem: str) -> None:
     assert isinstance(result, SolveResult)
     consistent(result)
     assert result.origin == "large-scale descent" and result.steps == 3
-    assert result.outcome is Outcome.MAX_STEPS_REACHED
-    assert result.rho_one_vs_rest.lower > 0.0 and result.features is None
+    assert result.outcome is Outcome.MAX_STEPS_REACHED and result.features is None
+    assert result.rho_one_vs_rest.lower >= 1.0 - result.max_cosine - 1e-13
 
 
 def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
@@ -228,22 +223,6 @@ def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
     again = quick(3, 8, fixed=tmp_path / "given.npy")
     np.testing.assert_allclose(again.weights[:4], given_rows, atol=1e-15)
     assert again.rho_one_vs_rest.lower == pytest.approx(result.rho_one_vs_rest.lower, abs=1e-9)
-
-
-@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 12), ("cyclic:5", 12), ("cyclic:2", 9)])
-def test_symmetric_codes(symmetry: str, K: int) -> None:
-    result = quick(3, K, problem="tammes", symmetry=symmetry)
-    consistent(result)
-    if symmetry == "antipodal":
-        assert np.array_equal(result.weights[1::2], -result.weights[::2])
-    if K == 12:
-        assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-10)
-
-
-@pytest.mark.parametrize(("symmetry", "K"), [("antipodal", 13), ("cyclic:5", 8)])
-def test_a_symmetry_that_does_not_fit_offers_a_number(symmetry: str, K: int) -> None:
-    with pytest.raises(UsageError, match=rf"K = {K} is no sum.*try K = \d+"):
-        quick(3, K, symmetry=symmetry)
 
 
 def test_a_start_of_ones_own(tmp_path: Path) -> None:
@@ -319,7 +298,7 @@ def test_a_failing_solve_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_same_run_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    monkeypatch.setattr(run.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(Deadline, "elapsed", 0.0)
     files = [tmp_path / name for name in ("a.h5", "b.h5")]
     for file in files:
         solve(3, 7, problem="tammes", restarts=4, steps=50, out=file)
@@ -357,7 +336,7 @@ def test_resume_with_other_options_is_refused(
     file = tmp_path / "code.h5"
     file.write_bytes(_resumable)
     options: dict[str, Any] = {"d": 3, "K": 7, "method": "descent"} | QUICK | change
-    with pytest.raises(DataError, match="was made with .* not .*--force"):
+    with pytest.raises(DataError, match="was made with .* not .*use force"):
         solve(**options, out=file, resume=True)
     assert file.read_bytes() == _resumable
 
@@ -380,7 +359,7 @@ def test_states_of_earlier_versions_are_refused(tmp_path: Path, _resumable: byte
         stored.move("state", "earlier/Tammes")
         stored.move("earlier", "state")
     before = file.read_bytes()
-    with pytest.raises(DataError, match="earlier version's search.*--init .*code.h5") as caught:
+    with pytest.raises(DataError, match="earlier version's search.*init=.*code.h5") as caught:
         quick(3, 7, method="descent", out=file, resume=True)
     assert "\n" not in str(caught.value) and file.read_bytes() == before
     again = quick(3, 7, method="descent", init=file, restarts=0)
@@ -390,7 +369,7 @@ def test_states_of_earlier_versions_are_refused(tmp_path: Path, _resumable: byte
 def test_files_without_a_state_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "code.h5"
     solve(3, 6, out=file)
-    with pytest.raises(DataError, match="no solver state to resume.*--force"):
+    with pytest.raises(DataError, match="no solver state to resume.*use force"):
         solve(3, 7, method="descent", out=file, resume=True)
     foreign = tmp_path / "foreign.h5"
     foreign.write_bytes(b"not HDF5 at all")
@@ -438,7 +417,8 @@ def test_resume_never_replaces_a_foreign_file(tmp_path: Path) -> None:
     solve(3, 6, out=tmp_path / "code.h5")
     with pytest.raises(DataError, match="shape"):
         solve(3, 4, out=tmp_path / "code.h5", resume=True)
-    solve(3, 6, out=tmp_path / "code.h5", resume=True)
+    again = solve(3, 6, out=tmp_path / "code.h5", resume=True)
+    assert isinstance(again, SolveResult) and again.outcome is Outcome.CLOSED_FORM
 
 
 def test_given_rows_of_other_signs_are_other_rows(tmp_path: Path) -> None:
@@ -456,25 +436,6 @@ def test_a_start_does_not_hide_the_tammes_search(rng: np.random.Generator) -> No
     tammes = solve(3, 20, problem="tammes", **options)
     assert isinstance(softmax, SolveResult) and isinstance(tammes, SolveResult)
     assert softmax.rho_one_vs_rest.lower >= 1 - tammes.max_cosine - 1e-9
-
-
-def test_resuming_what_a_theorem_answers_answers_again(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    solve(3, 4, out=file)
-    assert solve(3, 4, out=file, resume=True).outcome is Outcome.CLOSED_FORM  # type: ignore[union-attr]
-
-
-def test_a_large_code_is_certified_however_short_the_time() -> None:
-    result = solve(4, 2900, steps=3, time_limit=0.5)
-    assert isinstance(result, SolveResult)
-    rho = result.rho_one_vs_rest
-    assert 1 - result.max_cosine - 1e-13 <= rho.lower <= rho.upper <= result.rho_one_vs_one + 1e-9
-
-
-@pytest.mark.parametrize("more", [{"problem": "ufm", "tau": 0.1}, {"restarts": 9}])
-def test_the_recipe_is_one_run(more: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="method='paper'"):
-        solve(3, 7, method="paper", **more)
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])

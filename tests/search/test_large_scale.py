@@ -108,7 +108,7 @@ def test_an_interruption_keeps_the_best(mode: str) -> None:
     stop = threading.Event()
     seen: list[float] = []
 
-    def progress(done: float, cosine: float) -> None:
+    def progress(done: int, total: int, cosine: float) -> None:
         seen.append(cosine)
         if len(seen) == 20:
             stop.set()

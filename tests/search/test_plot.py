@@ -1,4 +1,4 @@
-"""Every kind of picture is drawn, whole, valid and without pyplot."""
+"""Every kind of picture is drawn, whole, valid and without pyplot; it counts every cosine once."""
 
 import dataclasses
 import os
@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
-from gnc_cli.search.pictures import contact_pairs, draw_code
-from gnc_cli.search.plot import plot_solve
+from gnc_cli.search import plot
+from gnc_cli.search.plot import draw_code, plot_solve, sampled_cosines, show_cosines
 from gnc_cli.search.result import SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm
 from tests.problems import icosahedron, polygon
@@ -66,8 +67,8 @@ def sweep(*taus: float) -> SolveSweep:
 RESULTS = {
     "polygon": result_of(polygon(7), **full_extras(7)),
     "icosahedron": result_of(icosahedron(), "tammes", **full_extras(12)),
-    "antipodes": result_of(np.array([[1.0, 0, 0], [-1, 0, 0]])),
-    "nothing known": result_of(random_code(3, 9), **dict.fromkeys(full_extras(9))),
+    "antipodes": result_of(np.array([[1.0, 0, 0], [-1, 0, 0]]), history=None),
+    "nothing known": result_of(random_code(3, 9)),
     "full": result_of(random_code(10, 100), **full_extras(100)),
     "no brackets": result_of(random_code(4, 9), one_vs_rest_lower=np.ones(9), history=HISTORY[:1]),
     "overflowed history": result_of(random_code(4, 9), history=HISTORY * [[1, np.nan]]),
@@ -95,7 +96,7 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
 def test_svg_and_pdf_are_valid_and_reproducible(tmp_path: Path, name: str, suffix: str) -> None:
     one, two = (tmp_path / f"{run}.{suffix}" for run in ("one", "two"))
     for path in (one, two):
-        plot_solve(RESULTS[name], path, reference=0.4)
+        plot_solve(RESULTS[name], path)
     data = one.read_bytes()
     assert data == two.read_bytes()
     if suffix == "svg":
@@ -129,9 +130,6 @@ def test_bad_targets_are_refused(tmp_path: Path) -> None:
             plot_solve(RESULTS["polygon"], tmp_path / name)
     with pytest.raises(OutputError, match="cannot write"):
         plot_solve(RESULTS["polygon"], tmp_path / "none" / "a.png")
-    rows = (RESULTS["polygon"],)
-    with pytest.raises(UsageError, match="tau"):
-        plot_solve(SolveSweep(1.0, "0", "softmax", 2, 7, rows, None), tmp_path / "a.png")
     assert os.listdir(tmp_path) == []
 
 
@@ -141,14 +139,32 @@ def test_what_lies_in_front_is_drawn_solid_and_the_rest_faint() -> None:
     W = icosahedron()
     ax = Figure().add_subplot()
     draw_code(ax, W, contact_pairs(W, 1e-9), np.arange(12) == 3)
-    shown = [c for c in ax.collections if c.get_offsets().shape[0] and c.get_offsets().any()]
+    shown = [c for c in ax.collections if c.get_offsets().any()]
     by_alpha = {1.0: 0, 0.28: 0}
     for collection in shown:
         if collection.get_alpha() in by_alpha:
             by_alpha[collection.get_alpha()] += len(collection.get_offsets())
     assert by_alpha == {1.0: 6, 0.28: 6}  # antipodal: half of the points face the viewer
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[-1] == "contact" and "class" in labels
+    assert labels == ["class", "rattler", "contact"]
+
+
+@pytest.mark.parametrize("most", [10**6, 5 * 40])
+def test_cosines_of_all_rows_or_of_evenly_spaced_ones(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(plot, "_MOST_PRODUCTS", most)
+    W = random_code(4, 40)
+    rows, cosines = sampled_cosines(W)
+    assert rows.tolist() == np.linspace(0, 39, min(40, most // 40)).astype(int).tolist()
+    pairs = (W @ W.T)[~np.eye(40, dtype=bool)].reshape(40, 39)
+    np.testing.assert_allclose(cosines, pairs[rows], atol=1e-15)
+    ax = Figure().add_subplot()
+    show_cosines(ax, cosines, 40)
+    assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(100.0)
+    assert ("5 of 40" in ax.get_title()) == (most == 200)
 
 
 def test_pyplot_is_never_imported(tmp_path: Path) -> None:

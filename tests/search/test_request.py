@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Any] = dict(
 def request(d: Any = 3, K: Any = 12, **options: Any) -> Request:
     given = DEFAULTS | options | {"d": d, "K": K}
     read = {name: DECLARED[name].read(name, value) for name, value in given.items()}
-    return read_request(taus=read.pop("tau") or (), **read)
+    return read_request(read)
 
 
 BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
@@ -59,6 +59,8 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"problem": "ufm", "tau": 1.0, "symmetry": "antipodal"}, UsageError, "symmetry"),
     ({"method": "paper", "symmetry": "antipodal"}, UsageError, "symmetry"),
     ({"method": "paper", "init": icosahedron()}, UsageError, "drop init"),
+    ({"method": "paper", "restarts": 9}, UsageError, "method='paper' is one run from one random"),
+    ({"method": "paper", "problem": "ufm", "tau": 0.1}, UsageError, "drop problem='ufm'"),
     ({"symmetry": "mirror"}, UsageError, "'mirror'"),
     ({"symmetry": "antipodal:3"}, UsageError, "'antipodal:3'"),
     ({"symmetry": "cyclic"}, UsageError, "cyclic:n"),
@@ -70,6 +72,7 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"K": 3000, "symmetry": "antipodal"}, UsageError, "K = 2896"),
     ({"K": 3000, "problem": "ufm", "tau": 0.1}, UsageError, "K = 2896"),
     ({"K": 3000, "method": "paper"}, UsageError, "K = 2896"),
+    ({"K": 3000, "restarts": 5}, UsageError, "restarts=5 goes up to K = 2896; K = 3000 is one"),
     ({"fixed": np.eye(3), "K": 3}, UsageError, "fixed holds 3 rows and K = 3"),
     ({"fixed": np.eye(4)}, DataError, "(4, 4)"),
     ({"fixed": np.ones((3, 5))}, DataError, "transposed"),
@@ -92,15 +95,10 @@ def test_refusals(options: dict[str, Any], error: type[GncError], words: str) ->
     assert words in message and "\n" not in message
 
 
-def test_defaults() -> None:
-    made = request()
-    assert made.may_use_closed_form and not made.large
-    assert made.init is None and made.fixed is None and made.symmetry is None and made.taus == ()
-
-
 @pytest.mark.parametrize("K, large", [(2896, False), (2897, True)])
 def test_where_large_begins(K: int, large: bool) -> None:
-    assert request(K=K).large is large
+    made = request(K=K)
+    assert made.large is large and made.may_use_closed_form
 
 
 @pytest.mark.parametrize(
@@ -132,9 +130,9 @@ def test_rows_become_unit_and_unit_rows_stay() -> None:
 def test_symmetries_and_temperatures() -> None:
     assert request(symmetry="antipodal").symmetry == ("antipodal", 2)
     assert request(symmetry="cyclic:4").symmetry == ("cyclic", 4)
-    assert request(problem="ufm", tau=0.1).taus == (0.1,)
-    assert request(problem="ufm", tau=[1, 0.5]).taus == (1.0, 0.5)
-    assert request(problem="ufm", weight_decay=0.1).taus == ()
+    assert request(problem="ufm", tau=0.1).tau == (0.1,)
+    assert request(problem="ufm", tau=[1, 0.5]).tau == (1.0, 0.5)
+    assert request(problem="ufm", weight_decay=0.1).tau == ()
 
 
 def test_rows_from_files_of_any_float(tmp_path: Path) -> None:

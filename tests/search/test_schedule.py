@@ -8,13 +8,13 @@ import pytest
 
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.effort import Effort, default_effort
+from gnc_cli.search.effort import Effort, plan_effort
 from gnc_cli.search.parametrisation import extending, free, orbits
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import SearchState, from_plain, to_plain
 
-EFFORT = Effort(rounds=4, restarts=4, steps=40, polishes=2, patience=100, shakes=2)
+EFFORT = Effort(rounds=4, batch=4, steps=40, polishes=2, patience=100, shakes=2)
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 
 
@@ -129,11 +129,11 @@ def test_a_symmetry_is_kept_in_every_round() -> None:
 
 
 @pytest.mark.parametrize("d, K", [(2, 5), (3, 7), (3, 130), (10, 100), (8, 240), (64, 2000)])
-def test_default_effort_is_within_reason(d: int, K: int) -> None:
-    size = {"pair_rows": K, "coordinates": K * (d - 1)}
-    plan = default_effort(d, K, **size)
-    assert 1 <= plan.rounds and 4 <= plan.restarts <= 64 and plan.polishes >= 1
-    assert plan.restarts == 4 or plan.restarts * K * K <= 1_000_000
-    asked = default_effort(d, K, **size, restarts=100, steps=7)
+def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
+    problem = Tammes(free(d, K))
+    plan = plan_effort(problem)
+    assert 1 <= plan.rounds and 4 <= plan.batch <= 64 and plan.polishes >= 1
+    assert plan.batch == 4 or plan.batch * K * K <= 1_000_000
+    asked = plan_effort(problem, restarts=100, steps=7)
     assert asked.steps == 7
-    assert 100 <= asked.rounds * asked.restarts < 100 + asked.restarts
+    assert 100 <= asked.rounds * asked.batch < 100 + asked.batch

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from gnc_cli import schemas
+from gnc_cli.errors import UsageError
 from gnc_cli.search.result import Outcome
 from tests.console.stand_in import code, sweep
 
@@ -21,7 +22,7 @@ def test_every_schema_is_one(command: str) -> None:
 
 
 def test_other_names_have_none() -> None:
-    with pytest.raises(FileNotFoundError, match="solve"):
+    with pytest.raises(UsageError, match="solve"):
         schemas.load("nothing")
 
 

@@ -153,7 +153,7 @@ def test_progress_is_in_the_problems_own_quantity() -> None:
 
 def test_a_search_with_features_apart_finds_no_more() -> None:
     """The theorem beside a search that knows nothing of it: rho found is 1 - t."""
-    effort = Effort(rounds=4, restarts=16, steps=150, polishes=4, patience=9, shakes=0)
+    effort = Effort(rounds=4, batch=16, steps=150, polishes=4, patience=9, shakes=0)
     t = max_cosine(found("tammes", 3, 7, restarts=16).weights)
     problem = SoftmaxCode(extending(np.eye(3)[:1], 7))  # one given row: a choice of axes
     best = search(problem, effort, 0, SearchState(), deadline=Deadline()).best

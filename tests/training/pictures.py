@@ -166,21 +166,12 @@ def gaps() -> TrainResult:
 
 RESULTS: dict[str, Any] = {
     "one epoch": run(1),
-    "two epochs": run(2),
-    "sixty epochs": run(),
-    "two hundred epochs": run(200, 5),
-    "gaps": gaps(),
     "never measured": replace(
         run(5), measured=None, history=tuple(epoch_row(e, 5, False) for e in range(1, 6))
     ),
     "square": placed(2, 4, 0.12, ANIMALS),
-    "collapsed": placed(2, 4, 1e-4, ANIMALS),
-    "uncollapsed": placed(2, 12, 0.6, epochs=1),
     "uneven lengths": uneven(),
     "many in the plane": placed(2, 30, 0.03),
     "sphere": placed(3, 8, 0.12),
-    "many on the sphere": placed(3, 40, 0.05),
-    "long names": placed(2, 6, 0.1, tuple(f"$LATIN SMALL LETTER {c} WITH TAIL" for c in "ABCDEF")),
     "three placements": square(),
-    "sixty placements": hexagon(),
 }

@@ -19,7 +19,7 @@ TINY = "tests.training.problems:tiny"
 """For `--model`: quick, with a group norm, so that two processes see what one sees."""
 
 
-def run(data: str, out: Path | str | None, **asked: Any) -> TrainResult:
+def run(data: str | None, out: Path | str | None, **asked: Any) -> TrainResult:
     """Three quick epochs of three steps, on one thread; what is asked for goes before."""
     usual = {
         "model": TINY, "feature_dim": 3, "epochs": 3, "batch_size": 32, "lr": 0.01, "augment": (),

@@ -223,7 +223,7 @@ def test_a_loss_that_is_no_number(place: Path, data: str) -> None:
         run(data, place / "blown", model=model, epochs=5, measure_every=1)
     said = str(caught.value)
     assert said.startswith("epoch 3, step 2 of 3: the loss or a weight is not a finite number: ")
-    assert "learning rate" in said and "--clip" in said and "\n" not in said
+    assert "learning rate" in said and "clip" in said and "\n" not in said
     last = place / "blown" / "last.pt"
     assert said.endswith(f"the last good checkpoint is {last}, of epoch 2")
     state = read_checkpoint(last)["training"]
@@ -266,7 +266,7 @@ def test_from_an_earlier_run(place: Path, data: str) -> None:
         run(data, place / "none", init_from=place / "no-such", **still)
     with pytest.raises(DataError, match="is HDF5, no checkpoint"):
         run(data, place / "none", init_from=data.removeprefix("h5:"), **still)
-    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to --init-from"):
+    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to init_from"):
         run(data, place / "none", backbone_weights=place / "first" / "last.pt", **still)
     with pytest.raises(DataError, match="config.json|checkpoint"):
         run(data, place / "none", init_from=place / "first" / "config.json", **still)
@@ -280,7 +280,7 @@ def test_options_that_cannot_be(place: Path, data: str) -> None:
         ({"resume": True}, DataError, "no run folder"),
         ({"classes": 9}, GncError, "9"),
         ({"classes_subset": ["ant"]}, UsageError, "1 class"),
-        ({"model": "no.such:network"}, UsageError, "--model no.such:network"),
+        ({"model": "no.such:network"}, UsageError, "model='no.such:network'"),
         ({"ood": "h5:" + str(place / "numbers.h5")}, DataError, "no class of"),
         ({"schedule": "step", "milestones": (3, 2)}, UsageError, "milestones"),
     ]
@@ -296,7 +296,7 @@ def test_some_of_the_classes(place: Path, data: str) -> None:
     result = run(data, place / "some", classes_subset=["dog", "/"], feature_dim=2, epochs=6)
     assert result.data["classes"] == 2 and result.data["train_images"] == 48
     config = json.loads((place / "some" / "config.json").read_text())
-    assert config["settings"]["subset"][0] == "dog"
+    assert config["settings"]["classes_subset"][0] == "dog"
     assert result.test_accuracy == 1.0
     # Two dimensions are drawn: all features, their labels and the weights.
     assert result.extras["features"].shape == (48, 2) and result.extras["class_names"] == (

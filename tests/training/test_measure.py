@@ -32,18 +32,17 @@ def test_all_rows_in_order_in_eval_mode(place: torch.device) -> None:
     model.train()
     model.encoder.layers[1].eval()  # someone's frozen batch norm
     modes = [module.training for module in model.modules()]
-    for source in (DeviceImages(images, place), DeviceImages(images, place, resident_bytes=0)):
-        at = 0
-        for features, rows in evaluate(
-            model, source, normalisation=GREY, device=place, batch_size=16
-        ):
-            assert rows.start == at and not any(m.training for m in model.modules())
-            assert torch.is_inference(features) and not torch.is_inference_mode_enabled()
-            assert features.dtype == torch.float32 and features.device.type == place.type
-            assert torch.allclose(features, H[rows], atol=1e-5)
-            at = rows.stop
-        assert at == 50
-        assert [module.training for module in model.modules()] == modes
+    at = 0
+    for features, rows in evaluate(
+        model, DeviceImages(images, place), normalisation=GREY, device=place, batch_size=16
+    ):
+        assert rows.start == at and not any(m.training for m in model.modules())
+        assert torch.is_inference(features) and not torch.is_inference_mode_enabled()
+        assert features.dtype == torch.float32 and features.device.type == place.type
+        assert torch.allclose(features, H[rows], atol=1e-5)
+        at = rows.stop
+    assert at == 50
+    assert [module.training for module in model.modules()] == modes
 
 
 def test_some_rows_and_an_early_end(place: torch.device) -> None:

@@ -10,177 +10,188 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli import measure
 from gnc_cli.collapse.sources import find_samples
 from gnc_cli.errors import DataError, OutputError
-from gnc_cli.training import snapshots
-from gnc_cli.training.checkpoints import link_file, read_checkpoint, write_checkpoint
-from gnc_cli.training.run_folder import EpochLines, RunFolder, read_config
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training import run_folder
+from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.request import settings_of
+from gnc_cli.training.result import EpochRow
+from gnc_cli.training.run_folder import RunFolder, check_free, read_config, snapshot_files
 
 STATE: dict[str, Any] = {
     "model": OrderedDict(w=torch.arange(6.0).reshape(2, 3), b=torch.nn.Parameter(torch.ones(2))),
     "optimizer": {"state": {0: {"step": torch.tensor(3)}}, "param_groups": [{"betas": (0.9, 1)}]},
     "epoch": 3, "sums": [0.5, None, True], "dtype": torch.float32, "size": torch.Size([1, 2]),
 }  # fmt: skip
+ROWS = [EpochRow(e, 10 * e, 0.1, 1.0 / e, 0.5) for e in range(1, 7)]
+SETTINGS = settings_of({"epochs": 3})
+
+
+def claim(path: Path | None, **how: Any) -> RunFolder:
+    return RunFolder.claim(Processes(), None if path is None else str(path), **how)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     """A new run with a config."""
-    folder = RunFolder.create(tmp_path / "run", label="")
-    folder.write_config({"epochs": 3})
+    folder = claim(tmp_path / "run")
+    folder.config(SETTINGS)
     return folder
 
 
-def rows(count: int) -> list[dict[str, Any]]:
-    return [{"epoch": e, "loss": 1.0 / e} for e in range(1, count + 1)]
-
-
-def add_snapshot(run: RunFolder, epoch: int, split: str = "train", scale: float = 1.0) -> None:
+def add_snapshot(run: RunFolder, epoch: int, split: str = "train") -> None:
     labels = np.arange(12) % 4
     weights = np.eye(4, 3, dtype=np.float32) + 0.1
-    features = (scale * (weights[labels] + 0.01 * np.arange(12)[:, None])).astype(np.float32)
+    features = (weights[labels] + 0.01 * np.arange(12)[:, None]).astype(np.float32)
     arrays = {"features": features, "labels": labels, "weights": weights}
-    snapshots.add_snapshot(run.path, arrays, epoch=epoch, step=10 * epoch, split=split,
-                           provenance=run.provenance)  # fmt: skip
-
-
-def drop(run: RunFolder, after: int) -> None:
-    snapshots.drop_snapshots(run.path, after, run.provenance)
+    run_folder.add_snapshot(Path(run.path), arrays, epoch=epoch, step=10 * epoch, split=split)
 
 
 def listed(run: RunFolder) -> list[str | None]:
-    files = [str(path) for path in snapshots.snapshot_files(run.path)]
+    files = [str(path) for path in snapshot_files(Path(run.path)).values()]
     return [source.snapshot for source in find_samples(files)] if files else []
 
 
+def written(run: RunFolder, epoch: int = 1) -> None:
+    """Every file of a run, through every writer."""
+    run.config(SETTINGS)
+    run.epoch(ROWS[epoch - 1], "hello")
+    run.checkpoint(STATE | {"epoch": epoch})
+    run.best()
+    add_snapshot(run, epoch)
+
+
+def contents(folder: Path | str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
 def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
-    assert read_config(run.path) == {"epochs": 3}
-    for row in rows(3):
-        run.epochs.add(row | {"gnc1": float("nan")})
-    assert run.epochs.read() == [row | {"gnc1": None} for row in rows(3)]
-    write_checkpoint(run.path / "last.pt", STATE)
-    link_file(run.path / "last.pt", run.path / "best.pt")
-    write_checkpoint(run.path / "last.pt", STATE | {"epoch": 4})
-    assert [read_checkpoint(run.path / f"{n}.pt")["epoch"] for n in ("last", "best")] == [4, 3]
-    read = torch.load(run.path / "best.pt", weights_only=True)
+    assert read_config(run.path)["settings"]["epochs"] == 3
+    for row in ROWS[:3]:
+        run.epoch(row, "")
+    run.checkpoint(STATE)
+    run.best()
+    run.checkpoint(STATE | {"epoch": 4})
+    assert [read_checkpoint(f"{run.path}/{n}.pt")["epoch"] for n in ("last", "best")] == [4, 3]
+    read = torch.load(f"{run.path}/best.pt", weights_only=True)
     assert torch.equal(read["model"]["w"], STATE["model"]["w"])
     assert read["optimizer"]["param_groups"] == STATE["optimizer"]["param_groups"]
-    assert sorted(os.listdir(run.path)) == [
-        "best.pt", "config.json", "last.pt", "log.txt", "metrics.jsonl"
-    ]  # fmt: skip
+    with run:
+        pass
+    with claim(Path(run.path), goes_on=True) as again:
+        assert again.back_to(9) == ROWS[:3]
+        assert again.back_to(2) == ROWS[:2]
+        again.epoch(ROWS[2], "")
+    with claim(Path(run.path), goes_on=True) as again:
+        assert again.back_to(3) == ROWS[:3]
 
 
 def test_measure_reads_the_snapshots(run: RunFolder) -> None:
-    from gnc_cli import measure
-
     for epoch in (2, 10):
         for split in ("train", "test"):
             add_snapshot(run, epoch, split)
-    series: Any = measure(str(run.path / "snapshots.h5"))
+    series: Any = measure(f"{run.path}/snapshots.h5")
     assert [(r.epoch, r.step, r.split) for r in series.rows] == [
         (2, 20, "test"), (2, 20, "train"), (10, 100, "test"), (10, 100, "train")
     ]  # fmt: skip
     assert {(r.N, r.K, r.d) for r in series.rows} == {(12, 4, 3)}
-    assert all(r.accuracy is not None for r in series.rows)
-    provenance = find_samples([str(run.path / "snapshots.h5")])[0].attrs["provenance"]
-    assert provenance == {"command": "gnc train", "options": {"epochs": 3}}
+    provenance = find_samples([f"{run.path}/snapshots.h5"])[0].attrs["provenance"]
+    assert provenance == {"command": "gnc train", "options": read_config(run.path)}
 
 
-def test_snapshots_are_replaced_and_dropped(run: RunFolder) -> None:
+def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
+    for row in ROWS[:2]:
+        run.epoch(row, "")
     for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
-    size = (run.path / "snapshots.h5").stat().st_size
-    add_snapshot(run, 2, scale=7.0)
-    assert listed(run) == [f"epoch-{e:04d}-train" for e in (1, 2, 3)]
-    assert abs((run.path / "snapshots.h5").stat().st_size - size) < 2048
-    with find_samples([str(run.path / "snapshots.h5")])[1].open() as samples:
-        assert samples.features is not None
-        assert samples.features.read(0, 1)[0, 0] == pytest.approx(7.7)
-    drop(run, 2)
-    assert listed(run) == ["epoch-0001-train", "epoch-0002-train"]
-    drop(run, 0)
-    assert listed(run) == [] and not (run.path / "snapshots.h5").exists()
+    with run:
+        pass
+    with claim(Path(run.path), goes_on=True) as again:
+        for back, left in ((3, [1, 2]), (1, [1]), (0, [])):
+            assert again.back_to(back) == ROWS[: min(back, 2)]
+            assert listed(again) == [f"epoch-{epoch:04d}-train" for epoch in left]
+    assert not Path(run.path, "snapshots.h5").exists()
 
 
 def test_full_files_are_left_alone(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "_FULL", 1)
-    for epoch in (1, 2, 3, 2):
+    monkeypatch.setattr(run_folder, "_FULL", 1)
+    Path(run.path, "snapshots-of-mine.h5").touch()
+    for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
     assert listed(run) == [f"epoch-{e:04d}-train" for e in (1, 2, 3)]
-    names = [path.name for path in snapshots.snapshot_files(run.path)]
-    assert names == ["snapshots.h5", "snapshots-3.h5", "snapshots-4.h5"]
-    drop(run, 1)
+    assert [path.name for path in snapshot_files(Path(run.path)).values()] == [
+        "snapshots.h5", "snapshots-2.h5", "snapshots-3.h5"
+    ]  # fmt: skip
+    run_folder.drop_snapshots(Path(run.path), 1)
     assert listed(run) == ["epoch-0001-train"]
 
 
 def test_a_kill_leaves_the_old_files(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_checkpoint(run.path / "last.pt", STATE)
-    add_snapshot(run, 1)
-    before = {p.name: p.read_bytes() for p in run.path.iterdir()}
+    written(run)
+    before = contents(run.path)
 
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gnc_cli.io.atomic.os.replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        write_checkpoint(run.path / "last.pt", STATE | {"epoch": 9})
-    with pytest.raises(KeyboardInterrupt):
-        link_file(run.path / "last.pt", run.path / "best.pt")
-    with pytest.raises(KeyboardInterrupt):
-        add_snapshot(run, 2)
-    assert {p.name: p.read_bytes() for p in run.path.iterdir()} == before
+    for write in (lambda: run.checkpoint({}), run.best, lambda: add_snapshot(run, 2)):
+        with pytest.raises(KeyboardInterrupt):
+            write()
+    assert contents(run.path) == before
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 5), st.integers(0, 10_000))
 def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, cut: int) -> None:
-    path = tmp_path_factory.mktemp("m") / "metrics.jsonl"
-    lines = EpochLines(path)
-    for row in rows(count):
-        lines.add(row)
-    data = path.read_bytes()
-    os.truncate(path, cut % (len(data) + 1))
-    whole = data[: cut % (len(data) + 1)].count(b"\n")
-    again = EpochLines(path)
-    assert again.read() == rows(count)[:whole]
-    again.add({"epoch": count + 1})
-    assert EpochLines(path).read() == [*rows(count)[:whole], {"epoch": count + 1}]
+    path = tmp_path_factory.mktemp("m")
+    with claim(path) as run:
+        for row in ROWS[:count]:
+            run.epoch(row, "")
+    data = (path / "metrics.jsonl").read_bytes()
+    cut %= len(data) + 1
+    os.truncate(path / "metrics.jsonl", cut)
+    whole = data[:cut].count(b"\n")
+    with claim(path, goes_on=True) as run:
+        assert run.back_to(9) == ROWS[:whole]
+        run.epoch(ROWS[whole], "")
+    with claim(path, goes_on=True) as run:
+        assert run.back_to(9) == ROWS[: whole + 1]
 
 
-def test_an_epoch_takes_the_place_of_itself_and_later_ones(run: RunFolder) -> None:
-    for row in rows(5):
-        run.epochs.add(row)
-    run.epochs.truncate(after=4)
-    run.epochs.add({"epoch": 3, "loss": 7.0})
-    assert run.epochs.read() == [*rows(2), {"epoch": 3, "loss": 7.0}]
-
-
-def test_foreign_lines_are_named(run: RunFolder) -> None:
-    write_checkpoint(run.path / "last.pt", STATE)
-    run.close()
-    (run.path / "metrics.jsonl").write_text('{"epoch": 1}\nhello\n{"epoch": 3}\n')
-    with pytest.raises(DataError, match=r"metrics\.jsonl', line 2, is no epoch"):
-        RunFolder.open(run.path)
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("hello", r"metrics\.jsonl', line 2, is no row"), ("{}", "holds a line that is no epoch")],
+)
+def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
+    with run:
+        run.epoch(ROWS[0], "")
+    with open(f"{run.path}/metrics.jsonl", "a") as file:
+        file.write(line + "\n")
+    with pytest.raises(DataError, match=said):
+        claim(Path(run.path), goes_on=True).back_to(3)
 
 
 def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
-    (run.path / "notes.md").write_text("mine")
+    path = Path(run.path)
+    (path / "notes.md").write_text("mine")
     add_snapshot(run, 1)
     with pytest.raises(OutputError, match="being written by another run"):
-        RunFolder.create(run.path, label="", force=True)
-    run.close()
+        claim(path, force=True)
+    with run:
+        pass
     with pytest.raises(OutputError, match="holds 'config.json' already; .*--resume"):
-        RunFolder.create(run.path, label="")
-    with RunFolder.create(run.path, label="", force=True) as anew:
-        assert anew.epochs.read() == []
-    assert sorted(os.listdir(run.path)) == ["log.txt", "metrics.jsonl", "notes.md"]
+        claim(path)
+    with claim(path, force=True):
+        pass
+    assert sorted(os.listdir(path)) == ["log.txt", "metrics.jsonl", "notes.md"]
     with pytest.raises(OutputError, match="is no folder"):
-        RunFolder.create(run.path / "notes.md", label="")
+        claim(path / "notes.md")
     with pytest.raises(OutputError, match="cannot make folder"):
-        RunFolder.create(run.path / "notes.md" / "run", label="")
+        claim(path / "notes.md" / "run")
 
 
 NAMES = ["config.json", "metrics.jsonl", "snapshots.h5", "snapshots-2.h5", "last.pt", "best.pt",
@@ -199,24 +210,12 @@ def test_any_file_of_such_a_name_is_in_the_way(name: str, kind: str, tmp_path: P
     else:
         (folder / name).symlink_to(victim)
     with pytest.raises(OutputError, match=f"holds {name!r} already; .*--force"):
-        RunFolder.check_free(folder)
-    with pytest.raises(OutputError, match=f"holds {name!r} already; .*--force"):
-        RunFolder.create(folder, label="")
+        check_free(str(folder))
     assert os.listdir(folder) == [name.split("/")[0]]
-    with RunFolder.create(folder, label="", force=True) as run:
+    with claim(folder, force=True) as run:
         written(run)
     assert victim.exists() == (kind != "link to nowhere")
     assert kind == "link to nowhere" or victim.read_text() == "mine"
-
-
-def written(run: RunFolder) -> None:
-    """Every file of a run, through every writer."""
-    run.write_config({"epochs": 1})
-    run.epochs.add({"epoch": 1})
-    write_checkpoint(run.path / "last.pt", STATE)
-    link_file(run.path / "last.pt", run.path / "best.pt")
-    add_snapshot(run, 1)
-    run.log("hello")
 
 
 @pytest.mark.parametrize("name", ["config.json", "snapshots.h5", "last.pt", "best.pt"])
@@ -230,70 +229,54 @@ def test_files_replaced_whole_replace_a_link(
     if not hard:
         monkeypatch.setattr("gnc_cli.training.checkpoints.os.link", refused)
     written(run)
-    victim = run.path.parent / "victim"
-    victim.write_bytes((run.path / name).read_bytes())
-    before = victim.read_bytes()
-    (run.path / name).unlink()
-    (run.path / name).symlink_to(victim)
-    run.write_config({"epochs": 2})
-    write_checkpoint(run.path / "last.pt", STATE | {"epoch": 9})
-    link_file(run.path / "last.pt", run.path / "best.pt")
-    add_snapshot(run, 2)
-    assert victim.read_bytes() == before
-    assert not (run.path / name).is_symlink()
+    path = Path(run.path, name)
+    victim = path.parent.parent / "victim"
+    before = path.read_bytes()
+    path.rename(victim)
+    path.symlink_to(victim)
+    written(run, epoch=2)
+    assert victim.read_bytes() == before and not path.is_symlink()
 
 
 @pytest.mark.parametrize("name", ["log.txt", "metrics.jsonl"])
 def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
-    written(run)
-    run.close()
-    victim = run.path.parent / "victim.txt"
+    with run:
+        written(run)
+    victim = Path(run.path).parent / "victim.txt"
     victim.write_text("mine, and torn")
-    (run.path / name).unlink()
-    (run.path / name).symlink_to("../victim.txt")
+    Path(run.path, name).unlink()
+    Path(run.path, name).symlink_to("../victim.txt")
     with pytest.raises(OutputError, match=f"{name}' is a symbolic link.*another folder"):
-        RunFolder.open(run.path)
+        claim(Path(run.path), goes_on=True)
     assert victim.read_text() == "mine, and torn"
 
 
 def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795275000")
-    paths = [str(RunFolder.create(None, label="glyphs cnn/..").path) for _ in range(3)]
+    paths = [claim(None, label="glyphs cnn/..").path for _ in range(3)]
     assert paths == [f"runs/2026-11-21-1530-glyphs-cnn{end}" for end in ("", "-2", "-3")]
 
 
-def test_what_is_missing_is_named(run: RunFolder) -> None:
-    run.close()
-    with pytest.raises(DataError, match="no run folder"):
-        RunFolder.open(run.path / "nowhere")
-    with pytest.raises(DataError, match=r"no last\.pt: .* before its first checkpoint"):
-        RunFolder.open(run.path)
-    write_checkpoint(run.path / "last.pt", STATE)
-    with RunFolder.open(run.path) as again:
-        assert read_checkpoint(again.path / "last.pt")["epoch"] == 3
-    (run.path / "config.json").unlink()
-    with pytest.raises(DataError, match=r"it has no config\.json"):
-        RunFolder.open(run.path)
-
-
 def test_nothing_private_is_written(run: RunFolder) -> None:
-    run.write_config({
-        "data": "folder:/home/ada/tiny", "out": Path("/home/ada/run"), "list": ["h5:/home/a.h5"],
-        "command": "gnc train --out /home/ada/run --data=/home/ada/x", "url": "https://a.org/b",
-    })  # fmt: skip
+    run.config(
+        settings_of({"data": "folder:/home/ada/tiny"}), out=Path("/home/ada/run"),
+        list=["h5:/home/a.h5"], command="gnc train --out /home/ada/run --data=/home/ada/x",
+        url="https://a.org/b",
+    )  # fmt: skip
     run.log("left out /home/ada/fonts/a.ttf:\nbroken")
     add_snapshot(run, 1)
-    for path in run.path.iterdir():
-        assert b"/home" not in path.read_bytes(), path.name
+    for name, text in contents(run.path).items():
+        assert b"/home" not in text, name
     config = read_config(run.path)
-    assert (config["data"], config["out"], config["url"]) == ("folder:tiny", "run", "https://a.org/b")
+    assert (config["settings"]["data"], config["out"]) == ("folder:tiny", "run")
+    assert config["url"] == "https://a.org/b"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ left out a\.ttf: broken\n",
-                        (run.path / "log.txt").read_text())  # fmt: skip
+                        Path(run.path, "log.txt").read_text())  # fmt: skip
 
 
-def test_a_damaged_config_is_named(run: RunFolder) -> None:
-    for text in ("{", json.dumps([1])):
-        (run.path / "config.json").write_text(text)
-        with pytest.raises(DataError, match=r"config\.json"):
-            read_config(run.path)
+@pytest.mark.parametrize("text", ["{", json.dumps([1])])
+def test_a_damaged_config_is_named(run: RunFolder, text: str) -> None:
+    Path(run.path, "config.json").write_text(text)
+    with pytest.raises(DataError, match=r"cannot read .*config\.json.*start anew with --force"):
+        read_config(run.path)

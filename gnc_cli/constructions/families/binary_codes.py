@@ -1,4 +1,4 @@
-"""Binary codes as rows of signs: Kerdock, Delsarte-Goethals, Gold, BCH and other cyclic codes.
+"""Binary codes as rows of signs: Kerdock, Delsarte-Goethals, Gold, BCH, cyclic; cut ones as well.
 
 All contain the first-order Reed-Muller code, so that a set of functions modulo the affine ones
 gives each. Those of the cyclic codes are traces over GF(2^m) of polynomials,
@@ -22,19 +22,21 @@ Z4-linear codes.
   largest exponent of the trace functions' terms. 2^k words are 2^k rows with largest cosine
   1 - 2 b / n. In every code of the table there is equality, as `verify` finds by Walsh transforms
   of representatives of all words. Two extended cyclic codes have more words than they.
+- Shortened and punctured codes of all these, below 2^m dimensions. That the bounds on their cosines
+  are attained was found by `verify` for every code offered here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
 from gnc_cli.constructions.boolean_functions import FormSet, Span, Symmetry, normal
-from gnc_cli.constructions.construction import Construction, Cosine, Family, ListedFamily
-from gnc_cli.constructions.fields import binary_field
-from gnc_cli.constructions.sign_rows import SignRows
+from gnc_cli.constructions.construction import Construction, Cosine, Family, Rows, listed
+from gnc_cli.constructions.fields import finite_field
+from gnc_cli.constructions.sign_rows import PuncturedRows, ShortenedRows, SignRows
 
 _KERDOCK = (
     "Calderbank, Cameron, Kantor, Seidel 1997, Z4-Kerdock codes, orthogonal spreads, and extremal "
@@ -57,8 +59,10 @@ _THREE_ERROR = (
 )
 _BCH = "Bose, Ray-Chaudhuri 1960; Hocquenghem 1959; Kasami, Lin, Peterson 1967"
 _FOUND = "distance by Walsh transforms of all words"
-_MOST_K = 40
-"""Delsarte-Goethals codes up to 2^40 rows are offered: their verification takes seconds."""
+_CUT = "MacWilliams and Sloane 1977, The Theory of Error-Correcting Codes, chapter 1"
+_MOST_K, _MOST_SHORTENED, _MOST_PUNCTURED = 40, 35, 30
+"""Delsarte-Goethals codes up to 2^40 rows are offered, codes of up to 2^35 rows shortened, of up to
+2^30 rows punctured: their verification takes seconds."""
 
 PRIMITIVE: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {
     (8, 7): (2, (3,)),
@@ -133,27 +137,18 @@ class SignCode:
         cosine = Cosine.of(Fraction(self.largest, self.d))
         if self.standard and self.largest**2 < self.d:
             cosine = Cosine.root(Fraction(1, self.d))
+        K = (1 << self.k) + 2 * self.d * self.standard
         return Construction(
-            name=self.name,
-            title=self.title,
-            d=self.d,
-            K=(1 << self.k) + 2 * self.d * self.standard,
-            cosine=cosine,
-            proven=self.proven,
-            reference=self.reference,
-            build=lambda: SignRows(self.forms(), self.standard),
-            distribution=self.distribution,
+            self.name, self.title, self.d, K, cosine, self.proven, self.reference,
+            lambda: SignRows(self.forms(), self.standard), self.distribution,
             # Products with a row of the code, over {+-1} or through the Gray map, are symmetries.
             transitive=not self.standard,
-        )
+        )  # fmt: skip
 
 
 def trace_functions(m: int, e: int) -> np.ndarray:
     """A basis of the functions Tr(c x^e), c in GF(2^m), shape (number of conjugates of e, 2^m)."""
-    finite = binary_field(m)
-    # The conjugates e, 2 e, 4 e, .. modulo 2^m - 1 are powers of x with the same trace functions.
-    if any((e << i) % (finite.q - 1) in (0, 1) for i in range(m)):
-        raise ValueError(f"Tr(c x^{e}) is affine over GF(2^{m})")
+    finite = finite_field(1 << m)
     x = finite.power(np.arange(finite.q), e)
     functions = finite.trace[finite.multiply(finite.exp[:m, None], x[None, :])].astype(np.uint8)
     return functions[Span(normal(functions)).independent]
@@ -171,7 +166,7 @@ def trace_forms(m: int, exponents: Sequence[int]) -> FormSet:
 
 def _field_maps(m: int) -> tuple[Symmetry, Symmetry]:
     """x -> a x and x -> x^2 of GF(2^m), a its primitive element."""
-    finite = binary_field(m)
+    finite = finite_field(1 << m)
     x = np.arange(finite.q)
     return (
         Symmetry("multiplication", finite.multiply(x, finite.exp[1:2]), finite.q - 1),
@@ -187,21 +182,17 @@ def z4_forms(m: int, r: int) -> FormSet:
     field's, are a Z4-linear code of length 2^n. The Gray map 0, 1, 2, 3 -> 00, 01, 11, 10 takes Lee
     distances to Hamming distances at length 2^m. Modulo affine functions l may be 0 or a
     Teichmueller unit, and the functions tr(c_j x^(1 + 2^j)) do not depend on the new coordinate.
-    (A. R. Hammons, P. V. Kumar, A. R. Calderbank, N. J. A. Sloane, P. Sole, The Z4-linearity of
-    Kerdock, Preparata, Goethals, and related codes, 1994.)
+    (Hammons et al. 1994.)
 
     Coordinate x + 2^(m-1) e is place e of the Gray image of coordinate x.
-
-    Example:
-        >>> len(z4_forms(4, 0)), len(z4_forms(6, 1))
-        (8, 1024)
     """
-    if m % 2 or not 4 <= m <= 12 or not 0 <= r <= (m - 2) // 2:
-        raise ValueError(f"no Z4-linear forms for m = {m}, r = {r}")
-    finite = binary_field(m - 1)
+    finite = finite_field(1 << (m - 1))
     x = np.arange(finite.q)
-    words = ring_trace(m - 1)[finite.multiply(x[:, None], x[None, :])]
-    core = np.concatenate([words >> 1, (words >> 1) ^ (words & 1)], axis=1).astype(np.uint8)
+    # T(X) = tr(x) + 2 (tr(x^3) + tr(x^5) + .. + tr(x^(1 + 2^((n-1)/2)))) modulo 4.
+    digit = sum(finite.trace[finite.power(x, 1 + 2**j)] for j in range(1, m // 2)) % 2
+    product = finite.multiply(x[:, None], x)
+    low, high = finite.trace[product], np.asarray(digit)[product]
+    core = np.concatenate([high, high ^ low], axis=1).astype(np.uint8)
     # The last coefficient's functions come last, so that each code begins with the smaller ones.
     layers = [np.tile(trace_functions(m - 1, 1 + 2**j), 2) for j in range(1, r + 1)]
     on_both_halves = [
@@ -209,45 +200,6 @@ def z4_forms(m: int, r: int) -> FormSet:
         for s in _field_maps(m - 1)
     ]
     return FormSet(layers, core, on_both_halves)
-
-
-@cache
-def ring_trace(m: int) -> np.ndarray:
-    """The trace of GR(4, m) on the Teichmueller set, shape (2^m,), values 0 to 3, int8.
-
-    Entry x is T(X) = X + X^2 + X^4 + .. modulo 4, where X in {0, 1, z, z^2, ..} reduces to the
-    field element x. (Hammons et al. 1994, section III.)
-    """
-    finite = binary_field(m)
-    order = finite.q - 1
-    polynomial = _hensel_lift(finite.q | int(finite.exp[m]), m)
-    powers = np.zeros((order, m), dtype=np.int64)
-    powers[0, 0] = 1
-    for t in range(1, order):
-        powers[t, 1:] = powers[t - 1, :-1]
-        powers[t] -= powers[t - 1, -1] * polynomial[:m]
-        powers[t] %= 4
-    if not ((powers % 2) @ (1 << np.arange(m)) == finite.exp).all():
-        raise ValueError("the lifted polynomial does not reduce to the primitive one")
-    conjugates = np.arange(order) * 2 ** np.arange(m)[:, None] % order
-    traces = powers[conjugates].sum(axis=0) % 4
-    if traces[:, 1:].any():
-        raise ValueError("a trace lies outside of Z4: the lifted polynomial is wrong")
-    table = np.zeros(finite.q, dtype=np.int8)
-    table[finite.exp] = traces[:, 0]
-    return table
-
-
-def _hensel_lift(polynomial: int, m: int) -> np.ndarray:
-    """Coefficients modulo 4 of the divisor of x^(2^m - 1) - 1 above a primitive polynomial.
-
-    Graeffe's method: with p = even(x) - odd(x), the lift h has h(x^2) = +-(even^2 - odd^2).
-    """
-    bits = np.array([polynomial >> i & 1 for i in range(m + 1)], dtype=np.int64)
-    even, odd = bits.copy(), bits.copy()
-    even[1::2], odd[0::2] = 0, 0
-    squared = (np.convolve(even, even) - np.convolve(odd, odd))[::2] % 4
-    return np.asarray(squared * squared[m] % 4)
 
 
 def _kerdock(m: int) -> SignCode:
@@ -291,66 +243,126 @@ def _cyclic(name: str, n: int, k: int, b: int, exponents: tuple[int, ...], why: 
     return SignCode(f"{name}-{n}-{k}", title, m, k, n - 2 * b, why, forms)
 
 
-_KERDOCK_CODES = tuple(_kerdock(m) for m in range(4, 13, 2))
-_GOLD_CODES = tuple(_gold(m) for m in range(3, 12, 2))
-_THREE_ERROR_CODES = tuple(_three_error(m) for m in range(5, 12, 2))
-_NEXT_CODES = tuple(_delsarte_goethals(m, m // 2 - 1) for m in range(4, 13, 2))
-_FURTHER_CODES = tuple(
-    code
+_Codes = dict[tuple[int, ...], SignCode]
+_KERDOCK_CODES: _Codes = {(m,): _kerdock(m) for m in range(4, 13, 2)}
+_GOLD_CODES: _Codes = {(m,): _gold(m) for m in range(3, 12, 2)}
+_THREE_ERROR_CODES: _Codes = {(m,): _three_error(m) for m in range(5, 12, 2)}
+_NEXT_CODES: _Codes = {(m,): _delsarte_goethals(m, m // 2 - 1) for m in range(4, 13, 2)}
+_FURTHER_CODES: _Codes = {
+    (m, s): code
     for m in range(6, 13, 2)
     for s in range(m // 2 - 2, 0, -1)
     if (code := _delsarte_goethals(m, s)).k <= _MOST_K
-)
-_BCH_CODES = tuple(_cyclic("bch", n, k, b, e, _BCH) for (n, k), (b, e) in PRIMITIVE.items())
-_CYCLIC_CODES = tuple(_cyclic("cyclic", n, k, b, e, _FOUND) for (n, k), (b, e) in CYCLIC.items())
-
-QUADRATIC = (
-    *_KERDOCK_CODES, *_GOLD_CODES, *_THREE_ERROR_CODES, *_NEXT_CODES, *_FURTHER_CODES
-)  # fmt: skip
-"""Codes of quadratic functions."""
+}
+_BCH_CODES: _Codes = {
+    (n, k): _cyclic("bch", n, k, b, e, _BCH) for (n, k), (b, e) in PRIMITIVE.items()
+}
+_CYCLIC_CODES: _Codes = {
+    (n, k): _cyclic("cyclic", n, k, b, e, _FOUND) for (n, k), (b, e) in CYCLIC.items()
+}
+QUADRATIC = {
+    code.name: code
+    for codes in (_KERDOCK_CODES, _GOLD_CODES, _THREE_ERROR_CODES, _NEXT_CODES, _FURTHER_CODES)
+    for code in codes.values()
+}
+"""Codes of quadratic functions, by name."""
 RIVALLED = frozenset(
     code.name
-    for code in (*_BCH_CODES, *_CYCLIC_CODES)
-    if any(r.m == code.m and r.k >= code.k and r.largest <= code.largest for r in QUADRATIC)
+    for code in (*_BCH_CODES.values(), *_CYCLIC_CODES.values())
+    for rival in QUADRATIC.values()
+    if rival.m == code.m and rival.k >= code.k and rival.largest <= code.largest
 )
 """Cyclic codes than which another family has as many rows at their cosine: no search finds them."""
-SIGN_CODES = (*QUADRATIC, *_BCH_CODES, *_CYCLIC_CODES)
-"""All."""
+SIGN_CODES = QUADRATIC | {c.name: c for c in (*_BCH_CODES.values(), *_CYCLIC_CODES.values())}
+"""All, by name."""
 
 
-def _all(codes: tuple[SignCode, ...]) -> Callable[[], Iterable[Construction]]:
-    return lambda: (code.construction() for code in codes)
+def _shortened(name: str, s: int) -> Construction | None:
+    """The code shortened in s places, or None where no more rows are left than an orthoplex has."""
+    code = SIGN_CODES.get(name)
+    if code is None or not 0 < s < code.largest or code.k > _MOST_SHORTENED:
+        return None
+    if 1 << max(0, code.k - s) <= 2 * (code.d - s):
+        return None
+    title = f"shortened in {s} place{'s' * (s > 1)}"
+    return _changed(code, f"shortened-{s}", title, s, code.k - s, code.largest - s, ShortenedRows)
+
+
+def _punctured(name: str, p: int) -> Construction | None:
+    """The code without p places, or None for more places than a few or another kind of code."""
+    code = QUADRATIC.get(name)
+    if code is None or code.k > _MOST_PUNCTURED:
+        return None
+    if not 0 < p <= code.largest // 2 or code.largest + p >= code.d - p:
+        return None
+    title = f"without {p} place{'s' * (p > 1)}"
+    return _changed(code, f"punctured-{p}", title, p, code.k, code.largest + p, PuncturedRows)
+
+
+def _changed(
+    code: SignCode, change: str, title: str, places: int, k: int, largest: int,
+    rows: Callable[[FormSet, int], Rows],
+) -> Construction:  # fmt: skip
+    d = code.d - places
+    return Construction(
+        f"{code.name}-{change}", f"{code.title}, {title}", d, 1 << k,
+        Cosine.of(Fraction(largest, d)), False, code.reference,
+        lambda: rows(code.forms(), places),
+    )  # fmt: skip
+
+
+def _longer(d: int) -> Iterable[tuple[str, int]]:
+    """The codes of the next power of two, as far as they can be cut down to exactly d."""
+    length = 1 << d.bit_length()
+    codes = (code for code in SIGN_CODES.values() if code.name not in RIVALLED)
+    return [(code.name, length - d) for code in codes if code.d == length]
+
+
+def _listed(*texts: str, codes: _Codes) -> Family:
+    built = {parameters: code.construction() for parameters, code in codes.items()}
+    return listed(*texts, codes=built, hidden=RIVALLED)
 
 
 FAMILIES: tuple[Family, ...] = (
-    ListedFamily(
+    _listed(
         "kerdock-m", "2^(m-1) + 1 mutually unbiased bases, signed",
-        "m = 4, 6, .., 12", "2^m", "4^m + 2^(m+1)", "2^(-m/2)", _KERDOCK, _all(_KERDOCK_CODES),
+        "m = 4, 6, .., 12", "2^m", "4^m + 2^(m+1)", "2^(-m/2)", _KERDOCK, codes=_KERDOCK_CODES,
     ),
-    ListedFamily(
+    _listed(
         "gold-m", "Gold functions with the signed standard basis",
-        "m = 3, 5, .., 11", "2^m", "2 4^m + 2^(m+1)", "2^((1-m)/2)", _GOLD, _all(_GOLD_CODES),
+        "m = 3, 5, .., 11", "2^m", "2 4^m + 2^(m+1)", "2^((1-m)/2)", _GOLD, codes=_GOLD_CODES,
     ),
-    ListedFamily(
-        "bch3-m", "dual three-error-correcting BCH code, extended",
-        "m = 5, 7, 9, 11", "2^m", "2 8^m", "2^((3-m)/2)", _THREE_ERROR, _all(_THREE_ERROR_CODES),
+    _listed(
+        "bch3-m", "dual three-error-correcting BCH code, extended", "m = 5, 7, 9, 11",
+        "2^m", "2 8^m", "2^((3-m)/2)", _THREE_ERROR, codes=_THREE_ERROR_CODES,
     ),
-    ListedFamily(
+    _listed(
         "delsarte-goethals-m", "Delsarte-Goethals code DG(m, m/2 - 1)",
-        "m = 4, 6, .., 12", "2^m", "2^(3m-1)", "2^(1-m/2)", _Z4, _all(_NEXT_CODES),
+        "m = 4, 6, .., 12", "2^m", "2^(3m-1)", "2^(1-m/2)", _Z4, codes=_NEXT_CODES,
     ),
-    ListedFamily(
+    _listed(
         "delsarte-goethals-m-s", "Delsarte-Goethals code DG(m, s)",
         "m-s = 6-1, 8-2, 8-1, 10-3", "2^m", "2^((m-1)(m/2-s+1)+m+1)", "2^-s", _Z4,
-        _all(_FURTHER_CODES),
+        codes=_FURTHER_CODES,
     ),
-    ListedFamily(
+    _listed(
         "bch-n-k", "extended BCH code [n,k,b], b its least distance",
         "n = 8, 16, .., 2048 with its k up to 40, say 64-18 (b = 22) or 512-31 (b = 220)",
-        "n", "2^k", "1 - 2b/n", _BCH, _all(_BCH_CODES), RIVALLED,
+        "n", "2^k", "1 - 2b/n", _BCH, codes=_BCH_CODES,
     ),
-    ListedFamily(
+    _listed(
         "cyclic-n-k", "extended cyclic code [n,k,b], b its least distance",
-        "n-k = 64-19, 64-21", "n", "2^k", "1 - 2b/n", _FOUND, _all(_CYCLIC_CODES), RIVALLED,
+        "n-k = 64-19, 64-21", "n", "2^k", "1 - 2b/n", _FOUND, codes=_CYCLIC_CODES,
+    ),
+    Family(
+        "code-shortened-s",
+        "the rows that are + in s places, without those; code has largest cosine w/2^m",
+        "code = kerdock-m, gold-m, bch3-m, bch-n-k, .., s < w",
+        "2^m - s", "2^(k-s) of 2^k", "(w-s)/(2^m-s)", _CUT, _shortened, _longer,
+    ),
+    Family(
+        "code-punctured-p", "the rows without p places; code has largest cosine w/2^m",
+        "code = kerdock-m, gold-m, bch3-m, delsarte-goethals-m, p <= w/2",
+        "2^m - p", "2^k", "(w+p)/(2^m-p)", _CUT, _punctured, _longer,
     ),
 )  # fmt: skip

@@ -17,7 +17,7 @@ The bounds are Weil's (A. Weil, 1948, On some exponential sums): |sum of exp(2 p
 most (deg f - 1) sqrt(p). The exact maxima are found by transforms.
 """
 
-from dataclasses import dataclass
+import re
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
@@ -30,8 +30,6 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    ParametricFamily,
-    Rows,
     Verified,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
@@ -52,25 +50,18 @@ _TIE = 1e-9
 
 
 class CharacterRows(GroupedRows):
-    """Rows of the characters of all polynomials with the given exponents.
+    """Rows of the characters of all polynomials over GF(q), q odd, with the given exponents.
 
     Coordinates: real parts of the values at 0, 1, g, g^2, .., then imaginary parts; for odd
     exponents only those of one half of the nonzero elements, each times sqrt(2). Polynomials are
     counted with the coefficient of the lowest power fastest; each gives a row for each of its
-    multiples. For exponents (1, 2, ..) the standard basis and its multiples come first.
-
-    Args:
-        field: GF(q), q odd; a prime field above the exponents where one exceeds 2.
-        exponents: (1, 2), (1, 2, 3), or odd ones (1, 3), (1, 3, 5).
+    multiples. For exponents (1, 2, ..) the standard basis and its multiples come first. Where an
+    exponent exceeds 2, the field is prime and larger than it.
     """
 
     verifies_parts = True
 
     def __init__(self, field: FiniteField, exponents: tuple[int, ...]) -> None:
-        known = exponents in {kind[0] for kind in _KINDS.values()}
-        higher = exponents[-1] > 2
-        if field.p == 2 or not known or (higher and (field.n > 1 or field.q <= exponents[-1])):
-            raise ValueError(f"no codes of exponents {exponents} over GF({field.q})")
         self.field = field
         self.exponents = exponents
         self.odd = exponents[1] != 2
@@ -126,21 +117,14 @@ class CharacterRows(GroupedRows):
         polynomials = -(-(K - self.standard) // self.group)
         used = next(n for n in range(9) if q**n >= polynomials)
         if K == 2 and self.odd:
-            return Verified(K, True, Cosine.of(-1), None, "one pair")
-        if used <= self.odd:
-            how = "multiples of one orthonormal basis"
-            if polynomials <= 0 or self.odd:
-                return Verified(K, True, Cosine.of(0), None, how)
-            return Verified(K, True, _flat(q), None, "all values have modulus 1/sqrt(q)")
+            return Verified(K, True, Cosine.of(-1))
+        if used <= self.odd:  # multiples of one orthonormal basis; then one vector of modulus 1
+            return Verified(K, True, Cosine.of(0) if polynomials <= 0 or self.odd else _flat(q))
         cosine, number = largest_cosine(q, self.exponents[: max(used, 2)])
         if cosine == _flat(q):
-            how = "multiples of one orthonormal basis and of bases that a planar function gives"
             check_planar(self.field)
-        else:
-            how = "all character sums of differences, by transforms"
-        if K < self.standard + self.group * (number + 1):
-            how += "; an upper bound for the rows kept"
-        return Verified(K, cosine.value < 1, cosine, None, how)
+        attained = K >= self.standard + self.group * (number + 1)
+        return Verified(K, cosine.value < 1, cosine, attained=attained)
 
 
 def largest_cosine(q: int, exponents: tuple[int, ...]) -> tuple[Cosine, int]:
@@ -148,18 +132,13 @@ def largest_cosine(q: int, exponents: tuple[int, ...]) -> tuple[Cosine, int]:
 
     Completing the square, or the cube, makes any sum of degree 2 or 3 one of c x^k + b x times a
     root of unity, so that odd cubics have the same largest sum as all cubics.
-
-    Args:
-        q: of the field, prime unless the exponents are (1, 2).
-        exponents: as in `CharacterRows`.
     """
     if exponents == (1, 2):
         return _flat(q), 0
     degrees = [e for e in exponents if e > 2]
-    peak = max((largest_odd_sum(q, degree) for degree in degrees), key=lambda peak: peak.value)
-    held = dict(zip((1, 3, 5), peak.coefficients, strict=False))
-    number = sum(held.get(e, 0) * q**i for i, e in enumerate(exponents))
-    return Cosine(peak.text, peak.value), number
+    peaks = (largest_odd_sum(q, degree) for degree in degrees)
+    peak, coefficients = max(peaks, key=lambda peak: peak[0].value)
+    return peak, sum(coefficients.get(e, 0) * q**i for i, e in enumerate(exponents))
 
 
 def _flat(q: int) -> Cosine:
@@ -179,39 +158,17 @@ def check_planar(field: FiniteField) -> None:
         raise ValueError(f"x^2 is not planar over GF({field.q})")
 
 
-@dataclass(frozen=True)
-class LargestSum:
-    """The largest sum in absolute value, divided by p."""
-
-    value: float
-    """Right to a few ulp."""
-    coefficients: tuple[int, ...]
-    """Of a polynomial that attains it: of x, x^3, .."""
-    p: int
-
-    @property
-    def text(self) -> str:
-        """The formula."""
-        terms = [
-            ("" if c == 1 else f"{c}*") + ("x" if e == 1 else f"x^{e}")
-            for e, c in zip(range(1, 99, 2), self.coefficients, strict=False)
-            if c
-        ]
-        polynomial = "+".join(reversed(terms))
-        return f"|sum(cos(2*pi*({polynomial})/{self.p}), x=0..{self.p - 1})|/{self.p}"
-
-
 @lru_cache(maxsize=2048)
-def largest_odd_sum(p: int, degree: int) -> LargestSum:
+def largest_odd_sum(p: int, degree: int) -> tuple[Cosine, dict[int, int]]:
     """The largest |sum over x mod p of exp(2 pi i f(x) / p)| / p, f odd of exactly this degree.
 
     f(x) = c x + .. + a x^degree has odd powers only, so the sum is real. The whole set of sums is
     seen: the transform goes through all c, and a of each class modulo k-th powers stands for all,
-    since x -> s x takes a to a s^k.
+    since x -> s x takes a to a s^k. That is p^((degree - 3) / 2) transforms for each class of a.
 
-    Args:
-        p: a prime above `degree`.
-        degree: 3 or 5, say; p^((degree - 3) / 2) transforms of length p for each class of a.
+    Returns:
+        The value, right to a few ulp, with its formula; and an f that attains it, the coefficients
+        by their exponents.
     """
     x = np.arange((p + 1) // 2)
     square = x * x % p
@@ -225,7 +182,11 @@ def largest_odd_sum(p: int, degree: int) -> LargestSum:
         f = (f * square + column[:, None]) % p
     sums = np.abs(np.fft.hfft(waves[f * (square * x % p) % p], p))
     row, c = divmod(int(np.argmax(sums >= sums.max() * (1 - _TIE))), p)
-    return LargestSum(float(sums.max()) / p, (-c % p, *reversed(heads[row])), p)
+    f_max = dict(zip(range(1, degree + 1, 2), (-c % p, *reversed(heads[row])), strict=True))
+    terms = (f"{a}*x^{e}" for e, a in reversed(f_max.items()) if a)
+    polynomial = re.sub(r"\b1\*|\^1\b", "", "+".join(terms))
+    text = f"|sum(cos(2*pi*({polynomial})/{p}), x=0..{p - 1})|/{p}"
+    return Cosine(text, float(sums.max()) / p), f_max
 
 
 def _classes(p: int, k: int) -> list[int]:
@@ -251,13 +212,10 @@ def _member(kind: str, q: int) -> Construction | None:
     title = next(family.title for family in FAMILIES if family.name[:-2] == kind)
     if kind == "quadratic":
         title = f"{q + 1} mutually unbiased bases of C^{q}, times 1, i, -1, -i"
-
-    def build() -> Rows:
-        return CharacterRows(finite_field(q), exponents)
-
     return Construction(
         f"{kind}-{q}", title, q if odd else 2 * q, 2 * size if odd else 4 * (size + q),
-        largest_cosine(q, exponents)[0], False, reference, build,
+        largest_cosine(q, exponents)[0], False, reference,
+        lambda: CharacterRows(finite_field(q), exponents),
     )  # fmt: skip
 
 
@@ -270,23 +228,23 @@ def _real(d: int) -> list[tuple[int]]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    ParametricFamily(
+    Family(
         "quadratic-q", "q + 1 mutually unbiased bases of C^q, times 1, i, -1, -i",
         "q < 2048 a power of an odd prime", "2 q", "4 q (q + 1)", "1/sqrt(q)", _MUB,
         partial(_member, "quadratic"), _complex,
     ),
-    ParametricFamily(
+    Family(
         "cubic-p",
         "characters of cubic polynomials with the standard basis of C^p, times 1, i, -1, -i",
         "p = 5, 7, .. a prime below 2048", "2 p", "4 p (p^2 + 1)", "at most 2/sqrt(p)", _ALLTOP,
         partial(_member, "cubic"), _complex,
     ),
-    ParametricFamily(
+    Family(
         "odd-cubic-p", "characters of odd cubic polynomials, signed",
         "p = 5, 7, .. a prime below 2048", "p", "2 p^2", "at most 2/sqrt(p)", _WEIL,
         partial(_member, "odd-cubic"), _real,
     ),
-    ParametricFamily(
+    Family(
         "odd-quintic-p", "characters of odd quintic polynomials, signed",
         "p = 7, 11, .., 127", "p", "2 p^3", "at most 4/sqrt(p)", _WEIL,
         partial(_member, "odd-quintic"), _real,

@@ -4,21 +4,27 @@ A graph on v vertices is strongly regular when A^2 = k I + lambda A + mu (J - I 
 matrix then has, besides k, two eigenvalues, and the projection on an eigenspace is a combination
 of I, A and J: scaled to integers its rows are a code with two inner products.
 
-Each graph is made from its definition. Sources: A. E. Brouwer and H. Van Maldeghem, 2022, Strongly
-Regular Graphs, chapters 1 and 10; A. J. Hoffman and R. R. Singleton, 1960; A. Gewirtz, 1969;
-D. G. Higman and C. C. Sims, 1968; J. McLaughlin, 1969; J.-M. Goethals and J. J. Seidel, 1975, The
-regular two-graph on 276 vertices.
+Each graph is made from its definition; of one that is not strongly regular `verify` would find that
+the rows leave the eigenspace. Sources: A. E. Brouwer and H. Van Maldeghem, 2022, Strongly Regular
+Graphs, chapters 1 and 10; A. J. Hoffman and R. R. Singleton, 1960; A. Gewirtz, 1969; D. G. Higman
+and C. C. Sims, 1968; J. McLaughlin, 1969; J.-M. Goethals and J. J. Seidel, 1975, The regular
+two-graph on 276 vertices. Isotropic lines: P. J. Cameron, J.-M. Goethals and J. J. Seidel, 1978,
+Strongly regular graphs having strongly regular subconstituents; H. Cohn and A. Kumar, 2007, Table
+1, for every prime power q.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from itertools import combinations
 from math import gcd, isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, transitive_code
+from gnc_cli.constructions.construction import Construction, Family, listed, transitive_code
 from gnc_cli.constructions.families.leech import steiner_3_6_22, steiner_4_7_23
+from gnc_cli.constructions.fields import FiniteField, finite_field
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
@@ -26,8 +32,6 @@ _EXACT = (
     "Cohn, de Laat and Leijenhorst 2024, Optimality of spherical codes via exact semidefinite "
     "programming bounds"
 )
-_BLOCK = 1024
-"""Rows of A^2 that are checked at a time."""
 
 
 @dataclass(frozen=True)
@@ -43,92 +47,31 @@ class StronglyRegular:
     mu: int
     """Common neighbours of two others; above 0, so that the graph is connected."""
 
-    def eigenvalues(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The two eigenvalues besides k with their multiplicities, the larger first."""
-        # x^2 = (lambda - mu) x + (k - mu); f + g = v - 1 and, the trace being 0, k + f r + g s = 0.
+    def projection(self) -> tuple[tuple[int, int, int], int]:
+        """The projection on the smaller eigenvalue's eigenspace, times a positive integer m.
+
+        Coprime entries on the diagonal, between neighbours and between others; and m.
+        """
+        # Eigenvalues solve x^2 = (lambda - mu) x + (k - mu). With r the larger one, A - r I kills
+        # its eigenspace, and a multiple of J the constants.
         p, q = self.lam - self.mu, self.k - self.mu
         root = isqrt(p * p + 4 * q)
-        if root * root != p * p + 4 * q:
-            raise ValueError(f"{self} has irrational eigenvalues")
-        r, s = (p + root) // 2, (p - root) // 2
-        f = (-self.k - (self.v - 1) * s) // (r - s)
-        return (r, f), (s, self.v - 1 - f)
-
-    def projection(self, eigenvalue: int) -> tuple[tuple[int, int, int], int]:
-        """The eigenspace's projection times an integer: a multiple of it with coprime entries.
-
-        Returns:
-            Its entries on the diagonal, between neighbours and between others, and the positive m
-            with M^2 = m M; M / m is the projection.
-        """
-        (r, f), (s, g) = self.eigenvalues()
-        if eigenvalue not in (r, s):
-            raise ValueError(f"{eigenvalue} is not among the eigenvalues {r} and {s} of {self}")
-        other, d = (s, f) if eigenvalue == r else (r, g)
-        # (A - other I) kills the other eigenspace, and J's multiple the constants.
-        rest = self.k - other
-        entries = (-self.v * other - rest, self.v - rest, -rest)
-        scale = gcd(*entries) * (1 if eigenvalue == r else -1)
+        r = (p + root) // 2
+        entries = (self.v * r + self.k - r, self.k - r - self.v, self.k - r)
+        scale = gcd(*entries)
         diagonal, near, far = (entry // scale for entry in entries)
-        m = self.v * (eigenvalue - other) // scale
-        # M^2 = m M, entry by entry: what A^2 says, in integers.
-        k, lam, mu, v = self.k, self.lam, self.mu, self.v
-        others = v - 1 - k
-        square = (
-            diagonal**2 + k * near**2 + others * far**2,
-            2 * diagonal * near + lam * near**2 + 2 * (k - 1 - lam) * near * far
-            + (others - k + 1 + lam) * far**2,
-            2 * diagonal * far + mu * near**2 + 2 * (k - mu) * near * far
-            + (others - 1 - k + mu) * far**2,
-        )  # fmt: skip
-        if square != (m * diagonal, m * near, m * far) or v * diagonal != m * d:
-            raise ValueError(f"{self} is not feasible: no projection of rank {d}")
-        return (diagonal, near, far), m
+        return (diagonal, near, far), self.v * root // scale
 
 
-def strongly_regular(adjacency: np.ndarray) -> StronglyRegular:
-    """The parameters of a graph, after checking every entry of A^2.
+def spectral_code(adjacency: np.ndarray, graph: StronglyRegular) -> IntegerRows:
+    """The vertices projected on the smaller eigenvalue's eigenspace, neighbours far apart.
 
-    Args:
-        adjacency: symmetric, 0 on the diagonal, 0 or 1 elsewhere, shape (v, v).
+    They are v points in as many dimensions as that has multiplicity. The adjacency is Boolean,
+    shape (v, v).
     """
-    A = np.asarray(adjacency).astype(np.float32)  # A^2 counts to v at most: exact
-    v = len(A)
-    simple = A.shape == (v, v) and v > 1 and bool(((A == 0) | (A == 1)).all())
-    if not (simple and np.array_equal(A, A.T) and not A.diagonal().any()):
-        raise ValueError("not the adjacency matrix of a graph: symmetric, 0 and 1, no loops")
-    found: dict[str, tuple[int, int]] = {}
-    for start in range(0, v, _BLOCK):
-        # Rows of A^2 from the diagonal on: it is symmetric.
-        square = np.matmul(A[start : start + _BLOCK], A[:, start:])
-        near = A[start : start + _BLOCK, start:] == 1
-        same = np.eye(*square.shape) == 1
-        for name, where in (("k", same), ("lambda", near), ("mu", ~(near | same))):
-            values = square[where]
-            if len(values):
-                low, high = found.get(name, (v, 0))
-                found[name] = min(low, int(values.min())), max(high, int(values.max()))
-    if len(found) < 3:
-        raise ValueError("a graph without edges, or complete, has no lambda or no mu")
-    for name, (low, high) in found.items():
-        if low != high:
-            raise ValueError(f"not strongly regular: {name} is {low} here and {high} there")
-    if found["mu"] == (0, 0):
-        raise ValueError("not connected: two vertices have no common neighbour")
-    return StronglyRegular(v, found["k"][0], found["lambda"][0], found["mu"][0])
-
-
-def spectral_code(adjacency: np.ndarray, eigenvalue: int) -> IntegerRows:
-    """The vertices projected on an eigenspace: v points in as many dimensions as its multiplicity.
-
-    Args:
-        adjacency: of a strongly regular graph, shape (v, v).
-        eigenvalue: one of the two besides k; the smaller one puts neighbours far apart.
-    """
-    graph = strongly_regular(adjacency)
-    (diagonal, near, far), m = graph.projection(eigenvalue)
+    (diagonal, near, far), m = graph.projection()
     size = np.min_scalar_type(-1 - max(abs(diagonal), abs(near), abs(far))).type
-    vectors = np.where(np.asarray(adjacency) == 1, size(near), size(far))
+    vectors = np.where(adjacency, size(near), size(far))
     np.fill_diagonal(vectors, diagonal)
     return IntegerRows(vectors, frame=_frame(vectors, m, graph.v * diagonal // m))
 
@@ -226,28 +169,100 @@ def _code(
     name: str, title: str, graph: StronglyRegular, build: Callable[[], np.ndarray], reference: str
 ) -> Construction:
     """The code on the smaller eigenvalue's eigenspace, its figures from the parameters alone."""
-    smaller, d = graph.eigenvalues()[1]
-    (diagonal, near, far), _ = graph.projection(smaller)
-    parameters = f"({graph.v},{graph.k},{graph.lam},{graph.mu})"
+    (diagonal, near, far), m = graph.projection()
     return transitive_code(
-        name, f"{title} {parameters}, spectral embedding", d, reference,
-        lambda: spectral_code(build(), smaller),
+        name, title, graph.v * diagonal // m, reference, lambda: spectral_code(build(), graph),
         (Fraction(far, diagonal), graph.v - 1 - graph.k), (Fraction(near, diagonal), graph.k),
     )  # fmt: skip
 
 
+def _embedded(
+    name: str, title: str, v: int, k: int, lam: int, mu: int, build: Callable[[], np.ndarray],
+    reference: str,
+) -> Construction:  # fmt: skip
+    title = f"{title} ({v},{k},{lam},{mu}), spectral embedding"
+    return _code(name, title, StronglyRegular(v, k, lam, mu), build, reference)
+
+
 CODES = (
-    _code("gewirtz", "Gewirtz graph", StronglyRegular(56, 10, 0, 2), gewirtz, _EXACT),
-    _code(
-        "hoffman-singleton", "Hoffman-Singleton graph", StronglyRegular(50, 7, 0, 1),
-        hoffman_singleton, _EXACT,
+    _embedded("gewirtz", "Gewirtz graph", 56, 10, 0, 2, gewirtz, _EXACT),
+    _embedded(
+        "hoffman-singleton", "Hoffman-Singleton graph", 50, 7, 0, 1, hoffman_singleton, _EXACT
     ),
-    _code("m22-graph", "M22 graph", StronglyRegular(77, 16, 0, 4), m22, _EXACT),
-    _code(
-        "mclaughlin-162", "far part of the McLaughlin graph", StronglyRegular(162, 56, 10, 24),
-        mclaughlin_far, _SHARP,
+    _embedded("m22-graph", "M22 graph", 77, 16, 0, 4, m22, _EXACT),
+    _embedded(
+        "mclaughlin-162", "far part of the McLaughlin graph", 162, 56, 10, 24, mclaughlin_far,
+        _SHARP,
     ),
-    _code("higman-sims", "Higman-Sims graph", StronglyRegular(100, 22, 0, 6), higman_sims, _SHARP),
-    _code("mclaughlin", "McLaughlin graph", StronglyRegular(275, 112, 30, 56), mclaughlin, _SHARP),
+    _embedded("higman-sims", "Higman-Sims graph", 100, 22, 0, 6, higman_sims, _SHARP),
+    _embedded("mclaughlin", "McLaughlin graph", 275, 112, 30, 56, mclaughlin, _SHARP),
 )  # fmt: skip
 """Dimensions 20, 21, 21, 21, 22 and 22."""
+
+
+def isotropic_lines(q: int) -> np.ndarray:
+    """The totally isotropic lines of the Hermitian space H(3, q^2), points by number.
+
+    Points are vectors of GF(q^2)^4 whose first nonzero coordinate is 1, read as numbers to the base
+    q^2. The form is sum_i x_i y_i^q; a line is a plane of vectors on which it vanishes. Its one
+    basis x, y in reduced echelon form is isotropic and orthogonal; its points are y and x + s y.
+
+    Returns:
+        Shape ((q + 1)(q^3 + 1), q^2 + 1).
+    """
+    field = finite_field(q * q)
+    lines = []
+    for i, j in combinations(range(4), 2):
+        x, y = _isotropic(field, q, i, zero=j), _isotropic(field, q, j)
+        a, b = np.nonzero(_form(field, q, x[:, None], y) == 0)
+        multiples = field.multiply(y[b, None], np.arange(q * q)[:, None])
+        lines.append(np.concatenate([y[b, None], field.add(x[a, None], multiples)], axis=1))
+    return np.concatenate(lines) @ (q * q) ** np.arange(4)
+
+
+def _isotropic(field: FiniteField, q: int, pivot: int, zero: int | None = None) -> np.ndarray:
+    """Isotropic vectors whose first nonzero coordinate is a 1 at `pivot`; 0 at `zero`; (n, 4)."""
+    free = [i for i in range(pivot + 1, 4) if i != zero]
+    vectors = np.zeros((field.q ** len(free), 4), dtype=np.int64)
+    vectors[:, pivot] = 1
+    vectors[:, free] = np.arange(len(vectors))[:, None] // field.q ** np.arange(len(free)) % field.q
+    return np.asarray(vectors[_form(field, q, vectors, vectors) == 0])
+
+
+def _form(field: FiniteField, q: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The Hermitian form, over the last axis, broadcast over the others."""
+    terms = field.multiply(x, field.power(y, q))
+    return reduce(field.add, (terms[..., i] for i in range(4)))
+
+
+def meeting(lines: np.ndarray) -> np.ndarray:
+    """Which different lines share a point, shape (K, K), bool; each point lies on q + 1 of them.
+
+    The graph is a generalized quadrangle of order (q, q^2), strongly regular.
+    """
+    points, numbers = np.unique(lines, return_inverse=True)
+    through = np.argsort(numbers, axis=None, kind="stable") // lines.shape[1]
+    through = through.reshape(len(points), -1)
+    meet = np.zeros((len(lines), len(lines)), dtype=bool)
+    meet[through[:, :, None], through[:, None, :]] = True
+    np.fill_diagonal(meet, False)
+    return meet
+
+
+def _isotropic_code(q: int) -> Construction:
+    """(q + 1)(q^3 + 1) points in q (q^2 - q + 1) dimensions with products 1/q^2 and -1/q."""
+    graph = StronglyRegular((q + 1) * (q**3 + 1), q * (q * q + 1), q - 1, q * q + 1)
+    title = f"totally isotropic lines of the Hermitian space H(3,{q * q})"
+    return _code(f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), _SHARP)
+
+
+_ORDERS = (2, 3, 4, 5, 7, 8, 9)
+"""Prime powers q; beyond them the square matrices of the graph outgrow a gigabyte."""
+FAMILIES: tuple[Family, ...] = (
+    listed(
+        "isotropic-q", "totally isotropic lines of the Hermitian space H(3,q^2)",
+        f"q = {', '.join(map(str, _ORDERS))}",
+        "q (q^2 - q + 1)", "(q + 1)(q^3 + 1)", "1/q^2", _SHARP,
+        codes={(q,): _isotropic_code(q) for q in _ORDERS},
+    ),
+)  # fmt: skip

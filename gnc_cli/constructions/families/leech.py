@@ -80,15 +80,10 @@ def minimal_vectors() -> np.ndarray:
     one_three = 1 - 4 * np.eye(24, dtype=np.int8)
     signs = (1 - 2 * words.astype(np.int8))[:, None, :]
     i, j = np.triu_indices(24, 1)
-    fours = np.zeros((4, len(i), 24), dtype=np.int8)
-    for sheet, (a, b) in zip(fours, ((4, 4), (4, -4), (-4, 4), (-4, -4)), strict=True):
-        sheet[np.arange(len(i)), i], sheet[np.arange(len(i)), j] = a, b
+    unit = 4 * np.eye(24, dtype=np.int8)
+    fours = np.stack([unit[i] + unit[j], unit[i] - unit[j], unit[j] - unit[i], -unit[i] - unit[j]])
     shapes = (on_octads, one_three * signs, fours)
     return np.concatenate([shape.reshape(-1, 24) for shape in shapes])
-
-
-def _leech() -> IntegerRows:
-    return IntegerRows(minimal_vectors())
 
 
 def _neighbours(*fixed: np.ndarray) -> np.ndarray:
@@ -125,7 +120,8 @@ def _leech_552() -> IntegerRows:
 
 CODES = (
     transitive_code(
-        "leech", "minimal vectors of the Leech lattice", 24, _SHARP, _leech,
+        "leech", "minimal vectors of the Leech lattice", 24, _SHARP,
+        lambda: IntegerRows(minimal_vectors()),
         ("1/2", 4600), ("1/4", 47104), ("0", 93150), ("-1/4", 47104), ("-1/2", 4600), ("-1", 1),
     ),
     transitive_code(

@@ -25,7 +25,6 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    ParametricFamily,
     Rows,
     Verified,
 )
@@ -96,11 +95,7 @@ def _from_prime(q: int) -> np.ndarray:
 
 
 class TwoBases(GroupedRows):
-    """+-e_1, .., +-e_d, then +-the rows of a Hadamard matrix, divided by sqrt(d).
-
-    Args:
-        matrix: entries +-1, shape (d, d).
-    """
+    """+-e_1, .., +-e_d, then +-the rows of a Hadamard matrix, shape (d, d), divided by sqrt(d)."""
 
     group = 2
 
@@ -127,24 +122,19 @@ class TwoBases(GroupedRows):
         distribution = (
             (near, pairs), (Cosine.of(0), 4 * d * (d - 1)), (-near, pairs), (Cosine.of(-1), 2 * d)
         )  # fmt: skip
-        return Verified(4 * d, True, near, distribution, "two orthogonal bases, exact integers")
+        return Verified(4 * d, True, near, distribution)
 
 
 class PaleyRows(GroupedRows):
     """Unit vectors of the lines, each followed by its negative: first infinity, then GF(q).
 
     Coordinates of x: 1/sqrt(q), then 2/sqrt(q) times cosine and sine of the angle of Tr(b x), for
-    half of the squares b: the characters whose sum chi is made of.
-
-    Args:
-        field: GF(q).
+    half of the squares b: the characters whose sum chi is made of. q = 1 mod 4.
     """
 
     group = 2
 
     def __init__(self, field: FiniteField) -> None:
-        if field.q % 4 != 1:
-            raise ValueError(f"q is {field.q}, not 1 mod 4: Paley's matrix is not symmetric")
         self.field = field
         q = field.q
         self.shape = (2 * (q + 1), (q + 1) // 2)
@@ -199,8 +189,7 @@ class PaleyRows(GroupedRows):
             raise ValueError(f"the rows miss the eigenspace by {worst:.1e}")
         cosine, pairs = Cosine.root(Fraction(1, q)), q * (q + 1)
         distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.of(-1), q + 1))
-        how = "C C^T = q I in integers, rows in an eigenspace of C"
-        return Verified(len(self), True, cosine, distribution, how)
+        return Verified(len(self), True, cosine, distribution)
 
 
 def _check_signs(characters: np.ndarray, field: FiniteField) -> None:
@@ -241,12 +230,12 @@ def _bases(d: int) -> Construction | None:
 
 
 FAMILIES: tuple[Family, ...] = (
-    ParametricFamily(
+    Family(
         "mub-d", "two mutually unbiased bases, signed",
         "d = 4, 8, 12, .., 8192 with a Hadamard matrix of Sylvester's or Paley's",
         "d", "4d", "1/sqrt(d)", _MATRICES, _bases, lambda d: [(d,)],
     ),
-    ParametricFamily(
+    Family(
         "paley-q", "equiangular lines of Paley's conference matrix, both unit vectors of each",
         "q = 5, 9, 13, .. a prime power below 8192, q = 1 mod 4",
         "(q + 1)/2", "2 (q + 1)", "1/sqrt(q)", _LINES, _lines, lambda d: [(2 * d - 1,)],

@@ -25,9 +25,8 @@ Sources: P. Delsarte, 1972, Weights of linear codes and strongly regular normed 
 R. Calderbank and W. M. Kantor, 1986, The geometry of two-weight codes.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from math import gcd
 
 import numpy as np
@@ -37,12 +36,11 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    ListedFamily,
-    Rows,
     Verified,
+    listed,
 )
-from gnc_cli.constructions.families.closed_forms import simplex_vertices
-from gnc_cli.constructions.fields import finite_field, prime_power, prime_powers
+from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
+from gnc_cli.constructions.fields import finite_field, prime_powers
 
 _REFERENCE = "Calderbank and Kantor 1986, The geometry of two-weight codes"
 _MOST = 4096
@@ -56,16 +54,9 @@ def _number_of_forms(s: int, e: int) -> int:
 
 
 class QuadricWords:
-    """The words over GF(s), symbols numbered 0 (zero) to s - 1.
-
-    Args:
-        s: a power of a prime.
-        e: s^e is below 8192.
-    """
+    """The words over GF(s), symbols numbered 0 (zero) to s - 1; s^e is below 8192."""
 
     def __init__(self, s: int, e: int) -> None:
-        if prime_power(s) is None or e < 1:
-            raise ValueError(f"no quadratic forms over GF({s}) in {e} variables")
         self.s, self.e = s, e
         self.field = field = finite_field(s**e)
         self.Q = _number_of_forms(s, e)
@@ -144,24 +135,16 @@ def quadric_words(s: int, e: int) -> QuadricWords:
 class QuadricRows(GroupedRows):
     """The rows of the words: form slowest, then linear part, constant.
 
-    Args:
-        words: the linear code, of length n = s^e.
-        shortened: only the words with the symbol 0 at so many places: x = 0, 1, g, g^2, ..; those
-            are left out. At most e + 1.
-        extended: the form is written out as well, as a vertex of a simplex of all Q forms with the
-            weight that evens out inner products of different forms and of one form; e is even.
-
-    Where neither changes the code, minus the vertices at each place are its last s n rows.
+    A shortened code has only the words with the symbol 0 at so many places, at most e + 1: x = 0,
+    1, g, g^2, ..; those are left out. In an extended one, e even, the form is written out as well,
+    as a vertex of a simplex of all Q forms, with the weight that evens out inner products of
+    different forms and of one form. Else minus the vertices at each place are its last s n rows.
     """
 
     verifies_parts = True
 
     def __init__(self, words: QuadricWords, shortened: int = 0, extended: bool = False) -> None:
         s, e = words.s, words.e
-        if s < 3 or not 0 <= shortened <= e + 1 or (extended and (e % 2 or shortened)):
-            raise ValueError(
-                f"no code of GF({s}), {e} variables, {shortened} places fewer, extended: {extended}"
-            )
         self.words, self.shortened, self.extended = words, shortened, extended
         self.coded = words.Q * s ** (e + 1 - shortened)
         """Rows that are words."""
@@ -217,10 +200,8 @@ class QuadricRows(GroupedRows):
         top = max(one, two)
         if K > self.coded and top * top < n:
             raise ValueError("a vertex is nearer to a word than words are to each other")
-        how = "zeros of all words of a linear code"
-        if not self._attained(zeros if two == top else plain):
-            how += "; an upper bound for the rows kept"
-        return Verified(K, top < d, Cosine.of(Fraction(top, d)), None, how)
+        attained = self._attained(zeros if two == top else plain)
+        return Verified(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
 
     def _attained(self, zeros: int) -> bool:
         """Whether some row has so many zeros, those left out included."""
@@ -242,55 +223,51 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
     title += f", 0 at {shortened} points" if shortened else ""
     K = s ** (e + 1 - shortened) * forms + s * n * (not shortened and not extended)
 
-    def build() -> Rows:
-        return QuadricRows(quadric_words(s, e), shortened, extended)
-
     return Construction(
         f"quadric-{s}-{e}{change}", title, d, K, Cosine.of(Fraction(top, d)), False, _REFERENCE,
-        build,
+        lambda: QuadricRows(quadric_words(s, e), shortened, extended),
     )  # fmt: skip
 
 
-@cache
-def _orders() -> tuple[tuple[int, int], ...]:
-    """Every s > 2 and e with (s - 1) s^e up to 4096 dimensions."""
-    small = [s for s in prime_powers() if s > 2 and s * (s - 1) <= _MOST]
-    return tuple((s, e) for s in small for e in range(1, 9) if (s - 1) * s**e <= _MOST)
-
-
-def _whole() -> Iterator[Construction]:
-    yield from (_code(s, e) for s, e in _orders())
-
-
-def _shortened() -> Iterator[Construction]:
-    """Where more rows are left than an orthoplex has."""
-    for s, e in _orders():
-        found = (_code(s, e, i) for i in range(1, e + 1))
-        yield from (code for code in found if code.K > 2 * code.d)
-
-
-def _extended() -> Iterator[Construction]:
-    found = (_code(s, e, extended=True) for s, e in _orders() if e % 2 == 0)
-    yield from (code for code in found if code.d <= _MOST)
-
-
+_ORDERS = tuple(
+    (s, e)
+    for s in prime_powers()
+    if s > 2 and s * (s - 1) <= _MOST
+    for e in range(1, 9)
+    if (s - 1) * s**e <= _MOST
+)
+_Codes = dict[tuple[int, ...], Construction]
+_WHOLE: _Codes = {(s, e): _code(s, e) for s, e in _ORDERS}
+_SHORTENED: _Codes = {
+    (s, e, i): code
+    for s, e in _ORDERS
+    for i in range(1, e + 1)
+    if (code := _code(s, e, i)).K > 2 * code.d  # more rows than an orthoplex has
+}
+_EXTENDED: _Codes = {
+    (s, e): code
+    for s, e in _ORDERS
+    if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MOST
+}
 FAMILIES: tuple[Family, ...] = (
-    ListedFamily(
+    listed(
         "quadric-s-e",
         "quadratic forms in e variables over GF(s), symbols as vertices of a simplex",
         "s = 3, 4, 5, 7, .. a power of a prime, e = 1, 2, .., d <= 4096",
         "(s-1) s^e", "s^(3e/2+1) + s^(e+1), e even; s^(2e+1) + s^(e+1), e odd",
-        "s^ceil(e/2)/d", _REFERENCE, _whole,
+        "s^ceil(e/2)/d", _REFERENCE, codes=_WHOLE,
     ),
-    ListedFamily(
+    listed(
         "quadric-s-e-shortened-i", "those forms that are 0 at i points",
         "as quadric-s-e; i = 1, 2, .., e",
         "(s-1)(s^e-i)", "s^(3e/2+1-i), e even; s^(2e+1-i), e odd",
-        "(s^ceil(e/2)-(s-1)i)/d", _REFERENCE, _shortened,
+        "(s^ceil(e/2)-(s-1)i)/d", _REFERENCE,
+        codes=_SHORTENED,
     ),
-    ListedFamily(
+    listed(
         "quadric-s-e-extended", "those forms, each a vertex of a further simplex as well",
         "as quadric-s-e, e even",
-        "(s-1) s^e + s^(e/2) - 1", "s^(3e/2+1)", "(s^(e/2)-1)/d", _REFERENCE, _extended,
+        "(s-1) s^e + s^(e/2) - 1", "s^(3e/2+1)", "(s^(e/2)-1)/d", _REFERENCE,
+        codes=_EXTENDED,
     ),
 )  # fmt: skip

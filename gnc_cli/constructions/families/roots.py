@@ -64,14 +64,6 @@ def _pairs(n: int, on: int, off: int) -> np.ndarray:
     return rows
 
 
-def _d4() -> IntegerRows:
-    return IntegerRows(_d_roots(4))
-
-
-def _d5() -> IntegerRows:
-    return IntegerRows(_d_roots(5))
-
-
 def _e6() -> IntegerRows:
     """Doubled: roots of A5, those of A1 of direction (1, 1) in two more coordinates, and the 20
     balanced sign vectors with either half of A1's."""
@@ -108,10 +100,6 @@ def _schlaefli() -> IntegerRows:
         for part, height in ((six, 3), (six, -3), (_pairs(6, -4, 2), 0))
     ]
     return IntegerRows(np.concatenate(rows), 6)
-
-
-def _hemicube() -> IntegerRows:
-    return IntegerRows(_even_signs(5))
 
 
 def _petersen() -> IntegerRows:
@@ -165,10 +153,10 @@ CODES = (
     transitive_code(
         "24-cell", "vertices of the 24-cell: roots of D4", 4,
         "Schlaefli 1852; de Laat, Leijenhorst and de Muinck Keizer 2024 (arXiv 2404.18794)",
-        _d4, ("1/2", 8), ("0", 6), ("-1/2", 8), ("-1", 1),
+        lambda: IntegerRows(_d_roots(4)), ("1/2", 8), ("0", 6), ("-1/2", 8), ("-1", 1),
     ),
     transitive_code(
-        "d5-roots", "roots of D5", 5, _SPLAG, _d5,
+        "d5-roots", "roots of D5", 5, _SPLAG, lambda: IntegerRows(_d_roots(5)),
         ("1/2", 12), ("0", 14), ("-1/2", 12), ("-1", 1), proven=False,
     ),
     transitive_code(
@@ -192,8 +180,8 @@ CODES = (
         ("1/4", 16), ("-1/2", 10),
     ),
     transitive_code(
-        "hemicube", "half of a cube's vertices, Clebsch graph: Gosset's 1_21", 5, _SHARP, _hemicube,
-        ("1/5", 10), ("-3/5", 5),
+        "hemicube", "half of a cube's vertices, Clebsch graph: Gosset's 1_21", 5, _SHARP,
+        lambda: IntegerRows(_even_signs(5)), ("1/5", 10), ("-3/5", 5),
     ),
     transitive_code(
         "petersen", "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21", 4,

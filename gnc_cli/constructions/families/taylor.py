@@ -14,7 +14,6 @@ Source: D. E. Taylor, 1977, Regular 2-graphs.
 """
 
 from fractions import Fraction
-from itertools import product
 from math import isqrt
 
 import numpy as np
@@ -24,7 +23,6 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    ParametricFamily,
     Rows,
     Verified,
     transitive_code,
@@ -43,10 +41,7 @@ def taylor_signs(field: FiniteField) -> np.ndarray:
 
     The inner product of (u, t) and (v, s) has the sign at (u - v, t - s + [u, v]), with
     [a + b sqrt(e), c + d sqrt(e)] = b c - a d. It is 0 at the identity. All rows have positive
-    inner products with that of infinity.
-
-    Returns:
-        Shape (q, q, q), int8.
+    inner products with that of infinity. Shape (q, q, q), int8.
     """
     every = np.arange(field.q)
     e = int(field.exp[1])  # a primitive element is no square
@@ -67,26 +62,22 @@ def check_two_graph(field: FiniteField, signs: np.ndarray) -> None:
     For S, 0 on the diagonal, 1 in the row and column of infinity and the signs elsewhere, this is
     S^2 = (q^2 - q) S + q^3 I. The group's translations and the maps (u, t) -> (l u, N(l) t) leave S
     as it is, so that one entry of each orbit of pairs is enough: (1, t) for each t, and (0, 1).
-
-    Args:
-        field: GF(q).
-        signs: as `taylor_signs` gives them, shape (q, q, q).
     """
     q, every = field.q, np.arange(field.q)
-    mirrored = field.subtract(0, every)
     if signs[0, 0, 0] or np.count_nonzero(signs) != q**3 - 1 or np.abs(signs).max() != 1:
         raise ValueError("not signs, with a zero at the identity alone")
-    a, b, norm = _generator(field)
+    mirrored = field.subtract(0, every)
     e = int(field.exp[1])
-    # (x + y sqrt(e)) (a + b sqrt(e))
-    eb = field.multiply(e, b)
-    first = field.add(field.multiply(a, every[:, None]), field.multiply(eb, every))
-    second = field.add(field.multiply(b, every[:, None]), field.multiply(a, every))
-    turned = signs[first[:, :, None], second[:, :, None], field.multiply(norm, every)]
-    if not (
-        np.array_equal(turned, signs)
-        and np.array_equal(signs[mirrored][:, mirrored][:, :, mirrored], signs)
-    ):
+    # Each nonzero l is a + sqrt(e) times a power of e, or such a power alone, and
+    # (x + y sqrt(e)) (a + b sqrt(e)) = a x + e b y + (b x + a y) sqrt(e).
+    images = [signs[mirrored][:, mirrored][:, :, mirrored]]
+    for a, b in [(e, 0), *((a, 1) for a in range(q))]:
+        eb = field.multiply(e, b)
+        first = field.add(field.multiply(a, every[:, None]), field.multiply(eb, every))
+        second = field.add(field.multiply(b, every[:, None]), field.multiply(a, every))
+        norm = field.subtract(field.multiply(a, a), field.multiply(e, field.multiply(b, b)))
+        images.append(signs[first[:, :, None], second[:, :, None], field.multiply(norm, every)])
+    if not all(np.array_equal(image, signs) for image in images):
         raise ValueError("the signs are not invariant under the group's symmetries")
     total = q * q - q
     if signs.sum(dtype=np.int64) != total:
@@ -111,48 +102,18 @@ def signs_between(
     return np.asarray(signs[field.subtract(a, c), field.subtract(b, d), shift], dtype=np.int64)
 
 
-def _generator(field: FiniteField) -> tuple[int, int, int]:
-    """A primitive element a + b sqrt(e) of GF(q^2), e the primitive element of GF(q); its norm."""
-    e, add, multiply = int(field.exp[1]), field.add, field.multiply
-
-    def times(x: tuple[int, int], y: tuple[int, int]) -> tuple[int, int]:
-        (a, b), (c, d) = x, y
-        real = add(multiply(a, c), multiply(multiply(b, d), e))
-        return int(real), int(add(multiply(a, d), multiply(b, c)))
-
-    def power(x: tuple[int, int], n: int) -> tuple[int, int]:
-        result = (1, 0)
-        while n:
-            if n % 2:
-                result = times(result, x)
-            x, n = times(x, x), n // 2
-        return result
-
-    order = field.q**2 - 1
-    primes = [p for p in range(2, order) if order % p == 0 and prime_power(p) == (p, 1)]
-    for x in product(range(field.q), range(1, field.q)):
-        if all(power(x, order // p) != (1, 0) for p in primes):
-            return *x, times(x, (x[0], int(field.subtract(0, x[1]))))[0]
-    raise AssertionError("GF(q^2) has a primitive element")
-
-
 class TaylorRows(GroupedRows):
     """Unit vectors of the lines, each followed by its negative: infinity, then the group.
 
     Element n of the group has the digits a, b, t to the base q, t the fastest; u = a + b sqrt(e).
     Coordinates: 1/q (1 for infinity), then, for each y in GF(q) and each c in one half of the
     nonzero elements, cosines of the angles of Tr(c (t + 2 b y - a b)) times w_c(y - a), then sines.
-    The unit vectors w_c are such that their orbit has the right inner products.
-
-    Args:
-        field: GF(q).
+    The unit vectors w_c are such that their orbit has the right inner products. q is odd.
     """
 
     group = 2
 
     def __init__(self, field: FiniteField) -> None:
-        if field.p == 2:
-            raise ValueError(f"q is {field.q}, even: the two-graph wants squares and non-squares")
         self.field = field
         q = field.q
         self.shape = (2 * (q**3 + 1), q * q - q + 1)
@@ -225,8 +186,7 @@ class TaylorRows(GroupedRows):
             raise ValueError(f"the rows miss the two-graph's inner products by {worst:.1e}")
         near, pairs = Cosine.of(Fraction(1, q)), q**3 * (q**3 + 1)
         distribution = ((near, pairs), (-near, pairs), (Cosine.of(-1), q**3 + 1))
-        how = "a regular two-graph in integers, rows in an eigenspace"
-        return Verified(len(self), True, near, distribution, how)
+        return Verified(len(self), True, near, distribution)
 
     def _deviation(self, signs: np.ndarray) -> float:
         """Largest error of the inner products of an orbit's start with its images.
@@ -275,13 +235,14 @@ class TaylorSection(Rows):
 
     def verify(self) -> Verified:
         """As for all rows; the first coordinate is the product with infinity's."""
-        found, q = self.whole.verify(), self.q
+        self.whole.verify()
+        q = self.q
         if abs(np.linalg.norm(self.unit(0, 2), axis=1) - 1).max() > _ROUNDING:
             raise ValueError("the first coordinate is not 1/q")
         near, far = Cosine.of(Fraction(1, q + 1)), Cosine.of(Fraction(-1, q - 1))
         pairs = q**3 * (q**3 - 1 + q * q - q) // 4
         rest = q**3 * (q**3 - 1) // 2 - pairs
-        return Verified(q**3, True, near, ((near, pairs), (far, rest)), found.how)
+        return Verified(q**3, True, near, ((near, pairs), (far, rest)))
 
 
 def _odd_order(q: int) -> bool:
@@ -318,12 +279,12 @@ def _orders(d: int) -> list[tuple[int]]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    ParametricFamily(
+    Family(
         "unitary-q", "equiangular lines of Taylor's unitary two-graph, both unit vectors of each",
         "q = 3, 5, 7, 9, .., 61 a power of an odd prime",
         "q^2 - q + 1", "2 (q^3 + 1)", "1/q", _TAYLOR, _lines, _orders,
     ),
-    ParametricFamily(
+    Family(
         "unitary-q-section", "the vectors at cosine 1/q from one of them, as it sees them",
         "as unitary-q", "q^2 - q", "q^3", "1/(q + 1)", _TAYLOR, _section, _orders,
     ),

@@ -105,15 +105,11 @@ def cross_entropy_curvature(
     """Second derivative of `F = tau * log_total` along directions: (Euclidean) Hessian products.
 
     Args:
-        weights: (K, d).
-        features: (N, d).
-        labels: (N,).
-        tau: positive temperature.
         log_total: as returned by `cross_entropy` at the same point.
         directions: changes (dW, dH) of shapes (M, K, d) and (M, N, d): M directions at once.
 
     Returns:
-        the derivatives of (dF/dW, dF/dH) along each direction, shapes (M, K, d) and (M, N, d).
+        The derivatives of (dF/dW, dF/dH) along each direction, shapes (M, K, d) and (M, N, d).
     """
     d_weights, d_features = directions
     lead = d_weights.shape[0]
@@ -145,12 +141,8 @@ def cross_entropy_curvature(
 def _samples(weights: Any, features: Any, labels: Any, tau: Any, xp: Any) -> tuple[Any, Any, Any]:
     """Margins (own class -inf), log-sum-exp over the wrong classes (.., B, 1), and p - onehot."""
     scores = features @ xp.swapaxes(weights, -1, -2)
-    classes = (
-        np.arange(scores.shape[-1])
-        if xp is np
-        else xp.arange(scores.shape[-1], device=labels.device)
-    )
-    own = labels[:, None] == classes
+    where = {} if xp is np else {"device": labels.device}
+    own = labels[:, None] == xp.arange(scores.shape[-1], **where)
     correct = xp.sum(xp.where(own, scores, 0.0), axis=-1, keepdims=True)
     margins = xp.where(own, -math.inf, scores - correct)
     peak = xp.amax(margins, axis=-1, keepdims=True)

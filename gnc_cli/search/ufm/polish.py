@@ -36,14 +36,11 @@ def polish(
     report: Callable[[int, float], None],
     finish: bool,
 ) -> tuple[np.ndarray, int]:
-    """A local minimiser near x, and the number of steps used.
+    """A local minimiser near x (K + N, d), and the number of steps used.
 
     Args:
-        objective: eq. 2 or eq. B.1.
-        x: start, (K + N, d).
         tolerance: gradient size (largest component) to reach.
         max_steps: limit for all L-BFGS iterations together.
-        deadline: polled at each evaluation; the best point so far is returned when it expires.
         report: called with (step, value) after each L-BFGS iteration.
         finish: False leaves Newton's steps out where they are costly (no dense Hessian): enough
             to rank starts.
@@ -57,15 +54,10 @@ def polish(
     for _ in range(_MAX_ESCAPES + 1):
         if max_steps > steps:
             x, used = lbfgs(
-                objective.value_and_gradient,
-                x,
-                on_sphere=objective.on_sphere,
-                max_steps=max_steps - steps,
-                memory=int(np.clip(2**28 // (16 * x.size), 3, 30)),
-                tolerance=tolerance,
-                deadline=deadline,
-                report=report_total,
-            )
+                objective.value_and_gradient, x, on_sphere=objective.on_sphere,
+                max_steps=max_steps - steps, memory=int(np.clip(2**28 // (16 * x.size), 3, 30)),
+                tolerance=tolerance, deadline=deadline, report=report_total,
+            )  # fmt: skip
             steps += used
         if not finish and not _is_dense(objective, x):
             break
@@ -185,12 +177,9 @@ def _expand(flat: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def _iterative_move(
-    objective: UfmObjective,
-    x: np.ndarray,
-    gradient: np.ndarray,
-    scale: np.ndarray,
+    objective: UfmObjective, x: np.ndarray, gradient: np.ndarray, scale: np.ndarray,
     deadline: Deadline,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Newton's step by MINRES on Hessian products; zero where the deadline passed on the way."""
     from scipy.sparse.linalg import LinearOperator, minres
 

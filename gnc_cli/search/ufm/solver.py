@@ -14,6 +14,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import gamma, rounded_down, rounded_up
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -35,7 +36,6 @@ class UfmSolution:
     """Features H, (n K, d), sorted by class."""
     labels: np.ndarray = field(repr=False)
     """(n K,): `repeat(arange(K), n)`."""
-    tau: float
     objective: float
     """Mean cross-entropy, without the decay term; may underflow to 0 at tiny tau."""
     log_total_loss: float
@@ -75,38 +75,26 @@ def solve_ufm(
     """Minimise the cross-entropy over classifier and features.
 
     Args:
-        d: dimension, at least 2.
-        K: number of classes, at least 2.
-        tau: positive temperature.
         weight_decay: positive lambda of eq. B.1; None for the unit sphere, eq. 2.
         n: samples per class; all n K features are unknowns of their own.
-        seed: seeds every restart through `SeedSequence.spawn`; the same seed gives the same
-            result where no deadline binds.
         restarts: random starts; by default 32, fewer where n K^2 d is large. 0 needs `init`.
         steps: descent steps of each restart, by default 800; L-BFGS may take five times as many.
         init: a code (K, d), or weights with features (n K, d), polished as it is as one more start:
             continuation along a list of temperatures.
-        deadline: polled at each step; when it expires the best point so far is returned.
         progress: called as progress(step, steps, value) at each step; the polish stays at `steps`.
-        device: where torch descends: "auto", "cpu", "cuda", "cuda:1"; the polish runs in NumPy.
-        threads: for BLAS and torch; by default chosen from the size of the problem.
+        device: where torch descends; the polish runs in NumPy.
 
     Raises:
         UsageError: a weight decay so large that zero is the optimum.
         UnavailableError: no such device.
-
-    Example:
-        >>> triangle = solve_ufm(2, 3, tau=0.1, restarts=2, steps=50)
-        >>> triangle.outcome.value, round(triangle.hardmax, 12)
-        ('converged', -1.5)
     """
     # W H^T trades loss against its nuclear norm, a convex problem in which 0 is optimal as soon as
     # lambda reaches the spectral norm of the loss gradient at 0.
     collapse = 1 / (K * tau * n**0.5)
     if weight_decay is not None and weight_decay >= collapse:
         raise UsageError(
-            f"weight_decay is {weight_decay}: from 1 / (K tau sqrt(n)) = {collapse:.6g} on the "
-            "optimum is W = H = 0; choose a smaller one"
+            f"{spelled('weight_decay', weight_decay)}: from 1 / (K tau sqrt(n)) = {collapse:.6g} "
+            "on the optimum is W = H = 0; choose a smaller one"
         )
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)
@@ -138,14 +126,9 @@ def solve_ufm(
         begun = used
         with limit_threads(threads_for(2.0 * x.size * K, threads)):
             x, taken = polish(
-                objective,
-                x,
-                tolerance=_floor(tau),
-                max_steps=limit,
-                deadline=deadline,
-                report=lambda step, value: report(begun + step, value),
-                finish=finish,
-            )
+                objective, x, tolerance=_floor(tau), max_steps=limit, deadline=deadline,
+                report=lambda step, value: report(begun + step, value), finish=finish,
+            )  # fmt: skip
         used, capped = used + taken, capped or taken >= limit
         return x
 
@@ -168,20 +151,12 @@ def solve_ufm(
     else:
         outcome = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
     return UfmSolution(
-        weights=best[:K].copy(),
-        features=best[K:].copy(),
-        labels=labels,
-        tau=float(tau),
-        objective=float(np.exp(log_total)) / len(labels),
-        log_total_loss=log_total,
-        hardmax=hardmax,
+        weights=best[:K].copy(), features=best[K:].copy(), labels=labels,
+        objective=float(np.exp(log_total)) / len(labels), log_total_loss=log_total, hardmax=hardmax,
         hardmax_gap=hardmax_gap(d, K, tau, log_total, hardmax) if objective.on_sphere else None,
-        stationarity=stationarity,
-        steps=used,
-        restarts=count,
-        outcome=outcome,
+        stationarity=stationarity, steps=used, restarts=count, outcome=outcome,
         history=np.array(history, dtype=np.float64).reshape(-1, 2),
-    )
+    )  # fmt: skip
 
 
 def _best(objective: UfmObjective, points: list[np.ndarray]) -> np.ndarray:
@@ -234,13 +209,6 @@ def hardmax_gap(d: int, K: int, tau: float, log_total: float, hardmax: float) ->
     pair of unit W and H, whether or not a search has found the best one: rho is at least the
     smallest margin of this pair (lemma C.4), at most what theorem 3.3 allows, and no pair's loss
     lies below the band under the optimum.
-
-    Args:
-        d: dimension.
-        K: number of classes.
-        tau: temperature.
-        log_total: log of the sum of the losses.
-        hardmax: HardMax value of the pair, -(smallest margin).
 
     Example:
         >>> hardmax_gap(3, 4, 0.5, -2.0, -4 / 3)  # theorem 3.3: rho is 4/3

@@ -9,7 +9,9 @@ Source of the data: A. Krizhevsky, Learning multiple layers of features from tin
 import hashlib
 import io
 import os
+import pickle
 import tarfile
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,9 +22,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import open_input
-from gnc_cli.training.data.cache import cache_folder
-from gnc_cli.training.data.image_set import ImageData, ImageSet
-from gnc_cli.training.data.restricted_pickle import load_plain
+from gnc_cli.training.data.image_set import ImageData, ImageSet, cache_folder
 
 _SIDE = 32
 _MOST_BYTES = 512 << 20
@@ -87,10 +87,8 @@ CIFAR100 = CifarLayout(
 def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
     """CIFAR-10 or CIFAR-100, the fine labels of the latter.
 
-    Args:
-        layout: CIFAR10 or CIFAR100.
-        path: the folder of the batches, a folder that holds it or the tar file, or the tar file;
-            by default ./data, $GNC_DATA and the user's cache directory are searched in this order.
+    `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by
+    default ./data, $GNC_DATA and the user's cache directory are searched in this order.
 
     Raises:
         DataError: it is in none of these places (names them, and what to put there); a file is
@@ -99,54 +97,57 @@ def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
     found = _find(layout, path)
     contents: dict[str, Any] = {}
     for name, data in (_folder_files if found.is_dir() else _tar_files)(layout, found):
-        sum_ = hashlib.md5(data, usedforsecurity=False).hexdigest()  # against accidents
-        if sum_ != layout.sums[name]:
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+        if md5 != layout.sums[name]:
             raise DataError(
-                f"'{found}/{name}' has md5 {sum_}, expected {layout.sums[name]}; {_AGAIN}, or "
+                f"'{found}/{name}' has md5 {md5}, expected {layout.sums[name]}; {_AGAIN}, or "
                 "write other content to h5:FILE with images, labels, test_images and test_labels"
             )
-        contents[name] = load_plain(io.BytesIO(data), f"{found}/{name}")
+        contents[name] = _Unpickler(io.BytesIO(data), encoding="bytes").plain(f"{found}/{name}")
     names = tuple(name.decode("ascii") for name in contents[layout.meta][layout.names_key])
-    *train, test = [_batch(layout, contents[name]) for name in layout.batches]
-    images = np.concatenate([batch.images for batch in train])
-    labels = np.concatenate([batch.labels for batch in train])
+    images, labels = [], []
+    for name in layout.batches:  # uint8 (n, 3072): red, green and blue planes
+        images.append(np.asarray(contents[name][b"data"]).reshape(-1, 3, _SIDE, _SIDE))
+        labels.append(np.array(contents[name][layout.labels_key], dtype=np.int64))
+    train = ImageSet(np.concatenate(images[:-1]), np.concatenate(labels[:-1]))
+    test = ImageSet(images[-1], labels[-1])
     facts = {"image_size": _SIDE, "md5": dict(layout.sums)}
-    return ImageData(ImageSet(images, labels), test, names, layout.name, facts, (), flip=True)
+    return ImageData(train, test, names, layout.name, facts, (), flip=True)
 
 
-def _batch(layout: CifarLayout, content: dict[bytes, Any]) -> ImageSet:
-    """Images of one file, stored as uint8 (n, 3072): red, green and blue planes."""
-    images = np.asarray(content[b"data"]).reshape(-1, 3, _SIDE, _SIDE)
-    return ImageSet(images, np.array(content[layout.labels_key], dtype=np.int64))
+class _Unpickler(pickle.Unpickler):
+    """Builds arrays, lists, dicts, texts and numbers: what the files of these md5 sums hold."""
+
+    def plain(self, where: str) -> Any:
+        """The one object of the file; strings of Python 2 are bytes."""
+        # NumPy warns of what its old versions wrote.
+        with translated(where, "a batch of CIFAR"), warnings.catch_warnings(action="ignore"):
+            return self.load()
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        if (module, name) in (
+            ("numpy", "ndarray"), ("numpy", "dtype"), ("numpy.core.multiarray", "_reconstruct")
+        ):  # fmt: skip
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it wants to build {module}.{name}, which may run code")
 
 
 def _find(layout: CifarLayout, path: str | None) -> Path:
     """The folder of the batches, or the tar file."""
-    if path is not None:
-        named = Path(path).expanduser()
-        if not named.is_dir():
-            with open_input(str(named)):  # says what is wrong where it cannot be opened
-                return named
-        found = _inside(layout, named)
-        if found is None:
-            raise DataError(
-                f"{path!r} holds neither {layout.archive} nor {', '.join(layout.sums)}; name the "
-                f"folder {layout.folder} or the tar file of the python version"
-            )
-        return found
-    data, cache = os.environ.get("GNC_DATA"), cache_folder()
-    places = [
-        Path("data"),
-        *([Path(data).expanduser()] if data else []),
-        *([cache] if cache is not None else []),
-    ]
+    named = path or os.environ.get("GNC_DATA")
+    places = [Path(named).expanduser()] if named else []
+    if path is None:
+        cache = cache_folder()
+        places = [Path("data"), *places, *([] if cache is None else [cache])]
+    elif not places[0].is_dir():
+        with open_input(str(places[0])):  # says what is wrong where it cannot be opened
+            return places[0]
     for place in places:
         if (found := _inside(layout, place)) is not None:
             return found
     raise DataError(
-        f"{layout.name} is in none of {', '.join(map(str, places))} ($GNC_DATA is "
-        f"{'among them' if data else 'not set'}); put {layout.archive} or the folder "
-        f"{layout.folder} from {_SOURCE} there, or write {layout.name}:PATH"
+        f"{layout.name} is not in {', '.join(map(str, places))}; put {layout.archive} or the "
+        f"folder {layout.folder} from {_SOURCE} there, write {layout.name}:PATH or set $GNC_DATA"
     )
 
 

@@ -4,6 +4,7 @@ The shorter side is brought to the size and the middle is kept, with antialiasin
 is respected, transparency dropped, 16 bits are cut to 8.
 """
 
+import contextlib
 import io
 import os
 from collections.abc import Sequence
@@ -28,38 +29,31 @@ _BLOCK_BYTES = 1 << 26
 
 
 class FolderImages:
-    """Pictures that are decoded when they are needed: `Pictures` of files."""
+    """`Pictures` of files, decoded when they are needed."""
 
     def __init__(
         self, paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
     ) -> None:
-        self._paths = paths
+        self._paths, self._pool = paths, pool
         self.shape = (len(paths), channels, size, size)
-        self._pool = pool
-
-    def __len__(self) -> int:
-        return len(self._paths)
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
-        """uint8 (n, C, S, S).
-
-        Raises:
-            DataError: a file cannot be decoded; names it.
-        """
+        """uint8 (n, C, S, S)."""
         paths = [self._paths[row] for row in np.asarray(rows).tolist()]
         pictures, broken = decode_all(paths, self.shape[1], self.shape[2], self._pool)
         if broken:
-            first = min(broken)
+            row = min(broken)
             raise DataError(
-                f"{paths[first]!r} cannot be decoded: {broken[first]}; replace or remove it"
+                f"{paths[row]!r} cannot be decoded: {broken[row]}; replace or remove it"
             )
         return pictures
 
 
-def decoding_pool(threads: int | None = None) -> ThreadPoolExecutor:
-    """So many threads; by default the cores that this process may use and shares with no other.
+def decoding_pool(threads: int | None) -> ThreadPoolExecutor:
+    """So many threads; by default as many as this process has cores that no other shares.
 
-    Of torchrun's processes on one machine (`LOCAL_WORLD_SIZE`) each takes its part of the cores.
+    Of torchrun's processes on one machine (`LOCAL_WORLD_SIZE`) each takes its part of the cores;
+    the OMP_NUM_THREADS that torchrun sets says nothing of decoding.
     """
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
@@ -77,18 +71,17 @@ class Header:
     grey: bool
 
 
-def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header | str]:
-    """The header of each file in order, or why it has none; pixels are not decoded."""
+def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header]:
+    """The headers of the files that have one, in order; pixels are not decoded."""
     from PIL import Image
 
-    def read(path: str) -> Header | str:
-        try:
-            with Image.open(path) as picture:
-                return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
-        except Exception as error:  # a broken file can raise anything in its decoder
-            return _reason(error)
+    def read(path: str) -> Header | None:
+        # A broken file can raise anything in its decoder.
+        with contextlib.suppress(Exception), Image.open(path) as picture:
+            return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
+        return None
 
-    return list(pool.map(read, paths))
+    return [header for header in pool.map(read, paths) if header is not None]
 
 
 def find_broken(

@@ -25,7 +25,6 @@ from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.training.data.decoding import (
     FolderImages,
-    Header,
     decode_all,
     decoding_pool,
     find_broken,
@@ -35,7 +34,7 @@ from gnc_cli.training.data.image_set import (
     MEMORY_BYTES,
     ImageData,
     ImageSet,
-    Pictures,
+    chooser,
     first_of,
     with_present_classes,
 )
@@ -47,10 +46,7 @@ _SAMPLE = 1000
 _BLOCK = 2048
 """Headers read at a time in search of a colour."""
 _FIFTH = 5
-_SPLITS = {
-    "fifth": "each fifth image of a class in sorted order is test",
-    "none": "no test images, for no class has five",
-}
+_HELD_BACK = "each fifth image of a class in sorted order is test"
 _SUFFIXES = (
     ".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pbm", ".tif", ".tiff",
 )  # fmt: skip
@@ -59,28 +55,21 @@ _ANNOTATIONS = "val_annotations.txt"
 
 Choose = Callable[[Sequence[str]], Sequence[int]]
 """From the names of the classes those to keep, by number, in the new order."""
+_ALL: Choose = chooser()
 
 
 def read_folder(
     path: str,
     *,
     image_size: int | None = None,
-    choose: Choose | None = None,
+    choose: Choose = _ALL,
     threads: int | None = None,
 ) -> ImageData:
-    """The images of a folder.
+    """The images of a folder: one channel where every image is greyscale, else three.
 
-    Args:
-        path: the folder.
-        image_size: pixels; by default 64 where the shorter side of most images has that, else its
-            most common length.
-        choose: picks from the names of the classes those to keep, by number, in the new order.
-        threads: that decode; by default the cores that this process has.
-
-    Returns:
-        One channel where every image is greyscale, else three; classes in sorted order. Mirror
-        images are taken for the same class where there are colours: greyscale sets are often
-        characters.
+    By default the size is 64 where the shorter side of most images has that, else its most common
+    length. Mirror images are taken for the same class where there are colours: greyscale sets are
+    often characters.
 
     Raises:
         DataError: another layout, or no image can be read.
@@ -90,24 +79,14 @@ def read_folder(
     sets, facts, complaints = _read(path, parts, image_size, None, threads)
     test = sets[1] if len(sets) > 1 and len(sets[1].labels) else None
     found = ImageData(
-        sets[0],
-        test,
-        layout.class_names,
-        folder_name(path),
-        {"split": _SPLITS.get(layout.split, f"folder {layout.split}/")} | facts,
-        (*layout.warnings, *complaints),
-        flip=facts["channels"] == 3,
-    )
+        sets[0], test, layout.class_names, folder_name(path), {"split": layout.split} | facts,
+        (*layout.warnings, *complaints), flip=facts["channels"] == 3,
+    )  # fmt: skip
     return with_present_classes(found, repr(path))
 
 
 def read_folder_test(
-    path: str,
-    *,
-    image_size: int | None,
-    channels: int,
-    choose: Choose,
-    threads: int | None = None,
+    path: str, *, image_size: int, channels: int, choose: Choose, threads: int | None = None
 ) -> tuple[ImageSet, list[str]]:
     """The test images of a folder, all its images where it has no such part, and the warnings.
 
@@ -117,10 +96,8 @@ def read_folder_test(
         DataError: another layout, or no image can be read.
     """
     layout = _find_layout(path, choose)
-    part = layout.test
-    if part is None:
-        part = layout.train
-    elif layout.split in _SPLITS:
+    part = layout.test or layout.train
+    if layout.split == _HELD_BACK:
         both = np.concatenate([layout.train.labels, part.labels])
         part = ImageFiles(layout.train.paths + part.paths, both)
     (found,), _, complaints = _read(path, [part], image_size, channels, threads)
@@ -149,13 +126,20 @@ def _read(
     pool = decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
-        size = image_size or _common_size(files, path, pool)
+        size = image_size or _common_size(files, pool)
         channels = channels or (1 if _all_grey(files, pool) else 3)
         lazily = len(files) * channels * size * size > MEMORY_BYTES
         broken: dict[str, str] = {}
         sets = [_image_set(part, channels, size, lazily, broken, pool) for part in parts]
+    if not files:
+        raise DataError(
+            f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
+        )
     if len(broken) == len(files):
-        raise DataError(_none_readable(path, len(files), next(iter(broken.values()), None)))
+        reason = next(iter(broken.values()))
+        raise DataError(
+            f"{path!r}: none of {len(files)} image file(s) can be read, the first because {reason}"
+        )
     facts = {
         "image_size": size,
         "channels": channels,
@@ -179,26 +163,21 @@ def _image_set(
         pixels, bad = decode_all(files.paths, channels, size, pool)
     broken |= {files.paths[row]: bad[row] for row in sorted(bad)}
     kept = np.setdiff1d(np.arange(len(files.paths)), list(bad))
-    pictures: Pictures
+    labels = files.labels[kept]
     if lazily:
-        pictures = FolderImages([files.paths[row] for row in kept], channels, size, pool)
-    else:
-        if bad:
-            for new, old in enumerate(kept):  # in place: memory may not hold two copies
-                pixels[new] = pixels[old]
-        pictures = pixels[: len(kept)]
-    return ImageSet(pictures, files.labels[kept])
+        paths = [files.paths[row] for row in kept]
+        return ImageSet(FolderImages(paths, channels, size, pool), labels)
+    if bad:
+        for new, old in enumerate(kept):  # in place: memory may not hold two copies
+            pixels[new] = pixels[old]
+    return ImageSet(pixels[: len(kept)], labels)
 
 
-def _common_size(files: Sequence[str], path: str, pool: ThreadPoolExecutor) -> int:
+def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:
     """From headers of files spread over the whole."""
-    step = max(1, len(files) // _SAMPLE)
-    headers = read_headers(files[::step], pool)
-    sides = [header.side for header in headers if isinstance(header, Header)]
-    if not sides:
-        first = next((header for header in headers if isinstance(header, str)), None)
-        raise DataError(_none_readable(path, len(headers), first))
-    if np.median(sides) >= _SIZE:
+    headers = read_headers(files[:: max(1, len(files) // _SAMPLE)], pool)
+    sides = [header.side for header in headers]
+    if not sides or np.median(sides) >= _SIZE:
         return _SIZE
     times = Counter(sides)
     return min(times, key=lambda side: (-times[side], side))
@@ -208,15 +187,9 @@ def _all_grey(files: Sequence[str], pool: ThreadPoolExecutor) -> bool:
     """Whether no image has colours; the first one that has ends the search."""
     for start in range(0, len(files), _BLOCK):
         headers = read_headers(files[start : start + _BLOCK], pool)
-        if any(isinstance(header, Header) and not header.grey for header in headers):
+        if not all(header.grey for header in headers):
             return False
     return True
-
-
-def _none_readable(path: str, count: int, reason: str | None) -> str:
-    if reason is None:
-        return f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
-    return f"{path!r}: none of {count} image file(s) can be read, the first because {reason}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,18 +200,16 @@ class _Layout:
     train: ImageFiles
     test: ImageFiles | None
     split: str
-    """Where the test images come from: `test`, `val`; `fifth` where each fifth image is held back,
-    `none` where there are too few for that."""
+    """Where the test images come from, in words."""
     warnings: Sequence[str] = ()
 
 
-def _find_layout(path: str, choose: Choose | None) -> _Layout:
-    """The chosen classes of a folder, else all in sorted order; their images in sorted order."""
+def _find_layout(path: str, choose: Choose) -> _Layout:
+    """The chosen classes of a folder, in their order; their images in sorted order."""
     root = Path(path).expanduser()
     if not root.is_dir():
         what = "is a file, not a folder" if root.exists() else "does not exist"
         raise DataError(f"{path!r} {what}; write folder:PATH with one folder per class in it")
-    choose = choose or (lambda names: range(len(names)))
     with translated(path, "a folder of images"):
         base = root / "train" if (root / "train").is_dir() else root
         if base == root and (root / _ANNOTATIONS).is_file():
@@ -263,7 +234,7 @@ def _class_layout(root: Path, base: Path, choose: Choose) -> _Layout:
     if base != root:
         test, part = _test_files(root, folders, kept)
         if test is not None:
-            return _Layout(chosen, _listed(files), test, part, warnings)
+            return _Layout(chosen, _listed(files), test, f"folder {part}/", warnings)
     return _split(chosen, files, warnings)
 
 
@@ -282,15 +253,14 @@ def _annotated_alone(root: Path, choose: Choose) -> _Layout:
     return _split(tuple(names[k] for k in order), files, [])
 
 
-def _split(
-    chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]
-) -> _Layout:
+def _split(chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]) -> _Layout:
     """Each fifth image of a class is held back for testing."""
     held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
     rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
     if not any(held):
-        return _Layout(chosen, _listed(files), None, "none", warnings)
-    return _Layout(chosen, _listed(rest), _listed(held), "fifth", warnings)
+        why = "no test images, for no class has five"
+        return _Layout(chosen, _listed(files), None, why, warnings)
+    return _Layout(chosen, _listed(rest), _listed(held), _HELD_BACK, warnings)
 
 
 def _test_files(
@@ -328,8 +298,7 @@ def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[
     where = base / _ANNOTATIONS
     found = []
     for count, line in enumerate(read_lines(str(where)), start=1):
-        file, _, name = line.partition("\t")
-        name = name.partition("\t")[0]
+        file, name, *_ = [*line.split("\t"), ""]
         if not name or os.sep in file or (known is not None and name not in known):
             of = " of train/" if known is not None else ""
             raise DataError(

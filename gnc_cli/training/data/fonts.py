@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.parameters import spelled
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -27,7 +28,6 @@ _DEJAVU = tuple(
 )
 """Three families in four styles each, all of which matplotlib ships."""
 _SUFFIXES = (".ttf", ".otf", ".ttc")
-_LARGEST_COLLECTION = 1000
 _ITALIC_OR_OBLIQUE = 0b10_0000_0001
 _CANVAS = 128
 """Glyphs are drawn this large and averaged down, so that hinting does not shape them."""
@@ -46,7 +46,7 @@ class Face:
 
     path: str
     index: int
-    """Number in a collection; 0 in a file of one face."""
+    """Number in a collection, else 0."""
     name: str
     """Family and style: "DejaVu Sans Bold Oblique"."""
     order: tuple[Any, ...]
@@ -58,8 +58,7 @@ class Face:
 def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
     """The folder of the fonts and the paths of the files in it, sorted; subfolders too.
 
-    Args:
-        folder: any folder of .ttf, .otf and .ttc files; None: the DejaVu fonts of matplotlib.
+    `folder` is any folder of .ttf, .otf and .ttc files; None: the DejaVu fonts of matplotlib.
 
     Raises:
         DataError: not a folder, or no font in it.
@@ -72,12 +71,15 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         root = Path(spec.submodule_search_locations[0], "mpl-data", "fonts", "ttf")
         if missing := [name for name in _DEJAVU if not (root / name).is_file()]:
             raise UnavailableError(
-                f"matplotlib has no {missing[0]!r} in its fonts; reinstall it or name a --fonts DIR"
+                f"matplotlib has no {missing[0]!r} in its fonts; reinstall it, or name a folder "
+                f"with {spelled('fonts')}"
             )
         return root, sorted(_DEJAVU)
     root = Path(folder)
     if not root.is_dir():
-        raise DataError(f"--fonts {folder!r} is not a folder; name one with .ttf, .otf, .ttc files")
+        raise DataError(
+            f"{spelled('fonts', folder)} is not a folder; name one with .ttf, .otf, .ttc files"
+        )
     files = sorted(
         Path(place, name).relative_to(root).as_posix()
         for place, _, names in os.walk(root)
@@ -85,7 +87,9 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         if name.lower().endswith(_SUFFIXES)
     )
     if not files:
-        raise DataError(f"--fonts {folder!r} has no .ttf, .otf or .ttc file; name another folder")
+        raise DataError(
+            f"{spelled('fonts', folder)} has no .ttf, .otf or .ttc file; name another folder"
+        )
     return root, files
 
 
@@ -157,14 +161,10 @@ def _skipped(name: str, error: Exception) -> str:
 
 
 def _count_faces(path: Path) -> int:
+    from fontTools.ttLib.sfnt import readTTCHeader  # type: ignore[import-untyped]
+
     with open(path, "rb") as file:
-        head = file.read(12)
-    if head[:4] != b"ttcf":
-        return 1
-    count = int.from_bytes(head[8:12], "big")
-    if not 0 < count <= _LARGEST_COLLECTION:
-        raise ValueError(f"a collection of {count} faces")
-    return count
+        return readTTCHeader(file).numFonts if file.read(4) == b"ttcf" else 1
 
 
 def _read_face(root: Path, name: str, index: int) -> Face:
@@ -199,15 +199,8 @@ class GlyphDrawer:
 
     All are to one scale and on one baseline, so that o and O, comma and apostrophe differ. Ink
     that would cross the margin (a sixteenth of the picture) is moved up or down, and made smaller
-    only where it is larger than what the margins leave.
-
-    Args:
-        path: a TrueType or OpenType file or collection.
-        index: the face's number in a collection.
-        image_size: side S of the pictures, a divisor of 128.
-
-    Raises:
-        OSError: Pillow cannot open the face, or not at this size.
+    only where it is larger than what the margins leave. `index` is the face's number in a
+    collection, `image_size` the side S of the pictures, a divisor of 128.
     """
 
     def __init__(self, path: str, index: int, image_size: int) -> None:

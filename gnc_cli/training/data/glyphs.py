@@ -15,15 +15,9 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.training.data.cache import read_cached, write_cached
-from gnc_cli.training.data.fonts import (
-    Face,
-    GlyphDrawer,
-    find_fonts,
-    read_faces,
-    split_faces,
-)
-from gnc_cli.training.data.image_set import ImageData, ImageSet
+from gnc_cli.parameters import spelled
+from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_faces, split_faces
+from gnc_cli.training.data.image_set import ImageData, ImageSet, read_cached, write_cached
 
 _IMAGE_SIZES = (16, 32, 64)
 _CHUNK = 128
@@ -50,32 +44,24 @@ def glyph_images(
     Classes come in a fixed order: digits and letters of ASCII, then the others by code point.
     Letters, numbers, punctuation and symbols take part; what is blank or looks like an earlier
     character (`GlyphClasses`) does not. Of matplotlib's fonts a character must be in all 12
-    styles, 9 for training and 3 for testing; of a folder's in four training faces and one test
-    face, or in as many as there are.
+    styles, 9 for training and 3 for testing; of a folder's (`fonts`) in four training faces and one
+    test face, or in as many as there are. Without `classes` come all that the fonts give.
 
-    Args:
-        classes: the first so many; None takes all that the fonts give.
-        image_size: side S of the pictures, 16, 32 or 64.
-        fonts: a folder of .ttf, .otf and .ttc files instead of matplotlib's.
-        cache: keep the pictures in the user's cache directory, and take them from there.
-
-    Returns:
-        Images uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
-        fonts, Pillow and FreeType are the same.
+    Images are uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
+    fonts, Pillow and FreeType are the same. They are kept in the user's cache directory.
 
     Raises:
-        UsageError: another image size.
+        UsageError: another image size than 16, 32 or 64.
         DataError: more classes than the fonts give, or no fonts to use.
-
-    Example:
-        >>> data = glyph_images(62, 16, cache=False)
-        >>> data.train.images.shape, data.test.images.shape, "".join(data.class_names[8:13])
-        ((558, 1, 16, 16), (186, 1, 16, 16), '89ABC')
     """
     if image_size not in _IMAGE_SIZES:
-        raise UsageError(f"--image-size {image_size} is not for glyphs: choose 16, 32 or 64")
+        option = spelled("image_size", image_size)
+        raise UsageError(f"{option} is not for glyphs: choose 16, 32 or 64")
+    from PIL import __version__, features
+
     root, files = find_fonts(fonts)
-    versions = _versions()
+    freetype = features.version_module("freetype2") or "none"
+    versions = {"pillow": __version__, "freetype": freetype}
     key = _key(root, files, classes, image_size, versions)
     data = read_cached(key) if cache else None
     if data is None:
@@ -86,14 +72,9 @@ def glyph_images(
 
 
 def _draw(
-    root: Path,
-    files: Sequence[str],
-    classes: int | None,
-    image_size: int,
-    versions: dict[str, str],
-    *,
-    embedded: bool,
-) -> ImageData:
+    root: Path, files: Sequence[str], classes: int | None, image_size: int,
+    versions: dict[str, str], *, embedded: bool,
+) -> ImageData:  # fmt: skip
     faces, warnings = read_faces(root, files)
     train, test = split_faces(faces)
     enough = (len(train), len(test)) if embedded else (min(4, len(train)), 1)
@@ -102,7 +83,7 @@ def _draw(
     found = GlyphClasses(len(faces), image_size)
     names: list[str] = []
     merged: list[tuple[int, str]] = []
-    blank = identical = tried = 0
+    blank = tried = 0
     for start in range(0, len(characters), _CHUNK):
         if len(names) == classes:
             break
@@ -124,15 +105,18 @@ def _draw(
             if not use:
                 blank += 1
                 continue
-            like, same = next(answers)
+            like = next(answers)
             if like is None:
                 names.append(character)
             else:
                 merged.append((like, character))
-                identical += same
     _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
     pictures = np.stack(found.pictures[: len(names)])
     sets = [_image_set(pictures[:, rows]) for rows in (train, test)]
+    digest = hashlib.sha256()
+    for images in sets:
+        digest.update(np.ascontiguousarray(images.images).data)
+        digest.update(np.ascontiguousarray(images.labels).data)
     facts: dict[str, Any] = {
         "fonts": "DejaVu of matplotlib" if embedded else root.name,
         "training_styles": [faces[row].name for row in train],
@@ -141,10 +125,9 @@ def _draw(
         "characters": tried,
         "blank": blank,
         "merged": len(merged),
-        "identical": identical,
         "merged_first": [[names[like], character] for like, character in sorted(merged)[:_NAMED]],
         "rule": _RULE,
-        "sha256": _digest(sets),
+        "sha256": digest.hexdigest(),
         **versions,
     }
     return ImageData(sets[0], sets[1], tuple(names), "glyphs", facts, tuple(warnings), flip=False)
@@ -178,34 +161,25 @@ def _check_count(
 ) -> None:
     if classes is not None and found < classes:
         hope = image_size < max(_IMAGE_SIZES) and classes <= characters
-        larger = " or a larger --image-size" if hope else ""
+        larger = f" or a larger {spelled('image_size')}" if hope else ""
         raise DataError(
-            f"--classes {classes}: the fonts in {fonts!r} give {found} classes at {image_size} "
-            f"pixels ({merged} of {characters} characters look like others); ask for at most "
-            f"{found}{larger}"
+            f"{spelled('classes', classes)}: the fonts in {fonts!r} give {found} classes at "
+            f"{image_size} pixels ({merged} of {characters} characters look like others); ask for "
+            f"at most {found}{larger}"
         )
     if found < 2:
         raise DataError(
             f"the fonts in {fonts!r} share {found} character(s) between training and test styles; "
-            f"put in more faces of one script"
+            "put in more faces of one script"
         )
-
-
-def _versions() -> dict[str, str]:
-    from PIL import __version__, features
-
-    return {"pillow": __version__, "freetype": features.version_module("freetype2") or "none"}
 
 
 def _key(
     root: Path, files: Sequence[str], classes: int | None, image_size: int, versions: dict[str, str]
 ) -> str:
     """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
-    digest = hashlib.sha256(
-        repr(
-            (_FORMAT, root.name, classes, image_size, versions, unicodedata.unidata_version)
-        ).encode()
-    )
+    settings = _FORMAT, root.name, classes, image_size, versions, unicodedata.unidata_version
+    digest = hashlib.sha256(repr(settings).encode())
     for name in files:
         digest.update(f"\0{name}\0".encode("utf-8", "surrogateescape"))
         try:
@@ -214,14 +188,6 @@ def _key(
         except OSError:
             digest.update(b"unreadable")
     return f"glyphs-{digest.hexdigest()[:32]}"
-
-
-def _digest(sets: Sequence[ImageSet]) -> str:
-    digest = hashlib.sha256()
-    for images in sets:
-        digest.update(np.ascontiguousarray(images.images).data)
-        digest.update(np.ascontiguousarray(images.labels).data)
-    return digest.hexdigest()
 
 
 class GlyphClasses:
@@ -239,14 +205,14 @@ class GlyphClasses:
         self._cells = np.empty((faces, 0, _CELLS * _CELLS), np.float32)
         self._full = 255 * (image_size // _CELLS) ** 2
 
-    def add(self, pictures: np.ndarray) -> list[tuple[int | None, bool]]:
+    def add(self, pictures: np.ndarray) -> list[int | None]:
         """Take in further characters, their pictures uint8 (m, F, S, S).
 
-        Returns:
-            For each the class that it looks like, or None where it became a class itself, and
-            whether every face that has both draws them the same to the last pixel.
+        The answer is for each the class that it looks like, None where it became a class itself.
         """
-        cells = self._cell_sums(pictures)
+        # Ink of the 8 x 8 cells as parts of full ink, float32 (F, m, 64).
+        sums = _block_sums(pictures).transpose(1, 0, 2)
+        cells = (sums / np.float32(self._full)).astype(np.float32)
         old = len(self.pictures)
         everything = np.concatenate([self._cells, cells], axis=1)
         known = [*self.pictures, *pictures]
@@ -254,24 +220,17 @@ class GlyphClasses:
         like = self._alike(known, rows + old, others)
         numbers = {place: place for place in range(old)}
         kept: list[int] = []
-        answers: list[tuple[int | None, bool]] = []
+        answers: list[int | None] = []
         for row, picture in enumerate(pictures):
-            matches = others[(rows == row) & like]
-            first = next((int(place) for place in matches if int(place) in numbers), None)
-            if first is None:
+            matches = others[(rows == row) & like].tolist()
+            like_class = next((numbers[place] for place in matches if place in numbers), None)
+            if like_class is None:
                 numbers[row + old] = len(self.pictures)
                 self.pictures.append(picture)
                 kept.append(row)
-                answers.append((None, False))
-            else:
-                answers.append((numbers[first], _identical(known[first], picture)))
+            answers.append(like_class)
         self._cells = np.concatenate([self._cells, cells[:, kept]], axis=1)
         return answers
-
-    def _cell_sums(self, pictures: np.ndarray) -> np.ndarray:
-        """Ink of the 8 x 8 cells as parts of full ink, float32 (F, m, 64)."""
-        sums = _block_sums(pictures)
-        return (sums.transpose(1, 0, 2) / np.float32(self._full)).astype(np.float32)
 
     @staticmethod
     def _near(cells: np.ndarray, everything: np.ndarray, old: int) -> tuple[np.ndarray, np.ndarray]:
@@ -318,8 +277,3 @@ def _block_sums(pictures: np.ndarray) -> np.ndarray:
     rows = pictures.reshape(m, faces, _CELLS, side // _CELLS, side).sum(axis=3, dtype=np.int16)
     cells = rows.reshape(m, faces, _CELLS * _CELLS, side // _CELLS)
     return np.asarray(cells.sum(axis=3, dtype=np.int32))
-
-
-def _identical(a: np.ndarray, b: np.ndarray) -> bool:
-    both = has_ink(a) & has_ink(b)
-    return bool(np.array_equal(a[both], b[both]))

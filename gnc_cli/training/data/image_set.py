@@ -1,14 +1,20 @@
-"""What every source of images gives: uint8 pictures, labels from 0; and some classes of it."""
+"""What every source of images gives: uint8 pictures, labels from 0; some classes; a cache."""
 
+import contextlib
 import dataclasses
 import difflib
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.catalogue import translated
 
 MEMORY_BYTES = 2 << 30
 """Pictures up to here are read into memory; larger sets are read when they are needed."""
@@ -24,8 +30,6 @@ class Pictures(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """(N, C, S, S): how many, channels (1 or 3), height and width."""
-
-    def __len__(self) -> int: ...
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """The pictures of these rows, in that order: uint8 (n, C, S, S)."""
@@ -74,13 +78,11 @@ def chooser(
 ) -> Callable[[Sequence[str]], list[int]]:
     """A function from the names of all classes to the numbers of those to take, in the new order.
 
-    Args:
-        classes: number of classes (the first ones); all by default.
-        subset: instead names, whatever their case, or numbers from 0 where no class has such a
-            name.
+    They are the first so many `classes`, all by default; or a `subset`: names, whatever their case,
+    or numbers from 0 where no class has such a name.
 
     Raises:
-        UsageError: fewer than 2 names; a class twice.
+        UsageError: fewer than 2 names; of the function: a class twice.
         DataError: of the function: there are not so many classes, or none of that name.
 
     Example:
@@ -136,10 +138,6 @@ def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
 
     Two pairs of synonyms count as the same: car and automobile (STL-10 and CIFAR-10 differ in
     this), plane and airplane.
-
-    Example:
-        >>> matches(["Car", "cat", "monkey"], ["automobile", "cat"])
-        {0: 0, 1: 1}
     """
 
     def plain(name: str) -> str:
@@ -157,14 +155,12 @@ def restricted(data: ImageData, order: Sequence[int]) -> ImageData:
     if list(order) == list(range(K)):
         return data
     number = np.full(K, -1, dtype=np.int64)
-    number[np.asarray(order, dtype=np.int64)] = np.arange(len(order))
+    number[list(order)] = np.arange(len(order))
     names = tuple(data.class_names[k] for k in order)
-    test = None if data.test is None else _renumbered(data.test, number)
+    train, test = _renumbered(data.train, number), data.test and _renumbered(data.test, number)
     if test is not None and not len(test.labels):
         test = None
-    return dataclasses.replace(
-        data, train=_renumbered(data.train, number), test=test, class_names=names
-    )
+    return dataclasses.replace(data, train=train, test=test, class_names=names)
 
 
 def _renumbered(images: ImageSet, number: np.ndarray) -> ImageSet:
@@ -183,9 +179,6 @@ class _Selected:
     def __init__(self, images: Pictures, rows: np.ndarray) -> None:
         self._images, self._rows = images, rows
         self.shape = (len(rows), *images.shape[1:])
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         return self._images[self._rows[rows]]
@@ -211,11 +204,57 @@ def with_present_classes(data: ImageData, where: str) -> ImageData:
 
 
 def first_of(names: Sequence[str], most: int = _NAMED) -> str:
-    """The first few names, and how many more there are.
-
-    Example:
-        >>> first_of("abcdefg")
-        'a, b, c, d, e and 2 more'
-    """
+    """The first few names, and how many more there are: `a, b, c, d, e and 2 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def cache_folder() -> Path | None:
+    """`gnc` in the user's cache directory ($XDG_CACHE_HOME or ~/.cache); None without a home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):  # the XDG specification has relative ones ignored
+        return Path(base, "gnc")
+    with contextlib.suppress(RuntimeError):
+        return Path.home() / ".cache" / "gnc"
+    return None
+
+
+def read_cached(key: str) -> ImageData | None:
+    """What `write_cached` stored under this key; None where it is missing, damaged or foreign."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    with (
+        contextlib.suppress(DataError),  # whatever is wrong, the images are made anew
+        translated(key, "cached images"),
+        open(folder / f"{key}.npz", "rb") as file,
+        np.load(file) as stored,  # its checksums show damage
+    ):
+        about: dict[str, Any] = json.loads(stored["about"].tobytes())
+        about |= {name: tuple(about[name]) for name in ("class_names", "warnings")}
+        sets = {
+            part: ImageSet(stored[f"{part}_images"], stored[f"{part}_labels"])
+            for part in ("train", "test")
+            if f"{part}_images" in stored
+        }
+        return ImageData(**({"test": None} | sets | about))
+    return None
+
+
+def write_cached(key: str, data: ImageData) -> None:
+    """Store data under a key for the next run; a cache that cannot be written is no error.
+
+    Readers in other processes see the old file or the new one. The pictures must be arrays.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return
+    about = {name: value for name, value in vars(data).items() if name not in ("train", "test")}
+    arrays = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    for part, images in (("train", data.train), ("test", data.test)):
+        if images is not None:
+            arrays |= {f"{part}_images": np.asarray(images.images), f"{part}_labels": images.labels}
+    with contextlib.suppress(OSError, OutputError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / f"{key}.npz", force=True) as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parameters import spelled
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
 from gnc_cli.training.data.glyphs import glyph_images
@@ -40,42 +41,35 @@ def load_images(
     subset: Sequence[str] | None = None,
     image_size: int | None = None,
     fonts: str | None = None,
-    cache: bool = True,
     threads: int | None = None,
 ) -> ImageData:
     """A training set and, where there is one, a test set.
 
-    Args:
-        data: `glyphs`, `cifar10`, `cifar100`, `folder:PATH` or `h5:PATH`. `cifar10:PATH` names the
-            folder or tar file of CIFAR; without it ./data, $GNC_DATA and the user's cache directory
-            are searched. Nothing is downloaded.
-        classes: number of classes, the first in the data set's own order; 100 glyphs by default,
-            else all.
-        subset: the classes of these names (whatever their case) or numbers, in this order.
-        image_size: pixels a side; by default 32 for glyphs, 64 or less for folders, else as stored.
-        fonts: a folder of fonts for glyphs, in place of the 12 that come along.
-        cache: glyphs are kept in the user's cache directory.
-        threads: that decode image files; by default the cores that this process has.
+    `data` is `glyphs`, `cifar10[:PATH]`, `cifar100[:PATH]`, `folder:PATH` or `h5:PATH`; nothing is
+    downloaded. Of its classes come the first `classes` in its own order (100 glyphs by default,
+    else all), or those of the names or numbers in `subset`, in that order. Images have `image_size`
+    pixels a side, by default 32 for glyphs, 64 or less for folders, else as stored. `threads`
+    decode image files, by default as many as this process has cores.
 
     Raises:
         UsageError: no such data; options that contradict each other.
         DataError: the data are missing, damaged or of another layout, or lack a class.
     """
     kind, path = _kind_and_path(data)
-    if image_size is not None and not 1 <= image_size <= _LARGEST:
-        raise UsageError(f"image size {image_size} is not from 1 to {_LARGEST} pixels")
+    if image_size is not None and image_size > _LARGEST:
+        raise UsageError(f"{spelled('image_size', image_size)}: at most {_LARGEST} pixels")
     choose = chooser(classes, subset)
     if kind == "folder":
         return read_folder(path, image_size=image_size, choose=choose, threads=threads)
     if kind == "glyphs":
         size = image_size or _GLYPH_SIZE
-        found = glyph_images(classes or _GLYPHS, size, fonts, cache=cache)
+        found = glyph_images(classes or _GLYPHS, size, fonts)
         if subset is None:
             return found
         try:
             return restricted(found, choose(found.class_names))
         except DataError:  # a rarer character
-            found = glyph_images(None, size, fonts, cache=cache)
+            found = glyph_images(None, size, fonts)
             return restricted(found, choose(found.class_names))
     whole = read_cifar(_CIFAR[kind], path or None) if kind in _CIFAR else read_stored(path)
     return _with_size(restricted(whole, choose(whole.class_names)), image_size)
@@ -85,27 +79,18 @@ def load_matched(
     data: str,
     class_names: Sequence[str],
     *,
-    image_size: int | None = None,
+    image_size: int,
     channels: int,
-    note: Callable[[str], None] | None = None,
+    note: Callable[[str], None],
     threads: int | None = None,
 ) -> MatchedSet:
     """Out-of-distribution test images of classes that are known by their names.
 
     Names match whatever their case; `car` is `automobile` and `plane` is `airplane`, so that STL-10
     (Coates, Ng and Lee, 2011) meets CIFAR-10 (Krizhevsky, 2009). Other classes are left out. The
-    images are those for testing, or all where the data have no such part of their own.
-
-    Args:
-        data: as `load_images` takes it.
-        class_names: of the network, in the order of its labels.
-        image_size: of the network; by default as `load_images` has it.
-        channels: of the network, 1 or 3; colours become greys, and greys become colours.
-        note: called with each warning, such as that of images that cannot be read.
-        threads: that decode image files; by default the cores that this process has.
-
-    Returns:
-        Labels are those of `class_names`.
+    images are those for testing, or all where the data have no such part of their own; colours
+    become greys, or greys colours, as the network's `channels` want it. Labels are those of its
+    `class_names`. `note` is called with each warning, such as that of images that cannot be read.
 
     Raises:
         UsageError: no such data.
@@ -133,14 +118,10 @@ def load_matched(
         whole = load_images(data, image_size=image_size)
         some = restricted(whole, choose(whole.class_names))
         found, warnings, name = some.test or some.train, list(some.warnings), some.name
-    if note is not None:
-        for line in warnings:
-            note(f"{data}: {line}")
-    size = image_size or found.images.shape[2]
-    labels = np.array(ours)[found.labels]
-    return MatchedSet(
-        fitted(found.images, channels, size), labels, name, len(ours), tuple(warnings)
-    )
+    for line in warnings:
+        note(f"{data}: {line}")
+    pictures, labels = fitted(found.images, channels, image_size), np.array(ours)[found.labels]
+    return MatchedSet(pictures, labels, name, len(ours), tuple(warnings))
 
 
 def _kind_and_path(data: str) -> tuple[str, str]:
@@ -164,23 +145,19 @@ def _with_size(data: ImageData, size: int | None) -> ImageData:
     """The same images with so many pixels a side; as they are where nobody asks."""
     if size is None:
         return data
-    sets = [
-        images and ImageSet(fitted(images.images, images.images.shape[1], size), images.labels)
-        for images in (data.train, data.test)
-    ]
-    assert sets[0] is not None
-    return dataclasses.replace(
-        data, train=sets[0], test=sets[1], facts=data.facts | {"image_size": size}
-    )
+
+    def resized(images: ImageSet) -> ImageSet:
+        return ImageSet(fitted(images.images, images.images.shape[1], size), images.labels)
+
+    facts = data.facts | {"image_size": size}
+    test = data.test and resized(data.test)
+    return dataclasses.replace(data, train=resized(data.train), test=test, facts=facts)
 
 
 def fitted(images: Pictures, channels: int, size: int) -> Pictures:
-    """The same pictures with so many channels and pixels; those in memory stay there.
+    """The same pictures with so many channels and pixels a side; those in memory stay there.
 
-    Args:
-        images: (N, C, S, S).
-        channels: 1 or 3; colours become their luminance, greys all three colours.
-        size: pixels a side, resized with antialiasing.
+    Colours become their luminance, greys all three colours; sizes change with antialiasing.
     """
     if images.shape[1:] == (channels, size, size):
         return images
@@ -195,14 +172,11 @@ def fitted(images: Pictures, channels: int, size: int) -> Pictures:
 
 
 class FittedImages:
-    """`Pictures` that are fitted when asked for; arguments as those of `fitted`."""
+    """`Pictures` that are `fitted` when asked for."""
 
     def __init__(self, images: Pictures, channels: int, size: int) -> None:
         self._images = images
-        self.shape = (len(images), channels, size, size)
-
-    def __len__(self) -> int:
-        return self.shape[0]
+        self.shape = (images.shape[0], channels, size, size)
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S)."""

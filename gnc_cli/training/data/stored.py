@@ -46,18 +46,13 @@ class _OpenFile:
 
 
 class StoredImages:
-    """Pictures that are read when asked for: `Pictures` of an open file, in runs of rows.
-
-    Args:
-        catalogue: of the file.
-        name: the dataset.
-        file: held as long as the pictures are.
+    """`Pictures` that are read when asked for, in runs of rows; `file` is held as long as they are.
 
     Raises:
         DataError: no uint8, or a shape that is none of images, or of two layouts.
     """
 
-    def __init__(self, catalogue: Catalogue, name: str, file: object = None) -> None:
+    def __init__(self, catalogue: Catalogue, name: str, file: "_OpenFile") -> None:
         entry = checked(catalogue, name, whole=False)
         where = catalogue.where(name)
         if entry.dtype != "uint8":
@@ -72,23 +67,19 @@ class StoredImages:
         self._path, self._file = catalogue.path, file
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
         asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
-        starts = asked[np.r_[True, np.diff(asked) > 1]] if len(asked) else asked
-        stops = asked[np.r_[np.diff(asked) > 1, True]] + 1 if len(asked) else asked
+        runs = np.split(asked, np.flatnonzero(np.diff(asked) > 1) + 1)
         found = [np.empty((0, *self._stored[1:]), np.uint8)]
         with translated(self._path, "HDF5 with images"), self._lock:
-            found += map(self._read, starts.tolist(), stops.tolist())
+            found += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
         return self._ordered(np.concatenate(found)[back])
 
     def whole(self) -> np.ndarray:
         """All of them, uint8 (N, C, S, S)."""
         with translated(self._path, "HDF5 with images"):
-            return self._ordered(self._read(0, len(self)))
+            return self._ordered(self._read(0, self.shape[0]))
 
     def _ordered(self, pictures: np.ndarray) -> np.ndarray:
         if -1 in self._axes:
@@ -97,11 +88,10 @@ class StoredImages:
 
 
 def read_stored(path: str) -> ImageData:
-    """Images and labels of an HDF5 file: `images` and `labels`, or `train_`, or `x_train, y_train`.
+    """Images and labels of an HDF5 file, under the names of `_TRAIN`; a test set under `_TEST`.
 
-    The test set is `test_images` and `test_labels`, or `x_test` and `y_test`; None where there is
-    none. Both may lie in groups: `train/images`, `test/images`. `class_names` are their numbers by
-    default. Mirror images are taken for the same class where there are colours.
+    `class_names` are their numbers by default. Mirror images are taken for the same class where
+    there are colours.
 
     Raises:
         DataError: no such file or dataset, several that may be meant, an ambiguous shape, no uint8,
@@ -122,21 +112,20 @@ def read_stored(path: str) -> ImageData:
             f"{path!r}: test images are {test.images.shape[1:]} and training images "
             f"{train.images.shape[1:]}; bring them to one size"
         )
-    sets = [train.labels] if test is None else [train.labels, test.labels]
-    K = 1 + max(int(labels.max(initial=0)) for labels in sets)
-    names = _class_names(catalogue, K)
-    facts = {"datasets": [*pair, *(test_pair or ())], "image_size": train.images.shape[2]}
-    name = f"h5:{PurePath(path).name}"
-    flip = train.images.shape[1] == 3
-    warnings: tuple[str, ...] = ()
+    _, channels, size, _ = train.images.shape
+    K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
+    warnings = []
     if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
-        warnings = (
+        warnings.append(
             f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
-            "store them in chunks of one image, or without chunks",
+            "store them in chunks of one image, or without chunks"
         )
-    return with_present_classes(
-        ImageData(train, test, names, name, facts, warnings, flip=flip), repr(path)
-    )
+    data = ImageData(
+        train, test, _class_names(catalogue, K), f"h5:{PurePath(path).name}",
+        {"datasets": [*pair, *(test_pair or ())], "image_size": size}, tuple(warnings),
+        flip=channels == 3,
+    )  # fmt: skip
+    return with_present_classes(data, repr(path))
 
 
 def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
@@ -154,16 +143,14 @@ def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
     stored = StoredImages(catalogue, pair[0], file)
-    labels = load_labels(catalogue, pair[1])
-    if len(labels) != len(stored):
+    labels, where, N = load_labels(catalogue, pair[1]), catalogue.where(pair[1]), stored.shape[0]
+    if len(labels) != N:
         raise DataError(
-            f"{catalogue.where(pair[1])} has {len(labels)} label(s) for {len(stored)} images of "
-            f"{pair[0]!r}; expected one each"
+            f"{where} has {len(labels)} label(s) for {N} images of {pair[0]!r}; expected one each"
         )
-    if len(labels) and labels.max() >= max(2, 10 * len(labels)):
+    if N and labels.max() >= max(2, 10 * N):
         raise DataError(
-            f"{catalogue.where(pair[1])} goes up to {labels.max()} for {len(labels)} images; "
-            "number the classes from 0 on"
+            f"{where} goes up to {labels.max()} for {N} images; number the classes from 0 on"
         )
     small = np.prod(stored.shape, dtype=np.float64) <= MEMORY_BYTES
     pictures: Pictures = stored.whole() if small else stored

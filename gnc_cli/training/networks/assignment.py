@@ -19,8 +19,9 @@ import math
 import numpy as np
 
 from gnc_cli.codes.automorphisms import CodeSymmetries
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import as_points, normalise
+from gnc_cli.parameters import spelled
 
 _ALL = 8
 """Up to this many classes every permutation is looked at."""
@@ -43,54 +44,42 @@ _FRANK_WOLFE = 3e10
 def assign(
     how: str, code: np.ndarray, similarity: np.ndarray | None = None, *, seed: int = 0
 ) -> np.ndarray:
-    """The row of each class.
+    """The row of each class: a permutation, int64 (K,), of the rows (K, d) of a code.
 
-    `best` has the highest score: similar classes near. `worst` has the lowest: similar classes far
-    apart. Both are exact for K <= 8, and up to K = 12 where the code has so many symmetries that
+    `how` is `identity`, `random` (of the seed), `best` (the highest score: similar classes near)
+    or `worst` (the lowest: similar classes far apart). Best and worst want the similarity of the
+    classes, (K, K), whose diagonal does not matter; of entries that differ across it their mean
+    counts. They are exact for K <= 8, and up to K = 12 where the code has so many symmetries that
     few assignments differ (the lexicographically first of equals). Beyond they are the best that a
     heuristic finds: Frank-Wolfe descents (FAQ) from several starts, each followed by exchanges of
     two classes until none helps; never worse than `identity`, nor than `random` of the same seed.
     On one core K = 100 takes some 4 seconds, K = 1000 half a minute, K = 2000 some minutes.
 
-    Args:
-        how: "identity", "random", "best" or "worst".
-        code: rows that stand for directions, shape (K, d).
-        similarity: shape (K, K), larger for classes more alike; the diagonal does not matter, and
-            of entries that differ across it their mean counts. Only for best and worst.
-        seed: of random, and of the starts of best and worst.
-
-    Returns:
-        A permutation, int64, shape (K,).
-
     Raises:
-        UsageError: another word; best or worst without similarity or of more than 2896 classes.
-        DataError: the code or the similarity is not finite or has the wrong shape.
+        UsageError: best or worst of more than 2896 classes.
+        DataError: the code is not a matrix of finite nonzero rows.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-        >>> cat, dog, car, truck = range(4)
-        >>> alike = np.eye(4)
-        >>> alike[cat, dog] = alike[dog, cat] = alike[car, truck] = alike[truck, car] = 0.8
-        >>> square[assign("best", square, alike)][[cat, dog]].tolist()  # side by side
+        >>> alike = np.zeros((4, 4))
+        >>> alike[0, 1] = alike[2, 3] = 0.8  # cat and dog, car and truck
+        >>> square[assign("best", square, alike)][:2].tolist()  # cat and dog side by side
         [[1.0, 0.0], [0.0, 1.0]]
-        >>> square[assign("worst", square, alike)][[cat, dog]].tolist()  # opposite
-        [[1.0, 0.0], [-1.0, 0.0]]
     """
     K = len(code)
     if how == "identity":
         return np.arange(K)
     if how == "random":
         return np.random.default_rng(seed).permutation(K)
-    if how not in ("best", "worst"):
-        raise UsageError(f"assignment {how!r}: choose identity, random, best or worst")
-    if similarity is None:
-        raise UsageError(f"assignment {how!r} needs the similarity of the classes")
+    assert similarity is not None, "of best and worst"
     if K > _MOST:
         raise UsageError(
-            f"assignment {how!r} of {K} classes: possible up to {_MOST}; choose identity or random"
+            f"{spelled('assignment', how)} of {K} classes: possible up to {_MOST}; choose identity "
+            "or random"
         )
     gram = _gram(code)
-    gain = _checked(similarity, K) * (1.0 if how == "best" else -1.0)
+    gain = (similarity + similarity.T) / (2.0 if how == "best" else -2.0)
+    np.fill_diagonal(gain, 0.0)
     candidates = _few(code)
     if candidates is None:
         candidates = _local_maxima(gain, gram, seed)
@@ -99,34 +88,24 @@ def assign(
     return candidates[np.argmax(scores >= scores.max() - _ROUNDING * np.abs(gain).sum())]
 
 
-def distinct_assignments(
-    code: np.ndarray, *, most: int = 1000, tolerance: float = 1e-6
-) -> np.ndarray:
-    """One assignment of each kind, up to the symmetries of the code.
+def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
+    """One assignment of each kind, up to the symmetries of the code (K, d); int64 (m, K).
 
     Two assignments are of one kind when a rotation or reflection of the code makes one of the
     other. There are K! / (number of symmetries): 3 for the square, 60 for the hexagon, 1 for a
-    simplex. (The paper counts 15 for the hexagon.)
-
-    Args:
-        code: rows that stand for directions, shape (K, d).
-        most: more are not listed.
-        tolerance: cosines this near are equal.
-
-    Returns:
-        The lexicographically first of each kind, in lexicographic order, so that the identity comes
-        first; int64, shape (m, K).
+    simplex. (The paper counts 15 for the hexagon.) Of each kind comes the lexicographically first,
+    in lexicographic order, so that the identity comes first.
 
     Raises:
         UsageError: there are more than `most`, or too many rows to find the symmetries.
-        DataError: not a matrix of at least two finite nonzero rows.
+        DataError: the code is not a matrix of at least two finite nonzero rows.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
         >>> distinct_assignments(square).tolist()
         [[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 1, 3]]
     """
-    symmetries = CodeSymmetries(code, tolerance=tolerance)
+    symmetries = CodeSymmetries(code)
     K = len(code)
     count = math.factorial(K) // symmetries.order
     if count > most:
@@ -148,40 +127,9 @@ def distinct_assignments(
 
 
 def class_similarity(class_means: np.ndarray) -> np.ndarray:
-    """Cosines of the class means.
-
-    Args:
-        class_means: finite nonzero rows, shape (K, d), of any scale.
-
-    Returns:
-        float64, shape (K, K), exactly symmetric, with a diagonal of 1.
-
-    Raises:
-        DataError: not a matrix of at least two finite nonzero rows.
-    """
+    """Cosines (K, K) of the class means (K, d), finite nonzero rows of any scale."""
     M = normalise(as_points(class_means, "class means"))
-    cosines = np.clip(M @ M.T, -1.0, 1.0)
-    cosines = (cosines + cosines.T) / 2.0
-    np.fill_diagonal(cosines, 1.0)
-    return cosines
-
-
-def assignment_score(code: np.ndarray, similarity: np.ndarray, p: np.ndarray) -> float:
-    """Sum over pairs of classes of their similarity times the cosine of their rows.
-
-    Args:
-        code: rows that stand for directions, shape (K, d).
-        similarity: shape (K, K); the diagonal does not count.
-        p: row of each class, shape (K,).
-
-    Raises:
-        DataError: the code or the similarity is not finite, or p is not a permutation.
-    """
-    gram = _gram(code)
-    p = np.asarray(p)
-    if p.shape != (len(gram),) or not np.array_equal(np.sort(p), np.arange(len(gram))):
-        raise DataError(f"assignment of shape {p.shape} is not a permutation of 0..{len(gram) - 1}")
-    return float(_scores(_checked(similarity, len(gram)), gram, p[None])[0])
+    return np.clip(M @ M.T, -1.0, 1.0)
 
 
 def _gram(code: np.ndarray) -> np.ndarray:
@@ -190,17 +138,6 @@ def _gram(code: np.ndarray) -> np.ndarray:
     gram = W @ W.T
     np.fill_diagonal(gram, 0.0)
     return gram
-
-
-def _checked(similarity: np.ndarray, K: int) -> np.ndarray:
-    """The symmetric part in float64, with a diagonal of 0."""
-    S = np.array(similarity, dtype=np.float64)
-    if S.shape != (K, K):
-        raise DataError(f"similarity has shape {S.shape}; a code of {K} rows needs ({K}, {K})")
-    np.fill_diagonal(S, 0.0)
-    if not np.isfinite(S).all():
-        raise DataError(f"similarity has {np.sum(~np.isfinite(S))} entries that are not finite")
-    return (S + S.T) / 2.0
 
 
 def _few(code: np.ndarray) -> np.ndarray | None:

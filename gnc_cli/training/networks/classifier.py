@@ -2,50 +2,24 @@
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.heads import Head
+from gnc_cli.training.networks.heads import Head, widened
 from gnc_cli.training.networks.losses import Loss
-from gnc_cli.training.networks.precision import widened
 
 
 class Classifier(nn.Module):
     """Images and labels in, losses and right answers out: one module to wrap, save and train.
 
-    The encoder runs under the caller's autocast; head and loss in float32.
-
-    Args:
-        encoder: images to raw features (N, d).
-        head: of the same d.
-        loss: of the head's scores, made with the head's tau (`losses.make_loss`).
-
-    Raises:
-        UsageError: encoder and head disagree about d, or the loss adds a margin to scores that
-            are no cosines.
-
-    Example:
-        >>> from gnc_cli.training.networks.heads import SphereHead
-        >>> from gnc_cli.training.networks.losses import make_loss
-        >>> model = Classifier(nn.Linear(8, 3), SphereHead(3, 5), make_loss("ce", tau=0.1))
-        >>> losses, right = model(torch.ones(4, 8), torch.tensor([0, 1, 2, 3]))
-        >>> losses.shape, right.dtype
-        (torch.Size([4]), torch.bool)
+    The encoder, images to raw features (N, d), runs under the caller's autocast; head and loss, of
+    the head's scores, in float32.
     """
 
     def __init__(self, encoder: nn.Module, head: Head, loss: Loss) -> None:
-        d = getattr(encoder, "feature_dim", head.d)
-        if d != head.d:
-            raise UsageError(f"the encoder gives features of d={d}, the head takes d={head.d}")
-        margin = getattr(loss, "margin", None)
-        if margin is not None and not head.sphere:
-            raise UsageError(
-                f"margin {margin} is for cosines; take a head on the sphere, or the loss ce"
-            )
         super().__init__()
         self.encoder, self.head, self.loss = encoder, head, loss
 
@@ -66,18 +40,15 @@ class Classifier(nn.Module):
         return self.loss(scores, labels), right
 
 
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Runs the matrix products and convolutions within it in `float32`, `bf16` or `fp16`."""
+    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    return nullcontext() if half is None else torch.autocast(device.type, dtype=half)
+
+
 @contextmanager
 def in_eval_mode(network: nn.Module) -> Iterator[None]:
-    """All modules in eval mode inside; then each is as it was, whatever happened.
-
-    Example:
-        >>> frozen = nn.Sequential(nn.BatchNorm1d(2).eval(), nn.Dropout())
-        >>> with in_eval_mode(frozen):
-        ...     [module.training for module in frozen.modules()]
-        [False, False, False]
-        >>> [module.training for module in frozen.modules()]
-        [True, False, True]
-    """
+    """All modules in eval mode inside; then each is as it was, whatever happened."""
     modes = [(module, module.training) for module in network.modules()]
     network.eval()
     try:
@@ -88,12 +59,7 @@ def in_eval_mode(network: nn.Module) -> Iterator[None]:
 
 
 def count_parameters(module: nn.Module) -> int:
-    """Numbers in its parameters, frozen ones too; running statistics are buffers and no part.
-
-    Example:
-        >>> count_parameters(nn.Linear(512, 100))
-        51300
-    """
+    """Numbers in its parameters, frozen ones too; running statistics are buffers and no part."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -101,12 +67,7 @@ def flops_per_call(encoder: nn.Module, shape: tuple[int, ...], batch_size: int) 
     """Floating-point operations of a typical call of the network's layers, forward, for a batch.
 
     All operations over the number of layers that compute, also those that only move data: a step
-    of training waits for each of them in turn.
-
-    Args:
-        encoder: on the CPU.
-        shape: of one image, (C, S, S).
-        batch_size: images per step.
+    of training waits for each of them in turn. Images are (C, S, S), the encoder is on the CPU.
 
     Example:
         >>> flops_per_call(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8), 100)

@@ -1,41 +1,58 @@
-"""Networks by name: images in, raw features out.
+"""Networks by name or of somebody's own, and weights that others trained: images in, features out.
 
-A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`. Anyone's own comes in
+A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`; anyone's own comes in
 as `package.module:factory` without an entry.
 """
 
 import importlib
 import importlib.machinery
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from gnc_cli.errors import UsageError
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parameters import spelled
+from gnc_cli.training.data.image_set import first_of
+from gnc_cli.training.networks.architectures import (
+    CNN,
+    DenseNet121,
+    EncoderShape,
+    resnet18,
+    resnet50,
+    resnext50,
+)
 from gnc_cli.training.networks.classifier import in_eval_mode
-from gnc_cli.training.networks.cnn import cnn
-from gnc_cli.training.networks.densenet import densenet121
-from gnc_cli.training.networks.layers import EncoderShape, choose_stem
-from gnc_cli.training.networks.resnet import resnet18, resnet50, resnext50
 
 _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
-    "cnn": cnn,
+    "cnn": CNN,
     "resnet18": resnet18,
     "resnet50": resnet50,
-    "densenet121": densenet121,
+    "densenet121": DenseNet121,
     "resnext50": resnext50,
 }
-
 ENCODERS: tuple[str, ...] = tuple(_BUILDERS)
 """Names that `build_encoder` knows."""
 
+_LARGE = 96
+"""Pixels from which a network halves an image twice before it looks closely."""
 _POOLED = ("cnn", "densenet121")
 """These halve the stem's maps three times without padding, so 8 pixels must arrive there."""
 _FEWEST = {"small": 8, "imagenet": 29}
+
+_PREFIX = re.compile(r"(?:(?:module|_orig_mod|model|encoder|backbone|encoder_q)\.)*")
+"""Of data parallelism, compilation, trainers, and MoCo's query network."""
+_STEMS = {"conv1.weight", "conv1.bias", "features.conv0.weight", "features.conv0.bias"}
+_LAST = re.compile(r"(?:fc|classifier)\.")
+_OLD_DENSENET = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12]\.)")
+"""The published DenseNet weights say `norm.1.weight` where torchvision now says `norm1.weight`."""
+_NAMED = 3
+"""Names that an error quotes."""
 
 
 def build_encoder(
@@ -51,28 +68,15 @@ def build_encoder(
 ) -> nn.Module:
     """Network from images (N, channels, S, S) float32 to raw features (N, feature_dim).
 
-    Its attribute `feature_dim` says how many features come out. First values come from `seed`
-    alone; PyTorch's global random numbers stay where they are.
-
-    Args:
-        model: one of `ENCODERS`, or `package.module:factory`, called as
-            `factory(channels=..., image_size=..., feature_dim=...)`.
-        channels: of the images, 1 or 3 as a rule.
-        image_size: S, in pixels.
-        feature_dim: outputs of the last linear layer; None leaves it out: pooled features.
-        stem: "small" (3 x 3, no pooling), "imagenet", or "auto": small under 96 pixels.
-        width: factor of the published channels; the result is a multiple of 8.
-        norm: "batch", "group" or "none".
-        seed: of the first values.
+    `model` is one of `ENCODERS` or `package.module:factory`. Without a `feature_dim` the last
+    linear layer is left out; the network's own `feature_dim` says how many features come out.
+    `stem` is `small` (3 x 3, no pooling), `imagenet`, or `auto`: small under 96 pixels; for `width`
+    and `norm` see `EncoderShape`. First values come from `seed` alone; PyTorch's global random
+    numbers stay where they are.
 
     Raises:
         UsageError: no such model; images too small for the network; a factory that cannot be
             found or does not make what it should.
-
-    Example:
-        >>> encoder = build_encoder("resnet18", width=0.25, feature_dim=10)
-        >>> encoder(torch.zeros(2, 3, 32, 32)).shape
-        torch.Size([2, 10])
     """
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would seed the accelerators too.
@@ -80,20 +84,22 @@ def build_encoder(
         if ":" in model:
             if (stem, width, norm) != ("auto", 1.0, "batch"):
                 raise UsageError(
-                    f"--model {model} has its own stem, width and norm; leave --stem, --width "
-                    "and --norm out"
+                    f"{spelled('model', model)} has its own stem, width and norm; leave "
+                    f"{spelled('stem')}, {spelled('width')} and {spelled('norm')} out"
                 )
             return _build_own(model, channels, image_size, feature_dim)
         if model not in _BUILDERS:
             raise UsageError(
-                f"--model {model}: choose from {', '.join(ENCODERS)}, or write "
+                f"{spelled('model', model)}: choose from {', '.join(ENCODERS)}, or write "
                 "package.module:factory for your own"
             )
-        stem = choose_stem(stem, image_size)
+        if stem == "auto":
+            stem = "small" if image_size < _LARGE else "imagenet"
         if model in _POOLED and image_size < _FEWEST[stem]:
             raise UsageError(
-                f"--model {model} with the {stem} stem needs images of {_FEWEST[stem]} pixels or "
-                f"more, these have {image_size}; choose --model resnet18 or another --stem"
+                f"{spelled('model', model)} with the {stem} stem needs images of {_FEWEST[stem]} "
+                f"pixels or more, these have {image_size}; choose {spelled('model', 'resnet18')} "
+                f"or another {spelled('stem')}"
             )
         return _BUILDERS[model](EncoderShape(channels, feature_dim, stem, width, norm))
 
@@ -105,67 +111,52 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
     eval mode shows whether features (2, feature_dim) come out; where `feature_dim` is None, any
     number of features will do. The attribute `feature_dim` is set to it.
     """
-    with _current_directory():
-        factory = _find(model)
-        try:
+    module_name, _, name = model.partition(":")
+    option = spelled("model", model)
+    path = sys.path[:]
+    sys.path.append(os.getcwd())  # last; a `gnc` script starts without it
+    try:
+        how = "write package.module:factory, installed or in the current directory"
+        with _explained(f"{option}: importing {module_name or 'nothing'} stops with", how):
+            module = importlib.import_module(module_name)
+        factory = getattr(module, name, None)
+        if not callable(factory):
+            raise UsageError(f"{option}: {module_name} has no function {name or '(no name)'}")
+        with _explained(f"{option}: the factory stops with"):
             encoder = factory(channels=channels, image_size=image_size, feature_dim=feature_dim)
-        except Exception as error:
-            raise UsageError(
-                f"--model {model}: the factory stops with {_in_one_line(error)}"
-            ) from error
         if not isinstance(encoder, nn.Module):
             raise UsageError(
-                f"--model {model} gives {type(encoder).__name__}, not an nn.Module; "
-                "return the network itself"
+                f"{option} gives {type(encoder).__name__}, not an nn.Module; return the network "
+                "itself"
             )
-        try:
-            with in_eval_mode(encoder), torch.no_grad():
-                features = encoder(torch.zeros(2, channels, image_size, image_size))
-        except Exception as error:
-            raise UsageError(
-                f"--model {model}: the network stops with {_in_one_line(error)} on images "
-                f"(2, {channels}, {image_size}, {image_size})"
-            ) from error
-    if not isinstance(features, Tensor) or not features.is_floating_point():
-        what = features.dtype if isinstance(features, Tensor) else type(features).__name__
-        raise UsageError(f"--model {model}: the network gives {what}, not a tensor of floats")
-    shape = tuple(features.shape)
-    if len(shape) != 2 or shape != (2, shape[1] if feature_dim is None else feature_dim):
-        wanted = "d" if feature_dim is None else feature_dim
-        raise UsageError(f"--model {model}: two images give features {shape}, not (2, {wanted})")
-    cast(Any, encoder).feature_dim = shape[1]
-    return encoder
-
-
-def _find(model: str) -> Callable[..., Any]:
-    module_name, _, name = model.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise UsageError(
-            f"--model {model}: importing {module_name or 'nothing'} stops with "
-            f"{_in_one_line(error)}; write package.module:factory, installed or in the current "
-            "directory"
-        ) from error
-    factory = getattr(module, name, None)
-    if not callable(factory):
-        raise UsageError(f"--model {model}: {module_name} has no function {name or '(no name)'}")
-    return factory
+        images = torch.zeros(2, channels, image_size, image_size)
+        with (
+            _explained(f"{option}: on images {tuple(images.shape)} the network stops with"),
+            in_eval_mode(encoder),
+            torch.no_grad(),
+        ):
+            features = encoder(images)
+    finally:
+        sys.path[:] = path
+    found = type(features).__name__
+    if isinstance(features, Tensor):
+        found = f"{tuple(features.shape)} {features.dtype}"
+        if features.is_floating_point() and features.ndim == 2 and len(features) == 2:
+            if feature_dim in (None, features.shape[1]):
+                cast(Any, encoder).feature_dim = features.shape[1]
+                return encoder
+    wanted = f"(2, {feature_dim or 'd'})"
+    raise UsageError(f"{option}: two images give {found}, not a tensor of floats {wanted}")
 
 
 @contextmanager
-def _current_directory() -> Iterator[None]:
-    """The current directory on the import path, last: a `gnc` script starts without it."""
-    before = sys.path[:]
-    sys.path.append(os.getcwd())
+def _explained(what: str, advice: str = "") -> Iterator[None]:
+    """Whatever somebody's own code raises inside, as a UsageError of one line."""
     try:
         yield
-    finally:
-        sys.path[:] = before
-
-
-def _in_one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise UsageError("; ".join(filter(None, (f"{what} {reason}", advice)))) from error
 
 
 @contextmanager
@@ -197,3 +188,82 @@ class _RefusedFolder(importlib.machinery.PathFinder):
             around = os.path.realpath(os.path.dirname(place))
             if os.path.commonpath([around, self.folder]) == self.folder:
                 raise ImportError(f"{place} lies in the run folder, which holds no code")
+
+
+@torch.no_grad()
+def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
+    """Copy a checkpoint with torchvision's names into `encoder`; name what keeps its own values.
+
+    The names may lie below a prefix; what lies elsewhere, such as MoCo's key network and queue, is
+    not ours. A stem (first convolution) and a last linear layer of another shape, or that the
+    checkpoint does not have, are left as they are. `num_batches_tracked` is optional. Everything
+    else must be there with its shape, and nothing may be left over; else nothing is changed.
+
+    Raises:
+        DataError: the checkpoint is of another network; the message has the first names.
+    """
+    own = encoder.state_dict()
+    given = _under_prefix(own, tensors)
+    for name in _STEMS & own.keys() & given.keys():
+        theirs, ours = given[name], own[name]
+        if ours.ndim == theirs.ndim == 4 and ours.shape[1] != theirs.shape[1]:
+            raise DataError(
+                f"the checkpoint's {name} takes images of {theirs.shape[1]} channels, these have "
+                f"{ours.shape[1]}; use images of {theirs.shape[1]} channels"
+            )
+    left_out = _left_out(own, given)
+    needed = [name for name in own if name not in left_out]
+    missing = [name for name in needed if name not in given and not _is_counter(name)]
+    if missing:
+        raise _of_another_network(f"the checkpoint has no {first_of(missing, _NAMED)}")
+    extra = [n for n in given if not (n in own or _is_counter(n) or _LAST.match(n))]
+    if extra:
+        raise _of_another_network(f"this network has no place for {first_of(extra, _NAMED)}")
+    copied = [name for name in needed if name in given]
+    for name in copied:
+        if given[name].shape != own[name].shape:
+            raise _of_another_network(
+                f"{name} is {tuple(given[name].shape)} in the checkpoint and "
+                f"{tuple(own[name].shape)} in this network"
+            )
+    for name in copied:
+        own[name].copy_(given[name])
+    return [name for name in own if name in left_out]
+
+
+def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The part of a checkpoint below the prefix that has most of the network's names."""
+    parts: dict[str, dict[str, Tensor]] = {}
+    for full, tensor in tensors.items():
+        # A network of one's own may have a module that is called as one of the prefixes.
+        match = None if full in own else _PREFIX.match(full)
+        prefix = match.group() if match else ""
+        name = _OLD_DENSENET.sub(r"\1\2", full[len(prefix) :])
+        parts.setdefault(prefix, {})[name] = tensor
+    given = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
+    if not given.keys() & own.keys():
+        raise _of_another_network(
+            f"no name in the checkpoint ({first_of(list(tensors), _NAMED)}) is one of this "
+            f"network's ({first_of(list(own), _NAMED)})"
+        )
+    return given
+
+
+def _left_out(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> set[str]:
+    """Stem and last layer where they do not fit; a layer's weight and bias stay together."""
+
+    def fits(name: str) -> bool:
+        return name in given and given[name].shape == own[name].shape
+
+    replaceable = {name for name in own if name in _STEMS or _LAST.match(name)}
+    layers = {name.rpartition(".")[0] for name in replaceable if not fits(name)}
+    return {name for name in replaceable if name.rpartition(".")[0] in layers}
+
+
+def _is_counter(name: str) -> bool:
+    return name.rpartition(".")[2] == "num_batches_tracked"
+
+
+def _of_another_network(what: str) -> DataError:
+    options = f"{spelled('model')}, {spelled('width')} and {spelled('norm')}"
+    return DataError(f"{what}; choose the {options} that the checkpoint was trained with")

@@ -4,16 +4,10 @@ A head turns raw features (N, d) into logits (N, K); it normalises by itself whe
 sphere. Each saves its rows as `weight`, so that a checkpoint of one kind loads into another.
 
 Example:
-    >>> import torch
-    >>> from torch import nn
-    >>> encoder, head = nn.Linear(8, 3), SphereHead(d=3, K=5, tau=0.1)
-    >>> optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
-    >>> images, labels = torch.ones(4, 8), torch.tensor([0, 1, 2, 3])
-    >>> features = encoder(images)
+    >>> head, labels = SphereHead(d=3, K=5, tau=0.1), torch.tensor([0, 1, 2, 3])
+    >>> features = nn.Linear(8, 3)(torch.ones(4, 8))
     >>> head.absorb(features, labels)  # for ClassMeanHead; the others do nothing
-    >>> loss = nn.functional.cross_entropy(head(features), labels)
-    >>> loss.backward()
-    >>> optimizer.step()
+    >>> nn.functional.cross_entropy(head(features), labels).backward()
 """
 
 import math
@@ -28,7 +22,6 @@ from torch.autograd.function import once_differentiable
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import as_points, normalise
-from gnc_cli.training.networks.precision import full_precision, widened
 
 __all__ = ["ClassMeanHead", "DecayHead", "FixedHead", "Head", "SphereHead"]
 
@@ -44,16 +37,21 @@ _DENSE = {"cpu": 1 << 14, "cuda": 1 << 22}
 GPU the host then need not wait for the number of classes present; on a CPU it is faster."""
 
 
+def full_precision(like: Tensor) -> torch.autocast:
+    """A context in which autocast is off on the device of `like`."""
+    return torch.autocast(like.device.type, enabled=False)
+
+
+def widened(x: Tensor) -> Tensor:
+    """`x` in float32, or as it is where it is float64; part of the graph."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
 def unit_rows(rows: Tensor) -> Tensor:
     """Rows (N, d) of any float dtype divided by their norms, or by 1e-6 where they are shorter.
 
     The derivative is in closed form and needs the result and the norms alone, where autograd keeps
     and makes several more arrays of this size: what counts for a classifier of 10^5 rows.
-
-    Example:
-        >>> unit_rows(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
-        tensor([[0.6000, 0.8000],
-                [0.0000, 0.0000]])
     """
     return _UnitRows.apply(rows)
 
@@ -115,7 +113,7 @@ class Head(nn.Module):
             sphere: scores are cosines; else plain products.
 
         Raises:
-            UsageError: one of them is out of range.
+            UsageError: d or K below 2, or tau not positive.
         """
         if d < 2 or K < 2:
             raise UsageError(f"a head of K={K} classes in d={d}: both must be at least 2")
@@ -182,11 +180,6 @@ class DecayHead(Head):
 
     Lengths are held by weight decay on the rows and on the network (or the free features) alike:
     the objective that the paper sets against the sphere. Rows start as those of `nn.Linear`.
-
-    Example:
-        >>> head = DecayHead(d=3, K=4)
-        >>> bool((head(2 * torch.eye(3)) == 2 * head.weights.T).all())
-        True
     """
 
     def __init__(self, d: int, K: int, seed: int = 0) -> None:
@@ -266,7 +259,7 @@ class ClassMeanHead(Head):
             seed: of the first rows; the global generator is left alone.
 
         Raises:
-            UsageError: d or K below 2, tau not positive, or beta outside [0, 1).
+            UsageError: beta is outside [0, 1); as `Head` otherwise.
         """
         super().__init__(d, K, tau)
         if not 0.0 <= beta < 1.0:
@@ -276,9 +269,8 @@ class ClassMeanHead(Head):
 
     @property
     def weights(self) -> Tensor:
-        """Unit rows, (K, d) float32; in training mode a copy, which later batches leave alone.
-
-        So two forward passes may go before one backward pass.
+        """Unit rows, (K, d) float32; in training mode a copy, so that later batches, before the
+        backward pass, leave it alone.
         """
         weights = widened(self.weight)
         return weights.clone() if self.training else weights
@@ -316,10 +308,6 @@ class ClassMeanHead(Head):
         blend = self.beta * old + (1.0 - self.beta) * sums / counts.clamp_min(1.0)
         norms = torch.linalg.vector_norm(blend, dim=1, keepdim=True)
         return torch.where((norms >= _CANCELLED) & (counts > 0.0), unit_rows(blend), old)
-
-    def extra_repr(self) -> str:
-        """Sizes, temperature and beta, for `print(head)`."""
-        return f"{super().extra_repr()}, beta={self.beta:g}"
 
 
 def _sum_over_processes(values: Tensor) -> None:

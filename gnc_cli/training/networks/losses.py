@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.precision import full_precision, widened
+from gnc_cli.training.networks.heads import full_precision, widened
 
 __all__ = ["LOSSES", "Loss", "ScoreLoss", "make_loss"]
 

@@ -1,5 +1,4 @@
-"""The memory of a head with many classes, predicted before it is built; and of failed allocations.
-"""
+"""The memory of a head with many classes, predicted before it is built; and failed allocations."""
 
 import contextlib
 import os
@@ -8,6 +7,7 @@ from pathlib import Path
 import torch
 
 from gnc_cli.errors import GncError, UnavailableError
+from gnc_cli.parameters import spelled
 
 _FLOAT32, _FLOAT64 = 4, 8
 _MEASURED = 3
@@ -25,23 +25,11 @@ _CGROUPS = (
 def head_bytes(d: int, K: int, batch: int, *, head: str, optimizer: str) -> int:
     """Bytes at the peak of a training step, for the head and its loss in float32.
 
-    Counted are the rows; where they are learned their gradient and the optimiser's state; the
-    rows as the step uses them (unit rows, or the copy that class means keep for the backward
-    pass); and the larger of what the loss makes, two (batch, K) arrays, and of what the backward
-    pass through the head makes: one of them and the gradient of the unit rows.
-
-    Args:
-        d: dimension of the features.
-        K: number of classes.
-        batch: samples per step, on this device.
-        head: `learned` (on the sphere), `decay`, `cmf` or `fixed`.
-        optimizer: `sgd` (momentum), `adam` or `adamw`.
-
-    Example:
-        >>> head_bytes(512, 10**6, 256, head="learned", optimizer="sgd") // 10**9
-        11
-        >>> head_bytes(512, 10**6, 256, head="fixed", optimizer="sgd") // 10**9
-        4
+    `batch` counts the samples per step on this device; `head` is `learned` (on the sphere),
+    `decay`, `cmf` or `fixed`. Counted are the rows; where they are learned their gradient and the
+    optimiser's state; the rows as the step uses them (unit rows, or the copy that class means keep
+    for the backward pass); and the larger of what the loss makes, two (batch, K) arrays, and of
+    what the backward pass through the head makes: one of them and the gradient of the unit rows.
     """
     rows, scores = K * d, batch * K
     learned = 2 + _STATE[optimizer]  # rows, gradient, state
@@ -61,8 +49,7 @@ def check_head_fits(
 
     Measuring wants weights, unit weights and class means in float64 in the host's memory, wherever
     the head is trained. That memory is shared by the processes of the machine, which all look at
-    it before any of them takes some. Arguments as for `head_bytes`; nothing is checked where the
-    free memory is unknown.
+    it before any of them takes some. Nothing is checked where the free memory is unknown.
 
     Raises:
         UnavailableError: more bytes are needed than free, with what to change.
@@ -76,19 +63,23 @@ def check_head_fits(
             )
 
     device = torch.device(device)
-    on_host = 0
     step = head_bytes(d, K, batch, head=head, optimizer=optimizer)
-    cheaper = {"cmf": ", or --head fixed", "fixed": ""}.get(head, ", or --head cmf|fixed")
-    advice = f"at batch size {batch} with {optimizer}", f"--batch-size or --feature-dim{cheaper}"
+    dimension, kind = spelled("feature_dim"), {"cmf": "fixed", "fixed": ""}.get(head, "cmf|fixed")
+    cheaper = f", or {spelled('head', kind)}" if kind else ""
+    advice = (
+        f"at batch size {batch} with {optimizer}",
+        f"{spelled('batch_size')} or {dimension}{cheaper}",
+    )
+    on_host = _MEASURED * _FLOAT64 * K * d
     if device.type == "cpu":
-        on_host = step
+        on_host += step
     else:
         refuse_beyond(free_bytes(device), step, str(device), *advice)
-        advice = "to be measured", "--feature-dim"
+        advice = "to be measured", dimension
     free = free_bytes("cpu")
     if free is not None:
         free //= int(os.environ.get("LOCAL_WORLD_SIZE") or 1)  # torchrun's processes, here
-    refuse_beyond(free, on_host + _MEASURED * _FLOAT64 * K * d, "cpu", *advice)
+    refuse_beyond(free, on_host, "cpu", *advice)
 
 
 def free_bytes(device: torch.device | str) -> int | None:
@@ -132,19 +123,15 @@ def lacking_memory(error: BaseException) -> UnavailableError | None:
     """The error of an allocation that failed; None for any other error.
 
     Older versions of torch have no class for it but that of CUDA, and none have one for the CPU.
-
-    Example:
-        >>> print(lacking_memory(MemoryError()))
-        the memory of the machine is not enough; try a smaller --batch-size, --width or --image-size
-        >>> lacking_memory(RuntimeError("shapes differ")) is None
-        True
     """
     text = str(error)
     if isinstance(error, GncError):
         return None
-    advice = "is not enough; try a smaller --batch-size, --width or --image-size"
+    smaller = f"{spelled('batch_size')}, {spelled('width')} or {spelled('image_size')}"
+    advice = f"is not enough; try a smaller {smaller}"
     if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA error: out of memory" in text:
-        return UnavailableError(f"the memory of the GPU {advice}, or --precision bf16")
+        precision = spelled("precision", "bf16")
+        return UnavailableError(f"the memory of the GPU {advice}, or {precision}")
     words = ("DefaultCPUAllocator", "not enough memory")  # on Linux, elsewhere
     if isinstance(error, MemoryError) or any(word in text for word in words):
         return UnavailableError(f"the memory of the machine {advice}")

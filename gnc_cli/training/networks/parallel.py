@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.distributed import Processes, started_by_torchrun
 from gnc_cli.training.networks.classifier import Classifier
@@ -17,11 +18,9 @@ from gnc_cli.training.networks.classifier import Classifier
 def start_processes(device: str) -> tuple[Processes, torch.device]:
     """The processes that torchrun started, and this one's device; alone without torchrun.
 
-    On GPUs each process takes the GPU of its number on the machine (`LOCAL_RANK`), tensors there
-    travel over nccl, and all others over gloo. A GPU so chosen becomes torch's current one.
-
-    Args:
-        device: `auto`, `cpu`, `cuda` or `cuda:N`.
+    `device` is `auto`, `cpu`, `cuda` or `cuda:N`. On GPUs each process takes the GPU of its number
+    on the machine (`LOCAL_RANK`), tensors there travel over nccl, and all others over gloo. A GPU
+    so chosen becomes torch's current one.
 
     Raises:
         UsageError: an unknown device, or one GPU named for several processes.
@@ -35,8 +34,8 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
         return Processes.current(), chosen
     if ":" in device:
         raise UsageError(
-            f"--device {device} names one GPU for several processes; say --device cuda, and each "
-            "process takes its own"
+            f"{spelled('device', device)} names one GPU for several processes; say "
+            f"{spelled('device', 'cuda')}, and each process takes its own"
         )
     local, count = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
     if local >= count:
@@ -89,8 +88,8 @@ def running_statistics(module: nn.Module) -> list[Tensor]:
 def average_running_statistics(model: nn.Module, processes: Processes) -> None:
     """Give all processes the mean of what their batch norms counted apart; all of them call it.
 
-    Running statistics are linear in those of the batches, so the mean now and more steps later come
-    to the same as those steps and then the mean.
+    Running statistics are linear in those of the batches, so taking the mean earlier changes
+    nothing.
     """
     if processes.size == 1:
         return

@@ -1,4 +1,4 @@
-"""The training loop: epochs that can be stopped after any step and go on exactly from there."""
+"""The training loop and its recipe: epochs that can be stopped after any step and go on exactly."""
 
 import copy
 import math
@@ -11,10 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
-from gnc_cli.training.networks.classifier import Classifier, trains_on_one
+from gnc_cli.training.networks.classifier import Classifier, autocast, trains_on_one
 from gnc_cli.training.networks.parallel import (
     any_of,
     average_running_statistics,
@@ -23,24 +24,93 @@ from gnc_cli.training.networks.parallel import (
     sum_of,
     synchronise_batch_norm,
 )
-from gnc_cli.training.networks.precision import autocast, check_precision, make_scaler
-from gnc_cli.training.networks.recipe import Recipe, make_optimizer
 
 _CHECK_EVERY = 10
 """Steps on a GPU between two checks of the loss, for which the host waits."""
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is trained; the paper's is SGD at 0.1, cosine, 200 epochs (section 3)."""
+
+    epochs: int
+    batch_size: int
+    """Of all processes together."""
+    optimizer: str = "sgd"
+    """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
+    lr: float = 0.1
+    """Largest learning rate; the schedule multiplies it."""
+    momentum: float = 0.9
+    """Of `sgd`."""
+    weight_decay: float = 5e-4
+    schedule: str = "cosine"
+    """`cosine` to 0, `step` (times `gamma` at each milestone) or `constant`."""
+    milestones: tuple[int, ...] = ()
+    """Of `step`: epochs done at which the learning rate falls."""
+    gamma: float = 0.1
+    warmup: float = 0.0
+    """Epochs, also a part of one, over which the learning rate rises linearly."""
+    precision: str = "float32"
+    """Of the encoder: `float32`, `bf16` or `fp16`; head and loss are always float32."""
+    clip: float | None = None
+    """Largest norm of the whole gradient."""
+    channels_last: bool = False
+    compile: bool = False
+    """Compile the encoder with torch.compile."""
+
+    def factor(self, step: int, steps_per_epoch: int) -> float:
+        """What the learning rate is multiplied by at `step`, from 0, all epochs counted.
+
+        Linear from `1 / w` to 1 over the `w = warmup * steps_per_epoch` first steps, times the
+        schedule; the cosine runs from the end of the warm-up to the end of the last epoch. It is a
+        function of the position alone, so that a resumed run needs no schedule state.
+        """
+        warm = self.warmup * steps_per_epoch
+        rise = min(1.0, (step + 1) / warm) if warm else 1.0
+        if self.schedule == "constant":
+            return rise
+        if self.schedule == "step":
+            epoch = step // steps_per_epoch
+            return rise * self.gamma ** sum(epoch >= milestone for milestone in self.milestones)
+        after = self.epochs * steps_per_epoch - warm
+        done = min(1.0, max(0.0, step - warm) / after) if after > 0 else 0.0
+        return rise * 0.5 * (1.0 + math.cos(math.pi * done))
+
+
+def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
+    """SGD, AdamW or Adam over the parameters that need gradients, in at most two groups.
+
+    - Weights of a head on the sphere never decay: their lengths mean nothing, and shrinking them
+      would only raise their learning rate. A head of free lengths (appendix B.1) decays.
+    - SGD lets everything else decay, as the paper does; AdamW and Adam leave out biases and the
+      scales and shifts of normalisation layers, that is every vector.
+
+    Raises:
+        UsageError: nothing is left to train.
+    """
+    head = {id(p) for p in model.head.parameters()} if model.head.sphere else set()
+
+    def decays(parameter: nn.Parameter) -> bool:
+        return id(parameter) not in head and (recipe.optimizer == "sgd" or parameter.ndim > 1)
+
+    trained = [p for p in model.parameters() if p.requires_grad]
+    if not trained:
+        raise UsageError("nothing is left to train: every parameter is frozen or fixed")
+    groups = [
+        {"params": [p for p in trained if decays(p)], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in trained if not decays(p)], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    if recipe.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=recipe.lr)
+    if recipe.optimizer == "adam":
+        return torch.optim.Adam(groups, lr=recipe.lr)
+    momentum = recipe.momentum
+    return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0)
+
+
 class NonFiniteLoss(DataError):
     """The loss, or a parameter, is no longer a finite number; the network is lost."""
-
-    def __init__(self, epoch: int, step: int, what: str, cause: str) -> None:
-        super().__init__(f"epoch {epoch}, {what}: {cause}")
-        self.epoch = epoch
-        """From 1."""
-        self.step = step
-        """Steps of that epoch after which it was seen."""
-        self.cause = cause
-        """The likely reason, and what to try."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +137,9 @@ class Training:
     The position and all state can be taken out and put back between two calls of `run_epoch`, also
     inside an epoch: on a CPU the run then goes on bit for bit as if it had never stopped, with the
     same number of threads. Every random choice depends on the seed of the batches and on the
-    position; dropout too. The number of processes may change.
+    position; dropout too. The number of processes may change; they all make the same calls.
 
-    Args:
-        model: moved to the device, its batch norms joined over the GPUs of all processes.
-        batches: of this process.
-        processes: they all make the same calls.
+    The model is moved to the device, its batch norms joined over the GPUs of all processes.
 
     Raises:
         UnavailableError: a precision that the device does not have.
@@ -88,13 +155,18 @@ class Training:
         processes: Processes,
         device: torch.device,
     ) -> None:
-        check_precision(recipe.precision, device)
+        if recipe.precision == "fp16" and device.type != "cuda":
+            raise UnavailableError(
+                f"{spelled('precision', 'fp16')} needs a GPU, and the device is {device}; choose "
+                "bf16 or float32"
+            )
         joined = processes.size > 1 and device.type == "cuda"  # batch norms, over all processes
         shape = batches.images.shape[1:]
         if batches.smallest == 1 and not joined and not trains_on_one(model.encoder, shape):
             raise UsageError(
-                f"--batch-size {recipe.batch_size} gives a process a single image of some batch, "
-                "and batch norm needs two; take larger batches, fewer processes or --norm group"
+                f"{spelled('batch_size', recipe.batch_size)} gives a process a single image of "
+                "some batch, and batch norm needs two; take larger batches, fewer processes or "
+                f"{spelled('norm', 'group')}"
             )
         synchronise_batch_norm(model, processes, device)
         model.to(device)
@@ -108,7 +180,8 @@ class Training:
         self._processes, self._device = processes, device
         self._optimizer = make_optimizer(model, recipe)
         self._trained = [p for p in model.parameters() if p.requires_grad]
-        self._scaler = make_scaler(recipe.precision)
+        # So that small gradients of fp16 survive.
+        self._scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "fp16")
         if recipe.compile:
             # The module itself stays, and with it the names in its state.
             model.encoder.forward = torch.compile(model.encoder.forward)
@@ -122,16 +195,11 @@ class Training:
         stop: Callable[[], bool] = lambda: False,
         on_step: Callable[[int, int, float], None] | None = None,
     ) -> EpochTotals | None:
-        """Train to the end of the epoch that has begun; the position is kept where it stops.
+        """Train to the end of the epoch that has begun; None where it was stopped inside.
 
-        Args:
-            stop: called after each step. Several processes stop together, a few steps after the
-                first of them wants to.
-            on_step: called with (steps done, steps per epoch, this process's mean loss so far)
-                after each step, on a GPU after every 10th.
-
-        Returns:
-            The epoch's totals; None where it was stopped inside.
+        `stop` is called after each step; several processes stop together, a few steps after the
+        first of them wants to. `on_step` is called with (steps done, steps per epoch, this
+        process's mean loss so far) after each step, on a GPU after every 10th.
 
         Raises:
             NonFiniteLoss: in all processes alike, before anything broken can be saved.
@@ -254,14 +322,13 @@ class Training:
             torch.default_generator.manual_seed(seed)
 
     def _finish(self) -> EpochTotals:
-        lr = self._lr(self.step - 1)
         loss, right, count = self._sums.tolist()
         totals = EpochTotals(
             epoch=self.epoch + 1,
             step=(self.epoch + 1) * self.batches.steps,
             loss=loss / count,
             accuracy=right / count,
-            lr=lr,
+            lr=self._lr(self.step - 1),
             seconds=self._seconds,
             images_per_second=count / self._seconds,
         )
@@ -277,15 +344,17 @@ class Training:
         """The error for a number that was still finite after `checked` steps of this epoch."""
         first = checked + 1
         here = f"step {self.step}" if self.step == first else f"steps {first}-{self.step}"
-        what = f"{here} of {self.batches.steps}: the loss or a weight is not a finite number"
-        lr, tau = self._lr(self.step - 1), self.model.head.tau
         if self.epoch == 0 and self.step == 1:
             cause = "it is the first step, so look at the images and at the weights it began with"
         elif self.recipe.precision == "fp16":
-            cause = "fp16 overflows beyond 65504; try --precision bf16"
+            cause = f"fp16 overflows beyond 65504; try {spelled('precision', 'bf16')}"
         else:
             cause = (
-                f"the learning rate {lr:.3g} is likely too large at tau {tau:g}; "
-                "try a smaller --lr, --warmup or --clip"
+                f"the learning rate {self._lr(self.step - 1):.3g} is likely too large at tau "
+                f"{self.model.head.tau:g}; try a smaller {spelled('lr')}, {spelled('warmup')} or "
+                f"{spelled('clip')}"
             )
-        return NonFiniteLoss(self.epoch + 1, self.step, what, cause)
+        return NonFiniteLoss(
+            f"epoch {self.epoch + 1}, {here} of {self.batches.steps}: the loss or a weight is not "
+            f"a finite number: {cause}"
+        )

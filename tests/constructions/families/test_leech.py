@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.families.graphs import StronglyRegular, strongly_regular
 from gnc_cli.constructions.families.leech import (
     CODES,
     golay_code,
@@ -15,7 +14,7 @@ from gnc_cli.constructions.families.leech import (
     steiner_3_6_22,
     steiner_4_7_23,
 )
-from tests.constructions.checks import regular_two_graph
+from tests.constructions.checks import regular_two_graph, strongly_regular
 
 LEECH, KISSING, SECOND, LINES = CODES
 
@@ -87,16 +86,6 @@ def test_products_of_some_rows_with_all(vectors: np.ndarray) -> None:
     assert sum(neighbours for _, neighbours in LEECH.distribution) == LEECH.K - 1
 
 
-def test_rows_are_made_in_parts(vectors: np.ndarray) -> None:
-    part = LEECH.build().unit(100_000, 100_003)
-    np.testing.assert_allclose(part, vectors[100_000:100_003] / np.sqrt(32), atol=1e-16)
-
-
-def test_each_is_the_neighbourhood_of_a_point_in_the_one_before() -> None:
-    assert LEECH.distribution and LEECH.distribution[0] == ("1/2", KISSING.K)
-    assert KISSING.distribution and KISSING.distribution[0] == ("1/3", SECOND.K)
-
-
 def test_the_276_lines_meet_gerzons_bound_and_hold_mclaughlins_graph() -> None:
     rows = LINES.build().vectors  # type: ignore[attr-defined]
     half = rows[rows[np.arange(552), (rows != 0).argmax(1)] > 0]
@@ -105,4 +94,4 @@ def test_the_276_lines_meet_gerzons_bound_and_hold_mclaughlins_graph() -> None:
     # Signs chosen so that the first line is positive to all; the others join at negative products.
     switch = np.append(1, signs[0, 1:])
     isolated = (signs * switch * switch[:, None])[1:, 1:]
-    assert strongly_regular(isolated == -1) == StronglyRegular(275, 112, 30, 56)
+    assert strongly_regular(isolated == -1) == (275, 112, 30, 56)

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.constructions.families.quadrics import QuadricRows, QuadricWords, quadric_words
-from tests.constructions.checks import check, check_parts, named
+from tests.constructions.checks import check, named
 
 LARGE = {
     "quadric-4-4-extended": (783, 16384, "5/261"), "quadric-3-6": (1458, 61236, "1/54"),
@@ -38,32 +36,7 @@ def test_the_words_are_a_linear_code(s: int, e: int) -> None:
     assert plain == zeros[1 : s ** (e + 1)].max() == s ** (e - 1)
 
 
-@pytest.mark.parametrize("s", [2, 3, 4, 9])
-def test_symbols_are_a_field_under_addition(s: int) -> None:
-    words = quadric_words(s, 1)
-    assert np.array_equal(words.plus[0], np.arange(s)) and np.array_equal(words.plus, words.plus.T)
-    assert (words.plus[np.arange(s), words.minus] == 0).all()
-    assert all(len(set(row)) == s for row in words.plus)
-
-
-@given(
-    st.sampled_from([(3, 2, 0, False), (4, 2, 0, True), (3, 3, 2, False), (5, 1, 0, False)]),
-    st.integers(0, 3000),
-    st.integers(0, 3000),
-)
-def test_parts(code: tuple[int, int, int, bool], start: int, stop: int) -> None:
-    check_parts(QuadricRows(quadric_words(code[0], code[1]), code[2], code[3]), start, stop)
-
-
 def test_wrong_forms_are_not_what_is_stated() -> None:
     words = QuadricWords(3, 4)
     words.forms[1:] = words.forms[1, ::-1]
     assert QuadricRows(words).verify().max_cosine != named("quadric-3-4").cosine
-
-
-def test_no_such_code() -> None:
-    for wrong in ((2, 4, 0, False), (3, 3, 0, True), (3, 2, 4, False), (3, 2, 1, True)):
-        with pytest.raises(ValueError, match="no code of GF"):
-            QuadricRows(quadric_words(wrong[0], wrong[1]), wrong[2], wrong[3])
-    with pytest.raises(ValueError, match="no quadratic forms over GF"):
-        QuadricWords(6, 2)

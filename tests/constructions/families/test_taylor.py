@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.families.graphs import strongly_regular
 from gnc_cli.constructions.families.taylor import (
     TaylorRows,
     check_two_graph,
@@ -28,13 +27,6 @@ def test_the_two_graph_is_regular(q: int) -> None:
     every = np.arange(q**3)
     between = signs_between(field, taylor_signs(field), every, every)
     assert np.array_equal(signs[1:, 1:], between)
-
-
-@pytest.mark.parametrize("q", [3, 5])
-def test_the_descendant_is_strongly_regular(q: int) -> None:
-    signs = _seidel(q)[1:, 1:]
-    graph = strongly_regular(signs == -1)
-    assert graph.v == q**3 and graph.k == (q - 1) * (q * q + 1) // 2
 
 
 @pytest.mark.parametrize("q", [11, 25])
@@ -79,8 +71,3 @@ def test_wrong_rows_are_caught() -> None:
     rows._fiducials = rows._fiducials[::-1]
     with pytest.raises(ValueError, match="miss the two-graph's inner products"):
         rows.verify()
-
-
-def test_even_q() -> None:
-    with pytest.raises(ValueError, match="q is 4"):
-        TaylorRows(finite_field(4))

@@ -8,7 +8,7 @@ import torch
 
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.ufm.paper_recipe import PAPER_STEPS, paper_recipe
+from gnc_cli.search.ufm.descent import PAPER_STEPS, paper_recipe
 
 
 def by_autograd(d: int, K: int, seed: int, steps: int, tau: float) -> list[np.ndarray]:

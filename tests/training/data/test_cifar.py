@@ -3,6 +3,8 @@
 import dataclasses
 import hashlib
 import io
+import os
+import pickle
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,7 +87,7 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GNC_DATA", raising=False)
     with pytest.raises(DataError) as raised:
         read_cifar(synthetic)
-    for part in ("data", "$GNC_DATA is not set", str(tmp_path / "cache" / "gnc"), "tar.gz"):
+    for part in ("data, ", "or set $GNC_DATA", str(tmp_path / "cache" / "gnc"), "tar.gz"):
         assert part in str(raised.value)
     _write(tmp_path / "cache" / "gnc" / CIFAR10.folder, files)
     read_cifar(synthetic)
@@ -120,8 +122,30 @@ def test_broken_archives(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_cifar(synthetic, str(tmp_path / "nowhere"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="holds neither cifar-100-python.tar.gz nor train, test"):
+    with pytest.raises(DataError, match="cifar100 is not in .*empty; put cifar-100-python.tar"):
         read_cifar(synthetic, str(tmp_path / "empty"))
     del files["test"]
     with pytest.raises(DataError, match="has no file 'test'"):
         read_cifar(synthetic, str(_write(tmp_path / "part", files)))
+
+
+class _Acting:
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (_Acting(), "posix.system"),
+        (np.float64(1.0), "multiarray.scalar"),
+        ({1, 2}, "__builtin__.set"),
+    ],
+)
+def test_what_acts_is_never_built(value: Any, name: str, tmp_path: Path) -> None:
+    """Such a file would also need the published md5 sum, which the test gives it."""
+    layout, files = _synthetic(CIFAR10, _contents(CIFAR10))
+    files["test_batch"] = pickle.dumps(value, protocol=2)
+    sums = {**layout.sums, "test_batch": hashlib.md5(files["test_batch"]).hexdigest()}
+    with pytest.raises(DataError, match=f"test_batch.* wants to build .*{name}, which may run"):
+        read_cifar(dataclasses.replace(layout, sums=sums), str(_write(tmp_path / "x", files)))

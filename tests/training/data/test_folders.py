@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,27 +16,28 @@ from gnc_cli.training.data.image_set import chooser
 RED, GREEN, BLUE = (200, 0, 0), (0, 200, 0), (0, 0, 200)
 
 
-def save(
-    path: Path, colour: object = RED, size: tuple[int, int] = (8, 8), mode: str = "RGB"
-) -> Path:
+def save(path: Path, colour: Any = RED, size: tuple[int, int] = (8, 8), mode: str = "RGB") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new(mode, size, colour).save(path)  # type: ignore[arg-type]
-    return path
+    Image.new(mode, size, colour).save(path)
 
 
-def fill(root: Path, classes: dict[str, object], count: int = 6) -> Path:
+def save_pixels(path: Path, pixels: np.ndarray, **options: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path, **options)
+
+
+def fill(root: Path, classes: dict[str, Any], count: int = 6) -> Path:
     for name, colour in classes.items():
         for i in range(count):
             save(root / name / f"{i}.png", colour)
     return root
 
 
-def colours(images: object) -> list[tuple[int, ...]]:
+def colours(images: Any) -> list[tuple[int, ...]]:
     """The middle pixel of each picture."""
-    whole = np.asarray(images[np.arange(len(images))])  # type: ignore[index, arg-type]
-    return [
-        tuple(pixel) for pixel in whole[:, :, whole.shape[2] // 2, whole.shape[3] // 2].tolist()
-    ]
+    whole = np.asarray(images[np.arange(images.shape[0])])
+    middle = whole.shape[2] // 2
+    return [tuple(pixel) for pixel in whole[:, :, middle, middle].tolist()]
 
 
 def test_classes_alone_hold_back_each_fifth(tmp_path: Path) -> None:
@@ -51,6 +53,9 @@ def test_classes_alone_hold_back_each_fifth(tmp_path: Path) -> None:
     assert colours(data.train.images) == [RED] * 9 + [GREEN] * 9
     assert "each fifth" in data.facts["split"] and data.warnings == ()
     assert read_folder(str(fill(tmp_path / "few", {"a": RED, "b": BLUE}, 4))).test is None
+    # For another network all of them are test images.
+    images, lines = read_folder_test(str(root), image_size=4, channels=1, choose=lambda names: [1])
+    assert images.images.shape == (11, 1, 4, 4) and not images.labels.any() and lines == []
 
 
 @pytest.mark.parametrize("part", ["test", "val"])
@@ -62,62 +67,68 @@ def test_train_and_test_folders(part: str, tmp_path: Path) -> None:
     assert colours(data.train.images) == [BLUE] * 5 + [GREEN] * 5
     assert data.test.labels.tolist() == [0, 0] and colours(data.test.images) == [BLUE] * 2
     assert data.facts["split"] == f"folder {part}/"
+    images, _ = read_folder_test(
+        str(tmp_path), image_size=4, channels=3, choose=lambda names: [2, 0]
+    )
+    assert colours(images.images) == [BLUE] * 2 + [RED] * 2
     save(tmp_path / part / "d" / "1.png")
     with pytest.raises(DataError, match=r"1 class\(es\) that .* has not: 'd'"):
         read_folder(str(tmp_path))
 
 
-def tiny(root: Path) -> Path:
-    for wnid, colour in {"n01": RED, "n02": GREEN, "n03": BLUE}.items():
-        for i in range(3):
-            save(root / "train" / wnid / "images" / f"{wnid}_{i}.JPEG", colour)
-        (root / "train" / wnid / f"{wnid}_boxes.txt").write_text("0 0 1 1")
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """Three classes in Tiny-ImageNet's layout."""
     lines = []
     for i, (wnid, colour) in enumerate([("n03", BLUE), ("n01", RED), ("n02", GREEN)]):
-        save(root / "val" / "images" / f"val_{i}.JPEG", colour)
+        for j in range(3):
+            save(tmp_path / "train" / wnid / "images" / f"{wnid}_{j}.JPEG", colour)
+        (tmp_path / "train" / wnid / f"{wnid}_boxes.txt").write_text("0 0 1 1")
+        save(tmp_path / "val" / "images" / f"val_{i}.JPEG", colour)
         lines.append(f"val_{i}.JPEG\t{wnid}\t0\t0\t7\t7\n")
-    (root / "val" / "val_annotations.txt").write_text("".join(lines))
-    save(root / "test" / "images" / "test_0.JPEG")
+    (tmp_path / "val" / "val_annotations.txt").write_text("".join(lines))
+    save(tmp_path / "test" / "images" / "test_0.JPEG")
     words = "n01\tgoldfish, Carassius\nn02\tcrane\nn03\tcrane\nn04\tother\n"
-    (root / "words.txt").write_text(words)
-    return root
+    (tmp_path / "words.txt").write_text(words)
+    return tmp_path
 
 
-def test_the_val_folder_of_tiny_imagenet_alone(tmp_path: Path) -> None:
-    root = tiny(tmp_path) / "val"
-    names: list[str] = []
+TINY_NAMES = ("goldfish", "crane (n02)", "crane (n03)")
+
+
+def test_tiny_imagenet(tiny: Path) -> None:
+    data = read_folder(str(tiny))
+    assert data.class_names == TINY_NAMES and data.test is not None
+    assert data.test.labels.tolist() == [2, 0, 1]
+    assert np.argmax(colours(data.test.images), axis=1).tolist() == [2, 0, 1]
+    chosen = read_folder(str(tiny), choose=chooser(subset=["crane (n03)", "goldfish"]))
+    assert chosen.test is not None and chosen.test.labels.tolist() == [0, 1]
+    with (tiny / "val" / "val_annotations.txt").open("a") as file:
+        file.write("val_9.JPEG\tn99\t0\n")
+    with pytest.raises(DataError, match="val_annotations.txt', line 4: 'val_9"):
+        read_folder(str(tiny))
+
+
+def test_the_val_folder_of_tiny_imagenet_alone(tiny: Path) -> None:
+    root, names = tiny / "val", []
 
     def choose(found: Sequence[str]) -> list[int]:
-        names[:] = found
+        names.extend(found)
         return [2, 0]
 
     images, told = read_folder_test(str(root), image_size=8, channels=3, choose=choose)
-    assert names == ["goldfish", "crane (n02)", "crane (n03)"] and told == []
+    assert tuple(names) == TINY_NAMES and told == []
     seen = dict(zip(images.labels.tolist(), colours(images.images), strict=True))
     assert np.allclose([seen[0], seen[1]], [BLUE, RED], atol=3)  # JPEG
-    (tmp_path / "words.txt").unlink()
+    (tiny / "words.txt").unlink()
     assert read_folder(str(root)).class_names == ("n01", "n02", "n03")
-    (root / "val_annotations.txt").write_text("val_0.JPEG\tn03\nval_1.JPEG\n")
-    with pytest.raises(DataError, match=r"line 2: 'val_1.JPEG' names no file and class; "):
-        read_folder(str(root))
-    (root / "val_annotations.txt").write_text("val_0.JPEG\tn03\n")
-    with pytest.raises(DataError, match=r"names 1 class\(es\)"):
-        read_folder(str(root))
-
-
-def test_tiny_imagenet(tmp_path: Path) -> None:
-    data = read_folder(str(tiny(tmp_path)))
-    assert data.class_names == ("goldfish", "crane (n02)", "crane (n03)")
-    assert data.test is not None and data.test.labels.tolist() == [2, 0, 1]
-    names = ["blue", "red", "green"]
-    found = [["red", "green", "blue"][np.argmax(pixel)] for pixel in colours(data.test.images)]
-    assert found == names
-    chosen = read_folder(str(tmp_path), choose=chooser(subset=["crane (n03)", "goldfish"]))
-    assert chosen.test is not None and chosen.test.labels.tolist() == [0, 1]
-    with (tmp_path / "val" / "val_annotations.txt").open("a") as file:
-        file.write("val_9.JPEG\tn99\t0\n")
-    with pytest.raises(DataError, match="val_annotations.txt', line 4: 'val_9"):
-        read_folder(str(tmp_path))
+    for text, message in {
+        "val_0.JPEG\tn03\nval_1.JPEG\n": "line 2: 'val_1.JPEG' names no file and class; ",
+        "val_0.JPEG\tn03\n": r"names 1 class\(es\)",
+    }.items():
+        (root / "val_annotations.txt").write_text(text)
+        with pytest.raises(DataError, match=message):
+            read_folder(str(root))
 
 
 @pytest.mark.parametrize(
@@ -128,9 +139,13 @@ def test_tiny_imagenet(tmp_path: Path) -> None:
         (["train/a.png"], r"train' holds 1 image\(s\) and no class folders"),
         (["train/a/1.png", "train/b/1.png", "val/1.png"], r"val' holds 1 image\(s\) and no class"),
         (["train/a/1.png", "train/b/1.png", "test/images/1.png"], "images' holds 1 image"),
-        (["test/a/1.png", "val/a/1.png"], "has test, val and no train/|has test, val"),
+        (["test/a/1.png", "val/a/1.png"], "has test, val and no train/"),
         (["cat/1.png"], "one class folder, 'cat'"),
         (["cat/1.txt", "dog/1.txt"], "holds no images in its class folders"),
+        (
+            ["cat/1.txt", "dog/broken.png"],
+            r"none of 1 image file\(s\) can be read, .* Pillow knows",
+        ),
         ([], "holds no images"),
     ],
 )
@@ -138,10 +153,9 @@ def test_other_layouts_are_refused(files: list[str], message: str, tmp_path: Pat
     with pytest.raises(DataError, match="does not exist"):
         read_folder(str(tmp_path / "nowhere"))
     for name in files:
-        if name.endswith("png"):
-            save(tmp_path / name)
-        else:
-            (tmp_path / name).parent.mkdir()
+        save(tmp_path / name.replace(".txt", ".png"))
+        if name.endswith((".txt", "broken.png")):
+            (tmp_path / name.replace(".txt", ".png")).unlink()
             (tmp_path / name).write_text("text")
     with pytest.raises(DataError, match=message):
         read_folder(str(tmp_path))
@@ -171,28 +185,27 @@ def test_broken_images_are_counted_and_named(
         (root / "c" / f"{i}.png").write_bytes(b"\x89PNG")
         (root / "empty" / f"{i}.png").unlink()
     save(root / "stray.png")
+    (root / "a" / "bomb.ppm").write_bytes(b"P6 10000 10000 255\n")
     data = read_folder(str(root))
     assert data.class_names == ("a", "b", "d")
     assert data.train.labels.tolist() == [0, 1, 1, 1, 2, 2, 2]
     assert colours(data.train.images) == [RED] + [GREEN] * 3 + [BLUE] * 3
     stray, broken, absent = data.warnings
     assert stray.startswith("1 image(s) beside")
-    assert broken.startswith("6 image(s) cannot be read and are left out: a/0.png (")
-    assert "b/3.png (there is no such file) and 3 more" in broken
+    assert broken.startswith("7 image(s) cannot be read and are left out: a/0.png (")
+    assert "a/bomb.ppm (it claims 10000 x 10000 pixels" in broken and "and 4 more" in broken
     assert absent == "2 class(es) without training images are left out: 'c', 'empty'"
-    assert data.facts["unreadable_images"] == 6
+    assert data.facts["unreadable_images"] == 7
 
 
 def test_pixels_that_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The header is right; both ways find them at the start, in both parts."""
     root = tmp_path / "set"
-    rng = np.random.default_rng(0)
-    noise = Image.fromarray(rng.integers(0, 256, (8, 8, 3)).astype(np.uint8))
+    noise = np.random.default_rng(0).integers(0, 256, (8, 8, 3)).astype(np.uint8)
     for part in ("train", "test"):
         fill(root / part, {"a": RED, "b": GREEN}, 1)
-        noise.save(root / part / "b" / "1.bmp")
-        whole = (root / part / "b" / "1.bmp").read_bytes()
-        (root / part / "b" / "1.bmp").write_bytes(whole[:-20])
+        save_pixels(cut := root / part / "b" / "1.bmp", noise)
+        cut.write_bytes(cut.read_bytes()[:-20])
     for memory in (1 << 30, 0):
         monkeypatch.setattr(folders, "MEMORY_BYTES", memory)
         data = read_folder(str(root))
@@ -209,10 +222,8 @@ def test_pixels_that_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     for i in range(40):
-        size = tuple(rng.integers(20, 200, 2))
-        path = tmp_path / "ab"[i % 2] / f"{i}.jpg"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(rng.integers(0, 256, (*size, 3)).astype(np.uint8)).save(path)
+        pixels = rng.integers(0, 256, (*rng.integers(20, 200, 2), 3)).astype(np.uint8)
+        save_pixels(tmp_path / "ab"[i % 2] / f"{i}.jpg", pixels)
     now = read_folder(str(tmp_path), image_size=16).train.images
     monkeypatch.setattr(folders, "MEMORY_BYTES", 0)
     later = read_folder(str(tmp_path), image_size=16).train.images
@@ -221,28 +232,26 @@ def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.Monk
     assert np.array_equal(later[rows], now[rows]) and later.shape == now.shape
 
 
-def test_sizes(tmp_path: Path) -> None:
-    for name, sizes in {
-        "small": [(20, 30), (40, 20), (28, 28)],
-        "large": [(64, 80), (300, 200), (500, 90)],
-    }.items():
-        for i, size in enumerate(sizes * 2):
-            save(tmp_path / name / "ab"[i % 2] / f"{i}.png", size=size)
-    assert read_folder(str(tmp_path / "small")).train.images.shape[2] == 20
-    assert read_folder(str(tmp_path / "large")).train.images.shape[2] == 64
-    assert read_folder(str(tmp_path / "small"), image_size=9).train.images.shape[2] == 9
+@pytest.mark.parametrize(
+    ("sizes", "asked", "side"),
+    [
+        ([(20, 30), (40, 20), (28, 28)], None, 20),
+        ([(64, 80), (300, 200), (500, 90)], None, 64),
+        ([(20, 30), (40, 20), (28, 28)], 9, 9),
+    ],
+)
+def test_sizes(sizes: list[tuple[int, int]], asked: int | None, side: int, tmp_path: Path) -> None:
+    for i, size in enumerate(sizes * 2):
+        save(tmp_path / "ab"[i % 2] / f"{i}.png", size=size)
+    assert read_folder(str(tmp_path), image_size=asked).train.images.shape[2:] == (side, side)
 
 
 def test_shorter_side_and_centre_crop(tmp_path: Path) -> None:
     # Red, green, blue side by side: the middle square is green.
-    strip = np.zeros((10, 30, 3), np.uint8)
-    for i, colour in enumerate((RED, GREEN, BLUE)):
-        strip[:, 10 * i : 10 * i + 10] = colour
-    for name, pixels in {"wide": strip, "high": strip.transpose(1, 0, 2)}.items():
-        (tmp_path / name).mkdir()
-        Image.fromarray(pixels).save(tmp_path / name / "1.png")
-    images = read_folder(str(tmp_path), image_size=5).train.images
-    wide, high = images[np.array([1, 0])]
+    strip = np.repeat(np.uint8([[RED, GREEN, BLUE]]), 10, axis=1).repeat(10, axis=0)
+    save_pixels(tmp_path / "wide" / "1.png", strip)
+    save_pixels(tmp_path / "high" / "1.png", strip.transpose(1, 0, 2))
+    wide, high = read_folder(str(tmp_path), image_size=5).train.images[np.array([1, 0])]
     assert np.array_equal(wide, high.transpose(0, 2, 1))
     # Borders are antialiased with what lies beyond them, as if cropped afterwards.
     assert (wide[:, :, 1:4] == np.array(GREEN)[:, None, None]).all()
@@ -253,20 +262,18 @@ def test_exif_orientation(tmp_path: Path) -> None:
     upright = np.zeros((8, 8, 3), np.uint8)
     upright[:4] = 255  # light above
     for name, turned, tag in (("a", upright, 1), ("b", upright[::-1], 3)):
-        (tmp_path / name).mkdir()
         exif = Image.Exif()
         exif[0x0112] = tag
-        Image.fromarray(turned).save(tmp_path / name / "1.jpg", exif=exif, quality=100)
+        save_pixels(tmp_path / name / "1.jpg", turned, exif=exif, quality=100)
     images = read_folder(str(tmp_path)).train.images[np.array([0, 1])]
     assert (images[:, :, :3] > 200).all() and (images[:, :, 5:] < 50).all()
 
 
 def test_one_channel_only_where_all_are_grey(tmp_path: Path) -> None:
-    sixteen = Image.fromarray(np.full((8, 8), 100 << 8, np.uint16))
     for name in "ab":
         save(tmp_path / name / "1.png", 100, mode="L")
         save(tmp_path / name / "2.png", (100, 255), mode="LA")
-        sixteen.save(tmp_path / name / "3.png")
+        save_pixels(tmp_path / name / "3.png", np.full((8, 8), 100 << 8, np.uint16))
     data = read_folder(str(tmp_path))
     assert data.train.images.shape[1] == 1 and not data.flip
     assert set(colours(data.train.images)) == {(100,)}
@@ -276,32 +283,3 @@ def test_one_channel_only_where_all_are_grey(tmp_path: Path) -> None:
     palette.save(tmp_path / "b" / "5.png", transparency=b"\x00")
     coloured = read_folder(str(tmp_path)).train.images
     assert set(colours(coloured)) == {(100, 100, 100)} and coloured.shape[1] == 3
-
-
-def test_bombs_are_left_out(tmp_path: Path) -> None:
-    root = fill(tmp_path, {"a": RED, "b": GREEN}, 2)
-    for i, side in enumerate((10_000, 30_000)):
-        header = f"P6 {side} {side} 255\n".encode()
-        (root / "a" / f"bomb{i}.ppm").write_bytes(header)
-    data = read_folder(str(root))
-    assert len(data.train.labels) == 4
-    assert "2 image(s) cannot be read" in data.warnings[0] and "pixels" in data.warnings[0]
-
-
-def test_test_part_for_other_networks(tmp_path: Path) -> None:
-    fill(tmp_path / "own", {"a": RED, "b": GREEN}, 6)
-    names: list[str] = []
-
-    def choose(found: object) -> list[int]:
-        names.extend(found)  # type: ignore[arg-type]
-        return [1]
-
-    images, lines = read_folder_test(str(tmp_path / "own"), image_size=4, channels=1, choose=choose)
-    assert names == ["a", "b"] and lines == []
-    assert images.images.shape == (6, 1, 4, 4) and images.labels.tolist() == [0] * 6
-    fill(tmp_path / "split" / "train", {"a": RED, "b": GREEN}, 6)
-    fill(tmp_path / "split" / "test", {"a": RED, "b": GREEN}, 2)
-    images, _ = read_folder_test(
-        str(tmp_path / "split"), image_size=4, channels=3, choose=lambda names: [1, 0]
-    )
-    assert colours(images.images) == [GREEN] * 2 + [RED] * 2

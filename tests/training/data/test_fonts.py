@@ -126,6 +126,6 @@ def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
     assert np.bincount(data.test.labels).tolist() == [1, 1, 1]
     facts = data.facts
     # f is the box of a, a little to the right: pictures are centred, so it is the same.
-    assert facts["merged_first"] == [["a", "f"]] and facts["identical"] == 1
+    assert facts["merged_first"] == [["a", "f"]]
     assert facts["blank"] == 2
     assert np.asarray(data.train.images[:]).reshape(17, -1).any(axis=1).all()

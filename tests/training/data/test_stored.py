@@ -25,34 +25,25 @@ def write(path: Path, options: dict[str, Any] | None = None, /, **datasets: Any)
 
 
 @pytest.mark.parametrize("memory", [1 << 30, 0], ids=["memory", "rows"])
-@pytest.mark.parametrize(
-    "options", [{}, {"chunks": True}, {"compression": "gzip"}], ids=["flat", "chunks", "gzip"]
-)
+@pytest.mark.parametrize("options", [{}, {"chunks": True}, {"compression": "gzip"}])
 @pytest.mark.parametrize(
     ("images", "expected"),
     [
-        (COLOUR, COLOUR),
-        (COLOUR.transpose(0, 2, 3, 1), COLOUR),
-        (GREY, GREY),
-        (GREY.transpose(0, 2, 3, 1), GREY),
-        (GREY[:, 0], GREY),
+        (COLOUR, COLOUR), (COLOUR.transpose(0, 2, 3, 1), COLOUR),
+        (GREY, GREY), (GREY.transpose(0, 2, 3, 1), GREY), (GREY[:, 0], GREY),
     ],
     ids=["NCSS", "NSSC", "N1SS", "NSS1", "NSS"],
-)
+)  # fmt: skip
 def test_layouts(
-    images: np.ndarray,
-    expected: np.ndarray,
-    options: dict[str, Any],
-    memory: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    images: np.ndarray, expected: np.ndarray, options: dict[str, Any], memory: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setattr(stored, "MEMORY_BYTES", memory)
     path = write(tmp_path / "a.h5", options, images=images, labels=LABELS)
     data = read_stored(path)
     found = data.train.images
     assert isinstance(found, np.ndarray) == (memory > 0)
-    assert found.shape == expected.shape and len(found) == 12
+    assert found.shape == expected.shape
     rows = np.array([7, 3, 3, 4, 11, 0])  # unsorted, repeated, runs and single rows
     assert np.array_equal(found[rows], expected[rows])
     assert found[rows[:0]].shape == (0, *expected.shape[1:])
@@ -83,13 +74,9 @@ def test_names(names: tuple[str, ...], tmp_path: Path) -> None:
 
 def test_classes_without_images(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "a.h5",
-        images=COLOUR[:4],
-        labels=[0, 3, 3, 0],
-        test_images=COLOUR[4:7],
-        test_labels=[3, 1, 0],
-        class_names=[b"a", b"b", b"c", b"d", b"e"],
-    )
+        tmp_path / "a.h5", images=COLOUR[:4], labels=[0, 3, 3, 0], test_images=COLOUR[4:7],
+        test_labels=[3, 1, 0], class_names=[b"a", b"b", b"c", b"d", b"e"],
+    )  # fmt: skip
     data = read_stored(path)
     assert data.class_names == ("a", "d") and data.train.labels.tolist() == [0, 1, 1, 0]
     assert data.test is not None and data.test.labels.tolist() == [1, 0]
@@ -104,7 +91,6 @@ def test_classes_without_images(tmp_path: Path) -> None:
         ({"images": COLOUR.astype(int), "labels": LABELS}, "int64; images are uint8"),
         ({"images": COLOUR[:, :, :3, :3], "labels": LABELS}, "which may be"),
         ({"images": COLOUR[:, :, :4], "labels": LABELS}, "squares"),
-        ({"images": COLOUR[:, :2], "labels": LABELS}, "squares"),
         ({"images": COLOUR.reshape(12, -1), "labels": LABELS}, "squares"),
         ({"images": COLOUR, "labels": LABELS[:5]}, "5 label.s. for 12 images"),
         ({"images": COLOUR, "labels": LABELS - 1}, "no class"),

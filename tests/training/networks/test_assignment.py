@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.training.networks.assignment import (
-    assign,
-    assignment_score,
-    class_similarity,
-    distinct_assignments,
-)
+from gnc_cli.training.networks.assignment import assign, class_similarity, distinct_assignments
 from tests.problems import polygon
 
 
@@ -22,14 +17,7 @@ def _code(K: int, d: int, seed: int) -> np.ndarray:
     return random_points(np.random.default_rng(seed), K, d)
 
 
-def _alike(K: int, *pairs: tuple[int, int]) -> np.ndarray:
-    S = np.eye(K)
-    for k, j in pairs:
-        S[k, j] = S[j, k] = 0.7
-    return S
-
-
-def _plain_score(W: np.ndarray, S: np.ndarray, p: np.ndarray) -> float:
+def _score(W: np.ndarray, S: np.ndarray, p: np.ndarray) -> float:
     W = normalise(W)[p]
     return sum(S[k, j] * (W[k] @ W[j]) for k, j in itertools.combinations(range(len(W)), 2))
 
@@ -37,30 +25,30 @@ def _plain_score(W: np.ndarray, S: np.ndarray, p: np.ndarray) -> float:
 @given(st.integers(2, 6), st.integers(1, 4), st.integers(0, 2**31))
 def test_best_and_worst_of_all_permutations(K: int, d: int, seed: int) -> None:
     W, S = _code(K, d, seed), class_similarity(_code(K, 3, seed + 1))
-    scores = [_plain_score(W, S, np.array(p)) for p in itertools.permutations(range(K))]
+    scores = [_score(W, S, np.array(p)) for p in itertools.permutations(range(K))]
     for how, extreme in (("best", max(scores)), ("worst", min(scores))):
         p = assign(how, W, S)
         assert p.dtype == np.int64 and sorted(p) == list(range(K))
-        assert assignment_score(W, S, p) == pytest.approx(_plain_score(W, S, p), abs=1e-12)
-        assert assignment_score(W, S, p) == pytest.approx(extreme, abs=1e-9)
+        assert _score(W, S, p) == pytest.approx(extreme, abs=1e-9)
 
 
-def test_the_square_of_figure_4() -> None:
-    """Cat and dog opposite each other is the worst of the three, 89.95 against 91.90 and 92.13%."""
-    car, cat, dog, truck = range(4)
-    W, S = polygon(4), _alike(4, (cat, dog), (car, truck))
-    worst, best = W[assign("worst", W, S)], W[assign("best", W, S)]
-    assert worst[cat] @ worst[dog] == pytest.approx(-1.0)
-    assert best[cat] @ best[dog] == pytest.approx(0.0)
+@pytest.mark.parametrize(
+    ("pairs", "near"), [([(1, 2), (0, 3)], 0.0), ([(1, 3), (0, 5), (2, 4)], 0.5)]
+)
+def test_the_square_of_figure_4_and_the_hexagon_of_figure_b6(
+    pairs: list[tuple[int, int]], near: float
+) -> None:
+    """Learned: cat and dog, and the other pairs, side by side. Worst: opposite each other.
 
-
-def test_the_hexagon_of_figure_b6() -> None:
-    """Learned: the three pairs side by side. Worst: each pair apart, 86.37 against 91.95%."""
-    pairs = [(1, 3), (0, 5), (2, 4)]  # of automobile, cat, deer, dog, horse, truck
-    W, S = polygon(6), _alike(6, *pairs)
+    Accuracies are 92.13 and 89.95% on the square, 91.95 and 86.37% on the hexagon.
+    """
+    K = 2 * len(pairs)
+    W, S = polygon(K), np.eye(K)
+    for k, j in pairs:
+        S[k, j] = S[j, k] = 0.7
     best, worst = W[assign("best", W, S)], W[assign("worst", W, S)]
-    assert [best[k] @ best[j] for k, j in pairs] == pytest.approx([0.5] * 3)
-    assert [worst[k] @ worst[j] for k, j in pairs] == pytest.approx([-1.0] * 3)
+    assert [best[k] @ best[j] for k, j in pairs] == pytest.approx([near] * len(pairs))
+    assert [worst[k] @ worst[j] for k, j in pairs] == pytest.approx([-1.0] * len(pairs))
 
 
 @pytest.mark.parametrize("K", [4, 6])
@@ -76,7 +64,7 @@ def test_one_assignment_of_each_kind(K: int, kind: str) -> None:
 
 
 def test_counts_of_kinds() -> None:
-    assert [len(distinct_assignments(polygon(K))) for K in (4, 6, 7)] == [3, 60, 360]
+    assert len(distinct_assignments(polygon(7))) == 360
     assert distinct_assignments(np.eye(30)).tolist() == [list(range(30))]
     with pytest.raises(UsageError, match="^2520 different.*at most 1000"):
         distinct_assignments(polygon(8))
@@ -94,10 +82,8 @@ def test_a_planted_assignment_is_found(kind: str, rng: np.random.Generator) -> N
     }[kind]
     gram, p = W @ W.T, rng.permutation(len(W))
     S = gram[np.ix_(p, p)]
-    found = assign("best", W, S, seed=3)
-    np.testing.assert_allclose(gram[np.ix_(found, found)], S, atol=1e-12)
-    if len(W) == 9:
-        assert np.array_equal(assign("worst", W, -S, seed=3), found)
+    for found in (assign("best", W, S, seed=3), assign("worst", W, -S, seed=3)):
+        np.testing.assert_allclose(gram[np.ix_(found, found)], S, atol=1e-12)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([5, 8, 13]))
@@ -106,18 +92,18 @@ def test_laws(seed: int, K: int) -> None:
     W, S = _code(K, 3, seed), class_similarity(_code(K, 5, seed + 1))
 
     p, q = (assign(how, W, S, seed=seed) for how in ("best", "worst"))
-    best, worst = assignment_score(W, S, p), assignment_score(W, S, q)
+    best, worst = _score(W, S, p), _score(W, S, q)
     for how in ("identity", "random"):
-        between = assignment_score(W, S, assign(how, W, seed=seed))
+        between = _score(W, S, assign(how, W, seed=seed))
         assert worst - 1e-9 <= between <= best + 1e-9
     for k, j in itertools.combinations(range(K), 2):  # no exchange of two classes helps
         exchanged = p.copy()
         exchanged[[k, j]] = p[[j, k]]
-        assert assignment_score(W, S, exchanged) <= best + 1e-9
+        assert _score(W, S, exchanged) <= best + 1e-9
     if K <= 8:  # neither a constant nor the names of the classes matter
         assert np.array_equal(assign("best", W, S + 2.0), p)
         named = S[np.ix_(q, q)]
-        again = assignment_score(W, named, assign("best", W, named))
+        again = _score(W, named, assign("best", W, named))
         assert again == pytest.approx(best, abs=1e-9)
 
 
@@ -132,26 +118,16 @@ def test_the_same_seed_gives_the_same_assignment() -> None:
 
 
 def test_similarity_is_the_cosine_of_class_means() -> None:
-    M = np.array([[2.0, 0.0], [0.0, 0.1], [3.0, 3.0]])
     half = np.sqrt(0.5)
     np.testing.assert_allclose(
-        class_similarity(M), [[1, 0, half], [0, 1, half], [half, half, 1]], atol=1e-15
+        class_similarity(np.array([[2.0, 0.0], [0.0, 0.1], [3.0, 3.0]])),
+        [[1, 0, half], [0, 1, half], [half, half, 1]],
+        atol=1e-15,
     )
-    with pytest.raises(DataError, match="row 1 is zero"):
-        class_similarity(np.array([[1.0, 0.0], [0.0, 0.0]]))
 
 
 def test_what_cannot_be_assigned_is_refused() -> None:
-    W = polygon(4)
-    with pytest.raises(UsageError, match="'nearest': choose identity, random, best or worst"):
-        assign("nearest", W, np.eye(4))
-    with pytest.raises(UsageError, match="'best' needs the similarity"):
-        assign("best", W)
     with pytest.raises(UsageError, match="3000 classes: possible up to 2896"):
         assign("worst", np.ones((3000, 2)), np.ones((1, 1)))
-    with pytest.raises(DataError, match=r"shape \(3, 3\).*needs \(4, 4\)"):
-        assign("best", W, np.eye(3))
-    with pytest.raises(DataError, match="2 entries that are not finite"):
-        assign("best", W, np.eye(4) + np.where(np.eye(4)[::-1] * [1, 1, 0, 0], np.nan, 0.0))
-    with pytest.raises(DataError, match="not a permutation of 0..3"):
-        assignment_score(W, np.eye(4), np.array([0, 1, 1, 2]))
+    with pytest.raises(DataError, match="row 1 is zero"):
+        assign("best", np.array([[1.0, 0.0], [0.0, 0.0]]), np.eye(2))

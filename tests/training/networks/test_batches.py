@@ -1,5 +1,6 @@
-"""Batches: every sample once, in any number of processes, wherever the images are."""
+"""Images on their way: moves against NumPy and SciPy, and every sample once in any processes."""
 
+import math
 import threading
 
 import numpy as np
@@ -7,11 +8,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import ndimage
+from torch.nn import functional as F
 
 from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.batches import Batch, Batches, DeviceImages
-from gnc_cli.training.networks.preprocessing import Augmentation
-from tests.training.networks.fakes import GREY, MOVES, fake_images
+from gnc_cli.training.networks.batches import (
+    Augmentation,
+    Batch,
+    Batches,
+    DeviceImages,
+    channel_statistics,
+)
+from tests.training.networks.fakes import GREY, MOVES, Elsewhere, fake_images
 
 STILL = Augmentation(padding=0, flip=False, degrees=0.0)
 CPU = torch.device("cpu")
@@ -66,39 +74,27 @@ def test_the_order_is_of_seed_and_epoch() -> None:
     assert order(3, 0) != list(range(90))
 
 
-class _Elsewhere:
-    """Pictures that are no array."""
-
-    def __init__(self, images: np.ndarray) -> None:
-        self._images, self.shape, self.asked = images, images.shape, 0
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        self.asked += 1
-        return self._images[rows]
-
-
-def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> None:
+def test_any_batch_comes_out_the_same_however_it_is_had(
+    place: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, labels = fake_images(46)
     read_only = images.copy()
     read_only.flags.writeable = False
 
     def batches(pictures: object, resident_bytes: int = 1 << 20, **more: int) -> Batches:
-        source = DeviceImages(pictures, place, resident_bytes=resident_bytes)
+        monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", resident_bytes)
         return Batches(
-            source, labels, batch_size=16, seed=1, normalisation=GREY, augmentation=MOVES,
-            device=place, **more,
+            DeviceImages(pictures, place), labels, batch_size=16, seed=1, normalisation=GREY,
+            augmentation=MOVES, device=place, **more,
         )  # fmt: skip
 
     want = list(batches(images).epoch(4))
     assert len({len(batch.labels) for batch in want}) == 2
-    for pictures, limit in [(read_only, 0), (_Elsewhere(images), 0), (_Elsewhere(images), 1 << 20)]:
+    for pictures, limit in [(read_only, 0), (Elsewhere(images), 0), (Elsewhere(images), 1 << 20)]:
         other = batches(pictures, limit)
         found = list(other.epoch(4, start=1))
         assert len(found) == len(want) - 1
-        if isinstance(pictures, _Elsewhere):  # all in one go, or batch by batch
+        if isinstance(pictures, Elsewhere):  # all in one go, or batch by batch
             assert pictures.asked == (1 if limit else len(found))
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
@@ -111,15 +107,18 @@ def test_any_batch_comes_out_the_same_however_it_is_had(place: torch.device) -> 
         )
 
 
-def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
-    class Broken(_Elsewhere):
+def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken(Elsewhere):
         def __getitem__(self, rows: np.ndarray) -> np.ndarray:
             if 7 in rows:
                 raise OSError("picture 7")
             return super().__getitem__(rows)
 
     images, _ = fake_images(20)
-    source = DeviceImages(Broken(images), CPU, resident_bytes=0)
+    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
+    source = DeviceImages(Broken(images), CPU)
     with pytest.raises(OSError, match="picture 7"):
         list(source.stream(torch.arange(20).split(5)))
     stream = source.stream(torch.arange(5).split(1))
@@ -129,5 +128,130 @@ def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread() -> None:
 
 
 def test_batches_that_cannot_be_shared_are_refused() -> None:
-    with pytest.raises(UsageError, match="--batch-size 4: 5 .*2 batches.* 4 processes"):
+    with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes"):
         _batches(5, 4, size=4)
+
+
+def _images(n: int, C: int, S: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 256, (n, C, S, S), dtype=torch.uint8, generator=generator)
+
+
+def _drawn(moves: Augmentation, n: int, seed: int = 0) -> torch.Tensor:
+    return moves.draw(n, torch.Generator().manual_seed(seed))
+
+
+def _crop_and_flip(image: np.ndarray, down: int, right: int, flip: bool, pad: int) -> np.ndarray:
+    """The plain way, one image: pad with black, cut a window out, mirror it."""
+    S = image.shape[1]
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
+    window = padded[:, pad + down : pad + down + S, pad + right : pad + right + S]
+    return window[:, :, ::-1] if flip else window
+
+
+@pytest.mark.parametrize(("S", "C", "pad", "flip"), [(8, 3, 4, True), (5, 1, 7, False)])
+def test_crops_and_mirrors_are_exact(S: int, C: int, pad: int, flip: bool, device: str) -> None:
+    moves, images = Augmentation(pad, flip, 0.0), _images(60, C, S)
+    drawn = _drawn(moves, 60)
+    assert drawn[:, :2].min() == -pad and drawn[:, :2].max() == pad
+    assert set(drawn[:, 2].tolist()) == ({0.0, 1.0} if flip else {0.0})
+    moved = moves.apply(images.to(device), drawn)
+    assert moved.dtype == torch.float32 and moved.device.type == device.partition(":")[0]
+    for image, row, mine in zip(images, drawn.tolist(), moved.cpu(), strict=True):
+        expected = _crop_and_flip(image.numpy(), int(row[0]), int(row[1]), row[2] == 1, pad)
+        assert np.array_equal(mine.numpy(), expected)
+
+
+@pytest.mark.parametrize(("S", "degrees"), [(16, 90.0), (9, 13.0), (32, -15.0)])
+def test_rotations_are_those_of_scipy(S: int, degrees: float, device: str) -> None:
+    """Positive against the clock, about the centre, bilinear, black outside."""
+    images = _images(2, 3, S)
+    drawn = torch.tensor([[0.0, 0.0, 0.0, math.radians(degrees)]] * 2)
+    moved = Augmentation(0, False, 15.0).apply(images.to(device), drawn).cpu().numpy()
+    expected = ndimage.rotate(
+        images.numpy().astype(float), degrees, axes=(2, 3), reshape=False, order=1,
+        mode="grid-constant",
+    )  # fmt: skip
+    np.testing.assert_allclose(moved, expected, atol=2e-2)
+
+
+def test_a_rotation_comes_after_crop_and_mirror() -> None:
+    image = F.pad(_images(1, 1, 5), (5,) * 4)
+    moved = Augmentation().apply(image, torch.tensor([[2.0, -3.0, 1.0, 0.2]]))[0]
+    window = _crop_and_flip(image[0].numpy(), 2, -3, True, 3).astype(float)
+    turned = ndimage.rotate(window, math.degrees(0.2), axes=(1, 2), reshape=False, order=1)
+    np.testing.assert_allclose(moved.numpy(), turned, atol=2e-3)
+
+
+def test_no_rotation_among_rotations_interpolates_nothing_visible() -> None:
+    images, moves, still = (
+        _images(4, 1, 13),
+        Augmentation(2, True, 0.0),
+        Augmentation(0, False, 0.0),
+    )
+    exact = moves.apply(images, _drawn(moves, 4))
+    turning = Augmentation(2, True, 15.0).apply(images, _drawn(moves, 4))
+    torch.testing.assert_close(turning, exact, atol=1e-3, rtol=0)
+    assert torch.equal(still.apply(images, _drawn(still, 4)), images.float())
+
+
+@given(st.integers(1, 40), st.integers(0, 2**31), st.sampled_from([0.0, 15.0]), st.data())
+def test_an_image_does_not_see_its_batch(
+    n: int, seed: int, degrees: float, data: st.DataObject
+) -> None:
+    moves, images = Augmentation(3, True, degrees), _images(n, 2, 7, seed)
+    drawn = _drawn(moves, n, seed)
+    whole = moves.apply(images, drawn)
+    cut = data.draw(st.integers(0, n))
+    for part in (slice(0, cut), slice(cut, n)):
+        assert torch.equal(moves.apply(images[part], drawn[part]), whole[part])
+    order = torch.tensor(data.draw(st.permutations(range(n))))
+    assert torch.equal(moves.apply(images[order], drawn[order]), whole[order])
+
+
+def test_parameters_follow_from_the_generator_and_fill_their_ranges() -> None:
+    moves = Augmentation(4, True, 15.0)
+    drawn = _drawn(moves, 4000, 3)
+    assert torch.equal(drawn, _drawn(moves, 4000, 3))
+    assert not torch.equal(drawn, _drawn(moves, 4000, 4))
+    shares = torch.bincount((drawn[:, 0] + 4).long(), minlength=9) / 4000
+    assert shares.shape == (9,) and (shares - 1 / 9).abs().max() < 0.03
+    assert abs(drawn[:, 2].mean() - 0.5) < 0.05
+    reach = math.radians(15.0)
+    assert drawn[:, 3].abs().max() <= reach and drawn[:, 3].std() > 0.5 * reach
+
+
+@pytest.mark.parametrize(("C", "S"), [(1, 360), (3, 210)])
+def test_statistics_are_those_of_numpy(C: int, S: int, rng: np.random.Generator) -> None:
+    images = rng.integers(0, 256, (37, C, S, S), dtype=np.uint8)
+    images[:, 0] //= 3
+    stored = Elsewhere(images)
+    found = channel_statistics(stored)
+    assert stored.asked > 1  # in blocks
+    scaled = images.astype(np.float64) / 255
+    np.testing.assert_allclose(found.mean, scaled.mean(axis=(0, 2, 3)), rtol=1e-12)
+    np.testing.assert_allclose(found.std, scaled.std(axis=(0, 2, 3)), rtol=1e-12)
+
+
+def test_a_tiny_spread_keeps_its_digits_and_a_constant_channel_has_unit_std() -> None:
+    images = np.full((1000, 2, 10, 10), 255, dtype=np.uint8)
+    images[0, 0, 0, 0] = 254
+    share = 1e-5
+    expected = np.sqrt(share * (1 - share)) / 255
+    found = channel_statistics(images)
+    np.testing.assert_allclose(found.std, [expected, 1.0], rtol=1e-12)
+    assert found.apply(torch.from_numpy(images))[:, 1].abs().max() < 1e-7
+
+
+def test_normalised_images_have_mean_0_and_std_1(rng: np.random.Generator, device: str) -> None:
+    images = torch.from_numpy(rng.integers(0, 256, (50, 3, 8, 8), dtype=np.uint8))
+    statistics = channel_statistics(images.numpy())
+    out = statistics.apply(images.to(device)).cpu()
+    assert out.dtype == torch.float32
+    torch.testing.assert_close(out.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        out.std(dim=(0, 2, 3), correction=0), torch.ones(3), atol=1e-5, rtol=0
+    )
+    floats = images.float()
+    assert torch.equal(statistics.apply(floats), statistics.apply(images))
+    assert torch.equal(floats, images.float()), "the argument stays as it is"

@@ -1,13 +1,11 @@
 """Encoder, head and loss as one module; eval mode for a while."""
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
-from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
+from gnc_cli.training.networks.heads import ClassMeanHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 
 D, K = 4, 6
@@ -70,42 +68,9 @@ def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype, place: torc
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
-@pytest.mark.parametrize(
-    ("head", "name", "margin"),
-    [
-        (SphereHead(D, K), "ce", None),
-        (SphereHead(D, K), "cosface", 0.2),
-        (DecayHead(D, K), "ce", None),
-        (ClassMeanHead(D, K), "ce", None),
-        (FixedHead(np.vstack([np.eye(D), -np.eye(D)])[:K]), "ce", None),
-    ],
-)
-def test_a_few_steps_learn(
-    head: Head, name: str, margin: float | None, place: torch.device
-) -> None:
-    model = _model(head, name, margin).to(place)
-    images, labels = (tensor.to(place) for tensor in _batch(K))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    first = model(images, labels)[0].mean()
-    for _ in range(60):
-        losses, right = model(images, labels)
-        optimizer.zero_grad()
-        losses.mean().backward()
-        optimizer.step()
-    assert losses.mean() < 0.5 * first and right.sum() >= 5
-
-
-def test_refused() -> None:
-    encoder = nn.Linear(8, D)
-    encoder.feature_dim = D
-    with pytest.raises(UsageError, match="d=4, the head takes d=5"):
-        Classifier(encoder, SphereHead(5, K), make_loss("ce", tau=0.1))
-    with pytest.raises(UsageError, match="margin 0.2 is for cosines"):
-        _model(DecayHead(D, K), "cosface", 0.2)
-
-
 def test_every_module_is_in_its_mode_again_after_an_error_too() -> None:
     network = nn.Sequential(nn.BatchNorm1d(2).eval(), nn.Sequential(nn.Dropout()))
     with pytest.raises(RuntimeError, match="inside"), in_eval_mode(network):
+        assert not any(module.training for module in network.modules())
         raise RuntimeError("inside")
     assert [module.training for module in network.modules()] == [True, False, True, True]

@@ -1,6 +1,7 @@
 """What only a GPU has: scaled losses, pinned memory, generators of its own, memory that ends."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from gnc_cli.training.networks.batches import Batches, DeviceImages
 from gnc_cli.training.networks.heads import ClassMeanHead
 from gnc_cli.training.networks.memory import check_head_fits, free_bytes
 from gnc_cli.training.networks.parallel import start_processes
-from gnc_cli.training.networks.recipe import Recipe
-from gnc_cli.training.networks.training import Training
+from gnc_cli.training.networks.training import Recipe, Training
 from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
 
 pytestmark = pytest.mark.gpu
@@ -58,17 +58,14 @@ def test_fp16_goes_on_with_its_scale(gpu: torch.device, tmp_path: Path) -> None:
 def test_the_gradient_is_clipped_as_it_is_without_the_scale(gpu: torch.device) -> None:
     """Plain descent of five steps, each as long as the largest norm; one may be left out."""
     recipe = dataclasses.replace(
-        FP16, lr=1.0, momentum=0.0, nesterov=False, weight_decay=0.0, schedule="constant", clip=0.01
+        FP16, lr=1.0, momentum=0.0, weight_decay=0.0, schedule="constant", clip=0.01
     )
     training = _training(gpu, recipe)
-    before = torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()
-    steps = []
-    for step in range(1, 6):
+    places = [torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()]
+    for _ in range(5):
         training.run_epoch(_after(1))
-        after = torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()
-        steps.append(float((after - before).norm()))
-        before = after
-        assert training.step == step % 5
+        places.append(torch.nn.utils.parameters_to_vector(training.model.parameters()).clone())
+    steps = [float((after - before).norm()) for before, after in itertools.pairwise(places)]
     moved = [length for length in steps if length > 0.0]
     assert len(moved) >= 3 and moved == pytest.approx([0.01] * len(moved), rel=1e-2)
 
@@ -98,9 +95,12 @@ def test_the_gpu_asked_for_becomes_the_current_one(gpu: torch.device) -> None:
         torch.cuda.set_device(current)
 
 
-def test_images_are_brought_from_pinned_memory(gpu: torch.device) -> None:
+def test_images_are_brought_from_pinned_memory(
+    gpu: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, _ = fake_images(20)
-    source = DeviceImages(images, gpu, resident_bytes=0)
+    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
+    source = DeviceImages(images, gpu)
     assert source._gather(np.arange(3)).is_pinned()
     rows = torch.randperm(20, generator=torch.Generator().manual_seed(0)).split(6)
     for chosen, pixels in zip(rows, source.stream(rows), strict=True):
@@ -122,6 +122,6 @@ def test_moving_class_means_does_not_make_the_host_wait(gpu: torch.device) -> No
 def test_a_head_beyond_the_memory_is_refused_in_one_line(gpu: torch.device) -> None:
     free = free_bytes(gpu)
     assert free is not None and free > 2**20
-    with pytest.raises(UnavailableError, match=rf" on {gpu}; take a smaller --batch-size") as seen:
+    with pytest.raises(UnavailableError, match=rf" on {gpu}; take a smaller batch_size") as seen:
         check_head_fits(512, free // 512, 256, head="learned", optimizer="sgd", device=gpu)
     assert "\n" not in str(seen.value)

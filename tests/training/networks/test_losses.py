@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.losses import LOSSES, make_loss
+from gnc_cli.training.networks.losses import make_loss
 
-MARGINS = {"cosface": 0.35, "arcface": 0.5}
+MARGINS = {"ce": None, "hardmax": None, "cosface": 0.35, "arcface": 0.5}
 
 
 def _cosines(rng: np.random.Generator, N: int = 40, K: int = 7) -> tuple[np.ndarray, np.ndarray]:
@@ -39,10 +39,9 @@ def _plain(name: str, scores: np.ndarray, labels: np.ndarray, tau: float, m: flo
 
 
 def _grad(
-    name: str, scores: torch.Tensor, labels: torch.Tensor, tau: float, margin: float | None = None
+    name: str, scores: torch.Tensor, labels: torch.Tensor, tau: float, margin: float | None
 ) -> torch.Tensor:
     scores = scores.clone().requires_grad_()
-    margin = MARGINS.get(name) if margin is None else margin
     losses = make_loss(name, tau=tau, margin=margin)(scores, labels)
     assert losses.isfinite().all()
     losses.sum().backward()
@@ -51,10 +50,11 @@ def _grad(
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.1])
-@pytest.mark.parametrize("name", LOSSES)
-def test_definitions(name: str, tau: float, rng: np.random.Generator, place: torch.device) -> None:
+@pytest.mark.parametrize(("name", "margin"), MARGINS.items())
+def test_definitions(
+    name: str, margin: float | None, tau: float, rng: np.random.Generator, place: torch.device
+) -> None:
     scores, labels = _cosines(rng)
-    margin = MARGINS.get(name)
     want = _plain(name, scores, labels, tau, margin or 0.0)
     loss = make_loss(name, tau=tau, margin=margin)
     given, y = torch.from_numpy(scores).to(place), torch.from_numpy(labels).to(place)
@@ -64,18 +64,13 @@ def test_definitions(name: str, tau: float, rng: np.random.Generator, place: tor
     np.testing.assert_allclose(single.cpu().numpy(), want, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_gradients(name: str, rng: np.random.Generator, place: torch.device) -> None:
+@pytest.mark.parametrize(("name", "margin"), [*MARGINS.items(), ("arcface", 2.9)])
+def test_gradients(
+    name: str, margin: float | None, rng: np.random.Generator, place: torch.device
+) -> None:
     scores, y = (torch.from_numpy(a).to(place) for a in _cosines(rng, N=9, K=5))
-    loss = make_loss(name, tau=0.3, margin=MARGINS.get(name))
+    loss = make_loss(name, tau=0.3, margin=margin)
     assert torch.autograd.gradcheck(lambda s: loss(s, y), scores.requires_grad_())
-
-
-def test_large_added_angles_differentiate_too(rng: np.random.Generator) -> None:
-    loss = make_loss("arcface", tau=0.5, margin=2.9)
-    own = torch.linspace(-0.99, 0.99, 12, dtype=torch.float64)[:, None]
-    scores = torch.cat([own, torch.zeros_like(own)], dim=1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: loss(s, torch.zeros(12, dtype=torch.int64)), scores)
 
 
 def test_cold_cross_entropy_is_the_positive_part_of_hardmax(rng: np.random.Generator) -> None:
@@ -95,7 +90,7 @@ def test_a_wider_angle_never_lowers_arcface(margin: float, a: float, b: float) -
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", MARGINS)
 def test_finite_at_the_extremes(name: str, dtype: torch.dtype, place: torch.device) -> None:
     over = 1.0 + torch.finfo(dtype).eps  # a cosine, rounded up
     own = torch.tensor([over, 1.0, 0.0, -1.0, -over, 1.0, -1.0], dtype=dtype)
@@ -103,7 +98,7 @@ def test_finite_at_the_extremes(name: str, dtype: torch.dtype, place: torch.devi
     scores = torch.stack([own, other, -other], dim=1).to(place)
     labels = torch.zeros(7, dtype=torch.int64, device=place)
     for tau in (1.0, 0.01 if dtype != torch.float16 else 0.1):  # 0.01: beyond float16 itself
-        grad = _grad(name, scores, labels, tau)
+        grad = _grad(name, scores, labels, tau, MARGINS[name])
         assert (grad[:, 0] <= 0).all() and (grad[:, 1:] >= 0).all()
 
 
@@ -133,7 +128,7 @@ def test_tiny_losses_keep_their_digits() -> None:
     want = math.log1p(math.exp(-0.8 / tau) + math.exp(-0.9 / tau))
     assert 0 < want < 1e-17
     assert losses.item() == pytest.approx(want, rel=1e-5)
-    grad = _grad("ce", scores, torch.tensor([0]), tau)
+    grad = _grad("ce", scores, torch.tensor([0]), tau, None)
     assert grad[0, 0].item() == pytest.approx(-want / tau, rel=1e-5)
     assert grad.sum().abs() <= 1e-6 * want / tau
 
@@ -141,7 +136,6 @@ def test_tiny_losses_keep_their_digits() -> None:
 @pytest.mark.parametrize(
     ("name", "tau", "margin", "says"),
     [
-        ("ce", 0.1, 0.2, "ce takes no margin"),
         ("hardmax", 0.1, 0.2, "hardmax takes no margin"),
         ("cosface", 0.1, None, r"\[0, 2\]"),
         ("cosface", 0.1, 2.01, "margin 2.01"),

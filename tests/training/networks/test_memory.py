@@ -1,5 +1,6 @@
 """Bytes that a head needs, against what a step really allocates, and the refusal."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,15 +8,7 @@ import pytest
 import torch
 
 from gnc_cli.errors import UnavailableError
-from gnc_cli.training.networks import memory
-from gnc_cli.training.networks.heads import (
-    ClassMeanHead,
-    DecayHead,
-    FixedHead,
-    Head,
-    SphereHead,
-    random_unit_rows,
-)
+from gnc_cli.training.networks import heads, memory
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.memory import (
     check_head_fits,
@@ -24,11 +17,11 @@ from gnc_cli.training.networks.memory import (
     lacking_memory,
 )
 
-HEADS: dict[str, Callable[[int, int], Head]] = {
-    "learned": SphereHead,
-    "decay": DecayHead,
-    "cmf": ClassMeanHead,
-    "fixed": lambda d, K: FixedHead(random_unit_rows(K, d, 0)),
+HEADS: dict[str, Callable[[int, int], heads.Head]] = {
+    "learned": heads.SphereHead,
+    "decay": heads.DecayHead,
+    "cmf": heads.ClassMeanHead,
+    "fixed": lambda d, K: heads.FixedHead(heads.random_unit_rows(K, d, 0)),
 }
 
 
@@ -37,7 +30,7 @@ def _peak(kind: str, loss: str, d: int, K: int, N: int) -> int:
     head = HEADS[kind](d, K)
     held = 4 * K * d
     score = make_loss(loss, tau=0.1, margin=0.3 if loss.endswith("face") else None)
-    features = random_unit_rows(N, d, 1).requires_grad_()
+    features = heads.random_unit_rows(N, d, 1).requires_grad_()
     labels = torch.arange(N) % K
     trained = [*head.parameters()]
     optimizer = torch.optim.SGD(trained, lr=0.1, momentum=0.9) if trained else None
@@ -48,15 +41,9 @@ def _peak(kind: str, loss: str, d: int, K: int, N: int) -> int:
             if optimizer is not None:
                 optimizer.step()
                 optimizer.zero_grad()
-    events = profile.profiler.kineto_results.events()
-    changes = [
-        e.nbytes() for e in sorted(events, key=lambda e: e.start_ns()) if e.name() == "[memory]"
-    ]
-    total = peak = 0
-    for change in changes:
-        total += change
-        peak = max(peak, total)
-    return held + peak
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    changes = [e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]
+    return held + max(itertools.accumulate(changes))
 
 
 @pytest.mark.parametrize("kind", HEADS)
@@ -67,19 +54,20 @@ def test_prediction_is_the_peak(kind: str, d: int, K: int, N: int) -> None:
         assert 0.75 <= _peak(kind, loss, d, K, N) / predicted <= 1.05
 
 
-def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(head: str) -> None:
-        check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
-
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("learned", r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed'$"),
+        ("cmf", "batch_size or feature_dim, or head='fixed'$"),
+        ("fixed", "batch_size or feature_dim$"),
+    ],
+)
+def test_refusal(head: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_bytes", lambda device: 3 * 10**9)
-    with pytest.raises(UnavailableError, match=r"K=1000000 .* 25\.\d GB .* 3 GB .*cmf\|fixed$"):
-        check("learned")
-    with pytest.raises(UnavailableError, match=r"--batch-size or --feature-dim, or --head fixed$"):
-        check("cmf")
-    with pytest.raises(UnavailableError, match="--batch-size or --feature-dim$"):
-        check("fixed")
+    with pytest.raises(UnavailableError, match=message):
+        check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
     monkeypatch.setattr(memory, "free_bytes", lambda device: None)
-    check("learned")
+    check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
 
 
 def test_the_host_is_shared_and_measures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,8 +122,7 @@ def test_failed_allocations_are_known(error: Exception, where: str | None) -> No
     assert found is None if where is None else f"of the {where} is not enough" in str(found)
 
 
-def test_the_cpu_says_so_itself() -> None:
-    """The words by which the allocator is known are this torch's."""
+def test_the_words_by_which_the_allocator_is_known_are_those_of_this_torch() -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 60, dtype=torch.uint8, device="cpu")
     assert "of the machine" in str(lacking_memory(caught.value))

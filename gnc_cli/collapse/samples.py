@@ -1,0 +1,413 @@
+"""From names to numbers: the datasets of one row, opened, held against each other, and narrowed to
+the classes that are measured."""
+
+import contextlib
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.roles import Piece
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
+from gnc_cli.io.formats import reader_for
+from gnc_cli.io.inputs import open_input, read_lines, split_key
+from gnc_cli.io.loading import load_bias, load_labels, load_weights
+from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
+from gnc_cli.parameters import spelled
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The numbers of one row; features and logits can be read while their files are open."""
+
+    features: Rows | None
+    """Rows (N, d), as stored."""
+    labels: np.ndarray | None
+    """Shape (N,), int64, at least 0; not held against K."""
+    weights: np.ndarray | None
+    """Shape (K, d), float64, as stored, finite; rows may be zero."""
+    bias: np.ndarray | None
+    """Shape (K,), float64, finite."""
+    logits: Rows | None
+    """Rows (N, K), as stored."""
+    where: dict[str, str]
+    """How messages name each of them: `'f.h5': dataset 'features'`."""
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+class InputCache:
+    """Input files by name, opened as often as asked for; a pipe is read once and kept."""
+
+    def __init__(self) -> None:
+        self._piped: dict[str, bytes] = {}
+
+    @contextlib.contextmanager
+    def open(self, path: str) -> Iterator[Catalogue]:
+        """The catalogue of a file, or of `-`, for the block."""
+        with contextlib.ExitStack() as stack:
+            if path in self._piped:
+                file = stack.enter_context(io.BytesIO(self._piped[path]))
+            else:
+                file = stack.enter_context(open_input(path))  # type: ignore[assignment]
+                if isinstance(file, io.BytesIO):
+                    self._piped[path] = file.getvalue()
+            yield stack.enter_context(reader_for(path, file)(file, path))
+
+    def stamp(self, path: str) -> str:
+        """A text that changes when the file does: size and time, or a digest of what was piped."""
+        if path in self._piped:
+            return hashlib.sha256(self._piped[path]).hexdigest()[:16]
+        return file_stamp(path)
+
+
+def file_stamp(name: str) -> str:
+    """A text that changes when the file `FILE` or `FILE:key` does: size and time; "" if missing."""
+    path, _ = split_key(name)
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+@contextlib.contextmanager
+def open_samples(
+    cache: InputCache,
+    pieces: Mapping[str, Sequence[Piece]],
+    *,
+    copies: bool,
+    counted: bool,
+    transpose: bool,
+    K: int | None,
+) -> Iterator[Samples]:
+    """Open the datasets of one row for the block.
+
+    Args:
+        pieces: by role, in order.
+        copies: several pieces of weights are the same weights again, not parts of them.
+        counted: a code with one feature per class: labels are 0 to K - 1.
+        transpose: weights are stored as (d, K).
+
+    Raises:
+        DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
+            the next step.
+    """
+    with contextlib.ExitStack() as stack:
+        files: dict[str, Catalogue] = {}
+        for path, _ in (piece for found in pieces.values() for piece in found):
+            if path not in files:
+                files[path] = stack.enter_context(cache.open(path))
+        found = {role: [(files[path], name) for path, name in pieces.get(role, ())]
+                 for role in ("features", "labels", "weights", "bias", "logits")}  # fmt: skip
+        features, logits = (
+            _joined([FileRows(*piece) for piece in found[role]]) for role in ("features", "logits")
+        )
+        where = {role: places[0][0].where(places[0][1]) for role, places in found.items() if places}
+        where |= {"features": features.where} if features is not None else {}
+        where |= {"logits": logits.where} if logits is not None else {}
+        labels = _labels(found["labels"], found["features"], where)
+        if counted and features is not None:
+            labels = np.arange(features.shape[0])
+            where["labels"] = f"{features.where}, one row a class"
+        lengths = {
+            role: array.shape[0]
+            for role, array in (("features", features), ("labels", labels), ("logits", logits))
+            if array is not None
+        }
+        if len(set(lengths.values())) > 1:
+            texts = [f"{where[role]} has {count} row(s)" for role, count in lengths.items()]
+            raise DataError(f"{', '.join(texts)}; expected one for each sample in all of them")
+        biases = [load_bias(*piece) for piece in found["bias"][: 1 if copies else None]]
+        bias = np.concatenate(biases) if biases else None
+        weights = None
+        if parts := [FileRows(*piece, least=1) for piece in found["weights"]]:
+            if K is None and logits is not None:
+                K = logits.shape[1]
+            if K is None and bias is not None and len(bias) == parts[0].shape[1 - transpose]:
+                K = len(bias)  # as long as the other axis: the matrix is transposed
+            d = None if features is None else features.shape[1]
+            weights = _weights(parts, d, K, transpose, copies)
+            if bias is not None and len(bias) != len(weights):
+                raise DataError(
+                    f"{where['bias']} has {len(bias)} values, {where['weights']} makes "
+                    f"{len(weights)} classes; expected one for each"
+                )
+        yield Samples(features, labels, weights, bias, logits, where)
+
+
+def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return ConcatenatedRows(parts)
+
+
+def _labels(
+    pieces: Sequence[tuple[Catalogue, str]],
+    features: Sequence[tuple[Catalogue, str]],
+    where: dict[str, str],
+) -> np.ndarray | None:
+    """All labels in order; shard by shard as many as features, where there are as many files."""
+    if not pieces:
+        return None
+    loaded = [load_labels(*piece) for piece in pieces]
+    if len(pieces) > 1:
+        where["labels"] += f" and {len(pieces) - 1} more file(s)"
+        for (catalogue, name), labels, (other, matrix) in zip(
+            pieces, loaded, features if len(features) == len(pieces) else (), strict=False
+        ):
+            rows = other.entries[matrix].shape[0]
+            if len(labels) != rows:
+                raise DataError(
+                    f"{catalogue.where(name)} has {len(labels)} labels, {other.where(matrix)} has "
+                    f"{rows} rows; each shard needs one label a row"
+                )
+    return np.concatenate(loaded)
+
+
+def _weights(
+    parts: Sequence[FileRows], d: int | None, K: int | None, transpose: bool, copies: bool
+) -> np.ndarray:
+    """The classifier: rows of all parts, or the one that all parts repeat."""
+    own = parts[:1] if copies else parts
+    _check_shape(own, d, K, transpose)
+    weights = load_weights(own, transpose=transpose)
+    for part in parts[len(own) :]:
+        if not np.array_equal(load_weights([part], transpose=transpose), weights):
+            raise DataError(
+                f"{part.where} differs from {parts[0].where}; shards of one set share their "
+                f"classifier: name it with {spelled('weights')}"
+            )
+    return weights
+
+
+def _check_shape(parts: Sequence[FileRows], d: int | None, K: int | None, transpose: bool) -> None:
+    """Hold the stored shape against d of the features and K, before anything is loaded."""
+    if transpose:
+        stored = (parts[0].shape[0], sum(part.shape[1] for part in parts))
+        rows, columns = stored[::-1]
+    else:
+        stored = (sum(part.shape[0] for part in parts), parts[0].shape[1])
+        rows, columns = stored
+    if d in (None, columns) and K in (None, rows):
+        return
+    what = f"{parts[0].where}" + (f" and {len(parts) - 1} more file(s)" if parts[1:] else "")
+    expected = f"({'K' if K is None else K}, {'d' if d is None else d})"
+    if d in (None, rows) and K in (None, columns):  # a transpose is suggested, never done unasked
+        step = f"{'drop' if transpose else 'if it is (d, K),'} {spelled('transpose_weights')}"
+    elif d not in (None, columns):
+        step = "is it the classifier of these features?"
+    else:
+        step = "is a shard missing?" if rows < (K or 0) else f"is {spelled('K')} right?"
+    raise DataError(f"{what} has shape {stored}; expected {expected}, one class a row: {step}")
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+def samples_of_arrays(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
+    """Features, labels, weights, bias, logits as the caller gave them, checked."""
+    arrays = {name: to_numpy(value) for name, value in given.items()}
+    for name, array in arrays.items():
+        rank = 1 if name in ("labels", "bias") else 2
+        narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
+        if array.ndim != rank or narrow or array.dtype.kind not in "iuf":
+            shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
+            raise DataError(
+                f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
+            )
+        if name in ("weights", "bias"):
+            arrays[name] = array = array.astype(np.float64)
+            if not np.isfinite(array).all():
+                raise DataError(f"{name} holds NaN or infinity")
+    weights, labels = arrays.get("weights"), arrays.get("labels")
+    if labels is not None:
+        if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
+            raise DataError(
+                f"labels have dtype {labels.dtype}, smallest {labels.min(initial=0)}; "
+                "expected integers from 0 on: remove other rows from labels and features"
+            )
+        labels = labels.astype(np.int64)
+    rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
+    return Samples(
+        features=rows.get("features"),
+        labels=labels,
+        weights=weights.T if transpose_weights and weights is not None else weights,
+        bias=arrays.get("bias"),
+        logits=rows.get("logits"),
+        where={name: name for name in arrays},
+    )
+
+
+# The classes that are measured --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared(Samples):
+    """One set, ready to be read through: classes are numbered 0 to K - 1 as they are measured, and
+    labels are -1 for samples of classes left out."""
+
+    kept: np.ndarray
+    """The classes measured, by their labels in the file, increasing, shape (K,)."""
+    K_in_file: int
+    """Classes in the file."""
+    d: int
+    names: list[str] | None
+    """By the label in the file."""
+
+    @property
+    def K(self) -> int:
+        """Classes measured."""
+        return len(self.kept)
+
+    def numbered(self, labels: np.ndarray) -> np.ndarray:
+        """Labels of the file as places in `kept`; -1 for samples of classes left out."""
+        if self.K == self.K_in_file:
+            return labels
+        place = np.full(self.K_in_file, -1, dtype=np.int64)
+        place[self.kept] = np.arange(self.K)
+        return place[labels]
+
+
+def prepare_samples(samples: Samples, request: Request) -> Prepared:
+    """Check one set of arrays and leave out the classes that are not asked for."""
+    features, labels, weights = samples.features, samples.labels, samples.weights
+    bias, logits, where = samples.bias, samples.logits, samples.where
+    if features is not None:
+        d = features.shape[1]
+        labels = _checked_labels(labels, features.shape[0], where)
+    elif weights is not None:
+        d = weights.shape[1]
+    else:
+        name = spelled("features", "F:KEY")
+        raise DataError(f"neither features nor weights were found; name them with {name}")
+    if weights is not None and weights.shape[1] != d:
+        raise DataError(
+            f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
+            f"(K, {d})" + (f", try {spelled('transpose_weights')}" if weights.shape[0] == d else "")
+        )
+    K = _number_of_classes(samples, labels, request.K)
+    if labels is not None and int(labels.max(initial=0)) >= K:
+        row = int((labels >= K).argmax())
+        raise DataError(
+            f"{where['labels']} has label {labels[row]} at row {row}, out of range "
+            f"for K = {K}; expected 0 to {K - 1}"
+        )
+    if bias is not None and (weights is None or bias.shape != (K,)):
+        raise DataError(f"{where['bias']} has shape {bias.shape}; expected ({K},), beside weights")
+    if logits is not None and features is not None and logits.shape != (features.shape[0], K):
+        raise DataError(
+            f"{where['logits']} has shape {logits.shape}; expected ({features.shape[0]}, {K})"
+        )
+    if features is None:
+        labels = None
+    counts = None if labels is None else np.bincount(labels, minlength=K)
+    names = None
+    if request.class_names is not None:
+        names = read_lines(request.class_names)
+        if len(names) != K:
+            raise DataError(
+                f"{request.class_names!r} has {len(names)} names for {K} classes; give one a line, "
+                "in order"
+            )
+    kept = _chosen_classes(K, request, names, counts)
+    if counts is not None and not counts[kept].any():
+        raise DataError("no sample belongs to the classes measured; check the labels")
+    found = Prepared(features, labels, weights, bias, logits, where, kept, K, d, names)
+    if len(kept) == K:
+        return found
+    return replace(
+        found,
+        labels=None if labels is None else found.numbered(labels),
+        weights=None if weights is None else weights[kept],
+        bias=None if bias is None else bias[kept],
+        logits=None if logits is None else _Columns(logits, kept),
+    )
+
+
+def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
+    features = where["features"]
+    if labels is None:
+        raise DataError(f"{features} has no labels beside it; give {spelled('labels', 'F:KEY')}")
+    if len(labels) != N:
+        raise DataError(
+            f"{where['labels']} has {len(labels)} labels for {N} features"
+            f" ({features}); give one for each row"
+        )
+    if not N:
+        raise DataError(f"{features} holds no rows")
+    return labels
+
+
+def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int | None) -> int:
+    """K: rows of the weights, columns of the logits, else `--K` or the largest label and one."""
+    if samples.weights is not None:
+        found, where = len(samples.weights), samples.where["weights"]
+    elif samples.logits is not None:
+        found, where = samples.logits.shape[1], samples.where["logits"]
+    else:
+        return max(1 if labels is None else int(labels.max(initial=0)) + 1, asked or 0)
+    if asked is not None and asked != found:
+        raise DataError(
+            f"{where} has {found} classes, not {spelled('K', asked)}; drop it or mend the file"
+        )
+    return found
+
+
+def _chosen_classes(
+    K: int, request: Request, names: list[str] | None, counts: np.ndarray | None
+) -> np.ndarray:
+    """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
+    classes, min_count = request.classes, request.min_count
+    kept = np.ones(K, dtype=bool)
+    if classes is not None:
+        kept[:] = False
+        kept[_listed(classes, K, names or [])] = True
+    if min_count is not None:
+        if counts is None:
+            raise UsageError(
+                f"{spelled('min_count')} counts samples, and there are none; use "
+                f"{spelled('classes', 'FILE')}"
+            )
+        kept &= counts >= min_count
+    left = np.flatnonzero(kept)
+    if len(left) < 2:
+        asked = [n for n, v in (("classes", classes), ("min_count", min_count)) if v is not None]
+        by = f" by {' and '.join(map(spelled, asked))}" if asked else ""
+        raise DataError(f"{len(left)} of {K} classes left{by}; at least two are needed")
+    return left
+
+
+def _listed(path: str, K: int, names: list[str]) -> list[int]:
+    """The labels in a file of labels, or of names, one per line."""
+    places = {name: k for k, name in enumerate(names)}
+    found = []
+    for number, word in enumerate(read_lines(path), start=1):
+        if word in places:
+            found.append(places[word])
+        elif word.isascii() and word.isdigit() and int(word) < K:
+            found.append(int(word))
+        elif word:
+            hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")
+            raise DataError(f"{path!r}, line {number}: {word[:40]!r} is no class; expected {hint}")
+    return found
+
+
+class _Columns:
+    """Some columns of logits, as `Rows`."""
+
+    def __init__(self, rows: Rows, columns: np.ndarray) -> None:
+        self._rows, self._columns = rows, columns
+        self.shape = (rows.shape[0], len(columns))
+        self.dtype, self.step = rows.dtype, rows.step
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        return self._rows.read(start, stop)[:, self._columns]

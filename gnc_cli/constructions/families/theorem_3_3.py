@@ -1,0 +1,188 @@
+"""Theorem 3.3 (arXiv 2310.05351): Softmax Codes in closed form, optimal for Tammes as well.
+
+| range | code | rho | max_cosine |
+|---|---|---|---|
+| K <= d + 1 | simplex ETF | K / (K - 1) | -1 / (K - 1) |
+| d + 1 < K <= 2 d | K points of the orthoplex | 1 | 0 |
+| d = 2 | regular K-gon | 1 - cos(2 pi / K) | cos(2 pi / K) |
+
+As constructions they have names, and a check in exact integers or angles.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from math import cos, gcd, pi, sin
+
+import numpy as np
+
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    Rows,
+    Verified,
+    transitive_code,
+)
+from gnc_cli.constructions.integer_rows import IntegerRows
+
+_RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+_COUNTED = 4096
+"""Up to this many corners all pairs of a polygon are counted."""
+_RATIONAL_TURNS = {1: Fraction(1), 2: Fraction(-1), 3: Fraction(-1, 2), 4: Fraction(0),
+                   6: Fraction(1, 2)}
+"""Cosine of 1/n of a turn where it is rational (Niven 1956: for no other n)."""
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """An optimal code with its exact values; its points are made when they are looked at."""
+
+    name: str
+    """`simplex ETF`, `orthoplex` or `regular polygon`."""
+    d: int
+    K: int
+
+    @property
+    def rho(self) -> float:
+        """The largest possible one-vs-rest distance."""
+        if self.name == "simplex ETF":
+            return self.K / (self.K - 1)
+        if self.name == "orthoplex" or self.K == 4:
+            return 1.0
+        return 2.0 * sin(pi / self.K) ** 2
+
+    @property
+    def cosine(self) -> Cosine:
+        """The smallest possible largest cosine."""
+        if self.name == "simplex ETF":
+            return Cosine.of(Fraction(-1, self.K - 1))
+        return Cosine.of(0) if self.name == "orthoplex" else turn_cosine(1, self.K)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Unit rows, shape (K, d)."""
+        if self.name == "simplex ETF":
+            return _simplex_points(self.d, self.K)
+        if self.name == "orthoplex":
+            return np.concatenate([np.eye(self.d), -np.eye(self.d)])[: self.K]
+        return np.asarray(PolygonRows(self.K))
+
+
+def closed_form(d: int, K: int) -> ClosedForm | None:
+    """The code of theorem 3.3 for (d, K), or None where the theorem is silent.
+
+    Example:
+        >>> closed_form(3, 4).name, closed_form(3, 7)
+        ('simplex ETF', None)
+    """
+    if K <= d + 1:
+        return ClosedForm("simplex ETF", d, K)
+    if d == 2:
+        return ClosedForm("regular polygon", d, K)
+    return ClosedForm("orthoplex", d, K) if K <= 2 * d else None
+
+
+def simplex_vertices(K: int) -> np.ndarray:
+    """Unit vectors with all inner products -1/(K-1), shape (K, K - 1)."""
+    return _simplex_points(K - 1, K)
+
+
+def _simplex_points(d: int, K: int) -> np.ndarray:
+    """The simplex of K points in d dimensions, by the recursion on the first coordinate."""
+    rows = np.zeros((K, d))
+    for k in range(K - 1):
+        rows[k, k] = np.sqrt(1.0 - rows[k, :k] @ rows[k, :k])
+        rows[k + 1 :, k] = (-1.0 / (K - 1) - rows[k + 1 :, :k] @ rows[k, :k]) / rows[k, k]
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def turn_cosine(m: int, K: int) -> Cosine:
+    """Cosine of the angle 2 pi m / K, rational where it is; the double is right to two ulp."""
+    m = min(m % K, -m % K)
+    m, K = m // gcd(m, K), K // gcd(m, K)
+    if K in _RATIONAL_TURNS:
+        return Cosine.of(_RATIONAL_TURNS[K])
+    # Near a quarter turn the sine of the small complement keeps all digits.
+    middle = abs(4 * m - K) < K / 2
+    value = sin(pi * (K - 4 * m) / (2 * K)) if middle else cos(2 * pi * m / K)
+    return Cosine(f"cos({2 * m}*pi/{K})", value)
+
+
+class PolygonRows(Rows):
+    """Corners of the regular K-gon at angles 2 pi turn / K, for integers `turns`, or all."""
+
+    def __init__(self, K: int, turns: np.ndarray | None = None) -> None:
+        self.corners = K
+        self.turns = (np.arange(K) if turns is None else turns) % K
+        self.shape = (len(self.turns), 2)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        angles = 2 * np.pi * self.turns[start:stop] / self.corners
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+    def verify(self) -> Verified:
+        """By the turns: the smallest gap of the sorted ones has the largest cosine."""
+        K, rows = self.corners, np.sort(self.turns)
+        nearest = int(np.diff(rows, append=rows[0] + K).min())
+        distribution = None
+        if len(rows) <= _COUNTED:
+            apart = np.concatenate([rows[i + 1 :] - rows[i] for i in range(len(rows))])
+            pairs = np.bincount(np.minimum(apart, K - apart))
+            distribution = tuple(
+                (turn_cosine(m, K), int(pairs[m])) for m in range(len(pairs)) if pairs[m]
+            )
+        return Verified(len(rows), nearest > 0, turn_cosine(nearest, K), distribution)
+
+
+def _member(kind: str, n: int) -> Construction | None:
+    """The simplex or orthoplex in n dimensions, or the regular n-gon."""
+    if n < (3 if kind == "polygon" else 2):
+        return None
+    if kind == "simplex":
+        return transitive_code(
+            f"simplex-{n}", f"regular simplex in {n} dimensions", n, _RANKIN,
+            partial(_simplex_rows, n), (Fraction(-1, n), n),
+        )  # fmt: skip
+    if kind == "orthoplex":
+        return transitive_code(
+            f"orthoplex-{n}", f"orthoplex in {n} dimensions: +- a basis", n, _RANKIN,
+            partial(_orthoplex_rows, n), (0, 2 * n - 2), (-1, 1),
+        )  # fmt: skip
+    return Construction(
+        f"polygon-{n}", f"regular {n}-gon", 2, n, turn_cosine(1, n), True,
+        "two neighbours are at most a K-th of a turn apart; theorem 3.3", partial(PolygonRows, n),
+        transitive=True,
+    )  # fmt: skip
+
+
+def _simplex_rows(d: int) -> IntegerRows:
+    """K e_k - (1, .., 1) in K = d + 1 coordinates, embedded as the closed form's rows."""
+    K = d + 1
+    vectors = K * np.eye(K, dtype=np.int32) - 1
+    # The rows W sum to zero and W W^T = (K/d) (I - J/K): W scaled so is a frame of that space,
+    # and the vectors times it are again W, K sqrt(d/K) times.
+    return IntegerRows(vectors, frame=simplex_vertices(K) * np.sqrt(d / K))
+
+
+def _orthoplex_rows(d: int) -> IntegerRows:
+    if d == 2:  # the polygon's order, as theorem 3.3 gives it
+        return IntegerRows(np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.int8))
+    return IntegerRows(ClosedForm("orthoplex", d, 2 * d).weights.astype(np.int8))
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        "simplex-d", "regular simplex", "d = 2, 3, ..", "d", "d+1", "-1/d", _RANKIN,
+        partial(_member, "simplex"), lambda d: [(d,)],
+    ),
+    Family(
+        "orthoplex-d", "+- a basis", "d = 2, 3, ..", "d", "2*d", "0", _RANKIN,
+        partial(_member, "orthoplex"), lambda d: [(d,)],
+    ),
+    # Polygons are endless in the plane and go by name only.
+    Family(
+        "polygon-K", "regular polygon", "K = 3, 4, ..", "2", "K", "cos(2*pi/K)", "theorem 3.3",
+        partial(_member, "polygon"), lambda d: [],
+    ),
+)  # fmt: skip

@@ -1,0 +1,312 @@
+"""CNN, ResNet-18, ResNet-50, ResNeXt-50 (32x4d) and DenseNet-121, under torchvision's names.
+
+Images (N, channels, S, S) go in, features (N, feature_dim) come out. Sources: He et al., "Deep
+Residual Learning for Image Recognition", 2015, https://arxiv.org/abs/1512.03385; Xie et al.,
+"Aggregated Residual Transformations for Deep Neural Networks", 2016,
+https://arxiv.org/abs/1611.05431; Huang et al., "Densely Connected Convolutional Networks", 2016,
+https://arxiv.org/abs/1608.06993 (the variant BC: bottlenecks, transitions that halve).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+_MOST_GROUPS = 32
+_LEAST_CHANNELS = 4
+"""With one channel per group a map of one pixel would always be normalised to zero."""
+
+
+@dataclass(frozen=True)
+class EncoderShape:
+    """The settings of a built-in network, and the layers that follow from them."""
+
+    channels: int
+    """Channels of the images."""
+    feature_dim: int | None
+    """Outputs of the last linear layer; None leaves that layer out."""
+    stem: str
+    """`small` or `imagenet`."""
+    width: float
+    """Factor of the published number of channels."""
+    norm: str
+    """`batch`, `group` or `none`.
+
+    Batch normalisation couples the samples of a batch, so two processes with half a batch each
+    differ from one with all of it; group normalisation (Wu and He, "Group Normalization", 2018,
+    https://arxiv.org/abs/1803.08494) treats every image alone and does not.
+    """
+
+    def scaled(self, channels: int) -> int:
+        """`width` times `channels`, rounded to a multiple of 8, at least 8."""
+        return max(8, 8 * round(channels * self.width / 8))
+
+    def normalisation(self, channels: int) -> nn.Module:
+        """Of maps (N, channels, H, W); the most groups that divide the channels, 32 at most."""
+        if self.norm == "batch":
+            return nn.BatchNorm2d(channels)
+        if self.norm == "group":
+            most = max(1, min(_MOST_GROUPS, channels // _LEAST_CHANNELS))
+            groups = next(count for count in range(most, 0, -1) if channels % count == 0)
+            return nn.GroupNorm(groups, channels)
+        return nn.Identity()
+
+    def convolution(
+        self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, groups: int = 1
+    ) -> nn.Conv2d:
+        """Padded; a bias only where no normalisation follows, which would cancel it."""
+        return nn.Conv2d(
+            inputs, outputs, kernel, stride=stride, padding=kernel // 2, groups=groups,
+            bias=self.norm == "none",
+        )  # fmt: skip
+
+    def first_convolution(self, outputs: int) -> nn.Conv2d:
+        """3 x 3 with stride 1 for small images, 7 x 7 with stride 2 for large ones."""
+        if self.stem == "small":
+            return self.convolution(self.channels, outputs, 3)
+        return self.convolution(self.channels, outputs, 7, stride=2)
+
+    def first_pooling(self) -> nn.Module:
+        """No pooling for small images, 3 x 3 maxima with stride 2 for large ones."""
+        return nn.Identity() if self.stem == "small" else nn.MaxPool2d(3, stride=2, padding=1)
+
+    def last_layer(self, channels: int) -> tuple[nn.Module, int]:
+        """The linear layer behind the pooled channels, or none; and how many features come out."""
+        if self.feature_dim is None:
+            return nn.Identity(), channels
+        return nn.Linear(channels, self.feature_dim), self.feature_dim
+
+
+@torch.no_grad()
+def _initialise(module: nn.Module, mode: Literal["fan_in", "fan_out"]) -> None:
+    """He's normal start of every convolution, biases 0; other layers keep PyTorch's own.
+
+    "fan_out" keeps the variance of gradients (ResNet), "fan_in" that of activations. Source: He et
+    al., "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
+    """
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight, mode=mode, nonlinearity="relu")
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+class CNN(nn.Sequential):
+    """Five convolutions with norm and ReLU, three 2 x 2 maxima, global mean, linear layer `fc`.
+
+    The network of the default run, 0.4 million parameters: it learns small images in minutes on a
+    laptop's processor. There the first layers, where maps are large, cost the most, so they have
+    few channels. Two layers see maps of a quarter of the image's side: glyphs are learnt better
+    than with one.
+    """
+
+    def __init__(self, shape: EncoderShape) -> None:
+        super().__init__()
+        inputs = 0
+        for number, channels in enumerate((16, 32, 64, 128, 256), 1):
+            outputs = shape.scaled(channels)
+            if number == 1:
+                self.conv1 = shape.first_convolution(outputs)
+            else:
+                self.add_module(f"conv{number}", shape.convolution(inputs, outputs, 3))
+            self.add_module(f"bn{number}", shape.normalisation(outputs))
+            if number == 1:
+                self.maxpool = shape.first_pooling()
+            if number in (1, 2, 4):
+                self.add_module(f"halved{number}", nn.MaxPool2d(2))
+            # Behind the maxima, with which it may change places, ReLU has a quarter of the work.
+            self.add_module(f"relu{number}", nn.ReLU(inplace=True))
+            inputs = outputs
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.flatten = nn.Flatten()
+        self.fc, self.feature_dim = shape.last_layer(inputs)
+        _initialise(self, "fan_out")
+
+
+def _shortcut(shape: EncoderShape, inputs: int, outputs: int, stride: int) -> nn.Module | None:
+    if stride == 1 and inputs == outputs:
+        return None
+    convolution = shape.convolution(inputs, outputs, 1, stride=stride)
+    return nn.Sequential(convolution, shape.normalisation(outputs))
+
+
+class _BasicBlock(nn.Module):
+    """Two 3 x 3 convolutions beside a shortcut."""
+
+    def __init__(self, shape: EncoderShape, inputs: int, planes: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = shape.convolution(inputs, planes, 3, stride=stride)
+        self.bn1 = shape.normalisation(planes)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = shape.convolution(planes, planes, 3)
+        self.bn2 = shape.normalisation(planes)
+        self.downsample = _shortcut(shape, inputs, planes, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.bn2(self.conv2(out))
+        out += shortcut
+        return self.relu(out)
+
+
+class _Bottleneck(nn.Module):
+    """1 x 1, 3 x 3 (in groups) and 1 x 1 convolutions beside a shortcut; four times the planes.
+
+    `widening` is the channels of the 3 x 3 convolution over the planes. As in torchvision, the
+    stride sits there.
+    """
+
+    def __init__(
+        self, shape: EncoderShape, inputs: int, planes: int, stride: int,
+        *, widening: int = 1, groups: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        inner, outputs = widening * planes, 4 * planes
+        self.conv1 = shape.convolution(inputs, inner, 1)
+        self.bn1 = shape.normalisation(inner)
+        self.conv2 = shape.convolution(inner, inner, 3, stride=stride, groups=groups)
+        self.bn2 = shape.normalisation(inner)
+        self.conv3 = shape.convolution(inner, outputs, 1)
+        self.bn3 = shape.normalisation(outputs)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = _shortcut(shape, inputs, outputs, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.relu(self.bn2(self.conv2(out)))
+        out = self.bn3(self.conv3(out))
+        out += shortcut
+        return self.relu(out)
+
+
+class ResNet(nn.Module):
+    """A stem, four stages of residual blocks, global mean, linear layer `fc`.
+
+    `block(shape, inputs, planes, stride)` gives `expansion` times the planes; `depths` are the
+    blocks of each stage, which has twice the planes of the stage before.
+    """
+
+    def __init__(
+        self, shape: EncoderShape, block: Callable[..., nn.Module], expansion: int,
+        depths: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        super().__init__()
+        channels = first = shape.scaled(64)
+        self.conv1 = shape.first_convolution(channels)
+        self.bn1 = shape.normalisation(channels)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = shape.first_pooling()
+        stages = []
+        for stage, depth in enumerate(depths):
+            planes, blocks = first * 2**stage, nn.Sequential()
+            for position in range(depth):
+                stride = 2 if stage > 0 and position == 0 else 1
+                blocks.append(block(shape, channels, planes, stride))
+                channels = expansion * planes
+            stages.append(blocks)
+        self.layer1, self.layer2, self.layer3, self.layer4 = stages
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc, self.feature_dim = shape.last_layer(channels)
+        _initialise(self, "fan_out")
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = self.maxpool(self.relu(self.bn1(self.conv1(images))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+def resnet18(shape: EncoderShape) -> ResNet:
+    """18 layers; 11,227,812 parameters with 100 outputs and the ImageNet stem."""
+    return ResNet(shape, _BasicBlock, 1, (2, 2, 2, 2))
+
+
+def resnet50(shape: EncoderShape) -> ResNet:
+    """50 layers: bottlenecks that are as wide inside as their stage has planes."""
+    return ResNet(shape, _Bottleneck, 4, (3, 4, 6, 3))
+
+
+def resnext50(shape: EncoderShape) -> ResNet:
+    """ResNeXt-50 32x4d; 23,184,804 parameters with 100 outputs and the ImageNet stem.
+
+    The width scales the number of groups: each has four channels in the first stage, always.
+    """
+    block = partial(_Bottleneck, widening=2, groups=shape.scaled(64) // 2)
+    return ResNet(shape, block, 4, (3, 4, 6, 3))
+
+
+class _DenseLayer(nn.Module):
+    """Appends `growth` channels to its input: (N, inputs, H, W) -> (N, inputs + growth, H, W).
+
+    Handing on all channels together costs one copy per layer; its input is needed for the gradient
+    of `norm1` anyway. ReLU is not in place: without normalisation it would change that input.
+    """
+
+    def __init__(self, shape: EncoderShape, inputs: int, growth: int) -> None:
+        super().__init__()
+        self.norm1 = shape.normalisation(inputs)
+        self.conv1 = shape.convolution(inputs, 4 * growth, 1)
+        self.norm2 = shape.normalisation(4 * growth)
+        self.conv2 = shape.convolution(4 * growth, growth, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        new = self.conv1(F.relu(self.norm1(x)))
+        new = self.conv2(F.relu(self.norm2(new)))
+        return torch.cat((x, new), 1)
+
+
+class _Transition(nn.Module):
+    """Halves the channels and the image.
+
+    A 1 x 1 convolution and a mean over pixels may change places: pooled first, as here, it has a
+    quarter of the work.
+    """
+
+    def __init__(self, shape: EncoderShape, inputs: int) -> None:
+        super().__init__()
+        self.norm = shape.normalisation(inputs)
+        self.conv = shape.convolution(inputs, inputs // 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(F.avg_pool2d(F.relu(self.norm(x)), 2))
+
+
+class DenseNet121(nn.Module):
+    """Four dense blocks, transitions between them, global mean, linear layer `classifier`.
+
+    7,056,356 parameters with 100 outputs and the ImageNet stem. The transitions halve an image
+    three times.
+    """
+
+    def __init__(self, shape: EncoderShape) -> None:
+        super().__init__()
+        growth, depths = shape.scaled(32), (6, 12, 24, 16)
+        channels = 2 * growth
+        self.features = nn.Sequential()
+        self.features.conv0 = shape.first_convolution(channels)
+        self.features.norm0 = shape.normalisation(channels)
+        self.features.relu0 = nn.ReLU(inplace=True)
+        self.features.pool0 = shape.first_pooling()
+        for number, depth in enumerate(depths, 1):
+            block = nn.Sequential()
+            for position in range(1, depth + 1):
+                block.add_module(f"denselayer{position}", _DenseLayer(shape, channels, growth))
+                channels += growth
+            self.features.add_module(f"denseblock{number}", block)
+            if number < len(depths):
+                self.features.add_module(f"transition{number}", _Transition(shape, channels))
+                channels //= 2
+        self.features.norm5 = shape.normalisation(channels)
+        self.classifier, self.feature_dim = shape.last_layer(channels)
+        _initialise(self, "fan_in")
+        if isinstance(self.classifier, nn.Linear):
+            nn.init.zeros_(self.classifier.bias)
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = F.relu(self.features(images))
+        return self.classifier(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))

@@ -1,0 +1,234 @@
+"""Constructions within `solve`: listed, chosen, built, certified, held against searches."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli import schemas, solve
+from gnc_cli.constructions.construction import Construction, Cosine
+from gnc_cli.constructions.registry import names
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.io.codefile import read_code
+from gnc_cli.records import Bracket
+from gnc_cli.search import algebra as module
+from gnc_cli.search.algebra import better, near_optimal, promising, welch
+from gnc_cli.search.result import Outcome, SolveResult
+
+VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
+
+
+def solved(*args: Any, **options: Any) -> SolveResult:
+    result = solve(*args, **options)
+    assert isinstance(result, SolveResult)
+    VALIDATOR.validate(json.loads(result.dumps()))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("d", "K", "name", "cosine", "problem"),
+    [(3, 24, "snub-cube", None, "softmax"), (8, 240, "e8-roots", 1 / 2, "tammes"),
+     (16, 288, "kerdock-4", 1 / 4, "softmax"), (22, 275, "mclaughlin", 1 / 6, "tammes"),
+     (21, 50, "hoffman-singleton", 1 / 21, "softmax")],
+)  # fmt: skip
+def test_proved_codes_need_no_search(
+    d: int, K: int, name: str, cosine: float | None, problem: str
+) -> None:
+    result = solved(d, K, problem=problem)
+    assert result.origin == f"construction: {name}" and result.outcome is Outcome.CONSTRUCTED
+    assert result.restarts == result.steps == 0
+    assert cosine is None or result.max_cosine == cosine
+    assert max_cosine(result.weights) == pytest.approx(result.max_cosine, abs=1e-14)
+    rho = result.rho_one_vs_rest
+    assert rho.lower == pytest.approx(1 - result.max_cosine, abs=1e-13) and rho.width < 1e-12
+    assert result.best_known is not None and result.best_known.proven
+    assert result.best_known.max_cosine == pytest.approx(result.max_cosine, abs=1e-12)
+
+
+def test_engineers_ten_thousand_classes() -> None:
+    result = solved(512, 10_000)
+    assert result.origin == (
+        "construction: unitary-23-section, first 10000 of 12167 rows, embedded from 506 dimensions"
+    )
+    assert result.max_cosine == 1 / 24 and result.rho_one_vs_rest.lower > 0.9583333333
+    assert result.rho_one_vs_rest.width < 1e-9
+    assert result.weights.shape == (10_000, 512)
+    # A second witness: some rows against all.
+    some = result.weights[::500]
+    products = some @ result.weights.T
+    products[np.arange(len(some)), np.arange(0, 10_000, 500)] = -1.0
+    assert products.max() == pytest.approx(result.max_cosine, abs=1e-12)
+
+
+def test_a_named_construction_whole_in_part_and_wider() -> None:
+    whole = solved(construction="icosahedron")
+    assert (whole.d, whole.K, whole.contacts) == (3, 12, 30)
+    part = solved(5, 7, construction="icosahedron")
+    assert part.origin == (
+        "construction: icosahedron, first 7 of 12 rows, embedded from 3 dimensions"
+    )
+    assert part.weights.shape == (7, 5) and (part.weights[:, 3:] == 0.0).all()
+    np.testing.assert_allclose(
+        part.weights @ part.weights.T, (whole.weights @ whole.weights.T)[:7, :7], atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
+        ({"construction": "?"}, "'[?]' is not known; see list_constructions"),
+        ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; d=7 is too few"),
+        ({"construction": "e8-roots", "K": 241}, "240 rows; K=241 is too many"),
+        ({"construction": "e8-roots", "method": "descent"}, "drop method"),
+        ({"construction": "e8-roots", "init": np.eye(3), "symmetry": "antipodal"},
+         "drop symmetry, init"),
+        ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "drop problem"),
+        ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot needs the rows"),
+        ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
+        ({"construction": "e8-roots", "restarts": 3, "time_limit": 9.0}, "drop restarts, time_lim"),
+        ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
+        ({"d": 3}, "missing option K;"),
+        ({}, "missing options d and K; see gnc solve --help"),
+        ({"list_constructions": True, "d": 3, "seed": 1, "out": "x.h5"}, "drop d, seed, out"),
+    ],
+)  # fmt: skip
+def test_refusals(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    for key in ("out", "plot"):
+        if key in options:
+            options = options | {key: tmp_path / options[key]}
+    with pytest.raises(UsageError, match=words):
+        solve(**options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_runs_beside_what_is_not_proved(tmp_path: Path) -> None:
+    result = solved(10, 40, restarts=2, steps=40, problem="tammes", out=tmp_path / "code.h5")
+    assert result.origin == "construction: smith" and result.max_cosine == 1 / 6
+    assert result.steps > 0 and result.restarts > 0
+    assert read_code(tmp_path / "code.h5").state  # the search can be gone on with
+    again = solved(
+        10, 40, restarts=2, steps=40, problem="tammes", out=tmp_path / "code.h5", resume=True
+    )
+    assert again.steps == result.steps and again.max_cosine == 1 / 6  # it had finished
+
+
+def test_a_met_target_ends_before_the_search() -> None:
+    result = solved(10, 40, problem="tammes", target=0.2)
+    assert result.outcome is Outcome.TARGET_REACHED and result.steps == 0
+
+
+def test_the_better_code_wins() -> None:
+    built = solved(construction="smith", problem="tammes")
+    found = replace(built, origin="descent", steps=9, outcome=Outcome.CONVERGED)
+    assert better(built, found).origin == "construction: smith"
+    assert better(built, found).steps == 9
+    lower = replace(found, max_cosine=built.max_cosine - 1e-6)
+    assert better(built, lower) is lower
+    assert better(built, replace(found, max_cosine=0.9)).max_cosine == built.max_cosine
+    stopped = replace(found, outcome=Outcome.INTERRUPTED)
+    assert better(built, stopped).outcome is Outcome.INTERRUPTED
+    softmax = [
+        replace(code, problem="softmax", rho_one_vs_rest=Bracket(lower, 1.0))
+        for code, lower in ((built, 0.5), (found, 0.6))
+    ]
+    assert better(*softmax).origin == "descent"
+    assert better(*reversed(softmax)).origin == "descent"
+
+
+def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = solved(64, 5000)
+    monkeypatch.setattr(module, "_MOST_HELD", 1000)
+    streamed = solved(64, 5000, out=tmp_path / "code.h5")
+    assert not isinstance(streamed.weights, np.ndarray)
+    assert streamed.rho_one_vs_rest == whole.rho_one_vs_rest
+    np.testing.assert_array_equal(np.asarray(streamed.weights), whole.weights)
+    stored = read_code(tmp_path / "code.h5")
+    np.testing.assert_allclose(stored.weights, whole.weights, atol=1e-8)
+    assert stored.provenance["result"]["origin"] == streamed.origin
+
+
+def test_an_upper_bound_says_so() -> None:
+    result = solved(construction="cubic-31", K=5000)
+    assert result.origin.endswith("(largest cosine: an upper bound)")
+    assert max_cosine(result.weights) <= result.max_cosine + 1e-15
+
+
+def test_the_list_names_what_can_be_built(gnc: Callable[..., Any]) -> None:
+    listed = json.loads(gnc("solve", "--list-constructions", "--json").stdout)
+    VALIDATOR.validate(listed)
+    table = gnc("solve", "--list-constructions", "--csv").stdout
+    for rows in (listed["rows"], list(csv.DictReader(io.StringIO(table)))):
+        named = [row["name"] for row in rows]
+        assert len(set(named)) == len(named) > 40
+        assert all(r["d"] and r["K"] and r["max_cosine"] and r["reference"] for r in rows)
+    for row in listed["rows"]:
+        if row["proven"] is not None and int(row["K"]) <= 60:
+            result = solved(construction=row["name"])
+            assert (str(result.d), str(result.K)) == (row["d"], row["K"])
+
+
+def test_names_are_never_cut(gnc: Callable[..., Any]) -> None:
+    run = gnc("solve", "--list-constructions", env={"COLUMNS": "60", "NO_COLOR": "1"})
+    assert run.exit_code == 0 and run.stderr == ""
+    first = [line.split()[0] for line in run.stdout.splitlines()[2:] if not line.startswith(" ")]
+    assert set(names()) <= set(first)
+
+
+def test_a_construction_in_a_shell(gnc: Callable[..., Any]) -> None:
+    run = gnc("solve", "--construction", "e8-roots", "--json", "--check", "contacts == 6720")
+    assert run.exit_code == 0
+    result = json.loads(run.stdout)
+    assert (result["d"], result["K"], result["max_cosine"]) == (8, 240, 0.5)
+    table = gnc("solve", "--construction", "e8-roots").stdout
+    assert re.search(r"found by +construction: e8-roots", table) and "proved optimal" in table
+    missed = ("--construction", "paley-9", "--K", 17, "--target", 0.7, "--json")
+    run = gnc("solve", *missed)
+    assert run.exit_code == 4 and "target missed" in run.stderr
+    result = json.loads(run.stdout)
+    assert (result["outcome"], result["ending"]) == ("target_missed", "constructed")
+
+
+def named(d: int, K: int, cosine: float, proven: bool = False) -> Construction:
+    def build() -> Any:
+        raise AssertionError("a choice builds nothing")
+
+    return Construction("x", "", d, K, Cosine("?", cosine), proven, "", build)
+
+
+def test_welch_where_it_is_attained() -> None:
+    # Equiangular tight frames meet it: 28 lines in R^7 at 1/3, 276 in R^23 at 1/5.
+    assert welch(7, 56) == pytest.approx(1 / 3)
+    assert welch(23, 552) == pytest.approx(1 / 5)
+    # 120 lines in R^8, 36 quadratic forms: the second power says (7/3 / 119)^(1/4).
+    assert welch(8, 240) == pytest.approx((7 / 3 / 119) ** 0.25) and welch(8, 240) < 0.5
+
+
+@given(st.integers(2, 30), st.integers(2, 80), st.integers(0, 10**6))
+def test_welch_is_a_bound_for_lines(d: int, lines: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), lines, d)
+    products = np.abs(W @ W.T)
+    np.fill_diagonal(products, 0.0)
+    assert welch(d, 2 * lines) <= products.max() + 1e-12
+
+
+def test_what_needs_no_search_and_what_is_worth_a_start() -> None:
+    assert near_optimal(named(8, 240, 0.5, proven=True))
+    assert near_optimal(named(512, 10_000, 1 / 16)) and near_optimal(named(64, 100_000, 0.25))
+    assert near_optimal(named(512, 2048, 512**-0.5))
+    assert near_optimal(named(4096, 10**6, 0.9))  # nothing else can be done in minutes
+    assert not near_optimal(named(100, 5000, 0.25))
+    assert not near_optimal(named(10, 40, 1 / 6))  # small enough to search anyway
+    assert promising(named(22, 275, 1 / 6)) and not promising(named(10, 100, 0.5))

@@ -1,0 +1,129 @@
+"""Built-in networks against published counts, plain functional networks, He's start.
+
+The plain networks walk over torchvision's names, as its checkpoints have them.
+"""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gnc_cli.training.networks.classifier import count_parameters
+from gnc_cli.training.networks.encoders import ENCODERS, build_encoder
+
+
+@pytest.mark.parametrize(
+    ("model", "count"),
+    [
+        ("resnet18", 11_227_812), ("resnet50", 23_712_932), ("resnext50", 23_184_804),
+        ("densenet121", 7_056_356),
+    ],
+)  # fmt: skip
+def test_parameter_counts_are_the_published_ones(model: str, count: int) -> None:
+    assert count_parameters(build_encoder(model, stem="imagenet", feature_dim=100)) == count
+
+
+def _norm(state: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
+    """Batch norm in eval mode, its numbers those of `name` in a network's state."""
+    keys = ("running_mean", "running_var", "weight", "bias")
+    return F.batch_norm(x, *(state[f"{name}.{key}"] for key in keys))
+
+
+def _plain_resnet(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: int) -> Tensor:
+    """The network as a walk over its names, eval mode."""
+    x = F.conv2d(x, state["conv1.weight"], stride=1 if small else 2, padding=1 if small else 3)
+    x = F.relu(_norm(state, "bn1", x))
+    x = x if small else F.max_pool2d(x, 3, 2, 1)
+    blocks = sorted({tuple(name.split(".")[:2]) for name in state if name.startswith("layer")})
+    for layer, block in blocks:
+        name = f"{layer}.{block}"
+        convs = 3 if f"{name}.conv3.weight" in state else 2
+        stride = 2 if layer != "layer1" and block == "0" else 1
+        shortcut = x
+        if f"{name}.downsample.0.weight" in state:
+            shortcut = F.conv2d(x, state[f"{name}.downsample.0.weight"], stride=stride)
+            shortcut = _norm(state, f"{name}.downsample.1", shortcut)
+        for number in range(1, convs + 1):
+            weight = state[f"{name}.conv{number}.weight"]
+            at = convs - 1 if convs == 3 else 1  # where torchvision has the stride
+            x = F.conv2d(
+                x, weight, stride=stride if number == at else 1, padding=weight.shape[-1] // 2,
+                groups=groups if weight.shape[-1] == 3 else 1,
+            )  # fmt: skip
+            x = _norm(state, f"{name}.bn{number}", x)
+            x = F.relu(x if number < convs else x + shortcut)
+    return x.mean((2, 3)) @ state["fc.weight"].T + state["fc.bias"]
+
+
+def _plain_densenet(state: dict[str, Tensor], x: Tensor) -> Tensor:
+    """The network as the paper has it: all earlier maps into each layer, pooling after 1 x 1."""
+
+    def active(name: str, x: Tensor) -> Tensor:
+        return F.relu(_norm(state, f"features.{name}", x))
+
+    def conv(name: str, x: Tensor) -> Tensor:
+        weight = state[f"features.{name}.weight"]
+        return F.conv2d(x, weight, padding=weight.shape[-1] // 2)
+
+    x = active("norm0", conv("conv0", x))
+    for block, layers in enumerate([6, 12, 24, 16], 1):
+        maps = [x]
+        for layer in range(1, layers + 1):
+            name = f"denseblock{block}.denselayer{layer}"
+            new = conv(f"{name}.conv1", active(f"{name}.norm1", torch.cat(maps, 1)))
+            maps.append(conv(f"{name}.conv2", active(f"{name}.norm2", new)))
+        x = torch.cat(maps, 1)
+        if block < 4:
+            name = f"transition{block}"
+            x = F.avg_pool2d(conv(f"{name}.conv", active(f"{name}.norm", x)), 2)
+    x = active("norm5", x).mean((2, 3))
+    return x @ state["classifier.weight"].T + state["classifier.bias"]
+
+
+@pytest.mark.parametrize(
+    ("model", "stem", "groups"),
+    [
+        ("resnet18", "small", 1), ("resnet50", "imagenet", 1), ("resnext50", "small", 8),
+        ("densenet121", "small", 1),
+    ],
+)  # fmt: skip
+def test_features_are_those_of_the_plain_network(model: str, stem: str, groups: int) -> None:
+    encoder = build_encoder(model, stem=stem, width=0.25, feature_dim=5).double().eval()
+    generator = torch.Generator().manual_seed(1)
+    for layer in encoder.modules():
+        if isinstance(layer, nn.BatchNorm2d):  # as after some training
+            for tensor in (layer.weight, layer.bias, layer.running_mean, layer.running_var):
+                tensor.data.uniform_(0.5, 1.5, generator=generator)  # type: ignore[union-attr]
+    images = torch.randn(2, 3, 19, 19, generator=generator, dtype=torch.float64)
+    state = encoder.state_dict()
+    if model == "densenet121":
+        expected = _plain_densenet(state, images)
+    else:
+        expected = _plain_resnet(state, images, small=stem == "small", groups=groups)
+    torch.testing.assert_close(encoder(images).detach(), expected)
+
+
+@pytest.mark.parametrize("model", ENCODERS)
+def test_convolutions_begin_with_the_variance_of_he_and_norms_as_the_identity(model: str) -> None:
+    """Of gradients in residual networks, of activations in DenseNet."""
+    encoder = build_encoder(model, width=0.5, feature_dim=7)
+    for name, layer in encoder.named_modules():
+        if isinstance(layer, nn.Conv2d):
+            channels = layer.in_channels if model == "densenet121" else layer.out_channels
+            fan = channels * layer.kernel_size[0] ** 2
+            spread = layer.weight.std().item() * (fan / 2) ** 0.5
+            assert abs(spread - 1) < 5 * layer.weight.numel() ** -0.5, name
+        elif isinstance(layer, nn.BatchNorm2d):
+            assert (layer.weight == 1).all() and (layer.bias == 0).all(), name
+    if model == "densenet121":
+        assert (encoder.get_parameter("classifier.bias") == 0).all()
+
+
+@pytest.mark.parametrize("width", [0.125, 0.3, 0.6])
+def test_groups_of_any_width_begin_with_four_channels(width: float) -> None:
+    encoder = build_encoder("resnext50", width=width, feature_dim=7)
+    first = encoder.get_submodule("layer1.0.conv2")
+    last = encoder.get_submodule("layer4.2.conv2")
+    assert isinstance(first, nn.Conv2d) and isinstance(last, nn.Conv2d)
+    assert first.in_channels == 4 * first.groups
+    assert last.groups == first.groups and last.in_channels == 8 * first.in_channels

@@ -1,0 +1,376 @@
+"""The epochs of `train`: stopped or killed anywhere, a run goes on bit for bit."""
+
+import contextlib
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.io.ledger import Ledger
+from gnc_cli.records import plain
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.training import measure, run_folder
+from gnc_cli.training import run as train_run
+from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
+from gnc_cli.training.epochs import Cadence
+from gnc_cli.training.result import EpochRow, TrainResult
+from gnc_cli.training.session import precision_on
+from tests.training.problems import Troubled, run, timeless, toy
+
+ASKED: dict[str, Any] = {
+    "model": "cnn", "width": 0.125, "epochs": 4, "measure_every": 1, "snapshot_every": 2,
+    "augment": ("crop", "rotate"),
+}  # fmt: skip
+STEPS = 3
+"""Of an epoch."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("epochs")
+
+
+@pytest.fixture(scope="module")
+def data(place: Path) -> str:
+    return toy(place / "toy.h5", names=("ant", "/", "cat", "dog"))
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path, data: str) -> TrainResult:
+    """Four epochs without a stop."""
+    return run(data, place / "whole", **ASKED)
+
+
+def stop(*, epoch: int | None = None, step: int | None = None) -> dict[str, Any]:
+    """An interruption after so many epochs, or, told of so many steps, after one more."""
+    event = threading.Event()
+
+    def on_epoch(row: EpochRow) -> None:
+        if row.epoch == epoch:
+            event.set()
+
+    def progress(stage: str, done: int, total: int, loss: float) -> None:
+        assert stage == "training" and 0 < done <= total
+        if step is not None and done >= step:
+            event.set()
+
+    if epoch == 0:
+        event.set()
+    return {"interrupt": event, "on_epoch": on_epoch, "progress": progress}
+
+
+def resume(data: str | None, out: Path | str, **asked: Any) -> TrainResult:
+    return run(data, out, resume=True, **(dict.fromkeys(("model", "feature_dim", "epochs",
+               "batch_size", "lr", "augment", "seed")) | asked))  # fmt: skip
+
+
+def same(one: TrainResult, other: TrainResult) -> None:
+    """Histories but for the clock, networks, optimisers and snapshots: bit for bit."""
+    assert (one.outcome, one.best) == (other.outcome, other.best)
+    assert timeless(one.history) == timeless(other.history)
+    for name in ("last", "best"):
+        a, b = (read_checkpoint(f"{r.run}/{name}.pt")["training"] for r in (one, other))
+        assert a["epoch"] == b["epoch"] and a["model"].keys() == b["model"].keys(), name
+        assert all(torch.equal(a["model"][key], b["model"][key]) for key in a["model"]), name
+        for at, state in a["optimizer"]["state"].items():
+            for key, value in state.items():
+                assert torch.equal(value, b["optimizer"]["state"][at][key]), (at, key)
+    with h5py.File(f"{one.run}/snapshots.h5") as a, h5py.File(f"{other.run}/snapshots.h5") as b:
+        assert sorted(a["snapshots"]) == sorted(b["snapshots"])
+        for name in a["snapshots"]:
+            for key, values in a[f"snapshots/{name}"].items():
+                assert (values[:] == b[f"snapshots/{name}/{key}"][:]).all(), (name, key)
+    assert one.measured is not None and other.measured is not None
+    assert one.test_accuracy == other.test_accuracy
+    assert one.measured.gnc2 == other.measured.gnc2 and one.measured.gnc1 == other.measured.gnc1
+
+
+def lines(folder: Path) -> list[int]:
+    text = (folder / "metrics.jsonl").read_text()
+    return [json.loads(line)["epoch"] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("at", [{"epoch": 0}, {"epoch": 2}, {"step": 7}, {"step": 1}])
+def test_a_run_goes_on_as_if_it_had_never_stopped(
+    at: dict[str, int], place: Path, data: str, whole: TrainResult
+) -> None:
+    out = place / "-".join(f"{k}{v}" for k, v in at.items())
+    part = run(data, out, **ASKED, **stop(**at))
+    assert part.outcome == "interrupted"
+    assert part.advice is not None and f"--resume --out {out}" in part.advice
+    steps = at["step"] + 1 if "step" in at else STEPS * at["epoch"]
+    state = read_checkpoint(out / "last.pt")["training"]
+    assert (state["epoch"], state["step"]) == divmod(steps, STEPS)
+    assert part.epochs == len(part.history) == steps // STEPS
+    assert timeless(part.history) == timeless(whole.history[: part.epochs])
+    assert (part.loss is None) == (part.best is None) == (part.epochs == 0)
+    plain(part.to_json())
+    same(resume(data, out), whole)
+    assert "resumed after epoch" in (out / "log.txt").read_text()
+
+
+def test_stopped_again_and_again(place: Path, data: str, whole: TrainResult) -> None:
+    out = place / "again"
+    run(data, out, **ASKED, **stop(step=2))
+    for step in (4, 5, 9):
+        assert resume(data, out, **stop(step=step)).outcome == "interrupted"
+    same(resume(data, out), whole)
+
+
+class Kill(BaseException):
+    """Nothing catches it."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "before"),
+    [
+        (measure.Measuring, "measure", True), (run_folder, "add_snapshot", True),
+        (run_folder, "add_snapshot", False), (run_folder, "link_file", True),
+        (Ledger, "append", True), (Ledger, "append", False),
+    ],
+)  # fmt: skip
+def test_a_kill_after_the_checkpoint_loses_no_epoch(
+    owner: Any, name: str, before: bool, place: Path, data: str, whole: TrainResult,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Whatever was being written: the second epoch is saved already, and finished on resume."""
+    out, real = place / f"killed-{name}-{before}", getattr(owner, name)
+
+    def killing(*args: Any, **kwargs: Any) -> Any:
+        if read_checkpoint(out / "last.pt")["training"]["epoch"] < 2:
+            return real(*args, **kwargs)
+        if not before:
+            real(*args, **kwargs)
+        raise Kill
+
+    monkeypatch.setattr(owner, name, killing)
+    with pytest.raises(Kill):
+        run(data, out, **ASKED)
+    monkeypatch.undo()
+    assert read_checkpoint(out / "last.pt")["training"]["epoch"] >= 2
+    same(run(data, out, resume=True, **ASKED), whole)
+
+
+def test_an_interrupted_measurement_is_made_on_resume(
+    place: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the network looks at the samples after its second epoch."""
+    out, event, passes = place / "interrupted", threading.Event(), []
+    real = measure.evaluate
+
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        passes.append(None)
+        if len(passes) == 3:  # two of the first epoch, of training and test images
+            event.set()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(measure, "evaluate", evaluate)
+    part = run(data, out, interrupt=event, **ASKED)
+    monkeypatch.undo()
+    assert len(passes) == 3  # no test images after the interruption
+    assert part.outcome == "interrupted" and part.epochs == 2 and lines(out) == [1]
+    assert part.history[1].gnc1 is None and part.measured is not None and part.measured.epoch == 1
+    same(resume(data, out), whole)
+
+
+@pytest.mark.parametrize(("strikes", "epochs", "measured"), [(0, 0, 0), (4, 1, 1), (6, 2, 1)])
+def test_time_is_a_normal_end(
+    strikes: int, epochs: int, measured: int, place: Path, data: str, whole: TrainResult,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Before any step it is measured once; later the last measurement is reported."""
+    out, clock = place / f"late-{strikes}", [0.0]
+
+    def progress(stage: str, done: int, total: int, loss: float) -> None:
+        clock[0] = 1000.0 if done >= strikes else 0.0
+
+    def deadline(seconds: float | None, event: threading.Event | None) -> Deadline:
+        made = Deadline(seconds, event, lambda: clock[0])
+        clock[0] = 0.0 if strikes else 1000.0
+        return made
+
+    limits: list[float] = []
+    real = measure.Measuring.measure
+
+    def measuring(self: Any, *, keep: bool, deadline: Deadline) -> Any:
+        limits.append(deadline.remaining)
+        return real(self, keep=keep, deadline=deadline)
+
+    monkeypatch.setattr(train_run, "Deadline", deadline)
+    monkeypatch.setattr(measure.Measuring, "measure", measuring)
+    part = run(data, out, time_limit=100.0, progress=progress, **ASKED)
+    monkeypatch.undo()
+    assert part.outcome == "time_limit" and part.advice is not None and "--resume" in part.advice
+    assert part.epochs == epochs and lines(out) == [1][:epochs]
+    assert part.measured is not None and part.measured.epoch == measured
+    assert limits == [10.0 if strikes else 0.0]  # seconds for GNC2
+    same(resume(data, out), whole)
+
+
+def test_more_epochs(place: Path, data: str) -> None:
+    """With a constant rate, two epochs and two more are four."""
+    constant = ASKED | {"schedule": "constant"}
+    straight = run(data, place / "straight", **constant)
+    first = run(data, place / "longer", **(constant | {"epochs": 2}))
+    assert first.outcome == "completed" and first.epochs == 2
+    more = resume(data, place / "longer", epochs=4)
+    assert (more.epochs, more.epochs_asked) == (4, 4)
+    same(more, straight)
+
+
+def test_a_completed_run_says_its_result_again(
+    place: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run keeps no folders, so the data are named again unless the name alone leads there."""
+    out = place / "whole"
+    before = {name: (out / name).read_bytes() for name in ("metrics.jsonl", "last.pt")}
+    again = resume(data, out)
+    same(again, whole)
+    assert again.history == whole.history and again.outcome == "completed"
+    assert again.measured is not None and again.measured.epoch == 4
+    for name, text in before.items():
+        assert (out / name).read_bytes() == text, name
+    # The same command once more with --resume is no contradiction.
+    assert run(data, out, resume=True, **ASKED).history == whole.history
+    with pytest.raises(DataError, match="no such file: 'toy.h5'.*so give data"):
+        resume(None, out, epochs=7)
+    monkeypatch.chdir(place)
+    assert resume(None, "whole").history == whole.history
+
+
+def test_measuring_may_change(place: Path, data: str) -> None:
+    out = place / "cadence"
+    run(data, out, **(ASKED | {"measure_every": 4, "snapshot_every": None}), **stop(epoch=2))
+    result = resume(data, out, measure_every=1, snapshot_every=3)
+    assert [row.epoch for row in result.history if row.gnc1 is not None] == [1, 3, 4]
+    with h5py.File(out / "snapshots.h5") as h5:
+        assert sorted(h5["snapshots"])[::2] == ["epoch-0003-test", "epoch-0004-test"]
+
+
+def test_other_data_than_the_runs_are_refused(place: Path, data: str) -> None:
+    out = place / "pictures"
+    run(data, out, **ASKED, **stop(epoch=0))
+    kept = {path.name: path.read_bytes() for path in out.iterdir()}
+    for name in ("classes", "noise", "order"):
+        (place / name).mkdir()
+    classes, noise = toy(place / "classes" / "toy.h5"), toy(place / "noise" / "toy.h5", seed=5)
+    toy(place / "order" / "toy.h5", names=("ant", "/", "cat", "dog"))
+    with h5py.File(place / "order" / "toy.h5", "r+") as h5:
+        h5["train_labels"][:] = h5["train_labels"][:][::-1]
+    with h5py.File(place / "noise" / "toy.h5", "r+") as h5:
+        h5["class_names"] = ["ant", "/", "cat", "dog"]
+    order = f"h5:{place / 'order' / 'toy.h5'}"
+    for other, said in ((classes, "was trained on 4 classes"), (order, "other labels, or in anot"),
+                        (noise, "other pictures: their mean was 0")):  # fmt: skip
+        with pytest.raises(DataError, match=f"{said}.*name the same data"):
+            resume(other, out)
+    with pytest.raises(UsageError, match="lr 0.5: the run to resume has 0.01"):
+        resume(data, out, lr=0.5)
+    after = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert {**after, "log.txt": b""} == {**kept, "log.txt": b""}
+
+
+def test_checkpoints_that_cannot_be_used(place: Path, data: str) -> None:
+    out = place / "damaged"
+    run(data, out, **(ASKED | {"epochs": 1}))
+    state = (out / "last.pt").read_bytes()
+    (out / "last.pt").write_bytes(state[: len(state) // 2])
+    with pytest.raises(DataError, match="last.pt"):
+        resume(data, out, epochs=2)
+    write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
+    with pytest.raises(DataError, match="last.pt is no checkpoint of gnc train"):
+        resume(data, out, epochs=2)
+    (out / "last.pt").unlink()
+    with pytest.raises(DataError, match="no last.pt.*--force"):
+        resume(data, out, epochs=2)
+    (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
+    with pytest.raises(DataError, match="config.json"):
+        resume(data, out, epochs=2)
+    for nothing, said in ((place, "no run of gnc train"), (place / "no", "no run folder")):
+        with pytest.raises(DataError, match=said):
+            resume(data, nothing, epochs=2)
+
+
+def test_the_last_good_checkpoint_is_named(place: Path, data: str) -> None:
+    """Inside the first epoch, too."""
+    out, asked = place / "lost", {"model": "tests.training.test_epochs:soon", "epochs": 2}
+    run(data, out, **asked, **stop(step=1))
+    with pytest.raises(DataError, match="epoch 1, step 3 of 3.*/last.pt, of step 2 of epoch 1$"):
+        run(data, out, resume=True, **asked)
+
+
+def soon(**shape: Any) -> torch.nn.Module:
+    """Good for two steps."""
+    return Troubled(2, **shape)
+
+
+@given(
+    st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0)
+)
+def test_measuring_takes_a_tenth_of_the_time(
+    epochs: int, training: float, measuring: float, drift: float
+) -> None:
+    """Unless the first and the last measurement alone take more."""
+    cadence, measured = Cadence(None, epochs), []
+    for epoch in range(1, epochs + 1):
+        cadence.train_seconds += training
+        if cadence.due(epoch):
+            measured.append(epoch)
+            # Later ones may be cheaper or dearer, but no dearer than the first.
+            cost = measuring if epoch == 1 else measuring * min(1.0, drift)
+            cadence.measured(cost, epoch)
+    assert measured[0] == 1 and measured[-1] == epochs
+    share = cadence.measure_seconds / (cadence.measure_seconds + cadence.train_seconds)
+    assert share <= 0.1 + 1e-9 or len(measured) <= 2
+    if measuring < 0.02 * training:
+        assert measured == list(range(1, epochs + 1))
+    again, asked = Cadence(None, epochs), Cadence(7, epochs)
+    again.load(cadence.state())
+    assert again.state() == cadence.state()
+    asked.load(cadence.state())  # what the user asks for now wins
+    assert [e for e in range(2, epochs) if asked.due(e)] == list(range(7, epochs, 7))
+
+
+def test_emulated_bf16_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a V100 has it; asked about the device that trains."""
+    asked: list[torch.device] = []
+
+    def place_on(device: torch.device) -> contextlib.nullcontext[None]:
+        asked.append(device)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(torch.cuda, "device", place_on)
+    for native in (False, True):
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported",
+            lambda including_emulation=True, native=native: native or including_emulation,
+        )  # fmt: skip
+        chosen = precision_on(torch.device("cuda:1"), "auto")
+        assert chosen == ("bf16" if native else "float32")
+    assert asked == [torch.device("cuda:1")] * 2
+
+
+def test_a_full_disk_is_everybodys_error() -> None:
+    """The second of two processes hears from the first why it cannot go on."""
+
+    class Second:
+        first = False
+
+        def all_gather(self, value: Any) -> list[Any]:
+            return [OutputError("cannot write 'last.pt': no space"), value]
+
+    folder = run_folder.RunFolder(Second(), "run")  # type: ignore[arg-type]
+    row: Any = None
+    for call in (
+        lambda: folder.checkpoint({}), lambda: folder.epoch(row, ""), lambda: folder.back_to(3),
+        folder.best,
+    ):  # fmt: skip
+        with pytest.raises(OutputError, match="no space"):
+            call()
