@@ -83,13 +83,12 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True)
-class Refused:
-    """No digits, and why."""
+class Refused(Exception):
+    """No digits, and why: an obstacle, and one clause with the figures."""
 
-    obstacle: Obstacle
-    detail: str
-    """One clause with the figures."""
+    def __init__(self, obstacle: Obstacle, detail: str) -> None:
+        super().__init__(detail)
+        self.obstacle, self.detail = obstacle, detail
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,7 @@ def many_digits(
     contacts: np.ndarray | None = None,
     deadline: Deadline | None = None,
 ) -> Digits | Refused:
-    """The code near W whose contacts are exact, to so many decimals.
+    """The code near W whose contacts are exact, to so many decimals; or why there is none.
 
     Args:
         W: rows of a polished code, shape (K, d). Where they span fewer dimensions, the result is
@@ -169,24 +168,26 @@ def many_digits(
     first: Refused | None = None
     for pairs in given or touching_pairs(W, _GUESSES):
         with ctx.workprec(math.ceil((decimals + _GUARD) * math.log2(10.0)) + 32):
-            found = _with_contacts(W, pairs, decimals, deadline or Deadline())
-        if isinstance(found, Digits):
-            wide = np.concatenate([found._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
-            return replace(found, _x=wide)
-        first = first or found
+            try:
+                found = _with_contacts(W, pairs, decimals, deadline or Deadline())
+            except Refused as refused:
+                first = first or refused
+                continue
+        wide = np.concatenate([found._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
+        return replace(found, _x=wide)
     assert first is not None  # there is at least one guess
     return first
 
 
 def _with_contacts(
     W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: Deadline
-) -> Digits | Refused:
+) -> Digits:
     """As `many_digits`, for one list of contacts."""
     d, rows = W.shape[1], np.unique(pairs)
     if len(pairs) == 0:
-        return Refused(Obstacle.NO_CONTACTS, "the list of contacts is empty")
+        raise Refused(Obstacle.NO_CONTACTS, "the list of contacts is empty")
     if len(rows) * d + 1 > _LARGEST:
-        return Refused(Obstacle.TOO_LARGE, f"{len(rows)} rows in {d} dimensions")
+        raise Refused(Obstacle.TOO_LARGE, f"{len(rows)} rows in {d} dimensions")
     X, inner = W[rows], np.searchsorted(rows, pairs)
     equations = ContactEquations(inner)
     inverse, freedom = _contact_inverse(equations, X)
@@ -203,8 +204,6 @@ def _with_contacts(
     else:
         how = "first-order conditions"
         found = _optimum(OptimumEquations(inner), start, X, close, deadline)
-    if isinstance(found, Refused):
-        return found
     x = exact(W)
     x[rows] = found.x
     return _checked(W, pairs, decimals, how, x, found.t[0])
@@ -212,18 +211,18 @@ def _with_contacts(
 
 def _optimum(
     equations: OptimumEquations, start: ContactState, X: np.ndarray, close: int, deadline: Deadline
-) -> ContactState | Refused:
+) -> ContactState:
     """Solve the first-order equations from estimated multipliers; these must not be negative."""
     unknowns = X.size + 1 + len(equations.i) + len(X)
     if unknowns > _LARGEST:
-        return Refused(Obstacle.TOO_LARGE, f"{unknowns} unknowns with the multipliers")
+        raise Refused(Obstacle.TOO_LARGE, f"{unknowns} unknowns with the multipliers")
     contact_multipliers, length_multipliers, gradient = equations.multipliers(X)
     if gradient > 1e-5:
-        return Refused(Obstacle.NOT_STATIONARY, f"a force of {gradient:.1e} is left")
+        raise Refused(Obstacle.NOT_STATIONARY, f"a force of {gradient:.1e} is left")
 
     def inverse(state: ContactState) -> _Inverse:
         multipliers = floats(state.contact_multipliers), floats(state.length_multipliers)
-        return _symmetric_inverse(equations.hessian(floats(state.x), *multipliers))
+        return _symmetric_inverse(equations.hessian(floats(state.x), *multipliers))[0]
 
     start = replace(
         start,
@@ -231,10 +230,9 @@ def _optimum(
         length_multipliers=exact(length_multipliers),
     )
     found = _newton(equations, start, inverse, inverse(start), close, deadline)
-    if not isinstance(found, Refused):
-        least = float(floats(found.contact_multipliers).min())
-        if least < -1e-9:
-            return Refused(Obstacle.NOT_STATIONARY, f"a contact has multiplier {least:.1e}")
+    least = float(floats(found.contact_multipliers).min())
+    if least < -1e-9:
+        raise Refused(Obstacle.NOT_STATIONARY, f"a contact has multiplier {least:.1e}")
     return found
 
 
@@ -245,7 +243,7 @@ def _newton(
     inverse: _Inverse,
     close: int,
     deadline: Deadline,
-) -> ContactState | Refused:
+) -> ContactState:
     """Simplified Newton steps until a correction falls below `10**-close`.
 
     Sizes are kept as decimal logarithms: they may be far below 1e-308.
@@ -253,21 +251,21 @@ def _newton(
     last = np.inf
     for _ in range(_STEPS):
         if deadline.expired:
-            return Refused(Obstacle.OUT_OF_TIME, "before the last correction")
+            raise Refused(Obstacle.OUT_OF_TIME, "before the last correction")
         residual, exponent = scaled(equations.residual(state))
         step = -inverse(residual)
         size = _log10(step, exponent)
         if size > last - 0.3:
             break
         if size > math.log10(_REACH):
-            return Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a step of 1e{size:.1f}")
+            raise Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a step of 1e{size:.1f}")
         state = state.moved(unscaled(step, exponent))
         if size <= -close:
             return state
         if size > _STALE:
             inverse = refresh(state)
         last = size
-    return Refused(Obstacle.NOT_CONVERGED, f"corrections stay at 1e{last:.1f}")
+    raise Refused(Obstacle.NOT_CONVERGED, f"corrections stay at 1e{last:.1f}")
 
 
 def _log10(x: np.ndarray, exponent: int) -> float:
@@ -280,25 +278,17 @@ def _contact_inverse(equations: ContactEquations, x: np.ndarray) -> tuple[_Inver
     """The pseudo-inverse of the contact equations' derivative, and the dimension of its kernel."""
     J = equations.jacobian(x)
     wide = J.shape[0] < J.shape[1]
-    normal = (J @ J.T if wide else J.T @ J).toarray()
-    values, vectors = eigh(normal, check_finite=False, driver="evd")
-    live = values > _SINGULAR_SQUARE * values[-1]
-    values, vectors = values[live], vectors[:, live]
-
-    def solve(b: np.ndarray) -> np.ndarray:
-        right = b if wide else J.T @ b
-        found = vectors @ ((vectors.T @ right) / values)
-        return np.asarray(J.T @ found if wide else found)
-
-    return solve, J.shape[1] - int(live.sum())
+    inverse, rank = _symmetric_inverse((J @ J.T if wide else J.T @ J).toarray(), _SINGULAR_SQUARE)
+    solve = (lambda b: J.T @ inverse(b)) if wide else (lambda b: inverse(J.T @ b))
+    return solve, J.shape[1] - rank
 
 
-def _symmetric_inverse(matrix: np.ndarray) -> _Inverse:
-    """The pseudo-inverse of a symmetric matrix."""
+def _symmetric_inverse(matrix: np.ndarray, cut: float = _SINGULAR) -> tuple[_Inverse, int]:
+    """The pseudo-inverse of a symmetric matrix, and its rank."""
     values, vectors = eigh(matrix, check_finite=False, overwrite_a=True, driver="evd")
-    live = np.abs(values) > _SINGULAR * np.abs(values).max()
+    live = np.abs(values) > cut * np.abs(values).max()
     values, vectors = values[live], vectors[:, live]
-    return lambda b: np.asarray(vectors @ ((vectors.T @ b) / values))
+    return lambda b: np.asarray(vectors @ ((vectors.T @ b) / values)), len(values)
 
 
 def _rotations(X: np.ndarray) -> int:
@@ -317,19 +307,19 @@ def _within_span(W: np.ndarray) -> np.ndarray:
 
 def _checked(
     W: np.ndarray, pairs: np.ndarray, decimals: int, how: str, x: np.ndarray, t: Any
-) -> Digits | Refused:
+) -> Digits:
     """The result, unless the code has changed its nature on the way."""
     points = floats(x)
     moved = float(np.abs(points - W).max())
     if moved > _REACH:
-        return Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a coordinate moved by {moved:.1e}")
+        raise Refused(Obstacle.LEFT_NEIGHBOURHOOD, f"a coordinate moved by {moved:.1e}")
     gram = points @ points.T
     np.fill_diagonal(gram, -2.0)
     gram[pairs[:, 0], pairs[:, 1]] = gram[pairs[:, 1], pairs[:, 0]] = -2.0
     excess = float(gram.max()) - float(t)
     if excess > -_APART:
         i, j = np.unravel_index(int(gram.argmax()), gram.shape)
-        return Refused(Obstacle.CLOSER_PAIR, f"rows {i} and {j}, by {excess:.1e}")
+        raise Refused(Obstacle.CLOSER_PAIR, f"rows {i} and {j}, by {excess:.1e}")
     return Digits(_text(t, decimals), decimals, how, pairs, moved, x)
 
 

@@ -236,18 +236,24 @@ class MatchingSearch:
 
     def _match(self, level: Level) -> Match | None:
         """The relabelling that the colours name, and its rotation, if all rows are near enough."""
+        from scipy.linalg import orthogonal_procrustes
+
         colours = level.colours
         partner = np.empty(len(self.X), dtype=np.intp)
         if colours.discrete:
             partner[np.argsort(colours.a)] = np.argsort(colours.b)
         else:
+            from scipy.optimize import linear_sum_assignment
+            from scipy.spatial.distance import cdist
+
             rows, images = np.array(level.fixed).T
-            turned = self.X @ procrustes(self.X[rows], self.Y[images])
+            turned = self.X @ orthogonal_procrustes(self.X[rows], self.Y[images])[0]
             for colour in range(colours.count):
                 mine = np.flatnonzero(colours.a == colour)
                 theirs = np.flatnonzero(colours.b == colour)
-                partner[mine] = theirs[assign(turned[mine], self.Y[theirs])]
-        rotation = procrustes(self.X, self.Y[partner])
+                apart = cdist(turned[mine], self.Y[theirs], "sqeuclidean")
+                partner[mine] = theirs[linear_sum_assignment(apart)[1]]
+        rotation = orthogonal_procrustes(self.X, self.Y[partner])[0]
         difference = self.X @ rotation - self.Y[partner]
         deviation = float(np.sqrt(np.einsum("kd,kd->k", difference, difference).max()))
         if deviation <= self.tolerance:
@@ -265,22 +271,3 @@ def _spread(failed: np.ndarray, symmetries: list[np.ndarray]) -> None:
     while count != (count := int(failed.sum())):
         for partner in symmetries:
             failed[partner[failed]] = True
-
-
-def procrustes(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """The orthogonal matrix Q with the smallest sum of squares of `X Q - Y`, shape (d, d).
-
-    Source: P. H. Schoenemann, A generalized solution of the orthogonal Procrustes problem, 1966.
-    """
-    left, _, right = np.linalg.svd(X.T @ Y)
-    return np.asarray(left @ right)
-
-
-def assign(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """For each row of X its own row of Y, all together as near as can be."""
-    if len(X) == 1:
-        return np.zeros(1, dtype=np.intp)
-    from scipy.optimize import linear_sum_assignment
-
-    squares = (X * X).sum(1)[:, None] + (Y * Y).sum(1) - 2.0 * (X @ Y.T)
-    return np.asarray(linear_sum_assignment(squares)[1])

@@ -81,10 +81,8 @@ class FiniteField:
         return np.asarray(sum((x // u + sign * (y // u)) % self.p * u for u in places))
 
 
-@lru_cache(maxsize=32)
-def finite_field(q: int) -> FiniteField:
-    """GF(q), its tables made once."""
-    return FiniteField(q)
+finite_field = lru_cache(maxsize=32)(FiniteField)
+"""GF(q), its tables made once."""
 
 
 @cache

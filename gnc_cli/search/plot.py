@@ -10,7 +10,7 @@ import numpy as np
 
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.known_codes.best import best
-from gnc_cli.search.result import SolveResult, SolveSweep
+from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
 _MOST_CURVES = 20_000
 _MOST_POINTS = 2000
@@ -104,8 +104,7 @@ def _sweep_figure(sweep: SolveSweep) -> Any:
 
 
 def _head(figure: Any, result: SolveResult) -> None:
-    names = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
-    title = f"{names[result.problem]}: d = {result.d}, K = {result.K:,}"
+    title = f"{TITLES[result.problem]}: d = {result.d}, K = {result.K:,}"
     if result.ufm is not None:
         title += rf", $\tau$ = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest

@@ -53,20 +53,18 @@ def polish_candidate(
     A basin that is predicted to end above `bar` is left early.
     """
     done = polish(
-        candidate.whole,
-        problem.active_pairs,
-        problem.movable(),
-        scale=problem.scale(candidate.value),
+        candidate.whole, problem.active_pairs, problem.movable(),
+        scale=problem.scale(candidate.value), deadline=deadline,
         give_up=lambda step, predicted: step >= _FAIR_CHANCE and predicted > bar,
-        deadline=deadline,
-    )
+    )  # fmt: skip
     whole, value = done.points, done.value
     if candidate.restricted is not None:
         whole = candidate.restricted.symmetric(whole)
         value = problem.value(whole)
         if value > done.value + 1e-9:
             return candidate
-    return Candidate(value, whole, done.stationarity, done.gap, candidate.restricted, done)
+    active = done.pairs, done.multipliers
+    return Candidate(value, whole, done.stationarity, candidate.restricted, active)
 
 
 def refine(

@@ -16,11 +16,7 @@ from gnc_cli.records import (
     Result,
 )
 
-__all__ = [
-    "ConstructionList", "ConstructionRow", "Optimum", "Outcome", "SolveResult", "SolveSweep",
-    "UfmMeasures",
-]  # fmt: skip
-
+TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 
 class Outcome(Enum):
     """How a solve ended; each ending carries its own advice."""

@@ -1,13 +1,22 @@
-"""One call of `solve`: which way to a code is taken, what became of the target, its files."""
+"""One call of `solve`: which way to a code is taken, what became of the target, its files.
 
+Files are checked early, resumed from, and written at the end.
+"""
+
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
-from gnc_cli.errors import UsageError
-from gnc_cli.parameters import spelled
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.codefile import CodeFile, read_code, write_code, write_streamed
+from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.search.algebra import (
@@ -19,7 +28,6 @@ from gnc_cli.search.algebra import (
     named_construction,
     with_start,
 )
-from gnc_cli.search.files import check_same_code, read_state, write_solution
 from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
 from gnc_cli.search.request import Request, RuntimeOptions, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
@@ -51,12 +59,13 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     if choice is not None and choice.streamed:
         check_streamed(out, asked["plot"])
     state = None
-    if resume and (exact is not None or (choice is not None and choice.alone)):
-        check_same_code(out, request)  # nothing to go on with, but the file must be ours
-    elif resume:
-        state, request = read_state(out, request)
+    if resume and os.path.exists(out):
+        if exact is not None or (choice is not None and choice.alone):
+            _check_shape(out, read_code(out), request)  # nothing to go on with; is it ours?
+        else:
+            state, request = _read_state(out, request)
     result, new_state = _solved(request, runtime, exact, choice, state)
-    return write_solution(_judged(result, request), new_state, request, asked)
+    return _written(_judged(result, request), new_state, request, asked)
 
 
 def _solved(
@@ -100,3 +109,89 @@ def _judged(result: Any, request: Request) -> Any:
         return result
     outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
     return replace(result, outcome=outcome, ending=result.outcome)
+
+
+def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
+    """What to go on with: the state of the search, or the code as the start of the request, where a
+    large descent or a feature model keeps no state."""
+    from gnc_cli.search.state import from_plain
+
+    code, name, anew = read_code(out), os.fspath(out), f"use {spelled('force')} to start anew"
+    state = dict(code.state or {})
+    if not state and (request.large or request.problem == "ufm") and request.method != "paper":
+        _check_shape(out, code, request)
+        made = (code.provenance.get("result") or {}).get("problem", request.problem)
+        _check_equal(out, {"problem": made}, {"problem": request.problem})
+        start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
+        return None, replace(request, init=start if request.init is None else request.init)
+    if not state:
+        raise DataError(f"{name!r} holds no solver state to resume; {anew}")
+    _check_equal(out, state.pop("identity", {}), _identity(request))
+    try:
+        return from_plain(state, request.d, request.K, separate=request.separate), request
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{name!r} holds a solver state that is damaged or of an earlier version ({error}); "
+            f"start from its code: {spelled('init', name)} with another {spelled('out')}"
+        ) from error
+
+
+def _check_shape(out: Path, code: CodeFile, request: Request) -> None:
+    """Refuse to replace a file that holds no code of this size."""
+    shape = code.weights.shape
+    if shape != (request.K, request.d):
+        raise DataError(
+            f"{os.fspath(out)!r} holds a code of shape {shape}, not {(request.K, request.d)}; "
+            f"use {spelled('force')} to start anew"
+        )
+
+
+def _check_equal(out: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to go on with what was asked otherwise."""
+    for key, value in now.items():
+        if was.get(key) != value:
+            raise DataError(
+                f"{os.fspath(out)!r} was made with {key} = {was.get(key)}, not {value}; "
+                f"resume with equal options, or use {spelled('force')} to start anew"
+            )
+
+
+def _written(
+    result: Any, state: dict[str, Any] | None, request: Request, asked: Mapping[str, Any]
+) -> Any:
+    """Write the code with its provenance and state, and the plot; returns the result naming it."""
+    out, force = asked["out"], asked["force"] or asked["resume"]
+    if out is not None:
+        result = replace(result, out=os.fspath(out))
+        shown = result.to_json()
+        shown.pop("out")  # a path belongs to one machine
+        libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
+        options = {"method": request.method, "seed": request.seed, "command": asked["command_line"]}
+        provenance = {**options, "libraries": libraries, "result": shown}
+        last = result.rows[-1] if isinstance(result, SolveSweep) else result
+        if not isinstance(last.weights, np.ndarray):  # rows that are made block by block
+            rows = last.weights
+            write_streamed(out, rows.shape, rows.unit, provenance, force=force)
+        else:
+            labels = None
+            if last.features is not None and len(last.features) != request.K:
+                labels = np.repeat(np.arange(request.K), len(last.features) // request.K)
+            state = {**state, "identity": _identity(request)} if state else None
+            code = CodeFile(last.weights, last.features, labels, provenance=provenance, state=state)
+            write_code(out, code, force=force)
+    if asked["plot"] is not None:
+        from gnc_cli.search.plot import plot_solve
+
+        plot_solve(result, asked["plot"])
+    return result
+
+
+def _identity(request: Request) -> dict[str, Any]:
+    """What must agree for a state to be gone on with."""
+    given = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
+    return {
+        **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
+        "steps": request.steps or 0,
+        "symmetry": ":".join(map(str, request.symmetry or ())),
+        "fixed": sha256(given).hexdigest() if given else "",
+    }

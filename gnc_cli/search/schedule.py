@@ -238,7 +238,7 @@ class _Round:
             parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
             spacing = np.sqrt(2.0 * problem.scale(parent.value))
             whole = shake(self.rng, parent.whole, problem.K, movable, spacing)
-            shaken = replace(parent, whole=whole, kkt=None)
+            shaken = replace(parent, whole=whole, active=None)
             bar = leaders[-1].value
             self.state.pool.append(polish_candidate(problem, shaken, self.deadline, bar=bar))
             self.state.pool = best_distinct(self.state.pool)

@@ -94,7 +94,7 @@ def solve_code(
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     cut = searching.expired and best.stationarity > _STATIONARY
-    if best.kkt is None or (cut and not deadline.expired):
+    if best.active is None or (cut and not deadline.expired):
         best = _no_worse(problem, best, deadline)
         if best.polished:  # kept, lest a resumed search return less
             state.finds = best_distinct([*state.finds, best])
@@ -139,9 +139,9 @@ def _finish(
     problem: Problem, best: Candidate, deadline: Deadline
 ) -> tuple[np.ndarray, FirstOrder | None]:
     """The best candidate's rows, refined where Newton cannot polish; how stationary they are."""
-    if best.kkt is not None:
+    if best.active is not None:
         return best.whole, first_order(
-            best.whole, best.kkt.pairs, best.kkt.multipliers, problem.movable(), deadline.remaining
+            best.whole, *best.active, problem.movable(), deadline.remaining
         )
     if problem.coordinates <= MAX_UNKNOWNS or deadline.expired:
         return best.whole, None

@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs
-from gnc_cli.geometry.polish import Polished
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import orbits
 from gnc_cli.search.problem import Problem, Tammes
 
 POOL = 10
 """Candidates that a pool keeps."""
-
-FORMAT = 2
-"""Of the stored state; the first kept two searches, one of them with weights and features apart."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +23,10 @@ class Candidate:
     whole: np.ndarray
     """All rows, [W] or [W; H]."""
     stationarity: float = np.inf
-    gap: float = np.inf
     restricted: Problem | None = None
     """The problem over the user's symmetry, which the candidate must keep; None where free."""
-    kkt: Polished | None = None
-    """Active pairs and multipliers of the polish."""
+    active: tuple[ActivePairs, np.ndarray] | None = None
+    """Active pairs of the polish and their multipliers."""
 
     @property
     def polished(self) -> bool:
@@ -100,7 +95,6 @@ _COUNTS = ("round", "restarts", "steps", "idle", "cut_restarts", "cut_steps")
 def to_plain(state: SearchState) -> dict[str, Any]:
     """The state as nested dictionaries of arrays and integers: /state of a code file."""
     return {
-        "format": FORMAT,
         **{name: getattr(state, name) for name in _COUNTS},
         "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
         "pool": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.pool)},
@@ -131,17 +125,15 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
         "value": np.float64(candidate.value),
         "whole": candidate.whole,
         "stationarity": np.float64(candidate.stationarity),
-        "gap": np.float64(candidate.gap),
     }
     if candidate.restricted is not None:
         group = candidate.restricted.parametrisation.group
         assert group is not None, "a restriction is a symmetry"
         plain["symmetry"] = {"generator": group[0], "order": group[1]}
-    if candidate.kkt is not None:
-        pairs = candidate.kkt.pairs
-        plain["proof"] = {"a": pairs.a, "b": pairs.b, "multipliers": candidate.kkt.multipliers}
-        if pairs.e is not None:
-            plain["proof"]["e"] = pairs.e
+    if candidate.active is not None:
+        pairs, multipliers = candidate.active
+        proof = {"a": pairs.a, "b": pairs.b, "e": pairs.e, "multipliers": multipliers}
+        plain["proof"] = {name: array for name, array in proof.items() if array is not None}
     return plain
 
 
@@ -149,16 +141,13 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
     whole = np.array(plain["whole"], dtype=np.float64)
     if whole.shape != shape:
         raise ValueError(f"a stored code has shape {whole.shape}, not {shape}")
-    value, gap = float(plain["value"]), float(plain["gap"])
-    stationarity = float(plain["stationarity"])
-    restricted, kkt = None, None
+    restricted = active = None
     if "symmetry" in plain:
         group = plain["symmetry"]
         restricted = Tammes(orbits(np.asarray(group["generator"]), int(group["order"]), shape[0]))
     if "proof" in plain:
-        kept = plain["proof"]
-        e = np.asarray(kept["e"]) if "e" in kept else None
-        pairs = ActivePairs(np.asarray(kept["a"]), np.asarray(kept["b"]), e)
-        multipliers = np.asarray(kept["multipliers"])
-        kkt = Polished(whole, value, pairs, multipliers, stationarity, gap, 0)
-    return Candidate(value, whole, stationarity, gap, restricted, kkt)
+        proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
+        active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]
+    return Candidate(
+        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active
+    )

@@ -4,9 +4,15 @@ import math
 
 from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, rounded, short
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.result import (
+    TITLES,
+    ConstructionList,
+    Outcome,
+    SolveResult,
+    SolveSweep,
+    UfmMeasures,
+)
 
-_TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 _COLOURS = {
     Outcome.CONVERGED: "green", Outcome.CLOSED_FORM: "green", Outcome.TARGET_REACHED: "green",
     Outcome.NONFINITE: "red", Outcome.TARGET_MISSED: "red", Outcome.INTERRUPTED: "red",
@@ -60,7 +66,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
     notes.append((ended, f": {r.advice}"))
-    title = f"{_TITLES[r.problem]}   d = {r.d}, K = {r.K}"
+    title = f"{TITLES[r.problem]}   d = {r.d}, K = {r.K}"
     return facts(title, rows, notes, verbose=verbose)
 
 
@@ -86,7 +92,7 @@ def _sweep(sweep: SolveSweep) -> Table:
             short(r.ufm.gnc3 if r.ufm else None), short(gap), f"{r.seconds:.3g}",
             Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
         ))  # fmt: skip
-    title = f"{_TITLES[sweep.problem]}   d = {sweep.d}, K = {sweep.K}, {plural(len(rows), 'row')}"
+    title = f"{TITLES[sweep.problem]}   d = {sweep.d}, K = {sweep.K}, {plural(len(rows), 'row')}"
     written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
     headings = ("tau", "one-vs-rest", "largest cosine", "GNC1", "GNC3", "HardMax gap", "s",
                 "outcome")  # fmt: skip

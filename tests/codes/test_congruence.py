@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.linalg import orthogonal_procrustes
 
 from gnc_cli.codes.congruence import Congruence, Undecided, congruence
-from gnc_cli.codes.matching import assign, procrustes
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import (
@@ -210,22 +208,3 @@ def test_beyond_the_codes_of_the_gram_matrix(rng: np.random.Generator) -> None:
     matched(W, B)
     B[17] = normalise(B[17] + 1e-3)
     assert congruence(W, B) is None
-
-
-@given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 10**6))
-def test_best_rotation(K: int, d: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, Y = rng.standard_normal((2, K, d))
-    Q = procrustes(X, Y)
-    assert Q @ Q.T == pytest.approx(np.eye(d), abs=1e-12)
-    ours, scipys = (np.linalg.norm(X @ R - Y) for R in (Q, orthogonal_procrustes(X, Y)[0]))
-    assert ours == pytest.approx(scipys, abs=1e-10)
-    turn = random_rotation(rng, d)
-    assert X @ procrustes(X, X @ turn) == pytest.approx(X @ turn, abs=1e-10)
-
-
-@given(st.integers(1, 6), st.integers(0, 10**6))
-def test_best_pairing(K: int, seed: int) -> None:
-    X, Y = np.random.default_rng(seed).standard_normal((2, K, 3))
-    costs = [((X - Y[list(order)]) ** 2).sum() for order in itertools.permutations(range(K))]
-    assert ((X - Y[assign(X, Y)]) ** 2).sum() == pytest.approx(min(costs))

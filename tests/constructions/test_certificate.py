@@ -11,43 +11,35 @@ from hypothesis import strategies as st
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.constructions.certificate import certified_margin, lower_end
 from gnc_cli.constructions.construction import Cosine
-from tests.constructions.test_combine import roots
+from tests.constructions.checks import named
 
 
-@pytest.mark.parametrize("d", [3, 4, 5, 8])
+@pytest.mark.parametrize("name", ["24-cell", "d5-roots", "e8-roots"])
 @pytest.mark.parametrize("block", [1 << 23, 40])
 @pytest.mark.parametrize("sample", [1 << 26, 30])
 def test_the_bracket_closes_on_root_systems(
-    d: int, block: int, sample: int, monkeypatch: pytest.MonkeyPatch
+    name: str, block: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "gnc_cli.constructions.certificate"
     monkeypatch.setattr(f"{module}._BLOCK_ENTRIES", block)
     monkeypatch.setattr(f"{module}._SAMPLE", sample)
-    rows = roots(d).build()
+    rows = named(name).build()
     streamed = certified_margin(rows, Cosine("1/2", 0.5))
     whole = certify_code(np.asarray(rows), tolerance=1e-7).rho_one_vs_rest
     assert streamed.lower == 0.5 and streamed.upper == pytest.approx(whole.upper, abs=1e-12)
 
 
-def test_fewer_near_rows_only_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gnc_cli.constructions.certificate._NEAREST", 2)
-    streamed = certified_margin(roots(5).build(), Cosine("1/2", 0.5))
-    assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
-
-
-def test_a_code_too_large_for_a_whole_look_keeps_a_valid_bracket(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    module = "gnc_cli.constructions.certificate"
-    monkeypatch.setattr(f"{module}._SAMPLE", 20)
-    monkeypatch.setattr(f"{module}._WHOLE", 10)
-    streamed = certified_margin(roots(5).build(), Cosine("1/2", 0.5))
+@pytest.mark.parametrize("limits", [{"_NEAREST": 2}, {"_SAMPLE": 20, "_WHOLE": 10}])
+def test_fewer_rows_only_widen_it(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"gnc_cli.constructions.certificate.{name}", limit)
+    streamed = certified_margin(named("d5-roots").build(), Cosine("1/2", 0.5))
     assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
 
 
 def test_a_wrong_cosine_is_refuted() -> None:
     with pytest.raises(ValueError, match="refute a largest cosine of 0"):
-        certified_margin(roots(8).build(), Cosine("0", 0.0))
+        certified_margin(named("e8-roots").build(), Cosine("0", 0.0))
 
 
 @given(st.fractions(-1, 1, max_denominator=10**6))

@@ -19,90 +19,59 @@ from gnc_cli.constructions.combine import (
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
 from gnc_cli.constructions.registry import single_codes
-from tests.constructions.checks import gram as products
-from tests.constructions.checks import named, spectrum
+from tests.constructions.checks import gram, named, spectrum
+
+roots = st.sampled_from([named(name) for name in ("24-cell", "d5-roots", "e6-roots")])
+"""Their largest cosine is 1/2."""
 
 
-def roots(d: int) -> Construction:
-    """The root system D_d: 2 d (d - 1) vectors with two entries of +-1."""
-    vectors = [
-        np.eye(d, dtype=np.int64)[i] * a + np.eye(d, dtype=np.int64)[j] * b
-        for i in range(d) for j in range(i) for a, b in itertools.product((1, -1), repeat=2)
-    ]  # fmt: skip
-    return Construction(
-        f"roots-{d}", "root system", d, len(vectors), Cosine("1/2", 0.5), False, "definition",
-        lambda: IntegerRows(np.array(vectors)),
-    )  # fmt: skip
-
-
-def gram(construction: Construction) -> np.ndarray:
-    rows = construction.build()
-    W = np.asarray(rows)
-    assert W.shape == rows.shape == (construction.K, construction.d)
-    np.testing.assert_allclose(np.linalg.norm(W, axis=1), 1.0, atol=1e-15)
-    products: np.ndarray = W @ W.T
-    np.fill_diagonal(products, -np.inf)
-    return products
-
-
-@given(st.integers(3, 6), st.data())
-def test_first_rows(d: int, data: st.DataObject) -> None:
-    whole = roots(d)
+@given(roots, st.data())
+def test_first_rows(whole: Construction, data: st.DataObject) -> None:
     K = data.draw(st.integers(2, whole.K))
-    some = first_rows(whole, K)
-    np.testing.assert_array_equal(np.asarray(some.build()), np.asarray(whole.build())[:K])
-    verified = some.build().verify()
+    rows = first_rows(whole, K).build()
+    np.testing.assert_array_equal(np.asarray(rows), np.asarray(whole.build())[:K])
+    verified, largest = rows.verify(), spectrum(gram(rows))[0]
     assert verified.K == K and verified.distinct
-    assert gram(some).max() <= verified.max_cosine.value + 1e-15
-    assert verified.attained == (gram(some).max() > 0.5 - 1e-9)
+    assert largest <= verified.max_cosine.value + 1e-15
+    assert verified.attained == (largest > 0.5 - 1e-9)
 
 
 def test_first_rows_say_so() -> None:
-    some = first_rows(roots(4), 10)
-    assert some.origin == "roots-4, first 10 of 24 rows" and not some.proven
-    assert first_rows(roots(4), 24).origin == "roots-4"
+    whole = named("24-cell")
+    some = first_rows(whole, 10)
+    assert some.origin == "24-cell, first 10 of 24 rows" and not some.proven
+    assert first_rows(whole, 24).origin == "24-cell"
     with pytest.raises(ValueError, match="24 rows, fewer than 25"):
-        first_rows(roots(4), 25)
+        first_rows(whole, 25)
     with pytest.raises(ValueError, match="24 rows: .* not 25"):
-        roots(4).build().first(25)
+        whole.build().first(25)
 
 
-@given(st.integers(3, 5), st.integers(0, 4))
-def test_embedded(d: int, more: int) -> None:
-    wide = embedded(roots(d), d + more)
-    np.testing.assert_array_equal(np.asarray(wide.build())[:, :d], np.asarray(roots(d).build()))
-    assert wide.build().shape == (roots(d).K, d + more)
-    assert wide.build().verify().max_cosine.text == "1/2"
-    assert (np.asarray(wide.build())[:, d:] == 0.0).all()
-
-
-def test_embedding_needs_room() -> None:
-    with pytest.raises(ValueError, match="5 dimensions, more than 4"):
-        embedded(roots(5), 4)
-
-
-@given(st.lists(st.integers(3, 5), min_size=1, max_size=3), st.integers(0, 2), st.data())
-def test_orthogonal_sum(sizes: list[int], more: int, data: st.DataObject) -> None:
-    parts = [roots(e) for e in sizes]
-    whole = orthogonal_sum(parts, sum(sizes) + more)
-    products = gram(whole)
-    assert whole.K == sum(p.K for p in parts) == len(products)
+@given(st.lists(roots, min_size=1, max_size=3), st.integers(0, 2), st.data())
+def test_orthogonal_sum(parts: list[Construction], more: int, data: st.DataObject) -> None:
+    """Of one part it is an embedding."""
+    whole = orthogonal_sum(parts, sum(part.d for part in parts) + more)
+    rows = whole.build()
+    products = gram(rows) - 2.0 * np.eye(len(rows))
+    assert rows.shape == (whole.K, whole.d) and whole.K == sum(p.K for p in parts)
     assert products.max() == pytest.approx(whole.cosine.value)
-    verified = whole.build().verify()
+    verified = rows.verify()
     assert verified.distinct and verified.max_cosine.text == whole.cosine.text
     edges = np.cumsum([0] + [p.K for p in parts])
     for a, b in zip(edges[:-1], edges[1:], strict=True):
         assert (products[a:b, :a] == 0.0).all() and (products[a:b, b:] == 0.0).all()
     start = data.draw(st.integers(0, whole.K))
     stop = data.draw(st.integers(start, whole.K))
-    rows = whole.build()
     np.testing.assert_array_equal(rows.unit(start, stop), np.asarray(rows)[start:stop])
 
 
-def test_sums_name_their_parts() -> None:
-    assert orthogonal_sum([roots(4), roots(4), roots(3)], 12).name == "2 x roots-4 + roots-3"
+def test_sums_name_their_parts_and_need_room() -> None:
+    four, five = named("24-cell"), named("d5-roots")
+    assert orthogonal_sum([four, four, five], 13).name == "2 x 24-cell + d5-roots"
     with pytest.raises(ValueError, match="more than 7 dimensions"):
-        orthogonal_sum([roots(4), roots(4)], 7)
+        orthogonal_sum([four, four], 7)
+    with pytest.raises(ValueError, match="5 dimensions, more than 4"):
+        embedded(five, 4)
 
 
 def test_a_repeated_row_is_seen_through_every_operation() -> None:
@@ -110,7 +79,7 @@ def test_a_repeated_row_is_seen_through_every_operation() -> None:
         "spoilt", "", 2, 3, Cosine("0", 0.0), False, "",
         lambda: IntegerRows(np.array([[1, 0], [0, 1], [1, 0]])),
     )  # fmt: skip
-    for made in (embedded(spoilt, 3), orthogonal_sum([roots(3), spoilt], 5)):
+    for made in (embedded(spoilt, 3), orthogonal_sum([named("24-cell"), spoilt], 6)):
         verified = made.build().verify()
         assert not verified.distinct and verified.max_cosine.text == "1"
 
@@ -125,7 +94,7 @@ def test_cosines_follow_the_formula(d: int, data: st.DataObject) -> None:
     cosines = chosen @ chosen.T / d
     expected = (cosines - float(t) ** 2) / (1 - float(t) ** 2)
     assert code.shape[1] <= d - 1
-    np.testing.assert_allclose(products(code), expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(gram(code), expected, rtol=0, atol=1e-14)
     if len(code) > 1:
         assert code.verify().max_cosine.value == pytest.approx(
             (expected - 2 * np.eye(len(code))).max()
@@ -162,4 +131,4 @@ def test_figures_are_those_of_the_rows(section: Construction) -> None:
     verified = rows.verify()
     assert verified.K == section.K and verified.distinct
     assert verified.max_cosine.value <= section.cosine.value + 1e-15
-    assert spectrum(products(rows))[0] == pytest.approx(verified.max_cosine.value, abs=1e-13)
+    assert spectrum(gram(rows))[0] == pytest.approx(verified.max_cosine.value, abs=1e-13)

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import jsonschema
 import numpy as np
 import pytest
@@ -117,11 +118,18 @@ def test_laws_of_any_descent(d: int, K: int, seed: int, tammes: bool) -> None:
         assert result.rho_one_vs_rest.upper == pytest.approx(1 - result.max_cosine, abs=1e-10)
 
 
-def test_same_seed_same_code_bit_for_bit() -> None:
-    one, two = (quick(4, 9, seed=3, restarts=6) for _ in range(2))
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "descent"}, {"method": "paper", "restarts": None}, {"problem": "ufm", "tau": 0.05}],
+    ids=["search", "paper", "ufm"],
+)
+def test_same_seed_same_code_bit_for_bit(options: dict[str, Any]) -> None:
+    one, two, other = (quick(4, 9, seed=seed, **options) for seed in (3, 3, 4))
     assert np.array_equal(one.weights, two.weights)
+    assert np.array_equal(one.features, two.features)
     one, two = (replace(r, seconds=0.0) for r in (one, two))
     assert one.to_json() == two.to_json()
+    assert not np.array_equal(one.weights, other.weights)
 
 
 # Endings
@@ -213,38 +221,37 @@ def test_large_codes_take_another_way(problem: str) -> None:
     assert result.rho_one_vs_rest.lower >= 1.0 - result.max_cosine - 1e-13
 
 
-def test_given_rows_first_and_bit_for_bit(tmp_path: Path) -> None:
+def test_given_rows_first_and_bit_for_bit() -> None:
     given_rows = antiprism()[:4]
     given_rows[0, 0] = np.nextafter(given_rows[0, 0], 2.0)
     result = quick(3, 8, fixed=given_rows, problem="tammes")
     assert np.array_equal(result.weights[:4], given_rows)
     assert result.max_cosine == pytest.approx((2 * np.sqrt(2) - 1) / 7, abs=1e-13)
-    np.save(tmp_path / "given.npy", 3.0 * given_rows)  # directions count, lengths do not
-    again = quick(3, 8, fixed=tmp_path / "given.npy")
-    np.testing.assert_allclose(again.weights[:4], given_rows, atol=1e-15)
-    assert again.rho_one_vs_rest.lower == pytest.approx(result.rho_one_vs_rest.lower, abs=1e-9)
 
 
-def test_a_start_of_ones_own(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
+def test_a_start_of_ones_own(tmp_path: Path, rng: np.random.Generator) -> None:
     start = normalise(icosahedron() + 0.01 * rng.standard_normal((12, 3)))
-    for suffix in (".npy", ".txt"):
-        file = tmp_path / f"start{suffix}"
-        np.save(file, start) if suffix == ".npy" else np.savetxt(file, start, fmt="%.17g")
-        result = quick(3, 12, init=file, restarts=0)
-        assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-14)
-        assert np.abs(result.weights - start).max() < 0.05
-        assert result.steps == 0
+    np.savetxt(tmp_path / "start.txt", start, fmt="%.17g")
+    result = quick(3, 12, init=tmp_path / "start.txt", restarts=0)
+    assert result.max_cosine == pytest.approx(1 / np.sqrt(5), abs=1e-14)
+    assert np.abs(result.weights - start).max() < 0.05 and result.steps == 0
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int, float]] = []
-    quick(3, 9, method="descent", progress=lambda *a: told.append(a))
-    solve(3, 9, method="paper", steps=100, progress=lambda *a: told.append(a))
-    solve(3, 9, problem="ufm", tau=0.1, restarts=2, steps=50, progress=lambda *a: told.append(a))
-    assert {stage.split(":")[0] for stage, *_ in told} >= {"Softmax Code", "paper recipe"}
+    options: dict[str, Any] = {"method": "descent", "progress": lambda *a: told.append(a)}
+    quick(3, 7, **options)
+    quick(3, 7, problem="tammes", **options)
+    assert told[0][3] + told[-1][3] == pytest.approx(1.0, abs=1e-9)  # rho, and the cosine
+    quick(3, 9, **options | {"method": "paper", "restarts": None})
+    quick(3, 9, problem="ufm", tau=0.1, **options)
+    quick(4, 2900, **options | {"restarts": None, "steps": 2})
+    assert list(dict.fromkeys(stage for stage, *_ in told)) == [
+        "Softmax Code: rho", "Tammes: max_cosine", "paper recipe: margin", "tau = 0.1",
+        "large scale: max_cosine",
+    ]  # fmt: skip
     for _, done, total, value in told:
-        assert 0 <= done <= max(total, done) and isinstance(value, float)
+        assert 0 <= done <= total and isinstance(value, float)
 
 
 def test_files_hold_what_the_result_says(tmp_path: Path) -> None:
@@ -348,77 +355,60 @@ def _resumable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return file.read_bytes()
 
 
-def test_states_of_earlier_versions_are_refused(tmp_path: Path, _resumable: bytes) -> None:
+@pytest.mark.parametrize("part", ["pool/0/whole", "round"])
+def test_damaged_and_earlier_states_are_refused(
+    part: str, tmp_path: Path, _resumable: bytes
+) -> None:
     """They still serve as a start."""
-    import h5py
-
-    file = tmp_path / "code.h5"
-    file.write_bytes(_resumable)
-    with h5py.File(file, "r+") as stored:  # two searches, and no format
-        stored.create_group("earlier").attrs["scalars"] = "{}"
-        stored.move("state", "earlier/Tammes")
-        stored.move("earlier", "state")
-    before = file.read_bytes()
-    with pytest.raises(DataError, match="earlier version's search.*init=.*code.h5") as caught:
-        quick(3, 7, method="descent", out=file, resume=True)
-    assert "\n" not in str(caught.value) and file.read_bytes() == before
-    again = quick(3, 7, method="descent", init=file, restarts=0)
-    assert again.outcome is Outcome.CONVERGED
-
-
-def test_files_without_a_state_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    solve(3, 6, out=file)
-    with pytest.raises(DataError, match="no solver state to resume.*use force"):
-        solve(3, 7, method="descent", out=file, resume=True)
-    foreign = tmp_path / "foreign.h5"
-    foreign.write_bytes(b"not HDF5 at all")
-    with pytest.raises(DataError, match="foreign.h5"):
-        solve(3, 7, method="descent", out=foreign, resume=True)
-
-
-def test_a_damaged_state_is_refused(tmp_path: Path, _resumable: bytes) -> None:
-    import h5py
-
     file = tmp_path / "code.h5"
     file.write_bytes(_resumable)
     with h5py.File(file, "r+") as h5:
-        del h5["state/pool/0/whole"]
-    with pytest.raises(DataError, match="damaged solver state"):
+        scalars = json.loads(h5["state"].attrs["scalars"])
+        if part in scalars:
+            del scalars[part]
+            h5["state"].attrs["scalars"] = json.dumps(scalars)
+        else:
+            del h5[f"state/{part}"]
+    before = file.read_bytes()
+    with pytest.raises(DataError, match="damaged or of an earlier.*init=.*code.h5") as caught:
         quick(3, 7, method="descent", out=file, resume=True)
+    assert "\n" not in str(caught.value) and file.read_bytes() == before
+    assert quick(3, 7, method="descent", init=file, restarts=0).outcome is Outcome.CONVERGED
 
 
-def test_a_large_descent_goes_on_from_its_file(tmp_path: Path) -> None:
-    """It keeps no search state: the code itself is the start."""
+def test_files_that_cannot_be_gone_on_with_are_kept(tmp_path: Path) -> None:
+    """Not even an exact answer, which needs nothing to go on with, replaces them."""
+    solved, foreign = tmp_path / "code.h5", tmp_path / "mine.h5"
+    solve(3, 6, out=solved)
+    foreign.write_bytes(b"precious")
+    for file, K, method, words in (
+        (foreign, 6, "auto", "mine.h5"),
+        (foreign, 7, "descent", "mine.h5"),
+        (solved, 7, "descent", "no solver state to resume.*use force"),
+        (solved, 4, "auto", "shape"),
+    ):
+        before = file.read_bytes()
+        with pytest.raises(DataError, match=words):
+            solve(3, K, method=method, out=file, resume=True, time_limit=5.0)
+        assert file.read_bytes() == before
+    again = solve(3, 6, out=solved, resume=True)
+    assert isinstance(again, SolveResult) and again.outcome is Outcome.CLOSED_FORM
+
+
+def test_without_a_state_the_code_is_the_start(tmp_path: Path) -> None:
+    """Of a large descent and of a feature model."""
     file = tmp_path / "code.h5"
-    first = solve(4, 2900, steps=3, out=file)
-    again = solve(4, 2900, steps=3, out=file, resume=True)
-    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    first, again = (
+        quick(4, 2900, restarts=None, steps=3, out=file, resume=resume) for resume in (False, True)
+    )
     assert again.max_cosine < first.max_cosine
     with pytest.raises(DataError, match="shape"):
         solve(4, 2901, steps=3, out=file, resume=True)
-
-
-def test_a_feature_model_goes_on_from_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    first = solve(3, 7, problem="ufm", tau=0.1, restarts=2, steps=50, out=file)
-    again = solve(3, 7, problem="ufm", tau=0.1, restarts=1, steps=50, out=file, resume=True)
-    assert isinstance(first, SolveResult) and isinstance(again, SolveResult)
+    file = tmp_path / "model.h5"
+    options: dict[str, Any] = {"problem": "ufm", "tau": 0.1, "steps": 50, "out": file}
+    first = quick(3, 7, restarts=2, **options)
+    again = quick(3, 7, restarts=1, resume=True, **options)
     assert abs(again.max_cosine - first.max_cosine) < 1e-9
-
-
-def test_resume_never_replaces_a_foreign_file(tmp_path: Path) -> None:
-    """Not even where the answer is exact and there is nothing to go on with."""
-    file = tmp_path / "mine.h5"
-    file.write_bytes(b"precious")
-    with pytest.raises(DataError, match="mine.h5"):
-        solve(3, 6, out=file, resume=True)
-    assert file.read_bytes() == b"precious"
-    solve(3, 6, out=tmp_path / "code.h5")
-    with pytest.raises(DataError, match="shape"):
-        solve(3, 4, out=tmp_path / "code.h5", resume=True)
-    again = solve(3, 6, out=tmp_path / "code.h5", resume=True)
-    assert isinstance(again, SolveResult) and again.outcome is Outcome.CLOSED_FORM
 
 
 def test_given_rows_of_other_signs_are_other_rows(tmp_path: Path) -> None:

@@ -100,32 +100,6 @@ class OnTerminal:
         return bool(data)
 
 
-@pytest.mark.parametrize(
-    ("args", "origin", "outcome"),
-    [
-        (("-d", 3, "-K", 4), "closed form: simplex ETF", "closed_form"),
-        (("-d", 3, "-K", 12, "--problem", "tammes", *SEARCH), "descent", "converged"),
-        (("-d", 3, "-K", 8), "construction: square-antiprism", "constructed"),
-        (("-d", 3, "-K", 8, "--problem", "tammes", *SEARCH), "descent", "converged"),
-        (("-d", 3, "-K", 8, "--method", "paper", "--steps", 200), "paper recipe",
-         "max_steps_reached"),
-        (("-d", 3, "-K", 7, "--problem", "ufm", "--tau", 0.1, *QUICK), "descent", "converged"),
-        (("-d", 2, "-K", 5, "--problem", "ufm", "--weight-decay", 5e-3, *QUICK), "descent",
-         "converged"),
-        (("-d", 4, "-K", 2900, "--steps", 3), "large-scale descent", "max_steps_reached"),
-        (("-d", 3, "-K", 12, "--symmetry", "antipodal", *QUICK), "descent", "converged"),
-    ],
-)  # fmt: skip
-def test_every_kind_of_result_follows_the_schema(
-    args: tuple[Any, ...], origin: str, outcome: str
-) -> None:
-    result = solved(*args)
-    assert (result["origin"], result["outcome"]) == (origin, outcome)
-    rho = result["rho_one_vs_rest"]
-    assert rho["lower"] <= rho["upper"] <= rho["lower"] + 1e-9
-    assert rho["upper"] >= 1.0 - result["max_cosine"] - 1e-13
-
-
 def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
     run = gnc(

@@ -1,6 +1,5 @@
 """Annealed descent and L-BFGS: what they keep, what they return when stopped, that they descend."""
 
-import threading
 
 import numpy as np
 import pytest
@@ -51,15 +50,6 @@ def test_sharpness_grows_geometrically_to_its_end() -> None:
     anneal(Watched(free(3, 8)), starts(2), annealing, dtype=torch.float64)
     expected = np.array([1.0, 100.0]) * np.array([1e4, 1e2]) ** (np.arange(5)[:, None] / 4)
     np.testing.assert_allclose(seen, expected, rtol=1e-12)
-
-
-def test_a_deadline_returns_the_present_iterates() -> None:
-    stop = threading.Event()
-    stop.set()
-    done = anneal(PROBLEM, starts(2), plan(2), deadline=Deadline(None, stop))
-    assert done.steps == 1
-    assert np.isfinite(done.estimates).all()
-    np.testing.assert_allclose(np.linalg.norm(done.points, axis=-1), 1.0, atol=1e-15)
 
 
 def test_a_restart_that_overflows_is_marked_and_harms_no_other() -> None:

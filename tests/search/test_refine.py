@@ -15,8 +15,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import refine as module
 from gnc_cli.search.parametrisation import extending, free, orbits
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.refine import first_order, polish_candidate, refine
-from gnc_cli.search.state import Candidate
+from gnc_cli.search.refine import first_order, refine
 from tests.problems import antiprism, cell24, hemicube, icosahedron, orthoplex
 
 CODES = {"antiprism": antiprism, "icosahedron": icosahedron, "24-cell": cell24, "5-16": hemicube}
@@ -26,13 +25,6 @@ KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 def shaken(code: np.ndarray, noise: float = 1e-3) -> np.ndarray:
     rng = np.random.default_rng(5)
     return normalise(code + noise * rng.standard_normal(code.shape))
-
-
-def test_polishing_a_candidate() -> None:
-    found = Candidate(0.45, shaken(icosahedron(), 0.01))
-    assert not found.polished
-    done = polish_candidate(Tammes(free(3, 12)), found, Deadline())
-    assert done.polished and done.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-14)
 
 
 @pytest.mark.parametrize("code", [icosahedron(), hemicube()], ids=["icosahedron", "hemicube"])

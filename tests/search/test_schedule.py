@@ -110,13 +110,6 @@ def test_an_interruption_in_the_first_round_leaves_something() -> None:
     assert state.best is not None and state.best in state.finds
 
 
-@KINDS
-def test_given_rows_stay_in_every_round(kind: type, rng: np.random.Generator) -> None:
-    given = random_points(rng, 2, 3)
-    for candidate in run(kind(extending(given, 7)), 3).pool:
-        assert np.array_equal(candidate.whole[:2], given)
-
-
 def test_a_symmetry_is_kept_in_every_round() -> None:
     """Not by the first round alone."""
     problem = Tammes(orbits(-np.eye(3), 2, 14))

@@ -1,6 +1,5 @@
 """From a plan to a code: starts, symmetry, given rows and targets."""
 
-import threading
 
 import numpy as np
 import pytest
@@ -85,12 +84,6 @@ def test_cyclic_codes() -> None:
     assert max_cosine(done.weights) == pytest.approx(1.0 / 3.0, abs=1e-10)
 
 
-def test_targets_end_the_search() -> None:
-    """A Tammes code with t <= 1 - target has rho >= target."""
-    done = found("softmax", 3, 12, target=0.55, restarts=640)
-    assert done.finished and done.restarts == 64
-
-
 def test_with_given_rows_weights_and_features_are_apart() -> None:
     """There the Tammes code is no Softmax Code: the theorem needs every row to be free."""
     given = normalise(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.1]]))
@@ -100,17 +93,6 @@ def test_with_given_rows_weights_and_features_are_apart() -> None:
     best = softmax.state.best
     assert best is not None and best.whole.shape == (12, 3)
     assert -best.value == pytest.approx(rho[1], abs=1e-9)
-
-
-@BOTH
-@pytest.mark.parametrize("round", [0, 99])
-def test_an_interruption_returns_a_code_at_once(problem: str, round: int) -> None:
-    stop = threading.Event()
-    stop.set()
-    state = SearchState(round=round) if round else None  # of a search that found nothing
-    done = solve_code(Request(3, 9, problem, **QUICK), Deadline(None, stop), state=state)  # type: ignore[arg-type]
-    assert not done.finished
-    np.testing.assert_allclose(np.linalg.norm(done.weights, axis=1), 1.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("steps", [120, 500])
@@ -137,18 +119,6 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
     assert done.order.stationarity < 1e-3
     symmetric = found("tammes", 3, 12, restarts=4, symmetry=("antipodal", 2))
     assert np.array_equal(symmetric.weights[1::2], -symmetric.weights[::2])
-
-
-def test_progress_is_in_the_problems_own_quantity() -> None:
-    told: list[tuple[str, float]] = []
-    for problem in ("tammes", "softmax"):
-        solve_code(
-            Request(3, 7, problem, **QUICK),  # type: ignore[arg-type]
-            Deadline(),
-            progress=lambda stage, done, total, value: told.append((stage, value)),
-        )
-    assert [stage for stage, _ in told] == ["Tammes: max_cosine", "Softmax Code: rho"]
-    assert told[0][1] + told[1][1] == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_search_with_features_apart_finds_no_more() -> None:

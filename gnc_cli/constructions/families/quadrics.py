@@ -126,10 +126,8 @@ class QuadricWords:
         return np.asarray(counts[:, self.minus])
 
 
-@lru_cache(maxsize=4)
-def quadric_words(s: int, e: int) -> QuadricWords:
-    """The words, their tables made once."""
-    return QuadricWords(s, e)
+quadric_words = lru_cache(maxsize=4)(QuadricWords)
+"""The words, their tables made once."""
 
 
 class QuadricRows(GroupedRows):

@@ -74,22 +74,6 @@ def _e6() -> IntegerRows:
     return IntegerRows(np.concatenate([plain, poles, mixed]), 6)
 
 
-def _e7() -> IntegerRows:
-    """Doubled: the roots of A7 and the 70 balanced sign vectors in eight coordinates."""
-    return IntegerRows(np.concatenate([2 * _a_roots(8), _balanced(8)]), 7)
-
-
-def _e8() -> IntegerRows:
-    """Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs."""
-    return IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)]))
-
-
-def _equiangular() -> IntegerRows:
-    """+- the vectors (3, 3, -1, .., -1), which sum to zero: 28 lines."""
-    lines = _pairs(8, 3, -1)
-    return IntegerRows(np.concatenate([lines, -lines]), 7)
-
-
 def _schlaefli() -> IntegerRows:
     """Six times the double six a_i, b_i = e_i - 1/6 +- h and the fifteen c_ij = 1/3 - e_i - e_j,
     h of square 1/2 along (1, 1) in two more coordinates. Products are -1/2 where the 27 lines of a
@@ -100,11 +84,6 @@ def _schlaefli() -> IntegerRows:
         for part, height in ((six, 3), (six, -3), (_pairs(6, -4, 2), 0))
     ]
     return IntegerRows(np.concatenate(rows), 6)
-
-
-def _petersen() -> IntegerRows:
-    """Five times the midpoints of the edges of a simplex, e_i + e_j - 2/5."""
-    return IntegerRows(_pairs(5, 3, -2), 4)
 
 
 def _smith() -> IntegerRows:
@@ -164,15 +143,21 @@ CODES = (
         ("1/2", 20), ("0", 30), ("-1/2", 20), ("-1", 1), proven=False,
     ),
     transitive_code(
-        "e7-roots", "roots of E7", 7, _SPLAG, _e7,
+        "e7-roots", "roots of E7", 7, _SPLAG,
+        # Doubled: the roots of A7 and the 70 balanced sign vectors in eight coordinates.
+        lambda: IntegerRows(np.concatenate([2 * _a_roots(8), _balanced(8)]), 7),
         ("1/2", 32), ("0", 60), ("-1/2", 32), ("-1", 1), proven=False,
     ),
     transitive_code(
-        "e8-roots", "roots of E8: Gosset's 4_21", 8, _SHARP, _e8,
+        "e8-roots", "roots of E8: Gosset's 4_21", 8, _SHARP,
+        # Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs.
+        lambda: IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)])),
         ("1/2", 56), ("0", 126), ("-1/2", 56), ("-1", 1),
     ),
     transitive_code(
-        "equiangular-28", "28 equiangular lines: Gosset's 3_21", 7, _SHARP, _equiangular,
+        "equiangular-28", "28 equiangular lines: Gosset's 3_21", 7, _SHARP,
+        # The vectors (3, 3, -1, .., -1), which sum to zero, and their negatives.
+        lambda: IntegerRows(np.concatenate([_pairs(8, 3, -1), -_pairs(8, 3, -1)]), 7),
         ("1/3", 27), ("-1/3", 27), ("-1", 1),
     ),
     transitive_code(
@@ -186,7 +171,8 @@ CODES = (
     transitive_code(
         "petersen", "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21", 4,
         "Bachoc and Vallentin 2009, Optimality and uniqueness of the (4,10,1/6) spherical code",
-        _petersen, ("1/6", 6), ("-2/3", 3),
+        # Five times the midpoints of the edges of a simplex, e_i + e_j - 2/5.
+        lambda: IntegerRows(_pairs(5, 3, -2), 4), ("1/6", 6), ("-2/3", 3),
     ),
     transitive_code(
         "smith", "Smith's 40 points: orientations of five tetrahedra", 10,

@@ -36,8 +36,6 @@ class UfmSolution:
     """Features H, (n K, d), sorted by class."""
     labels: np.ndarray = field(repr=False)
     """(n K,): `repeat(arange(K), n)`."""
-    objective: float
-    """Mean cross-entropy, without the decay term; may underflow to 0 at tiny tau."""
     log_total_loss: float
     """log of the sum of the losses; `tau * log_total_loss` tends to `hardmax`."""
     hardmax: float
@@ -152,7 +150,7 @@ def solve_ufm(
         outcome = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
     return UfmSolution(
         weights=best[:K].copy(), features=best[K:].copy(), labels=labels,
-        objective=float(np.exp(log_total)) / len(labels), log_total_loss=log_total, hardmax=hardmax,
+        log_total_loss=log_total, hardmax=hardmax,
         hardmax_gap=hardmax_gap(d, K, tau, log_total, hardmax) if objective.on_sphere else None,
         stationarity=stationarity, steps=used, restarts=count, outcome=outcome,
         history=np.array(history, dtype=np.float64).reshape(-1, 2),

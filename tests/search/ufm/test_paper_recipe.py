@@ -1,13 +1,10 @@
 """The paper's recipe: each step as the paper writes it, and how it ends."""
 
-import threading
-
 import numpy as np
 import pytest
 import torch
 
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.ufm.descent import PAPER_STEPS, paper_recipe
 
 
@@ -56,12 +53,3 @@ def test_what_it_reaches() -> None:
     assert 0.9 * best < rho < best  # near it, and not there: what the polish is for
     assert len(told) == 100 and told[-1][:2] == (5000, 5000)
     assert told[0][2] < told[-1][2] <= rho + 1e-12
-
-
-def test_seeds_and_deadlines() -> None:
-    one, other = (paper_recipe(3, 6, seed=1, steps=5)[0] for _ in range(2))
-    assert np.array_equal(one, other)
-    assert not np.array_equal(one, paper_recipe(3, 6, seed=2, steps=5)[0])
-    stop = threading.Event()
-    stop.set()
-    assert paper_recipe(3, 6, seed=1, deadline=Deadline(None, stop))[2] == 1

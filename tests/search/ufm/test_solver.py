@@ -53,13 +53,6 @@ def test_up_to_d_plus_1_classes_form_a_simplex(d: int, K: int, tau: float) -> No
     assert s.hardmax_gap.lower == pytest.approx(tau * s.log_total_loss + K / (K - 1), abs=1e-12)
 
 
-@pytest.mark.parametrize("tau", [0.3, 1e-4])
-def test_six_points_in_space_are_the_orthoplex(tau: float) -> None:
-    s = quick(3, 6, tau=tau)
-    np.testing.assert_allclose(np.sort(s.weights @ s.weights.T)[:, :1], -1, atol=1e-9)
-    assert s.hardmax == pytest.approx(-1.0, abs=1e-9)
-
-
 @pytest.mark.parametrize("K, tau", [(5, 10.0), (5, 0.02), (8, 1.0), (7, 1e-5), (12, 0.3)])
 def test_in_the_plane_the_regular_polygon_is_reached_and_not_beaten(K: int, tau: float) -> None:
     s = quick(2, K, tau=tau, steps=400)
@@ -96,7 +89,7 @@ def test_features_of_a_class_collapse_and_all_are_unknowns() -> None:
     assert many.features.shape == (7 * n, 3)
     assert many.labels.tolist() == np.repeat(np.arange(7), n).tolist()
     np.testing.assert_allclose(many.features, many.features[::n].repeat(n, axis=0), atol=1e-9)
-    assert many.objective == pytest.approx(one.objective, rel=1e-10)
+    assert many.log_total_loss == pytest.approx(one.log_total_loss + np.log(n), rel=1e-10)
 
 
 @given(
@@ -164,15 +157,6 @@ def test_with_less_weight_decay_the_polygon_returns() -> None:
     s = quick(2, 30, tau=1.0, weight_decay=5e-4, restarts=2)
     lengths = np.linalg.norm(np.concatenate([s.weights, s.features]), axis=1)
     assert np.ptp(lengths) < 1e-8
-
-
-def test_the_same_seed_gives_the_same_numbers() -> None:
-    a, b = (quick(3, 8, tau=0.05, steps=50, seed=3) for _ in range(2))
-    assert np.array_equal(a.weights, b.weights)
-    assert np.array_equal(a.features, b.features)
-    assert np.array_equal(a.history, b.history)
-    other = quick(3, 8, tau=0.05, steps=50, seed=4)
-    assert not np.array_equal(a.weights, other.weights)
 
 
 def test_a_saddle_given_as_init_is_left() -> None:
