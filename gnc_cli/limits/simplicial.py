@@ -208,11 +208,12 @@ def simplex_share(n: int, q: "arb") -> "arb":
     eta, deviation = _saddle(n, float(q))
     # The rule's error falls as fast as the terms do, exponentially in 1/step.
     step, least = arb(18.6 * deviation / _RULE_BITS), arb(2) ** -_RULE_BITS
-    root, area, term, j = q.sqrt(), arb(0), arb(1), 0
+    area, term, j = arb(0), arb(1), 0
     while j == 0 or abs(term) > area * least:
         y = acb(j * step, eta)
-        z = root * y
-        term = ((-y * y - n * z * z).exp() * acb(z.imag, -z.real).erfc() ** n).real
+        # w(z) = U(1/2, 1/2, -z^2) / sqrt(pi), where no exponent is huge.
+        w = (-q * y * y).hypgeom_u(0.5, 0.5) / arb.const_sqrt_pi()
+        term = ((-y * y).exp() * w**n).real
         area += term if j == 0 else 2 * term
         j += 1
     return step * area * ((1 + n * q) / arb.pi()).sqrt() / arb(2) ** n
