@@ -222,7 +222,7 @@ def test_orthogonal_vectors_span_an_orthant(n: int) -> None:
 @pytest.mark.parametrize("n", [6, 17, 300])
 @pytest.mark.parametrize("c", ["0.01", "0.5", "0.95"])
 def test_schlaefli_in_high_dimensions(n: int, c: str) -> None:
-    with ctx.workprec(160):
+    with ctx.workprec(400):
         cosine, h = ball(Fraction(c)), arb(10) ** -14
 
         def at(m: int, x: arb) -> arb:
