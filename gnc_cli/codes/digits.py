@@ -179,9 +179,7 @@ def many_digits(
     return first
 
 
-def _with_contacts(
-    W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: Deadline
-) -> Digits:
+def _with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: Deadline) -> Digits:
     """As `many_digits`, for one list of contacts."""
     d, rows = W.shape[1], np.unique(pairs)
     if len(pairs) == 0:

@@ -5,12 +5,7 @@ import pytest
 
 from gnc_cli.constructions.boolean_functions import FormSet, Symmetry, walsh
 from gnc_cli.constructions.families.binary_codes import trace_forms, z4_forms
-from gnc_cli.constructions.walsh_sweep import (
-    gray_closed,
-    largest_of_first,
-    representatives,
-    sweep,
-)
+from gnc_cli.constructions.walsh_sweep import gray_closed, largest_of_first, representatives, sweep
 
 
 def _pairs(forms: FormSet, count: int | None = None) -> dict[int, int]:
