@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.result import ClassRow, MeasureGroup, MeasureResult, MeasureSeries
+from gnc_cli.collapse.result import (
+    OF_THE_FILE,
+    ClassRow,
+    MeasureGroup,
+    MeasureResult,
+    MeasureSeries,
+)
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.io.outputs import check_plot_suffix
 
@@ -19,8 +25,6 @@ _NARROW = 1e-6
 """Distances that agree to this are one, up to rounding."""
 _MOST_LABELS = 12
 """Lines or files that are named."""
-_OF_THE_FILE = ("gnc_format", "kind", "created", "gnc_version", "provenance")
-"""Attributes that tell files apart, not runs."""
 Row = MeasureResult | MeasureGroup
 _PANELS = (
     ("GNC1: variability within classes", "log", ("gnc1",)),
@@ -60,17 +64,17 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
 
 
 def _draw_set(figure: Any, result: MeasureResult) -> None:
-    ends = result.one_vs_rest or (np.zeros(0), np.zeros(0))
     worst = [c for c in result.worst_classes if c.one_vs_rest is not None]
+    lower, upper = result.one_vs_rest or (np.zeros(0), np.zeros(0))
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
-    if ends[0].size:
-        _draw_distances(left, (ends[0] + ends[1]) / 2.0, result)
+    if len(lower):
+        _draw_distances(left, (lower + upper) / 2.0, result)
     else:
-        left.remove()
-    if worst or not ends[0].size:
+        left.set_axis_off()
+    if worst:
         _draw_worst(right, worst)
     else:
-        right.remove()
+        right.set_axis_off()
     name = os.path.basename(result.file or "arrays")
     title = f"{name}: {result.snapshot}" if result.snapshot else name
     samples = "" if result.N is None else f", N = {result.N:,}"
@@ -101,10 +105,8 @@ def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> No
     ax.margins(y=0.2)
     ax.legend(loc="upper right", frameon=True, framealpha=0.9, edgecolor="none")
     some = len(distances) < result.K
-    ax.set_title(
-        "One-vs-rest distances"
-        + (f" ({len(distances):,} of {result.K:,} classes)" if some else "")
-    )
+    of = f" ({len(distances):,} of {result.K:,} classes)" if some else ""
+    ax.set_title(f"One-vs-rest distances{of}")
     ax.set_xlabel("distance to the convex hull of the others")
     ax.set_ylabel("classes")
     ax.yaxis.get_major_locator().set_params(integer=True)
@@ -115,9 +117,6 @@ def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> No
 def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
     """A line per class, the nearest to the hull on top; on the right its nearest neighbour."""
     ax.set_title("Classes nearest to the hull")
-    if not worst:
-        ax.set_axis_off()
-        return
     ends = np.array([(c.one_vs_rest.lower, c.one_vs_rest.upper) for c in worst if c.one_vs_rest])
     middle, half = ends.mean(axis=1), np.ptp(ends, axis=1) / 2.0
     place = np.arange(len(worst))
@@ -129,7 +128,10 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
     ax.set_yticks(place, [_name(c.label, c.name) for c in worst])
     ax.set_ylim(len(worst) - 0.4, -0.6)
     beside = ax.secondary_yaxis("right")
-    beside.set_yticks(place, [_neighbour(c) for c in worst])
+    beside.set_yticks(place, [
+        "" if c.nearest is None else f"{_name(c.nearest, c.nearest_name)}  {c.nearest_cosine:.3f}"
+        for c in worst
+    ])  # fmt: skip
     beside.set_ylabel("nearest class, cosine", color=GREY)
     for axis in (ax, beside):
         axis.tick_params(axis="y", length=0)
@@ -137,12 +139,6 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
     ax.set_xlabel("distance to the convex hull of the others")
     ax.locator_params(axis="x", nbins=5)
     ax.grid()
-
-
-def _neighbour(c: ClassRow) -> str:
-    if c.nearest is None or c.nearest_cosine is None:
-        return ""
-    return f"{_name(c.nearest, c.nearest_name)}  {c.nearest_cosine:.3f}"
 
 
 def _name(label: int, name: str | None) -> str:
@@ -169,12 +165,7 @@ class Line:
 
 
 def draw_series(figure: Any, result: MeasureSeries) -> None:
-    """The panels of what was measured, two a line, with one legend below.
-
-    Args:
-        figure: an empty one.
-        result: with or without groups.
-    """
+    """The panels of what was measured, two a line, with one legend below, in an empty figure."""
     axis, lines, ticks = lines_of(result)
     panels = [
         panel for panel in _PANELS
@@ -252,7 +243,7 @@ def _names(
         if file and isinstance(row, MeasureResult):
             facts["file"] = os.path.basename(row.file or "arrays")
         for name, value in row.attrs.items() if attrs else ():
-            if name not in _OF_THE_FILE:
+            if name not in OF_THE_FILE:
                 text = f"{value:g}" if isinstance(value, float) else value
                 facts[f"attribute {name}"] = f"{name} = {text}"
         keys = ("split", "layer", "snapshot") if snapshot else ("split", "layer")
@@ -284,17 +275,9 @@ def _line(name: str, x: Sequence[float], rows: Sequence[Row]) -> Line:
 def draw_line(
     ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool = True
 ) -> None:
-    """One key of a line: marked points where there are few, a band where it has deviations.
-
-    Args:
-        ax: Matplotlib axes.
-        line: values that are not finite are left out.
-        key: of `line.y`.
-        scale: `log` puts zeros on the bottom edge.
-        colour: of all of it.
-        style: `-` has filled markers, `--` open ones.
-        joined: points are joined by lines.
-    """
+    """One key of a line: marked points where there are few, filled with style `-`, open with `--`;
+    a band where it has deviations. The scale `log` puts zeros on the bottom edge. Values that are
+    not finite are left out."""
     y = line.y[key]
     if scale == "log":
         _mark_zeros(ax, line.x[y == 0.0], colour)

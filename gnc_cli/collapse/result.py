@@ -7,6 +7,9 @@ from typing import Any
 from gnc_cli.metrics.records import BootstrapIntervals, Gnc2Quantiles
 from gnc_cli.records import HIDDEN, Bracket, Rattlers, Result
 
+OF_THE_FILE = ("created", "gnc_version")
+"""Attributes that tell files apart, not runs."""
+
 
 @dataclass(frozen=True)
 class Gnc2Reference:

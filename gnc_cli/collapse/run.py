@@ -13,7 +13,7 @@ from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_per_class
 from gnc_cli.collapse.measurer import Measurer, Reading
 from gnc_cli.collapse.request import is_ledger, read_request
-from gnc_cli.collapse.result import MeasureGroup, MeasureResult, MeasureSeries
+from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, find_sources
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.ledger import Ledger
@@ -22,10 +22,7 @@ from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 
-_Done = tuple[str, float | None]
-"""Stamp of a row, and the time limit that cut it short."""
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")
-_OF_THE_FILE = ("gnc_format", "kind", "created", "gnc_version", "provenance")
 _NOT_AVERAGED = (
     "seconds", "file", *_SHARED, "attrs", "N", "d", "K", "gnc1_rank", "gnc2_reference",
     "rattlers", "bootstrap", "classes", "without_duplicates", "policy",
@@ -36,14 +33,8 @@ _NOT_AVERAGED = (
 def run(
     files: Sequence[Path],
     *,
-    features: Any,
-    labels: Any,
-    weights: Any,
-    bias: Any,
-    logits: Any,
     shards: bool,
     transpose_weights: bool,
-    K: int | None,
     select: Sequence[tuple[str, Any]] | None,
     per_class: Path | None,
     group: str | None,
@@ -57,17 +48,15 @@ def run(
     on_row: Callable[[MeasureResult], None] | None,
     **how: Any,
 ) -> MeasureResult | MeasureSeries:
-    """Measure with checked arguments; see `api.measure`. `how` are those of `Request`."""
+    """Measure with checked arguments; see `api.measure`. `how` are features, labels, weights, bias
+    and logits, and those of `Request`."""
     started = time.monotonic()
-    request = read_request(
-        K=K, per_class=per_class, group=group, out=out, resume=resume, **how
-    )
-    given = {
-        "features": features, "labels": labels, "weights": weights, "bias": bias, "logits": logits,
-    }  # fmt: skip
+    given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
+    request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
     sources = find_sources(
-        files, given, shards=shards, transpose_weights=transpose_weights, K=K, select=select or ()
-    )
+        files, given, shards=shards, transpose_weights=transpose_weights, K=request.K,
+        select=select or (),
+    )  # fmt: skip
     if per_class is not None and len(sources) != 1:
         raise UsageError(
             f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
@@ -82,7 +71,7 @@ def run(
             series = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
         if group is not None:
-            groups = group_rows(series.rows, group) if series.rows else ()
+            groups = _group_rows(series.rows, group) if series.rows else ()
             result = replace(series, groups=groups, group=group)
         elif len(series.rows) == len(sources) == 1 and ledger_file is None:
             result = series.rows[0]
@@ -101,15 +90,19 @@ def _measure_all(
     on_row: Callable[[MeasureResult], None] | None,
 ) -> MeasureSeries:
     """One row after the other; those that the ledger holds already are not measured again."""
-    reading = measurer.reading
-    done: dict[Any, _Done] = reading.processes.all_gather(
-        {_key(row): (row.get("stamp", ""), row.get("cut_short")) for row in ledger.rows}
+    reading, limit = measurer.reading, measurer.reading.time_limit
+    earlier = {(row.get("file"), row.get("snapshot")): row for row in ledger.rows}
+    done: dict[Any, tuple[str, float | None]] = reading.processes.all_gather(
+        {key: (row.get("stamp", ""), row.get("cut_short")) for key, row in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
     interrupted, skipped = False, 0
     for at, source in enumerate(sources):
-        stamp, limit = measurer.stamp(source), reading.time_limit
-        if _is_done(done.get((source.file, source.snapshot)), stamp, limit):
+        stamp = measurer.stamp(source)
+        known, cut_by = done.get((source.file, source.snapshot), (None, None))
+        # Not where less time than there is now had cut it short.
+        enough = cut_by is None or (limit is not None and limit <= cut_by)
+        if known == stamp and enough:
             skipped += 1
             continue
         try:
@@ -129,9 +122,11 @@ def _measure_all(
             on_row(row)
         if reading.progress is not None and len(sources) > 1:
             reading.progress("rows", at + 1, len(sources), row.gnc2.lower)
-    earlier = {_key(row): read_plain(MeasureResult, row) for row in ledger.rows}
     # The last row of each set, by epoch and step; else as the files stand.
-    rows = earlier | {(row.file, row.snapshot): row for row in fresh}
+    rows: dict[Any, MeasureResult] = {
+        key: read_plain(MeasureResult, row) for key, row in earlier.items()
+    }
+    rows |= {(row.file, row.snapshot): row for row in fresh}
     return MeasureSeries(
         seconds=0.0,
         version=__version__,
@@ -141,17 +136,6 @@ def _measure_all(
         skipped=skipped,
         interrupted=interrupted,
     )
-
-
-def _key(row: dict[str, Any]) -> tuple[Any, Any]:
-    return row.get("file"), row.get("snapshot")
-
-
-def _is_done(known: _Done | None, stamp: str, limit: float | None) -> bool:
-    """Whether a row of this stamp is there, and not cut short by less time than there is now."""
-    if known is None or known[0] != stamp:
-        return False
-    return known[1] is None or (limit is not None and limit <= known[1])
 
 
 def _write(
@@ -172,25 +156,18 @@ def _write(
         plot_measure(result, plot)
 
 
-def group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, ...]:
-    """Mean and standard deviation over the rows that agree in all but `key` and the file.
-
-    Args:
-        rows: in order.
-        key: an attribute of the files or snapshots, such as `seed`.
-
-    Raises:
-        DataError: no row has the attribute.
-    """
+def _group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, ...]:
+    """Mean and standard deviation over the rows that agree in all but the attribute `key`, such as
+    `seed`, and the file."""
     there = {name for row in rows for name in row.attrs}
     if key not in there:
-        names = ", ".join(sorted(there - {*_OF_THE_FILE})) or "none"
+        names = ", ".join(sorted(there - {*OF_THE_FILE})) or "none"
         raise DataError(
             f"{spelled('group', key)}: no row carries that attribute; there are {names}"
         )
     members: dict[str, list[dict[str, float]]] = {}
     for row in rows:
-        attrs = {k: v for k, v in row.attrs.items() if k != key and k not in _OF_THE_FILE}
+        attrs = {k: v for k, v in row.attrs.items() if k != key and k not in OF_THE_FILE}
         shared = {name: getattr(row, name) for name in _SHARED} | {"attrs": attrs}
         members.setdefault(json.dumps(shared, sort_keys=True), []).append(_numbers(row))
     groups = []

@@ -83,11 +83,7 @@ def proved_interval(d: int, K: int) -> Bracket:
 
 
 def check_target(problem: str, d: int, K: int, target: float) -> None:
-    """Refuse a target that no code reaches.
-
-    Raises:
-        UsageError: names the bound that excludes it.
-    """
+    """Refuse, with a UsageError that names the bound, a target that no code reaches."""
     upper, name, _ = _upper_end(d, K)
     asked = target if problem == "softmax" else 1.0 - target
     if asked > upper + _MEET:

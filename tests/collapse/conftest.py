@@ -89,6 +89,16 @@ SAVERS: dict[str, Callable[[Path, dict[str, np.ndarray]], Any]] = {
 }  # fmt: skip
 
 
+def put(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    """A file of these arrays, in the format of its suffix; of the one array, .npy."""
+    if path.suffix == ".npy":
+        (array,) = arrays.values()
+        np.save(path, array)
+    else:
+        SAVERS[path.suffix](path, arrays)
+    return str(path)
+
+
 def save_run(
     path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **attrs: Any
 ) -> str:

@@ -277,6 +277,58 @@ def test_bootstrap_brackets_the_value(data: dict[str, np.ndarray]) -> None:
         assert interval.lower - 0.2 * abs(value) <= value <= interval.upper + 0.2 * abs(value), key
 
 
+def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
+    labels = np.repeat(np.arange(K), 20)
+    features = icosahedron()[labels] + 1e-9 * rng.standard_normal((len(labels), D))
+    single = _one(features=features.astype(np.float32), labels=labels)
+    assert any("floor of float32" in text for text in single.warnings)
+    assert not _one(features=features, labels=labels).warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"labels": np.arange(N)}, "out of range for K = 12"),
+        ({"labels": np.zeros(N - 1, dtype=int)}, "239 labels for 240 features"),
+        ({"labels": np.linspace(0, 1, N)}, "expected integers"),
+        ({"weights": np.ones((D, K))}, "transpose_weights"),
+        ({"bias": np.ones(3)}, r"expected \(12,\)"),
+        ({"weights": np.full((K, D), np.nan)}, "NaN"),
+        ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
+        ({"features": np.ones((N, 1))}, "at least 2 columns"),
+    ],
+)
+def test_arrays_that_cannot_be_used(
+    data: dict[str, np.ndarray], change: dict[str, np.ndarray], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        measure(**{**data, **change})
+
+
+def test_a_time_limit_leaves_out_what_it_cuts_short(
+    data: dict[str, np.ndarray], rng: np.random.Generator
+) -> None:
+    weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
+    found = _one(
+        features=data["features"], labels=data["labels"], weights=weights, variants="all",
+        duplicates=0.9, time_limit=1e-9,
+    )  # fmt: skip
+    assert found.gnc1 is not None and found.accuracy is not None
+    assert found.duplicates is None and "classic" not in found.variants
+    assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
+    said = " ".join(found.warnings)
+    assert "--duplicates" in said and "--variants classic" in said and "--time-limit" in said
+
+
+@pytest.mark.parametrize("option", [{"means_from": "x.h5"}, {"bootstrap": 9}])
+def test_options_about_samples_want_samples(option: dict[str, Any], tmp_path: Path) -> None:
+    if "means_from" in option:
+        code = {"features": icosahedron(), "labels": np.arange(12)}
+        option = {"means_from": save(tmp_path / "x.h5", code)}
+    with pytest.raises(UsageError, match="about samples"):
+        _one(weights=icosahedron(), **option)
+
+
 @pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])
 def test_rows_are_measured_again_when_a_file_beside_them_changes(
     data: dict[str, np.ndarray], tmp_path: Path, option: str

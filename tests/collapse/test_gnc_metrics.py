@@ -13,6 +13,8 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics
 from gnc_cli.collapse.api import measure
@@ -72,6 +74,25 @@ def _same_numbers(found: dict[str, Any], expected: dict[str, Any], digits: float
         if isinstance(same, float):
             same = pytest.approx(same, rel=digits, abs=digits)
         assert found[name] == same, name
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 7), st.integers(2, 60),
+    st.integers(1, 6), st.sampled_from([0.6, 1e-2, 1e-7]),
+)  # fmt: skip
+def test_batches_agree_with_plain_loops(
+    seed: int, d: int, K: int, N: int, cuts: int, width: float
+) -> None:
+    data = _data(seed, d, K, N, width)
+    result = _metrics(data, cuts).compute(data.W)
+    agrees(result, _by_hand(data), 1e-9 if width > 1e-5 else 1e-6)
+    bracket = gnc2(reference.unit(data.W))
+    assert result.gnc2.lower <= bracket.upper + 1e-9 and bracket.lower <= result.gnc2.upper + 1e-9
+    assert result.gnc2.width < 1e-8
+    counts = np.bincount(data.labels, minlength=K)
+    assert result.N == N and result.classes.present == (counts > 0).sum()
+    assert result.classes.single_sample == (counts == 1).sum()
 
 
 @pytest.mark.parametrize("kind", ["list", "float32", "big-endian", "tensor", "graph", "int8"])

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_points, write_code
 from gnc_cli.parameters import in_shell
-from tests.collapse.conftest import SAVERS, save_pt, save_safetensors
-from tests.collapse.conftest import save as save_h5
+from tests.collapse.conftest import SAVERS, put
 
 N, D, K = 12, 3, 4
 RNG = np.random.default_rng(11)
@@ -32,23 +31,14 @@ ALL = {"features": H, "labels": Y, "weights": W, "bias": B}
 def read(source: Source) -> dict[str, Any]:
     """Everything that the source holds, loaded."""
     with source.open() as samples:
-        return loaded(samples)
-
-
-def loaded(samples: Samples) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for role in ("features", "logits"):
-        rows = getattr(samples, role)
-        if rows is not None:
-            found[role] = rows.read(0, rows.shape[0])
-    for role in ("labels", "weights", "bias"):
-        if getattr(samples, role) is not None:
-            found[role] = getattr(samples, role)
-    assert found.keys() == samples.where.keys()
-    if samples.labels is not None:
-        assert samples.labels.dtype == np.int64
-    for role in ("weights", "bias"):
-        assert role not in found or found[role].dtype == np.float64
+        found = {name: getattr(samples, name) for name in (*ALL, "logits")}
+        for name in ("features", "logits"):
+            if found[name] is not None:
+                found[name] = found[name].read(0, found[name].shape[0])
+        found = {name: array for name, array in found.items() if array is not None}
+        assert found.keys() == samples.where.keys()
+    kinds = {"labels": np.int64, "weights": np.float64, "bias": np.float64}
+    assert all(found[name].dtype == kinds[name] for name in kinds.keys() & found.keys())
     return found
 
 
@@ -68,8 +58,7 @@ def refusal(*files: Path | str, **options: Any) -> str:
     """The message with which the files are refused."""
     with in_shell(), pytest.raises(DataError) as caught:
         for source in find_samples([str(file) for file in files], **options):
-            with source.open() as samples:
-                loaded(samples)
+            read(source)
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -77,16 +66,23 @@ def refusal(*files: Path | str, **options: Any) -> str:
 
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_one_file_holds_all(tmp_path: Path, suffix: str) -> None:
-    SAVERS[suffix](tmp_path / f"a{suffix}", ALL | {"logits": L})
-    same(one(tmp_path / f"a{suffix}"), ALL | {"logits": L})
+    path = put(tmp_path / f"a{suffix}", ALL | {"logits": L})
+    same(one(path), ALL | {"logits": L})
+    two = {"features": H, "labels": Y}  # a key names one dataset alone
+    same(one(features=f"{path}:features", labels=f"{path}:labels"), two)
+    same(one(features=f"{path}:features", labels=path), two)
+    same(one(features=path, labels=path), ALL | {"logits": L})
+    same(one(features=f"{path}:features"), {"features": H})
+    found = one(features=f"{path}:features", labels=path, weights=f"{path}:weights")
+    same(found, ALL)  # the bias belongs to the layer
 
 
 @pytest.mark.parametrize("name", ["features", "H", "feats", "embeddings", "embedding", "X", "x"])
 @pytest.mark.parametrize("suffix", [".h5", ".pt"])
 def test_spellings_of_features(tmp_path: Path, suffix: str, name: str) -> None:
     label = {"features": "labels", "H": "y", "feats": "targets", "X": "target"}.get(name, "label")
-    SAVERS[suffix](tmp_path / f"a{suffix}", {name: H, label: Y})
-    same(one(tmp_path / f"a{suffix}"), {"features": H, "labels": Y})
+    path = put(tmp_path / f"a{suffix}", {name: H, label: Y})
+    same(one(path), {"features": H, "labels": Y})
 
 
 @pytest.mark.parametrize(
@@ -108,46 +104,41 @@ def test_spellings_of_weights(tmp_path: Path, suffix: str, name: str, bias: str 
         "layer1.weight": np.ones((7, 7)), "conv.bias": np.ones(9), "layer1.bias": np.ones(7),
         "encoder.bias": np.zeros(K), "norm.weight": np.ones(D),
     }  # fmt: skip
-    arrays = {name: W} | others | ({bias: B} if bias else {})
-    SAVERS[suffix](tmp_path / f"a{suffix}", arrays)
-    same(one(tmp_path / f"a{suffix}"), {"weights": W} | ({"bias": B} if bias else {}))
-    np.save(tmp_path / "f.npy", H)
-    np.save(tmp_path / "y.npy", Y)
-    found = one(features=str(tmp_path / "f.npy"), labels=str(tmp_path / "y.npy"),
-                weights=str(tmp_path / f"a{suffix}"))  # fmt: skip
-    same(found, {"features": H, "labels": Y, "weights": W} | ({"bias": B} if bias else {}))
+    expected = {"weights": W} | ({"bias": B} if bias else {})
+    path = put(tmp_path / f"a{suffix}", {name: W} | others | ({bias: B} if bias else {}))
+    same(one(path), expected)
+    features, labels = put(tmp_path / "f.npz", {"f": H}), put(tmp_path / "y.npz", {"y": Y})
+    found = one(features=features, labels=labels, weights=path)
+    same(found, {"features": H, "labels": Y} | expected)
 
 
 def test_a_tied_head_gives_way_to_a_head(tmp_path: Path) -> None:
     arrays = {"model.embed_tokens.weight": 2 * W, "lm_head.weight": W}
-    save_safetensors(tmp_path / "model.safetensors", arrays)
-    same(one(tmp_path / "model.safetensors"), {"weights": W})
+    same(one(put(tmp_path / "model.safetensors", arrays)), {"weights": W})
 
 
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_two_names_of_equal_standing_are_ambiguous(tmp_path: Path, suffix: str) -> None:
-    SAVERS[suffix](tmp_path / f"a{suffix}", {"fc.weight": W, "head.weight": W, "features": H})
-    message = refusal(tmp_path / f"a{suffix}")
+    path = put(tmp_path / f"a{suffix}", {"fc.weight": W, "head.weight": W, "features": H})
+    message = refusal(path)
     assert "'fc.weight', 'head.weight'" in message and f"a{suffix}:KEY" in message
     assert "(4, 3) float32" in message
-    found = one(tmp_path / f"a{suffix}", weights=f"{tmp_path}/a{suffix}:head.weight")
-    same(found, {"features": H, "weights": W})
+    same(one(path, weights=f"{path}:head.weight"), {"features": H, "weights": W})
 
 
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_any_names_by_key(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a{suffix}"
-    SAVERS[suffix](path, {"l4": H, "who": Y, "out.kernel": W, "out.offset": B, "more": L})
+    arrays = {"l4": H, "who": Y, "out.kernel": W, "out.offset": B, "more": L}
+    path = put(tmp_path / f"a{suffix}", arrays)
     keys = {"features": "l4", "labels": "who", "weights": "out.kernel", "logits": "more"}
     options = {role: f"{path}:{key}" for role, key in keys.items()}
     same(one(**options), {"features": H, "labels": Y, "weights": W, "logits": L})
-    options["bias"] = f"{path}:out.offset"
-    same(one(**options), ALL | {"logits": L})
+    same(one(**options, bias=f"{path}:out.offset"), ALL | {"logits": L})
     message = refusal(features=f"{path}:nothing")
     assert "no dataset 'nothing'" in message and "'l4' (12, 3) float32" in message
     assert "'who' (12,) int64" in message
     for role in ("features", "weights"):
-        assert f"--{role} {path}:KEY" in refusal(**{role: str(path)})
+        assert f"--{role} {path}:KEY" in refusal(**{role: path})
 
 
 @pytest.mark.parametrize(
@@ -161,82 +152,72 @@ def test_the_end_of_a_name_is_enough(tmp_path: Path, key: str) -> None:
     same(one(weights=f"{tmp_path}/m.pt:{key}"), expected)
     same(one(f"{tmp_path}/m.pt:{key}"), expected)
     assert np.array_equal(read_points(f"{tmp_path}/m.pt:{key}").weights, W)
-    save_h5(tmp_path / "m.h5", {"run/" + key: W})
+    path = put(tmp_path / "m.h5", {"run/" + key: W})
     for name in (key, f"/{key}", f"run/{key}"):
-        same(one(weights=f"{tmp_path}/m.h5:{name}"), {"weights": W})
-    torch.save({"module.head.weight": torch.from_numpy(W)}, tmp_path / "bare.pt")
-    same(one(weights=f"{tmp_path}/bare.pt:head.weight"), {"weights": W})
+        same(one(weights=f"{path}:{name}"), {"weights": W})
 
 
 def test_an_end_that_several_names_share(tmp_path: Path) -> None:
     arrays = {"ema.head.weight": -W, "model.head.weight": W, "other.weight": W}
-    SAVERS[".npz"](tmp_path / "m.npz", arrays)
-    for message in (refusal(weights=f"{tmp_path}/m.npz:head.weight"),
-                    refusal(f"{tmp_path}/m.npz:head.weight")):  # fmt: skip
+    path = put(tmp_path / "m.npz", arrays)
+    for message in (refusal(weights=f"{path}:head.weight"), refusal(f"{path}:head.weight")):
         assert "'ema.head.weight', 'model.head.weight'; write the whole name" in message
     with pytest.raises(DataError, match="several datasets whose names end in 'head.weight'"):
-        read_points(f"{tmp_path}/m.npz:head.weight")
-    same(one(weights=f"{tmp_path}/m.npz:ema.head.weight"), {"weights": -W})
-    SAVERS[".npz"](tmp_path / "m.npz", arrays | {"head.weight": 2 * W})  # the very name wins
-    same(one(weights=f"{tmp_path}/m.npz:head.weight"), {"weights": 2 * W})
-    assert "no dataset 'ead.weight'" in refusal(weights=f"{tmp_path}/m.npz:ead.weight")
+        read_points(f"{path}:head.weight")
+    same(one(weights=f"{path}:ema.head.weight"), {"weights": -W})
+    put(tmp_path / "m.npz", arrays | {"head.weight": 2 * W})  # the very name wins
+    same(one(weights=f"{path}:head.weight"), {"weights": 2 * W})
+    assert "no dataset 'ead.weight'" in refusal(weights=f"{path}:ead.weight")
 
 
-@pytest.mark.parametrize("suffix", SAVERS)
-def test_a_key_names_one_dataset_alone(tmp_path: Path, suffix: str) -> None:
-    path = f"{tmp_path}/a{suffix}"
-    SAVERS[suffix](Path(path), ALL | {"logits": L})
-    two = {"features": H, "labels": Y}
-    same(one(features=f"{path}:features", labels=f"{path}:labels"), two)
-    same(one(features=f"{path}:features", labels=path), two)
-    same(one(features=path, labels=path), ALL | {"logits": L})
-    same(one(features=f"{path}:features"), {"features": H})
-    found = one(features=f"{path}:features", labels=path, weights=f"{path}:weights")
-    same(found, ALL)  # the bias belongs to the layer
-
-
-def test_a_code_by_key_keeps_its_labels_apart(tmp_path: Path) -> None:
+def test_codes_of_ours(tmp_path: Path) -> None:
     labels = np.repeat(np.arange(K), 3)
     code = CodeFile(W.astype(float), H.astype(float), labels=labels)
-    write_code(tmp_path / "code.h5", code)
-    same(one(features=f"{tmp_path}/code.h5:features"), {"features": H})
-    same(one(features=f"{tmp_path}/code.h5"), {"features": H, "labels": labels, "weights": W})
+    write_code(tmp_path / "a.h5", code)
+    same(one(features=f"{tmp_path}/a.h5:features"), {"features": H})
+    same(one(features=f"{tmp_path}/a.h5"), {"features": H, "labels": labels, "weights": W})
+    write_code(tmp_path / "b.h5", CodeFile(W.astype(float), 2.0 * W, provenance={"seed": 3}))
+    with h5py.File(tmp_path / "b.h5", "a") as h5:
+        del h5["labels"]  # a feature per class needs none
+    found = one(tmp_path / "b.h5")
+    same(found, {"features": 2 * W, "labels": np.arange(K), "weights": W})
+    with h5py.File(tmp_path / "b.h5", "a") as h5:
+        h5.attrs["kind"] = "features"
+    assert "labels" not in one(tmp_path / "b.h5")
+    (source,) = find_samples([str(tmp_path / "b.h5")])
+    assert source.attrs["provenance"] == {"seed": 3} and "kind" not in source.attrs
 
 
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_the_only_dataset_is_the_one(tmp_path: Path, suffix: str) -> None:
-    save = SAVERS[suffix]
-    for role, array in {"features": H, "labels": Y, "weights": W, "bias": B}.items():
-        save(tmp_path / f"{role}{suffix}", {"thing": array})
-    options = {role: f"{tmp_path}/{role}{suffix}" for role in ALL}
+    options = {role: put(tmp_path / f"{role}{suffix}", {"thing": a}) for role, a in ALL.items()}
     same(one(**options), ALL)
-    same(one(tmp_path / f"weights{suffix}"), {"weights": W})
-    found = one(tmp_path / f"features{suffix}", labels=options["labels"])
-    same(found, {"features": H, "labels": Y})
+    same(one(options["weights"]), {"weights": W})
+    same(one(options["features"], labels=options["labels"]), {"features": H, "labels": Y})
 
 
 def test_nameless_features_beside_labels(tmp_path: Path) -> None:
-    SAVERS[".npz"](tmp_path / "a.npz", {"labels": Y, "layer4": H, "head.weight": W})
-    same(one(tmp_path / "a.npz"), {"features": H, "labels": Y, "weights": W})
-    SAVERS[".npz"](tmp_path / "b.npz", {"labels": Y, "layer4": H, "layer3": H})
-    assert "'layer4', 'layer3'" in refusal(tmp_path / "b.npz")
-    found = one(f"{tmp_path}/b.npz:layer3")
-    same(found, {"features": H, "labels": Y})
-    same(one(f"{tmp_path}/a.npz:head.weight"), {"features": H, "labels": Y, "weights": W})
+    path = put(tmp_path / "a.npz", {"labels": Y, "layer4": H, "head.weight": W})
+    whole = {"features": H, "labels": Y, "weights": W}
+    same(one(path), whole)
+    same(one(f"{path}:head.weight"), whole)
+    path = put(tmp_path / "b.npz", {"labels": Y, "layer4": H, "layer3": H})
+    assert "'layer4', 'layer3'" in refusal(path)
+    same(one(f"{path}:layer3"), {"features": H, "labels": Y})
 
 
 def test_nothing_to_measure_lists_what_there_is(tmp_path: Path) -> None:
-    save_h5(tmp_path / "a.h5", {"left": H, "right": W})
-    message = refusal(tmp_path / "a.h5")
+    message = refusal(put(tmp_path / "a.h5", {"left": H, "right": W}))
     assert "'left' (12, 3) float32" in message and "--weights" in message
     with pytest.raises(UsageError, match="nothing"):
         find_samples([])
 
 
 def test_groups_of_a_file(tmp_path: Path) -> None:
-    save_h5(tmp_path / "a.h5", {"train/x": H, "train/y": Y, "test/x": -H, "test/y": Y, "W": W})
-    same(one(f"{tmp_path}/a.h5:test"), {"features": -H, "labels": Y, "weights": W})
-    same(one(features=f"{tmp_path}/a.h5:train"), {"features": H, "labels": Y, "weights": W})
+    arrays = {"train/x": H, "train/y": Y, "test/x": -H, "test/y": Y, "W": W}
+    path = put(tmp_path / "a.h5", arrays)
+    same(one(f"{path}:test"), {"features": -H, "labels": Y, "weights": W})
+    same(one(features=f"{path}:train"), {"features": H, "labels": Y, "weights": W})
     torch.save({"train": {"x": torch.from_numpy(H)}, "test": [torch.from_numpy(-H)]},
                tmp_path / "a.pt")  # fmt: skip
     same(one(features=f"{tmp_path}/a.pt:train"), {"features": H})
@@ -254,44 +235,38 @@ def test_a_lightning_checkpoint(tmp_path: Path) -> None:
     assert (source.attrs["epoch"], source.attrs["step"]) == (7, 700)
 
 
-def test_numpy_arrays_of_either_numpy(tmp_path: Path) -> None:
+def test_numpy_arrays_of_either_numpy_and_older_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.save({"weights": W, "labels": Y, "n": np.int64(3)}, tmp_path / "a.pt")
-    data = (tmp_path / "a.pt").read_bytes()
     same(one(tmp_path / "a.pt"), {"weights": W})
     old, new = b"numpy.core.multiarray", b"numpy._core.multiarray"
-    import zipfile
-
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with zipfile.ZipFile(tmp_path / "a.pt") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    for find, put in ((old, new), (new, old)):
+    for find, instead in ((old, new), (new, old)):
         with zipfile.ZipFile(tmp_path / "b.pt", "w") as archive:
             for name, content in members.items():
-                archive.writestr(name, content.replace(find, put))
+                archive.writestr(name, content.replace(find, instead))
         same(one(tmp_path / "b.pt"), {"weights": W})
+    monkeypatch.delattr(torch.serialization, "safe_globals")
+    same(one(tmp_path / "a.pt"), {"weights": W})
+    torch.serialization.clear_safe_globals()
 
 
 @pytest.mark.parametrize("dtype", ["i1", "<u2", ">u2", "i4", ">i8", "u8", "f4", ">f8"])
 @pytest.mark.parametrize("suffix", [".h5", ".npz", ".npy"])
 def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
-    path = tmp_path / f"y{suffix}"
+    features = put(tmp_path / "f.npz", {"f": H})
     for labels in (Y.astype(dtype), Y.astype(dtype)[:, None]):
-        if suffix == ".npy":
-            np.save(path, labels)
-        else:
-            SAVERS[suffix](path, {"y": labels})
-        np.save(tmp_path / "f.npy", H)
-        found = one(features=str(tmp_path / "f.npy"), labels=str(path))
-        same(found, {"features": H, "labels": Y})
+        path = put(tmp_path / f"y{suffix}", {"y": labels})
+        same(one(features=features, labels=path), {"features": H, "labels": Y})
 
 
-@pytest.mark.parametrize(
-    "text", ["0\n1\n2\n0\n", "0.0,\n1,\n2,\n0,\n".replace(",", ""), "# y\n0\n1\n2\n0"]
-)
+@pytest.mark.parametrize("text", ["0\n1\n2\n0\n", "0.0\n1\n2\n0\n", "# y\n0\n1\n2\n0"])
 @pytest.mark.parametrize("suffix", [".txt", ".csv"])
 def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
     (tmp_path / f"y{suffix}").write_text(text)
-    np.save(tmp_path / "f.npy", H[:4])
-    found = one(tmp_path / "f.npy", labels=str(tmp_path / f"y{suffix}"))
+    found = one(put(tmp_path / "f.npy", {"f": H[:4]}), labels=str(tmp_path / f"y{suffix}"))
     same(found, {"features": H[:4], "labels": np.array([0, 1, 2, 0])})
 
 
@@ -318,69 +293,50 @@ def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
 def test_labels_that_are_none(
     tmp_path: Path, suffix: str, labels: np.ndarray, words: list[str]
 ) -> None:
-    SAVERS[suffix](tmp_path / f"a{suffix}", {"features": H, "labels": np.asarray(labels)})
+    put(tmp_path / f"a{suffix}", {"features": H, "labels": np.asarray(labels)})
     message = refusal(tmp_path / f"a{suffix}")
     for word in [f"a{suffix}", "labels", *words]:
         assert word in message
 
 
-def test_a_code_of_ours_needs_no_labels(tmp_path: Path) -> None:
-    write_code(tmp_path / "code.h5", CodeFile(W.astype(float), 2.0 * W, provenance={"seed": 3}))
-    with h5py.File(tmp_path / "code.h5", "a") as h5:
-        del h5["labels"]
-    found = one(tmp_path / "code.h5")
-    same(found, {"features": 2 * W, "labels": np.arange(K), "weights": W})
-    with h5py.File(tmp_path / "code.h5", "a") as h5:
-        h5.attrs["kind"] = "features"
-    assert "labels" not in one(tmp_path / "code.h5")
-    (source,) = find_samples([str(tmp_path / "code.h5")])
-    assert source.attrs["provenance"] == {"seed": 3} and "kind" not in source.attrs
-
-
 def test_shards_come_in_natural_order(tmp_path: Path) -> None:
     cuts = {"part_1": (0, 5), "part_2": (5, 6), "part_10": (6, N)}
-    for name, (start, stop) in cuts.items():
-        save_h5(tmp_path / f"{name}.h5", {"H": H[start:stop], "y": Y[start:stop], "fc.weight": W})
-    pattern = f"{tmp_path}/part_*.h5"
-    expected = {"features": H, "labels": Y, "weights": W}
-    same(one(pattern, shards=True), expected)
-    same(one(features=pattern), expected)
-    same(one(features=f"{pattern}:H", labels=f"{pattern}:y", weights=f"{tmp_path}/part_2.h5"),
-         expected)  # fmt: skip
-    names = [f"{tmp_path}/{name}.h5" for name in cuts]
-    same(one(features=names, labels=names), expected | {})
+    names = [
+        put(tmp_path / f"{name}.h5", {"H": H[a:b], "y": Y[a:b], "fc.weight": W})
+        for name, (a, b) in cuts.items()
+    ]
+    pattern, whole = f"{tmp_path}/part_*.h5", {"features": H, "labels": Y, "weights": W}
+    same(one(pattern, shards=True), whole)
+    same(one(features=pattern), whole)
+    same(one(features=f"{pattern}:H", labels=f"{pattern}:y", weights=names[1]), whole)
+    same(one(features=names, labels=names), whole)
     (source,) = find_samples([pattern], shards=True)
     assert source.file == ",".join(names)
     assert [s.file for s in find_samples([pattern])] == names
-    np.save(tmp_path / "y.npy", Y)
-    same(one(features=pattern, labels=str(tmp_path / "y.npy")), expected)
+    same(one(features=pattern, labels=put(tmp_path / "y.npy", {"y": Y})), whole)
     assert "no file matches" in refusal(f"{tmp_path}/none_*.h5")
 
 
 def test_shards_that_do_not_add_up(tmp_path: Path) -> None:
-    save_h5(tmp_path / "p_1.h5", {"H": H[:5], "y": Y[:5]})
-    save_h5(tmp_path / "p_2.h5", {"H": H[5:], "y": Y[5:-1]})
-    save_h5(tmp_path / "p_3.h5", {"H": H[:, :2], "y": Y})
-    save_h5(tmp_path / "p_4.h5", {"H": H})
-    files = [tmp_path / f"p_{i}.h5" for i in (1, 2, 3, 4)]
+    parts = [{"H": H[:5], "y": Y[:5]}, {"H": H[5:], "y": Y[5:-1]}, {"H": H[:, :2], "y": Y}]
+    parts += [{"H": H}]
+    files = [put(tmp_path / f"p_{i}.h5", part) for i, part in enumerate(parts, start=1)]
     message = refusal(*files[:2], shards=True)
     assert "p_2.h5" in message and "6 labels" in message and "7 rows" in message
     assert "p_3.h5" in refusal(files[0], files[2], shards=True)
     message = refusal(files[0], files[3], shards=True)
-    assert "p_4.h5" in message
-    assert "no labels" in message
-    np.save(tmp_path / "y.npy", Y[:-1])
-    message = refusal(features=[str(files[0]), str(files[1])], labels=str(tmp_path / "y.npy"))
+    assert "p_4.h5" in message and "no labels" in message
+    message = refusal(features=files[:2], labels=put(tmp_path / "y.npy", {"y": Y[:-1]}))
     assert "y.npy" in message and "11 row(s)" in message and "12 row(s)" in message
 
 
 def test_shards_share_their_classifier(tmp_path: Path) -> None:
-    save_h5(tmp_path / "a.h5", {"H": H, "y": Y, "W": W, "b": B})
-    save_h5(tmp_path / "b.h5", {"H": H, "y": Y, "W": W, "b": B})
-    found = one(tmp_path / "a.h5", tmp_path / "b.h5", shards=True)
+    arrays = {"H": H, "y": Y, "W": W, "b": B}
+    files = [put(tmp_path / name, arrays) for name in ("a.h5", "b.h5")]
+    found = one(*files, shards=True)
     same(found, {"features": np.vstack([H, H]), "labels": np.tile(Y, 2), "weights": W, "bias": B})
-    save_h5(tmp_path / "b.h5", {"H": H, "y": Y, "W": W + 1, "b": B})
-    assert "differs" in refusal(tmp_path / "a.h5", tmp_path / "b.h5", shards=True)
+    put(tmp_path / "b.h5", arrays | {"W": W + 1})
+    assert "differs" in refusal(*files, shards=True)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".pt", ".safetensors"])
@@ -388,13 +344,7 @@ def test_classifiers_cut_by_rows(tmp_path: Path, suffix: str) -> None:
     full = np.arange(60.0, dtype=np.float32).reshape(20, 3)
     cuts = [0, 2, 4, *range(5, 14), 20]
     for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
-        path = tmp_path / f"rank_{i}{suffix}"
-        if suffix == ".npy":
-            np.save(path, full[start:stop])
-        elif suffix == ".pt":
-            torch.save(torch.from_numpy(full[start:stop].copy()), path)
-        else:
-            save_safetensors(path, {"weight": full[start:stop]})
+        put(tmp_path / f"rank_{i}{suffix}", {"weight": full[start:stop]})
     pattern = f"{tmp_path}/rank_*{suffix}"
     same(one(weights=pattern), {"weights": full})
     same(one(weights=pattern, K=20), {"weights": full})
@@ -406,41 +356,36 @@ def test_classifiers_cut_by_rows(tmp_path: Path, suffix: str) -> None:
 
 def test_biases_come_with_the_shards(tmp_path: Path) -> None:
     for i in range(2):
-        save_pt(
-            tmp_path / f"rank_{i}.pt",
-            {"weight": W[2 * i : 2 * i + 2], "bias": B[2 * i : 2 * i + 2]},
-        )
+        two = slice(2 * i, 2 * i + 2)
+        put(tmp_path / f"rank_{i}.pt", {"weight": W[two], "bias": B[two]})
     same(one(weights=f"{tmp_path}/rank_*.pt"), {"weights": W, "bias": B})
-    save_pt(tmp_path / "rank_1.pt", {"weight": W[2:]})
+    put(tmp_path / "rank_1.pt", {"weight": W[2:]})
     assert "rank_1.pt" in refusal(weights=f"{tmp_path}/rank_*.pt")
 
 
 def test_columns_are_never_taken_for_rows(tmp_path: Path) -> None:
-    SAVERS[".npz"](tmp_path / "a.npz", {"features": H, "labels": Y, "weights": W.T})
-    message = refusal(tmp_path / "a.npz")
+    path = put(tmp_path / "a.npz", {"features": H, "labels": Y, "weights": W.T})
+    message = refusal(path)
     assert "(3, 4)" in message and "(K, 3)" in message and "--transpose-weights" in message
-    same(
-        one(tmp_path / "a.npz", transpose_weights=True), {"features": H, "labels": Y, "weights": W}
-    )
-    np.save(tmp_path / "w.npy", W.T)
-    assert "--transpose-weights" in refusal(weights=str(tmp_path / "w.npy"), K=K)
-    same(one(weights=str(tmp_path / "w.npy"), K=K, transpose_weights=True), {"weights": W})
+    same(one(path, transpose_weights=True), {"features": H, "labels": Y, "weights": W})
+    bare = put(tmp_path / "w.npy", {"w": W.T})
+    assert "--transpose-weights" in refusal(weights=bare, K=K)
+    same(one(weights=bare, K=K, transpose_weights=True), {"weights": W})
     assert "drop --transpose-weights" in refusal(
-        features=f"{tmp_path}/a.npz", weights=f"{tmp_path}/a.npz:features", transpose_weights=True
+        features=path, weights=f"{path}:features", transpose_weights=True
     )
-    SAVERS[".npz"](tmp_path / "b.npz", {"weights": W.T, "bias": B})
-    assert "--transpose-weights" in refusal(tmp_path / "b.npz")
-    SAVERS[".npz"](tmp_path / "c.npz", {"features": H, "weights": np.ones((K, 7))})
-    message = refusal(tmp_path / "c.npz")
+    message = refusal(put(tmp_path / "b.npz", {"weights": W.T, "bias": B}))
+    assert "--transpose-weights" in message
+    message = refusal(put(tmp_path / "c.npz", {"features": H, "weights": np.ones((K, 7))}))
     assert "(4, 7)" in message and "--transpose" not in message
-    np.save(tmp_path / "rank_0.npy", W.T[:, :1])
-    np.save(tmp_path / "rank_1.npy", W.T[:, 1:])
+    put(tmp_path / "rank_0.npy", {"w": W.T[:, :1]})
+    put(tmp_path / "rank_1.npy", {"w": W.T[:, 1:]})
     same(one(weights=f"{tmp_path}/rank_*.npy", transpose_weights=True, K=K), {"weights": W})
 
 
 def test_an_index_of_safetensors(tmp_path: Path) -> None:
-    save_safetensors(tmp_path / "m-1.safetensors", {"model.embed_tokens.weight": 2 * W})
-    save_safetensors(tmp_path / "m-2.safetensors", {"lm_head.weight": W, "lm_head.bias": B})
+    put(tmp_path / "m-1.safetensors", {"model.embed_tokens.weight": 2 * W})
+    put(tmp_path / "m-2.safetensors", {"lm_head.weight": W, "lm_head.bias": B})
     names = {"model.embed_tokens.weight": "m-1.safetensors", "lm_head.weight": "m-2.safetensors",
              "lm_head.bias": "m-2.safetensors"}  # fmt: skip
     index = tmp_path / "model.safetensors.index.json"
@@ -457,75 +402,57 @@ def test_an_index_of_safetensors(tmp_path: Path) -> None:
 
 
 def test_logits_alone_and_beside(tmp_path: Path) -> None:
-    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L, "labels": Y})
-    same(one(tmp_path / "a.npz"), {"logits": L, "labels": Y})
-    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L[1:], "labels": Y})
-    message = refusal(tmp_path / "a.npz")
+    path = tmp_path / "a.npz"
+    same(one(put(path, {"logits": L, "labels": Y})), {"logits": L, "labels": Y})
+    message = refusal(put(path, {"logits": L[1:], "labels": Y}))
     assert "11 row(s)" in message and "12 row(s)" in message
-    SAVERS[".npz"](tmp_path / "a.npz", {"logits": L, "features": H, "labels": Y, "weights": W[1:]})
-    message = refusal(tmp_path / "a.npz")
+    message = refusal(put(path, {"logits": L, "features": H, "labels": Y, "weights": W[1:]}))
     assert "(3, 3)" in message and "(4, 3)" in message
 
 
-def test_torch_of_before_safe_globals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.save({"weights": W}, tmp_path / "a.pt")
-    monkeypatch.delattr(torch.serialization, "safe_globals")
-    same(one(tmp_path / "a.pt"), {"weights": W})
-    torch.serialization.clear_safe_globals()
-
-
 def test_weights_are_finite(tmp_path: Path) -> None:
-    bad = W.copy()
+    path, bad = tmp_path / "a.h5", W.copy()
     bad[2, 1] = np.nan
-    save_h5(tmp_path / "a.h5", {"weights": bad})
-    message = refusal(tmp_path / "a.h5")
+    message = refusal(put(path, {"weights": bad}))
     assert "nan" in message and "row 2" in message and "column 1" in message
     bad[2] = 0.0
-    save_h5(tmp_path / "a.h5", {"weights": bad})
-    same(one(tmp_path / "a.h5"), {"weights": bad})
-    save_h5(tmp_path / "a.h5", {"weights": W, "bias": np.array([0, np.inf, 0, 0])})
-    assert "'bias'" in (message := refusal(tmp_path / "a.h5")) and "row 1" in message
-    save_h5(tmp_path / "a.h5", {"weights": W, "bias": np.zeros(K + 1)})
-    assert "5 values" in refusal(tmp_path / "a.h5")
-
-
-def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    same(one(put(path, {"weights": bad})), {"weights": bad})
+    message = refusal(put(path, {"weights": W, "bias": np.array([0, np.inf, 0, 0])}))
+    assert "'bias'" in message and "row 1" in message
+    assert "5 values" in refusal(put(path, {"weights": W, "bias": np.zeros(K + 1)}))
 
 
 def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_h5(tmp_path / "a.h5", ALL | {"run/W": 2 * W})
+    put(tmp_path / "a.h5", ALL | {"run/W": 2 * W})
     data = (tmp_path / "a.h5").read_bytes()
-    stdin(monkeypatch, data)
+
+    def stdin() -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    stdin()
     (source,) = find_samples(["-"])
     same(read(source), ALL)
     same(read(source), ALL)
     assert source.file == "-" and len(source.stamp) == 16
-    stdin(monkeypatch, data)
+    stdin()
     same(one("-:run/W"), {"weights": 2 * W})
-    stdin(monkeypatch, data)
+    stdin()
     same(one(features="-:features", labels="-:labels", weights="-:run/W"),
          {"features": H, "labels": Y, "weights": 2 * W})  # fmt: skip
 
 
 def test_the_stamp_follows_the_file(tmp_path: Path) -> None:
-    save_h5(tmp_path / "a.h5", ALL)
-    np.save(tmp_path / "y.npy", Y)
-
-    def stamp() -> str:
-        (source,) = find_samples([f"{tmp_path}/a.h5"], labels=f"{tmp_path}/y.npy")
-        return source.stamp
-
-    first = stamp()
-    assert stamp() == first
-    np.save(tmp_path / "y.npy", np.zeros(N + 1, dtype=int))
-    assert stamp() != first
+    features, labels = put(tmp_path / "a.h5", ALL), put(tmp_path / "y.npy", {"y": Y})
+    stamps = [find_samples([features], labels=labels)[0].stamp for _ in range(2)]
+    put(tmp_path / "y.npy", {"y": np.zeros(N + 1, dtype=int)})
+    stamps += [find_samples([features], labels=labels)[0].stamp]
+    assert stamps[0] == stamps[1] != stamps[2]
 
 
 def test_a_file_may_change_between_finding_and_opening(tmp_path: Path) -> None:
-    save_h5(tmp_path / "a.h5", ALL)
+    put(tmp_path / "a.h5", ALL)
     (source,) = find_samples([str(tmp_path / "a.h5")])
-    save_h5(tmp_path / "a.h5", {"other": H})
+    put(tmp_path / "a.h5", {"other": H})
     with pytest.raises(DataError, match="no dataset 'features'"):
         read(source)
     (tmp_path / "a.h5").unlink()

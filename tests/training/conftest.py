@@ -1,7 +1,11 @@
-"""The device of the tests: `pytest --device cuda` takes a GPU."""
+"""The device of the tests (`pytest --device cuda` takes a GPU), and toy pictures for a file."""
+
+from pathlib import Path
 
 import pytest
 import torch
+
+from tests.training.problems import toy
 
 
 @pytest.fixture
@@ -19,3 +23,15 @@ def gpu() -> torch.device:
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")
     return torch.device("cuda", torch.cuda.device_count() - 1)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all tests of a file."""
+    return tmp_path_factory.mktemp("train")
+
+
+@pytest.fixture(scope="module")
+def data(home: Path) -> str:
+    """Four classes, of which one is called like a folder."""
+    return toy(home / "toy.h5", names=("ant", "/", "cat", "dog"))

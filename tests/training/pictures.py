@@ -1,8 +1,8 @@
 """Made-up runs for pictures and tables: one epoch, many, the plane, the sphere, placements."""
 
+import itertools
 import math
 from dataclasses import replace
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -91,16 +91,39 @@ def placed(d: int, K: int, spread: float, names: tuple[str, ...] = (), **changes
     rng = np.random.default_rng(K)
     W = rng.standard_normal((K, d))
     if d == 2:
-        angles = 2.0 * np.pi * (rng.permutation(K) + 0.15 * rng.standard_normal(K)) / K
-        W = np.column_stack([np.cos(angles), np.sin(angles)])
+        W = _at(2.0 * np.pi * (rng.permutation(K) + 0.15 * rng.standard_normal(K)) / K)
     W /= np.linalg.norm(W, axis=1, keepdims=True)
     labels = np.repeat(np.arange(K), 120)
     features = 7.0 * (W[labels] + spread * rng.standard_normal((len(labels), d)))
     extras = {"features": features, "labels": labels, "weights": W,
               "class_names": names or tuple(f"class {k}" for k in range(K))}  # fmt: skip
     made = run(**({"epochs": 30} | changes))
-    measured = replace(made.measured, d=d, K=K, gnc2_reference=OPTIMUM) if made.measured else None
+    assert made.measured is not None
+    measured = replace(made.measured, d=d, K=K, gnc2_reference=OPTIMUM)
     return replace(made, extras=extras, measured=measured)
+
+
+def _at(angles: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def placements(
+    placed_on: list[tuple[int, ...]], names: tuple[str, ...], shares: list[tuple[float, float]]
+) -> TrainSeries:
+    """Classes on the regular polygon, with their test and training accuracies."""
+    K = len(placed_on[0])
+    made, code = placed(2, K, 0.15, names), _at(2.0 * np.pi * np.arange(K) / K)
+    head = replace(HEAD, kind="fixed", code="solve", assignment="all")
+    rows = []
+    for at, (p, (test, train)) in enumerate(zip(placed_on, shares, strict=True)):
+        W = code[list(p)]
+        noise = 0.15 * np.random.default_rng(at).standard_normal((120 * K, 2))
+        seen = {"weights": W, "features": W[made.extras["labels"]] + noise}
+        rows.append(replace(
+            made, head=replace(head, permutation=p), run=f"runs/series/assignment-{at}",
+            test_accuracy=test, train_accuracy=train, extras=made.extras | seen,
+        ))  # fmt: skip
+    return TrainSeries(500.0, "0.1.0", "runs/series", "completed", tuple(rows))
 
 
 ANIMALS = ("automobile", "cat", "dog", "truck")
@@ -108,37 +131,15 @@ ANIMALS = ("automobile", "cat", "dog", "truck")
 
 def square() -> TrainSeries:
     """The three placements of four classes on the square."""
-    angles = np.pi * np.arange(4) / 2.0
-    code = np.column_stack([np.cos(angles), np.sin(angles)])
-    rows = []
-    for at, p in enumerate([(0, 1, 2, 3), (0, 2, 1, 3), (0, 1, 3, 2)]):
-        made = placed(2, 4, 0.15, ANIMALS, test_accuracy=(95 - 2 * at) / 100)
-        W = code[list(p)]
-        noise = 0.15 * np.random.default_rng(at).standard_normal((480, 2))
-        seen = {"weights": W, "features": W[made.extras["labels"]] + noise}
-        head = replace(HEAD, kind="fixed", code="solve", assignment="all", permutation=p)
-        rows.append(replace(made, head=head, run=f"runs/square/assignment-{at}",
-                            extras=made.extras | seen))  # fmt: skip
-    return TrainSeries(500.0, "0.1.0", "runs/square", "completed", tuple(rows))
+    placed_on = [(0, 1, 2, 3), (0, 2, 1, 3), (0, 1, 3, 2)]
+    return placements(placed_on, ANIMALS, [(0.95, 1.0), (0.93, 1.0), (0.91, 1.0)])
 
 
 def hexagon() -> TrainSeries:
     """Sixty placements, of which many tie."""
-    head = replace(HEAD, kind="fixed", code="solve", assignment="all")
-    angles = np.pi * np.arange(6) / 3.0
-    code = np.column_stack([np.cos(angles), np.sin(angles)])
-    made = placed(2, 6, 0.3, epochs=2)
-    rows = []
-    for at, p in enumerate(list(permutations(range(1, 6)))[:60]):
-        W = code[[0, *p]]
-        noise = 0.5 * np.random.default_rng(at).standard_normal((720, 2))
-        seen = {"weights": W, "features": W[made.extras["labels"]] + noise}
-        rows.append(replace(
-            made, head=replace(head, permutation=(0, *p)), test_accuracy=(at // 3 + 8) / 30.0,
-            train_accuracy=(at // 5 + 9) / 60.0, run=f"runs/hexagon/assignment-{at}",
-            extras=made.extras | seen,
-        ))  # fmt: skip
-    return TrainSeries(5000.0, "0.1.0", "runs/hexagon", "completed", tuple(rows))
+    placed_on = [(0, *p) for p in itertools.permutations(range(1, 6))][:60]
+    shares = [((at // 3 + 8) / 30.0, (at // 5 + 9) / 60.0) for at in range(60)]
+    return placements(placed_on, (), shares)
 
 
 def uneven() -> TrainResult:

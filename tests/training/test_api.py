@@ -1,7 +1,6 @@
 """`train` on toy pictures: it learns, writes down what it did, and a second witness agrees."""
 
 import json
-import math
 import os
 from collections import Counter
 from pathlib import Path
@@ -14,24 +13,13 @@ import torch
 
 from gnc_cli import measure, schemas
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.records import plain
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.result import EpochRow, TrainResult
 from tests.training.problems import TINY, run, toy
 
-NAMES = ("ant", "/", "cat", "dog")
 SCHEMA = schemas.load("train")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("train")
-
-
-@pytest.fixture(scope="module")
-def data(place: Path) -> str:
-    return toy(place / "toy.h5", names=NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +29,14 @@ def told() -> list[EpochRow]:
 
 
 @pytest.fixture(scope="module")
-def learned(place: Path, data: str, told: list[EpochRow]) -> TrainResult:
+def learned(home: Path, data: str, told: list[EpochRow]) -> TrainResult:
     """A small convolutional network, augmented; other pictures of the same classes, shuffled."""
     ood = toy(
-        place / "ood.h5", 5, noise=40.0, names=("DOG", "emu", "Cat", "/", "Ant"),
+        home / "ood.h5", 5, noise=40.0, names=("DOG", "emu", "Cat", "/", "Ant"),
         order=(3, 4, 2, 1, 0), seed=9,
     )  # fmt: skip
     return run(
-        data, place / "learned", model="cnn", width=0.25, augment=None, epochs=12,
+        data, home / "learned", model="cnn", width=0.25, augment=None, epochs=12,
         snapshot_every=5, measure_every=4, ood=ood, on_epoch=told.append,
     )  # fmt: skip
 
@@ -60,9 +48,8 @@ def _lines(folder: Path | str) -> list[dict[str, object]]:
 def test_it_learns(learned: TrainResult) -> None:
     assert learned.outcome == "completed" and learned.advice is None
     assert (learned.epochs, learned.epochs_asked) == (12, 12)
-    assert learned.test_accuracy is not None and learned.test_accuracy >= 0.9
-    assert learned.train_accuracy is not None and learned.train_accuracy >= 0.9
-    assert learned.test_ncc_accuracy is not None and learned.test_ncc_accuracy >= 0.9
+    shares = (learned.test_accuracy, learned.train_accuracy, learned.test_ncc_accuracy)
+    assert min(share or 0.0 for share in shares) >= 0.9
     assert learned.ood_accuracy is not None and learned.ood_accuracy >= 0.8  # matched by name
     first, last = learned.history[0], learned.history[-1]
     assert first.gnc1 is not None and last.gnc1 is not None and last.gnc1 < first.gnc1 / 2
@@ -74,16 +61,18 @@ def test_it_learns(learned: TrainResult) -> None:
 
 
 def test_what_the_result_says(learned: TrainResult) -> None:
-    assert (learned.data["name"], learned.data["classes"]) == ("h5:toy.h5", 4)
-    assert (learned.data["train_images"], learned.data["test_images"]) == (96, 32)
-    assert learned.data["ood_images"] == 32  # of the four classes known, not the fifth
-    assert learned.data["ood"] == {"name": "h5:ood.h5", "classes_matched": 4}
-    assert learned.recipe["augment"] == ["crop", "rotate"]  # grey pictures are not mirrored
-    assert learned.recipe["milestones"] is None and learned.recipe["momentum"] is None
+    data, recipe, head = learned.data, learned.recipe, learned.head
+    assert (data["name"], data["classes"]) == ("h5:toy.h5", 4)
+    counts = [data[f"{of}_images"] for of in ("train", "test", "ood")]
+    assert counts == [96, 32, 32]  # of the four classes known, not the fifth
+    assert data["ood"] == {"name": "h5:ood.h5", "classes_matched": 4}
+    assert recipe["augment"] == ["crop", "rotate"]  # grey pictures are not mirrored
+    assert recipe["milestones"] is None and recipe["momentum"] is None
     assert (learned.seed, learned.device, learned.processes) == (1, "cpu", 1)
-    assert learned.head.kind == "learned" and learned.head.code is None
-    assert learned.head.head_parameters == 12 and learned.head.saved_share == 0.0
-    assert learned.head.trained_parameters == learned.head.encoder_parameters + 12
+    assert (head.kind, head.code, head.head_parameters, head.saved_share) == (
+        "learned", None, 12, 0.0
+    )  # fmt: skip
+    assert head.trained_parameters == head.encoder_parameters + 12
     body = learned.to_json()
     jsonschema.validate(body, SCHEMA)
     assert body["train_accuracy"] == body["accuracy"] and body["epoch"] == 12
@@ -151,9 +140,9 @@ def _agree(theirs: MeasureResult, ours: MeasureResult | EpochRow) -> None:
     assert theirs.gnc2.upper == pytest.approx(ours.gnc2.upper, abs=1e-9)
 
 
-def test_the_folder_holds_what_it_says(place: Path, learned: TrainResult) -> None:
+def test_the_folder_holds_what_it_says(home: Path, learned: TrainResult) -> None:
     folder = Path(learned.run)
-    assert folder == place / "learned"
+    assert folder == home / "learned"
     assert sorted(os.listdir(folder)) == [
         "best.pt", "config.json", "last.pt", "log.txt", "metrics.jsonl", "snapshots.h5"
     ]  # fmt: skip
@@ -164,7 +153,7 @@ def test_the_folder_holds_what_it_says(place: Path, learned: TrainResult) -> Non
     assert "epoch 12/12, loss " in log and "completed after 12 of 12 epochs" in log
     # No file says where it was.
     for name in os.listdir(folder):
-        assert str(place).encode() not in (folder / name).read_bytes(), name
+        assert str(home).encode() not in (folder / name).read_bytes(), name
 
 
 def test_the_best_epoch(learned: TrainResult) -> None:
@@ -186,17 +175,17 @@ def test_a_checkpoint_is_the_network_that_was_measured(learned: TrainResult) -> 
     assert np.abs(own.numpy() - weights).max() < 1e-6
 
 
-def test_same_seed_same_run(place: Path, data: str) -> None:
-    one = run(data, place / "one", augment=("crop", "flip", "rotate"), epochs=2)
-    two = run(data, place / "two", augment=("crop", "flip", "rotate"), epochs=2)
-    other = run(data, place / "other", augment=("crop", "flip", "rotate"), epochs=2, seed=2)
+def test_same_seed_same_run(home: Path, data: str) -> None:
+    one = run(data, home / "one", augment=("crop", "flip", "rotate"), epochs=2)
+    two = run(data, home / "two", augment=("crop", "flip", "rotate"), epochs=2)
+    other = run(data, home / "other", augment=("crop", "flip", "rotate"), epochs=2, seed=2)
     losses = [[row.loss for row in result.history] for result in (one, two, other)]
     assert losses[0] == losses[1] != losses[2]
 
 
-def test_without_test_images(place: Path) -> None:
-    data = toy(place / "untested.h5", test_each=0)
-    result = run(data, place / "untested")
+def test_without_test_images(home: Path) -> None:
+    data = toy(home / "untested.h5", test_each=0)
+    result = run(data, home / "untested")
     assert result.test_accuracy is None and result.data["test_images"] is None
     assert result.best is not None and result.best["of"] == "train"
     assert result.best["accuracy"] == max(row.train_accuracy or 0.0 for row in result.history)
@@ -205,11 +194,11 @@ def test_without_test_images(place: Path) -> None:
     jsonschema.validate(result.to_json(), SCHEMA)
 
 
-def test_a_picture_without_features_does_not_end_the_run(place: Path) -> None:
-    data = toy(place / "blind.h5")
-    with h5py.File(place / "blind.h5", "r+") as h5:
+def test_a_picture_without_features_does_not_end_the_run(home: Path) -> None:
+    data = toy(home / "blind.h5")
+    with h5py.File(home / "blind.h5", "r+") as h5:
         h5["test_images"][3] = 0
-    result = run(data, place / "blind", model="tests.training.problems:blind")
+    result = run(data, home / "blind", model="tests.training.problems:blind")
     assert result.outcome == "completed" and result.test_accuracy is None
     assert result.measured is not None and result.best is not None
     assert result.best["of"] == "train"
@@ -217,91 +206,65 @@ def test_a_picture_without_features_does_not_end_the_run(place: Path) -> None:
     assert "epoch 3 could not be measured: test images: " in log and "row 3" in log
 
 
-def test_a_loss_that_is_no_number(place: Path, data: str) -> None:
+def test_a_loss_that_is_no_number(home: Path, data: str) -> None:
     model = "tests.training.problems:blowing"
     with pytest.raises(DataError) as caught:
-        run(data, place / "blown", model=model, epochs=5, measure_every=1)
+        run(data, home / "blown", model=model, epochs=5, measure_every=1)
     said = str(caught.value)
     assert said.startswith("epoch 3, step 2 of 3: the loss or a weight is not a finite number: ")
     assert "learning rate" in said and "clip" in said and "\n" not in said
-    last = place / "blown" / "last.pt"
+    last = home / "blown" / "last.pt"
     assert said.endswith(f"the last good checkpoint is {last}, of epoch 2")
     state = read_checkpoint(last)["training"]
     assert state["epoch"] == 2
     assert all(bool(tensor.isfinite().all()) for tensor in state["model"].values())
-    assert [line["epoch"] for line in _lines(place / "blown")] == [1, 2]
-    assert "epoch 3, step 2 of 3" in (place / "blown" / "log.txt").read_text()
+    assert [line["epoch"] for line in _lines(home / "blown")] == [1, 2]
+    assert "epoch 3, step 2 of 3" in (home / "blown" / "log.txt").read_text()
     # From the first epoch on there is none to name.
     with pytest.raises(DataError, match="epoch 1, .*learning rate 9.7e.19") as caught:
-        run(data, place / "lost", lr=1e20, warmup=0.0)
+        run(data, home / "lost", lr=1e20, warmup=0.0)
     assert "last good checkpoint" not in str(caught.value)
 
 
-def test_from_an_earlier_run(place: Path, data: str) -> None:
-    first = run(data, place / "first", model="cnn", width=0.25, epochs=2)
-    before = read_checkpoint(place / "first" / "best.pt")["training"]["model"]
-    start = {name: tensor for name, tensor in before.items() if name.startswith("encoder.")}
+def test_from_an_earlier_run(home: Path, data: str) -> None:
+    first = run(data, home / "first", model="cnn", width=0.25, epochs=2)
+    before = read_checkpoint(home / "first" / "best.pt")["training"]["model"]
+    moving = ("running", "num_batches", "head.")
+    start = {n: t for n, t in before.items() if not any(word in n for word in moving)}
     still = {"model": "cnn", "width": 0.25, "epochs": 1, "lr": 1e-30, "weight_decay": 0.0}
-    again = run(data, place / "again", init_from=first.run, seed=5, **still)
-    state = read_checkpoint(place / "again" / "last.pt")["training"]["model"]
-    trained = {name for name, _ in start.items() if "running" not in name and "num_" not in name}
-    for name in trained:
-        assert torch.equal(state[name], start[name]), name
+    run(data, home / "again", init_from=first.run, seed=5, **still)
+    state = read_checkpoint(home / "again" / "last.pt")["training"]["model"]
+    assert all(torch.equal(state[name], tensor) for name, tensor in start.items())
     assert not torch.equal(state["head.weight"], before["head.weight"])
-    assert json.loads((place / "again" / "config.json").read_text())["settings"]["init_from"] == (
-        "first"
-    )
+    config = json.loads((home / "again" / "config.json").read_text())
+    assert config["settings"]["init_from"] == "first"
     # Another dimension leaves the last layer fresh, and the log says so; a file will do too.
     wide = run(
-        data, place / "wide", init_from=place / "first" / "best.pt", **(still | {"feature_dim": 5})
+        data, home / "wide", init_from=home / "first" / "best.pt", **(still | {"feature_dim": 5})
     )
-    state = read_checkpoint(place / "wide" / "last.pt")["training"]["model"]
-    for name in trained - {"encoder.fc.weight", "encoder.fc.bias"}:
-        assert torch.equal(state[name], start[name]), name
+    state = read_checkpoint(home / "wide" / "last.pt")["training"]["model"]
+    assert all(torch.equal(state[n], t) for n, t in start.items() if ".fc." not in n)
     assert state["encoder.fc.weight"].shape[0] == 5
     log = (Path(wide.run) / "log.txt").read_text()
     assert "encoder of best.pt; left out: fc.weight, fc.bias" in log
-    assert again.history[0].loss != wide.history[0].loss
-    with pytest.raises(DataError, match="no-such"):
-        run(data, place / "none", init_from=place / "no-such", **still)
-    with pytest.raises(DataError, match="is HDF5, no checkpoint"):
-        run(data, place / "none", init_from=data.removeprefix("h5:"), **still)
-    with pytest.raises(DataError, match="is a checkpoint of gnc train; give it to init_from"):
-        run(data, place / "none", backbone_weights=place / "first" / "last.pt", **still)
-    with pytest.raises(DataError, match="config.json|checkpoint"):
-        run(data, place / "none", init_from=place / "first" / "config.json", **still)
+    for asked, said in (
+        ({"init_from": home / "no-such"}, "no-such"),
+        ({"init_from": data.removeprefix("h5:")}, "is HDF5, no checkpoint"),
+        ({"init_from": home / "first" / "config.json"}, "config.json"),
+        ({"backbone_weights": home / "first" / "last.pt"}, "of gnc train; give it to init_from"),
+    ):
+        with pytest.raises(DataError, match=said):
+            run(data, home / "none", **asked, **still)
 
 
-def test_options_that_cannot_be(place: Path, data: str) -> None:
-    cases: list[tuple[dict[str, object], type[GncError], str]] = [
-        ({"time_limit": 0.0}, UsageError, "time_limit 0.0 is too small"),
-        ({"threads": 0}, UsageError, "threads 0"),
-        ({"out": None, "resume": True}, UsageError, "resume .*out='DIR'"),
-        ({"resume": True}, DataError, "no run folder"),
-        ({"classes": 9}, GncError, "9"),
-        ({"classes_subset": ["ant"]}, UsageError, "1 class"),
-        ({"model": "no.such:network"}, UsageError, "model='no.such:network'"),
-        ({"ood": "h5:" + str(place / "numbers.h5")}, DataError, "no class of"),
-        ({"schedule": "step", "milestones": (3, 2)}, UsageError, "milestones"),
-    ]
-    toy(place / "numbers.h5")
-    for asked, kind, message in cases:
-        with pytest.raises(kind, match=message) as caught:
-            run(data, **({"out": place / "never"} | asked))
-        assert "\n" not in str(caught.value)
-    assert not (place / "never").exists()
-
-
-def test_some_of_the_classes(place: Path, data: str) -> None:
-    result = run(data, place / "some", classes_subset=["dog", "/"], feature_dim=2, epochs=6)
+def test_some_of_the_classes(home: Path, data: str) -> None:
+    result = run(data, home / "some", classes_subset=["dog", "/"], feature_dim=2, epochs=6)
     assert result.data["classes"] == 2 and result.data["train_images"] == 48
-    config = json.loads((place / "some" / "config.json").read_text())
+    config = json.loads((home / "some" / "config.json").read_text())
     assert config["settings"]["classes_subset"][0] == "dog"
-    assert result.test_accuracy == 1.0
+    assert (result.test_accuracy, result.model) == (1.0, TINY)
     # Two dimensions are drawn: all features, their labels and the weights.
-    assert result.extras["features"].shape == (48, 2) and result.extras["class_names"] == (
-        "dog", "/"
-    )  # fmt: skip
-    assert Counter(result.extras["labels"].tolist()) == {0: 24, 1: 24}
-    assert math.isclose(float(np.linalg.norm(result.extras["weights"][0])), 1.0, abs_tol=1e-6)
-    assert result.model == TINY
+    drawn = result.extras
+    assert drawn["features"].shape == (48, 2) and drawn["class_names"] == ("dog", "/")
+    assert Counter(drawn["labels"].tolist()) == {0: 24, 1: 24}
+    assert float(np.linalg.norm(drawn["weights"][0])) == pytest.approx(1.0, abs=1e-6)

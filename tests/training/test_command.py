@@ -16,11 +16,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from gnc_cli import schemas
+from gnc_cli.cli import app
 from gnc_cli.records import Bracket
 from gnc_cli.training.command import epochs_on_terminal
+from tests.conftest import runner
 from tests.training.pictures import epoch_row
 from tests.training.pictures import run as made_run
 from tests.training.problems import TINY, toy
@@ -56,12 +57,8 @@ def gnc(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return _invoke
 
 
-def _invoke(*args: Any) -> Any:
-    from gnc_cli.cli import app
-
-    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
-    words = ["train", *map(str, args)]
-    return CliRunner(env=plain).invoke(app, words, prog_name="gnc")
+def _invoke(*words: Any) -> Any:
+    return runner(app)("train", *words)
 
 
 BAD_QUESTIONS: list[tuple[str, int, str]] = [
@@ -223,15 +220,15 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert gnc("--config", "nowhere.toml").exit_code == 3
 
 
-@pytest.mark.parametrize("shape", ["", "--jsonl"])
 def test_of_several_processes_the_first_alone_prints(
-    gnc: Run, monkeypatch: pytest.MonkeyPatch, shape: str
+    gnc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     for rank, lines in (("0", 1), ("1", 0)):
         monkeypatch.setenv("RANK", rank)
-        run = gnc("--tau", "0", *shape.split())
-        assert (run.exit_code, run.stderr.count("\n")) == (2, lines)
+        for words in ((), ("--jsonl",)):
+            run = gnc("--tau", "0", *words)
+            assert (run.exit_code, run.stderr.count("\n")) == (2, lines)
 
 
 class _Terminal(io.StringIO):
@@ -242,8 +239,7 @@ class _Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("width", "seen"),
     [
-        (60, "@4: test 0.625 "), (70, "@4: test 0.625 GNC2 0.25 "),
-        (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
+        (60, "@4: test 0.625 "), (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
         (120, "GNC2 0.25 train 0.75 GNC1 0.062 GNC3 0.32 OOD 0.5 "),
     ],
 )  # fmt: skip
@@ -268,23 +264,18 @@ def test_the_bar_is_one_line_with_nothing_cut(
     assert " epoch 45/60 loss 1.23e-05 " in last and seen in last
 
 
-def test_nobody_watches_a_pipe(capsys: Any) -> None:
+def test_nobody_watches_a_pipe() -> None:
     with epochs_on_terminal() as watch:
         assert watch is None
-    assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [("--help", 0), ("--min x --plot a.png", 2)],
-)
-def test_help_and_usage_errors_load_nothing_heavy(words: str, status: int) -> None:
+def test_help_loads_nothing_heavy() -> None:
     script = (
         "import sys\n"
-        f"sys.argv[1:] = 'train {words}'.split()\n"
+        "sys.argv[1:] = ['train', '--help']\n"
         "from gnc_cli.cli import main\n"
         "try: main()\n"
-        f"except SystemExit as e: assert e.code == {status}\n"
+        "except SystemExit as e: assert e.code == 0\n"
         "heavy = {'torch', 'numpy', 'scipy', 'matplotlib', 'h5py', 'PIL'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -33,19 +33,9 @@ STEPS = 3
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("epochs")
-
-
-@pytest.fixture(scope="module")
-def data(place: Path) -> str:
-    return toy(place / "toy.h5", names=("ant", "/", "cat", "dog"))
-
-
-@pytest.fixture(scope="module")
-def whole(place: Path, data: str) -> TrainResult:
+def whole(home: Path, data: str) -> TrainResult:
     """Four epochs without a stop."""
-    return run(data, place / "whole", **ASKED)
+    return run(data, home / "whole", **ASKED)
 
 
 def stop(*, epoch: int | None = None, step: int | None = None) -> dict[str, Any]:
@@ -99,9 +89,9 @@ def lines(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("at", [{"epoch": 0}, {"epoch": 2}, {"step": 7}, {"step": 1}])
 def test_a_run_goes_on_as_if_it_had_never_stopped(
-    at: dict[str, int], place: Path, data: str, whole: TrainResult
+    at: dict[str, int], home: Path, data: str, whole: TrainResult
 ) -> None:
-    out = place / "-".join(f"{k}{v}" for k, v in at.items())
+    out = home / "-".join(f"{k}{v}" for k, v in at.items())
     part = run(data, out, **ASKED, **stop(**at))
     assert part.outcome == "interrupted"
     assert part.advice is not None and f"--resume --out {out}" in part.advice
@@ -116,8 +106,8 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert "resumed after epoch" in (out / "log.txt").read_text()
 
 
-def test_stopped_again_and_again(place: Path, data: str, whole: TrainResult) -> None:
-    out = place / "again"
+def test_stopped_again_and_again(home: Path, data: str, whole: TrainResult) -> None:
+    out = home / "again"
     run(data, out, **ASKED, **stop(step=2))
     for step in (4, 5, 9):
         assert resume(data, out, **stop(step=step)).outcome == "interrupted"
@@ -137,11 +127,11 @@ class Kill(BaseException):
     ],
 )  # fmt: skip
 def test_a_kill_after_the_checkpoint_loses_no_epoch(
-    owner: Any, name: str, before: bool, place: Path, data: str, whole: TrainResult,
+    owner: Any, name: str, before: bool, home: Path, data: str, whole: TrainResult,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Whatever was being written: the second epoch is saved already, and finished on resume."""
-    out, real = place / f"killed-{name}-{before}", getattr(owner, name)
+    out, real = home / f"killed-{name}-{before}", getattr(owner, name)
 
     def killing(*args: Any, **kwargs: Any) -> Any:
         if read_checkpoint(out / "last.pt")["training"]["epoch"] < 2:
@@ -159,10 +149,10 @@ def test_a_kill_after_the_checkpoint_loses_no_epoch(
 
 
 def test_an_interrupted_measurement_is_made_on_resume(
-    place: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+    home: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while the network looks at the samples after its second epoch."""
-    out, event, passes = place / "interrupted", threading.Event(), []
+    out, event, passes = home / "interrupted", threading.Event(), []
     real = measure.evaluate
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
@@ -182,11 +172,11 @@ def test_an_interrupted_measurement_is_made_on_resume(
 
 @pytest.mark.parametrize(("strikes", "epochs", "measured"), [(0, 0, 0), (4, 1, 1), (6, 2, 1)])
 def test_time_is_a_normal_end(
-    strikes: int, epochs: int, measured: int, place: Path, data: str, whole: TrainResult,
+    strikes: int, epochs: int, measured: int, home: Path, data: str, whole: TrainResult,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Before any step it is measured once; later the last measurement is reported."""
-    out, clock = place / f"late-{strikes}", [0.0]
+    out, clock = home / f"late-{strikes}", [0.0]
 
     def progress(stage: str, done: int, total: int, loss: float) -> None:
         clock[0] = 1000.0 if done >= strikes else 0.0
@@ -214,22 +204,22 @@ def test_time_is_a_normal_end(
     same(resume(data, out), whole)
 
 
-def test_more_epochs(place: Path, data: str) -> None:
+def test_more_epochs(home: Path, data: str) -> None:
     """With a constant rate, two epochs and two more are four."""
     constant = ASKED | {"schedule": "constant"}
-    straight = run(data, place / "straight", **constant)
-    first = run(data, place / "longer", **(constant | {"epochs": 2}))
+    straight = run(data, home / "straight", **constant)
+    first = run(data, home / "longer", **(constant | {"epochs": 2}))
     assert first.outcome == "completed" and first.epochs == 2
-    more = resume(data, place / "longer", epochs=4)
+    more = resume(data, home / "longer", epochs=4)
     assert (more.epochs, more.epochs_asked) == (4, 4)
     same(more, straight)
 
 
 def test_a_completed_run_says_its_result_again(
-    place: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+    home: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run keeps no folders, so the data are named again unless the name alone leads there."""
-    out = place / "whole"
+    out = home / "whole"
     before = {name: (out / name).read_bytes() for name in ("metrics.jsonl", "last.pt")}
     again = resume(data, out)
     same(again, whole)
@@ -241,12 +231,12 @@ def test_a_completed_run_says_its_result_again(
     assert run(data, out, resume=True, **ASKED).history == whole.history
     with pytest.raises(DataError, match="no such file: 'toy.h5'.*so give data"):
         resume(None, out, epochs=7)
-    monkeypatch.chdir(place)
+    monkeypatch.chdir(home)
     assert resume(None, "whole").history == whole.history
 
 
-def test_measuring_may_change(place: Path, data: str) -> None:
-    out = place / "cadence"
+def test_measuring_may_change(home: Path, data: str) -> None:
+    out = home / "cadence"
     run(data, out, **(ASKED | {"measure_every": 4, "snapshot_every": None}), **stop(epoch=2))
     result = resume(data, out, measure_every=1, snapshot_every=3)
     assert [row.epoch for row in result.history if row.gnc1 is not None] == [1, 3, 4]
@@ -254,19 +244,19 @@ def test_measuring_may_change(place: Path, data: str) -> None:
         assert sorted(h5["snapshots"])[::2] == ["epoch-0003-test", "epoch-0004-test"]
 
 
-def test_other_data_than_the_runs_are_refused(place: Path, data: str) -> None:
-    out = place / "pictures"
+def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
+    out = home / "pictures"
     run(data, out, **ASKED, **stop(epoch=0))
     kept = {path.name: path.read_bytes() for path in out.iterdir()}
     for name in ("classes", "noise", "order"):
-        (place / name).mkdir()
-    classes, noise = toy(place / "classes" / "toy.h5"), toy(place / "noise" / "toy.h5", seed=5)
-    toy(place / "order" / "toy.h5", names=("ant", "/", "cat", "dog"))
-    with h5py.File(place / "order" / "toy.h5", "r+") as h5:
+        (home / name).mkdir()
+    classes, noise = toy(home / "classes" / "toy.h5"), toy(home / "noise" / "toy.h5", seed=5)
+    toy(home / "order" / "toy.h5", names=("ant", "/", "cat", "dog"))
+    with h5py.File(home / "order" / "toy.h5", "r+") as h5:
         h5["train_labels"][:] = h5["train_labels"][:][::-1]
-    with h5py.File(place / "noise" / "toy.h5", "r+") as h5:
+    with h5py.File(home / "noise" / "toy.h5", "r+") as h5:
         h5["class_names"] = ["ant", "/", "cat", "dog"]
-    order = f"h5:{place / 'order' / 'toy.h5'}"
+    order = f"h5:{home / 'order' / 'toy.h5'}"
     for other, said in ((classes, "was trained on 4 classes"), (order, "other labels, or in anot"),
                         (noise, "other pictures: their mean was 0")):  # fmt: skip
         with pytest.raises(DataError, match=f"{said}.*name the same data"):
@@ -277,30 +267,27 @@ def test_other_data_than_the_runs_are_refused(place: Path, data: str) -> None:
     assert {**after, "log.txt": b""} == {**kept, "log.txt": b""}
 
 
-def test_checkpoints_that_cannot_be_used(place: Path, data: str) -> None:
-    out = place / "damaged"
+def test_checkpoints_that_cannot_be_used(home: Path, data: str) -> None:
+    out = home / "damaged"
     run(data, out, **(ASKED | {"epochs": 1}))
-    state = (out / "last.pt").read_bytes()
-    (out / "last.pt").write_bytes(state[: len(state) // 2])
-    with pytest.raises(DataError, match="last.pt"):
-        resume(data, out, epochs=2)
-    write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
-    with pytest.raises(DataError, match="last.pt is no checkpoint of gnc train"):
-        resume(data, out, epochs=2)
-    (out / "last.pt").unlink()
-    with pytest.raises(DataError, match="no last.pt.*--force"):
-        resume(data, out, epochs=2)
-    (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
-    with pytest.raises(DataError, match="config.json"):
-        resume(data, out, epochs=2)
-    for nothing, said in ((place, "no run of gnc train"), (place / "no", "no run folder")):
+
+    def refused(folder: Path, said: str) -> None:
         with pytest.raises(DataError, match=said):
-            resume(data, nothing, epochs=2)
+            resume(data, folder, epochs=2)
+
+    write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
+    refused(out, "last.pt is no checkpoint of gnc train")
+    (out / "last.pt").unlink()
+    refused(out, "no last.pt.*--force")
+    (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
+    refused(out, "config.json")
+    refused(home, "no run of gnc train")
+    refused(home / "no", "no run folder")
 
 
-def test_the_last_good_checkpoint_is_named(place: Path, data: str) -> None:
+def test_the_last_good_checkpoint_is_named(home: Path, data: str) -> None:
     """Inside the first epoch, too."""
-    out, asked = place / "lost", {"model": "tests.training.test_epochs:soon", "epochs": 2}
+    out, asked = home / "lost", {"model": "tests.training.test_epochs:soon", "epochs": 2}
     run(data, out, **asked, **stop(step=1))
     with pytest.raises(DataError, match="epoch 1, step 3 of 3.*/last.pt, of step 2 of epoch 1$"):
         run(data, out, resume=True, **asked)
@@ -338,7 +325,8 @@ def test_measuring_takes_a_tenth_of_the_time(
     assert [e for e in range(2, epochs) if asked.due(e)] == list(range(7, epochs, 7))
 
 
-def test_emulated_bf16_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("native", [False, True])
+def test_emulated_bf16_is_not_chosen(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a V100 has it; asked about the device that trains."""
     asked: list[torch.device] = []
 
@@ -346,15 +334,13 @@ def test_emulated_bf16_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(device)
         return contextlib.nullcontext()
 
+    def supported(including_emulation: bool = True) -> bool:
+        return native or including_emulation
+
     monkeypatch.setattr(torch.cuda, "device", place_on)
-    for native in (False, True):
-        monkeypatch.setattr(
-            torch.cuda, "is_bf16_supported",
-            lambda including_emulation=True, native=native: native or including_emulation,
-        )  # fmt: skip
-        chosen = precision_on(torch.device("cuda:1"), "auto")
-        assert chosen == ("bf16" if native else "float32")
-    assert asked == [torch.device("cuda:1")] * 2
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
+    gpu = torch.device("cuda:1")
+    assert precision_on(gpu, "auto") == ("bf16" if native else "float32") and asked == [gpu]
 
 
 def test_a_full_disk_is_everybodys_error() -> None:

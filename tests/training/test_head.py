@@ -29,19 +29,9 @@ RHO = 1.0
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("heads")
-
-
-@pytest.fixture(scope="module")
-def data(place: Path) -> str:
-    return toy(place / "toy.h5")
-
-
-@pytest.fixture(scope="module")
-def square(place: Path) -> str:
+def square(home: Path) -> str:
     """The square, in a file."""
-    solved = place / "square.npy"
+    solved = home / "square.npy"
     np.save(solved, SQUARE)
     return str(solved)
 
@@ -57,21 +47,21 @@ def _config(result: TrainResult | TrainSeries) -> dict[str, Any]:
     return json.loads((Path(result.run) / "config.json").read_text())
 
 
-def test_class_means_save_the_head(place: Path, data: str) -> None:
-    result = run(data, place / "cmf", head="cmf", beta=0.5, epochs=6)
+def test_class_means_save_the_head(home: Path, data: str) -> None:
+    result = run(data, home / "cmf", head="cmf", beta=0.5, epochs=6)
     head = result.head
     assert (head.kind, head.beta) == ("cmf", 0.5)
     assert head.trained_parameters == head.encoder_parameters
     assert head.saved_share == pytest.approx(12 / (head.encoder_parameters + 12), rel=1e-12)
     assert result.test_accuracy is not None and result.test_accuracy >= 0.9
-    state = read_checkpoint(place / "cmf" / "last.pt")["training"]
+    state = read_checkpoint(home / "cmf" / "last.pt")["training"]
     tensors = sum("exp_avg" in entry for entry in state["optimizer"]["state"].values())
     assert tensors == len([k for k in state["model"] if not k.startswith("head")])
     assert np.abs(np.linalg.norm(_rows(result), axis=1) - 1.0).max() < 1e-6
 
 
-def test_a_fixed_code_stays(place: Path, data: str, square: str) -> None:
-    result = run(data, place / "fixed", head=f"fixed:{square}", feature_dim=None, epochs=6)
+def test_a_fixed_code_stays(home: Path, data: str, square: str) -> None:
+    result = run(data, home / "fixed", head=f"fixed:{square}", feature_dim=None, epochs=6)
     assert np.array_equal(_rows(result), SQUARE)
     assert result.gnc2.lower == pytest.approx(RHO, abs=1e-6)
     assert result.gnc2.upper == pytest.approx(RHO, abs=1e-6)
@@ -83,43 +73,34 @@ def test_a_fixed_code_stays(place: Path, data: str, square: str) -> None:
     assert _config(result)["settings"]["head"] == "fixed:square.npy"
     jsonschema.validate(result.to_json(), schemas.load("train"))
     kept = f"{result.run}/snapshots.h5:snapshots/epoch-0006-train/weights"
-    again = run(data, place / "again", head=f"fixed:{kept}", feature_dim=None, epochs=1)
+    again = run(data, home / "again", head=f"fixed:{kept}", feature_dim=None, epochs=1)
     assert again.head.code == "snapshots.h5:snapshots/epoch-0006-train/weights"
     for scale, name in ((1.0 + 1e-6, "w.npy"), (2.0, "w.npy, rows scaled to length 1")):
-        np.save(place / "w.npy", SQUARE * np.array([[scale], [1.0], [1.0], [1.0]]))
-        scaled = run(data, place / f"scaled-{scale}", head=f"fixed:{place / 'w.npy'}",
+        np.save(home / "w.npy", SQUARE * np.array([[scale], [1.0], [1.0], [1.0]]))
+        scaled = run(data, home / f"scaled-{scale}", head=f"fixed:{home / 'w.npy'}",
                      feature_dim=2, epochs=1)  # fmt: skip
         assert scaled.head.code == name
 
 
-def test_a_code_is_solved_where_none_is_given(place: Path, data: str) -> None:
-    result = run(data, place / "solved", head="fixed:solve", feature_dim=3, epochs=1)
+def test_a_code_is_solved_where_none_is_given(home: Path, data: str) -> None:
+    result = run(data, home / "solved", head="fixed:solve", feature_dim=3, epochs=1)
     want = solve(3, 4).rho_one_vs_rest
     assert result.gnc2.lower == pytest.approx(want.lower, abs=1e-6)
     assert result.head.code is not None and f"rho {want.lower:.6g}" in result.head.code
-    halt, many = threading.Event(), toy(place / "many.h5", 17)
+    halt, many = threading.Event(), toy(home / "many.h5", 17)
     halt.set()
     for limit in ({"time_limit": 0.01}, {"interrupt": halt}):
         with pytest.raises(DataError, match="fixed:solve': .*stopped.*gnc solve --d 5 --K 17"):
-            run(many, place / "no", head="fixed:solve", feature_dim=5, **limit)
-    assert not (place / "no").exists()
+            run(many, home / "no", head="fixed:solve", feature_dim=5, **limit)
+    assert not (home / "no").exists()
 
 
-def test_a_code_of_another_shape(place: Path, data: str, square: str) -> None:
-    np.save(place / "five.npy", np.vstack([SQUARE, [[0.6, 0.8]]]))
-    with pytest.raises(DataError, match="5 points in 2 .* 4 classes.*gnc solve --d 2 --K 4 --out"):
-        run(data, place / "no", head=f"fixed:{place / 'five.npy'}", feature_dim=None)
-    with pytest.raises(DataError, match="no-such.h5"):
-        run(data, place / "no", head="fixed:no-such.h5", feature_dim=None)
-    assert not (place / "no").exists()
-
-
-def test_classes_on_rows(place: Path, data: str, square: str) -> None:
+def test_classes_on_rows(home: Path, data: str, square: str) -> None:
     """identity, random, a file: class k has row permutation[k]; the network learns any of them."""
-    (place / "rows.txt").write_text("2, 0, 1\n3\n")
+    (home / "rows.txt").write_text("2, 0, 1\n3\n")
     random = tuple(int(p) for p in assign("random", SQUARE, seed=1))
-    for how, wanted in (("random", random), (str(place / "rows.txt"), (2, 0, 1, 3))):
-        out = place / Path(how).stem
+    for how, wanted in (("random", random), (str(home / "rows.txt"), (2, 0, 1, 3))):
+        out = home / Path(how).stem
         result = run(
             data, out, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=2
         )
@@ -132,50 +113,46 @@ def test_classes_on_rows(place: Path, data: str, square: str) -> None:
         assert timeless(again.history[:2]) == timeless(result.history)
 
 
-def test_best_and_worst_of_a_given_similarity(place: Path, data: str, square: str) -> None:
+def test_best_and_worst_of_a_given_similarity(home: Path, data: str, square: str) -> None:
     """Classes 0, 1 and 2, 3 look alike: near on the square at best, opposite at worst."""
     alike = np.eye(4)
     alike[0, 1] = alike[1, 0] = alike[2, 3] = alike[3, 2] = 0.9
-    np.save(place / "alike.npy", alike)
+    np.save(home / "alike.npy", alike)
     cosines = {}
     for how in ("best", "worst"):
         result = run(
-            data, place / how, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=1,
-            similarity=place / "alike.npy",
+            data, home / how, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=1,
+            similarity=home / "alike.npy",
         )  # fmt: skip
         gram = _rows(result) @ _rows(result).T
         cosines[how] = (round(float(gram[0, 1]), 6), round(float(gram[2, 3]), 6))
         assert result.head.assignment == how
     assert cosines == {"best": (0.0, 0.0), "worst": (-1.0, -1.0)}
-    np.save(place / "skew.npy", np.triu(alike))
-    with pytest.raises(DataError, match=r"similarity=.*skew.npy.*symmetric one of \(4, 4\)"):
-        run(data, place / "no", head=f"fixed:{square}", assignment="best", feature_dim=2,
-            similarity=place / "skew.npy")  # fmt: skip
 
 
-def test_best_of_a_short_learned_run(place: Path, square: str) -> None:
+def test_best_of_a_short_learned_run(home: Path, square: str) -> None:
     """Prototypes 0 and 1, and 2 and 3, all but coincide; the short run finds out.
 
     With a margin loss, whose margin is of the code, and with a deadline that comes too soon.
     """
-    data = toy(place / "pairs.h5", order=(0, 0, 1, 1), noise=20.0)
+    data = toy(home / "pairs.h5", order=(0, 0, 1, 1), noise=20.0)
     asked: dict[str, Any] = {
         "head": f"fixed:{square}", "feature_dim": 2, "epochs": 20, "loss": "cosface",
         "measure_every": 50,
     }  # fmt: skip
     for how, wanted in (("best", 0.0), ("worst", -1.0)):
-        rows = _rows(run(data, place / f"short-{how}", assignment=how, **asked))
+        rows = _rows(run(data, home / f"short-{how}", assignment=how, **asked))
         assert float(rows[0] @ rows[1]) == pytest.approx(wanted, abs=1e-6)
         assert float(rows[2] @ rows[3]) == pytest.approx(wanted, abs=1e-6)
     for limit in ({"time_limit": 1e-9}, {"interrupt": threading.Event()}):
         if "interrupt" in limit:
             limit["interrupt"].set()  # type: ignore[union-attr]
         with pytest.raises(DataError, match="assignment='best': the short run .*similarity"):
-            run(data, place / "no", assignment="best", **asked, **limit)
-    assert not (place / "no").exists()
+            run(data, home / "no", assignment="best", **asked, **limit)
+    assert not (home / "no").exists()
 
 
-def test_all_placements_on_the_square(place: Path, data: str, square: str) -> None:
+def test_all_placements_on_the_square(home: Path, data: str, square: str) -> None:
     halt = threading.Event()
     heard: list[EpochRow] = []
 
@@ -189,7 +166,7 @@ def test_all_placements_on_the_square(place: Path, data: str, square: str) -> No
         "epochs": 2, "batch_size": 32, "lr": 0.01, "augment": (), "seed": 1, "device": "cpu",
         "threads": 1, "measure_every": 1,
     }  # fmt: skip
-    whole = train(**asked, out=place / "whole")
+    whole = train(**asked, out=home / "whole")
     assert isinstance(whole, TrainSeries) and whole.outcome == "completed"
     placed = [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
     assert [row.head.permutation for row in whole.rows] == placed
@@ -197,7 +174,7 @@ def test_all_placements_on_the_square(place: Path, data: str, square: str) -> No
     assert _config(whole)["runs"] == 3 and _config(whole)["settings"]["assignment"] == "all"
     jsonschema.validate(whole.to_json(), schemas.load("train"))
     # Begun again with --force, and stopped: no run of the earlier series is left.
-    out = place / "all"
+    out = home / "all"
     train(**asked, out=out)
     (out / "assignment-3" / "mine.txt").write_text("kept")
     part = train(**asked, out=out, force=True, on_epoch=on_epoch, interrupt=halt)
@@ -220,13 +197,13 @@ def test_all_placements_on_the_square(place: Path, data: str, square: str) -> No
     assert alone.head.permutation == placed[1]
 
 
-def test_free_lengths(place: Path, data: str) -> None:
-    result = run(data, place / "decay", constraint="decay", weight_decay=1e-3, epochs=6)
+def test_free_lengths(home: Path, data: str) -> None:
+    result = run(data, home / "decay", constraint="decay", weight_decay=1e-3, epochs=6)
     assert (result.head.constraint, result.head.tau, result.head.loss) == ("decay", 1.0, "ce")
     norms = np.linalg.norm(_rows(result), axis=1)
     assert norms.max() > 1.05 or norms.min() < 0.95
     assert result.test_ncc_accuracy is not None and result.test_ncc_accuracy >= 0.9
-    preset = run(data, place / "b1", preset="b1", constraint="decay", epochs=1, model=TINY)
+    preset = run(data, home / "b1", preset="b1", constraint="decay", epochs=1, model=TINY)
     assert preset.head.tau == 1.0  # whatever the preset has for the sphere, also in the loss
     assert preset.history[0].loss < 2.0 * math.log(4)
 

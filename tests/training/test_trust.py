@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from gnc_cli.cli import app
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.training.api import train
+from tests.conftest import runner
 from tests.training.problems import run, toy
 
 NETWORK = """
@@ -54,10 +55,7 @@ def received(place: Path, folder: Path, model: str) -> Path:
 
 
 def _invoke(*words: str) -> Any:
-    from gnc_cli.cli import app
-
-    plain = {"COLUMNS": "100", "NO_COLOR": None, "FORCE_COLOR": None}
-    return CliRunner(env=plain).invoke(app, ["train", *words], prog_name="gnc")
+    return runner(app)("train", *words)
 
 
 def test_a_run_names_no_code_that_runs(
@@ -100,16 +98,6 @@ def test_nor_does_code_elsewhere_take_any_from_there(
     monkeypatch.chdir(shared)
     train(data=f"h5:{place / 'toy.h5'}", out=".", resume=True, model="mine:made", epochs=3)
     assert (tmp_path / "ran").exists() and not (shared / "ran").exists()
-
-
-def test_a_network_of_ones_own_goes_on_when_named(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(place / "run", tmp_path / "run")
-    monkeypatch.chdir(place)
-    told = _invoke("--data", "h5:toy.h5", "--out", str(tmp_path / "run"), "--resume",
-                   "--epochs", "3", "--model", "mine:made", "--json")  # fmt: skip
-    assert told.exit_code == 0 and json.loads(told.stdout)["epochs"] == 3
 
 
 @pytest.mark.parametrize("how", ["resume", "force"])

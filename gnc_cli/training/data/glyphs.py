@@ -24,8 +24,8 @@ _CHUNK = 128
 """Characters drawn at a time: few classes need few of them."""
 _NAMED = 20
 """Merged pairs that the facts name, those of the first classes."""
-_FORMAT = 1
-"""Part of the cache's key: to be raised with every change to what is drawn."""
+_FORMAT = 2
+"""Part of the cache's key: to be raised with every change to what is drawn or told."""
 _RULE = (
     "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
     "a fifth of full ink on average, nor 8 x 8 cells by more than 1/32 in root mean square"

@@ -105,7 +105,6 @@ constant = 3
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A package in the current directory, as a user has it."""
     (tmp_path / "own_networks").mkdir()
-    (tmp_path / "own_networks" / "__init__.py").write_text("")
     (tmp_path / "own_networks" / "nets.py").write_text(MODULE)
     (tmp_path / "own_networks" / "broken.py").write_text("import no_such_library\n")
     monkeypatch.chdir(tmp_path)
@@ -117,13 +116,14 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("feature_dim", [4, None])
 def test_a_factory_in_the_current_directory(own: str, feature_dim: int | None) -> None:
     path, state = sys.path[:], torch.random.get_rng_state()
-    encoder = build_encoder(f"{own}:good", channels=3, image_size=9, feature_dim=feature_dim)
+    encoder, again = (
+        build_encoder(f"{own}:good", image_size=9, feature_dim=feature_dim) for _ in range(2)
+    )
     assert sys.path == path and torch.equal(torch.random.get_rng_state(), state)
     assert encoder.feature_dim == (feature_dim or 6)
     # The trial pass leaves running statistics and modes as the factory made them.
     assert encoder.training and not encoder.get_submodule("frozen").training
     assert (encoder.get_buffer("norm.running_mean") == 0).all()
-    again = build_encoder(f"{own}:good", channels=3, image_size=9, feature_dim=feature_dim)
     assert torch.equal(encoder.get_parameter("last.weight"), again.get_parameter("last.weight"))
 
 

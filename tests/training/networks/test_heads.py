@@ -91,13 +91,12 @@ def test_rows_start_even_on_the_sphere() -> None:
 
 def test_unit_rows_differentiate() -> None:
     rows = torch.randn(4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    large, tiny = (factor * rows for factor in (100.0, 1e-9))  # below the floor: linear
     assert torch.autograd.gradcheck(unit_rows, rows.requires_grad_())
-    assert torch.autograd.gradcheck(unit_features, (100.0 * rows.detach()).requires_grad_())
-    tiny = (1e-9 * rows.detach()).requires_grad_()  # below the floor: linear
-    assert torch.autograd.gradcheck(unit_rows, tiny, eps=1e-12, atol=1.0)
-    head = SphereHead(3, 4).double()
-    features = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda h, _: head(h), (features, head.weight))
+    assert torch.autograd.gradcheck(unit_features, large.requires_grad_())
+    assert torch.autograd.gradcheck(unit_rows, tiny.requires_grad_(), eps=1e-12, atol=1.0)
+    head = SphereHead(6, 4).double()
+    assert torch.autograd.gradcheck(lambda h, _: head(h), (rows, head.weight))
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-42, 1e-30, 1e-7, 1e-5, 1e5, 1e19, 3e38])

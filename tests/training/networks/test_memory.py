@@ -1,5 +1,6 @@
 """Bytes that a head needs, against what a step really allocates, and the refusal."""
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,10 @@ HEADS: dict[str, Callable[[int, int], heads.Head]] = {
     "cmf": heads.ClassMeanHead,
     "fixed": lambda d, K: heads.FixedHead(heads.random_unit_rows(K, d, 0)),
 }
+
+
+STEP = head_bytes(512, 10**6, 256, head="fixed", optimizer="sgd")
+MEASURED = 3 * 10**6 * 512 * 8
 
 
 def _peak(kind: str, loss: str, d: int, K: int, N: int) -> int:
@@ -70,30 +75,27 @@ def test_refusal(head: str, message: str, monkeypatch: pytest.MonkeyPatch) -> No
     check_head_fits(512, 10**6, 256, head=head, optimizer="adamw", device="cpu")
 
 
-def test_the_host_is_shared_and_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("device", "host", "gpu", "processes", "says"),
+    [
+        ("cpu", STEP + MEASURED, 0, 1, None),
+        ("cpu", STEP + MEASURED - 1, 0, 1, "at batch size 256 .* on cpu"),
+        ("cuda:1", MEASURED, STEP, 1, None),
+        ("cuda:1", MEASURED, STEP, 2, r"12\.3 GB to be measured.* 6\.14 GB .* on cpu"),
+        ("cuda:1", 2 * MEASURED, STEP, 2, None),
+        ("cuda:1", 2 * MEASURED, STEP - 1, 2, "at batch size 256 .* on cuda:1"),
+    ],
+)
+def test_the_host_is_shared_and_measures(
+    device: str, host: int, gpu: int, processes: int, says: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     """Beside the step on the CPU, and alone where a GPU trains; a share for each process."""
-    K, d = 10**6, 512
-    step, measured = head_bytes(d, K, 256, head="fixed", optimizer="sgd"), 3 * K * d * 8
-    free = {"cpu": step + measured, "cuda": step}
+    free = {"cpu": host, "cuda": gpu}
     monkeypatch.setattr(memory, "free_bytes", lambda device: free[torch.device(device).type])
-
-    def check(device: str) -> None:
-        check_head_fits(d, K, 256, head="fixed", optimizer="sgd", device=device)
-
-    check("cpu")
-    free["cpu"] -= 1
-    with pytest.raises(UnavailableError, match="at batch size 256 .* on cpu"):
-        check("cpu")
-    free["cpu"] = measured
-    check("cuda:1")
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    with pytest.raises(UnavailableError, match=r"12\.3 GB to be measured.* 6\.14 GB .* on cpu"):
-        check("cuda:1")
-    free["cpu"] *= 2
-    check("cuda:1")
-    free["cuda"] -= 1
-    with pytest.raises(UnavailableError, match="at batch size 256 .* on cuda:1"):
-        check("cuda:1")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+    with pytest.raises(UnavailableError, match=says) if says else contextlib.nullcontext():
+        check_head_fits(512, 10**6, 256, head="fixed", optimizer="sgd", device=device)
 
 
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
