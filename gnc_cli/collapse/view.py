@@ -16,7 +16,7 @@ from gnc_cli.collapse.result import (
     Policy,
     WithoutDuplicates,
 )
-from gnc_cli.console.numbers import certified, count, lower_end, plural, short
+from gnc_cli.console.numbers import above_minimum, certified, count, lower_end, plural, short
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.records import Bracket
 
@@ -32,6 +32,11 @@ _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
 """A dash where they are None."""
+_BRIEF = (
+    "gnc1", "gnc2", "gnc2_reference", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy",
+    "classes.present",
+)  # fmt: skip
+"""What a sheet shows without `-v`."""
 _KINDS = {
     "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
@@ -42,7 +47,7 @@ def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
     """The tables for a person.
 
     Args:
-        verbose: whole sources, more columns, and the keys of the JSON beside the figures.
+        verbose: every figure, the worst classes, whole sources and the keys of the JSON.
     """
     if isinstance(result, MeasureResult):
         return _set(result, verbose)
@@ -70,14 +75,14 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         value: Any = r
         for part in key.split("."):
             value = getattr(value, part, None)
-        if value is not None or key in _ALWAYS:
+        if (value is not None or key in _ALWAYS) and (verbose or key in _BRIEF):
             rows.append((name, form(value), _interval(r, key) + remark, key))
     tables = [facts(title, [*rows, *_variants(r)], verbose=verbose)]
-    if r.worst_classes:
+    if verbose and r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
         tables.append(_duplicates(r.duplicates, r.without_duplicates))
-    return [*tables, Table(notes=_notes([r], r.out))]
+    return [*tables, Table(notes=_notes([r], r.out, verbose))]
 
 
 def _collapse(r: MeasureResult, verbose: bool) -> list[Fact]:
@@ -101,7 +106,7 @@ def _collapse(r: MeasureResult, verbose: bool) -> list[Fact]:
              of if key == "q0_001" else "")
             for key, name in _QUANTILES.items()
         ),
-        ("GNC3", "gnc3", figure, f"{space} features and weights, means as they are"),
+        ("GNC3", "gnc3", figure, f"{space} features and weights, class means not renormalised"),
     ]  # fmt: skip
 
 
@@ -140,11 +145,11 @@ def _margins(r: MeasureResult) -> list[Fact]:
         remark = f"softmax cannot reach {wanted} at any scale"
     else:
         remark = f"no scale is proved to reach {wanted}"
-    tolerance = "" if r.rattlers is None else f"free by more than {r.rattlers.tolerance:.1g}"
+    tolerance = "" if r.rattlers is None else above_minimum(r.rattlers.tolerance)
     return [
         ("CosFace margin", "margins.cosface", lambda v: at_least(rho, v, figure(v)),
          "largest m that every class can satisfy"),
-        ("ArcFace margin", "margins.arcface_rad", figure, "radians, features on their weights"),
+        ("ArcFace margin", "margins.arcface_rad", figure, "radians"),
         ("scale 1/tau", "margins.scale", figure, remark),
         ("largest cosine", "max_cosine", figure, "of two class weights"),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
@@ -237,7 +242,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         for r in rows if r.gnc2_reference is not None
     )  # fmt: skip
     notes = [(Styled("reference", "bold"), text) for text in references]
-    return [*tables, Table(notes=[*notes, *_notes(rows, series.out)])]
+    return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
 def _groups(series: MeasureSeries) -> Table:
@@ -285,9 +290,9 @@ def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[s
 # Words --------------------------------------------------------------------------------------------
 
 
-def _notes(rows: Sequence[MeasureResult], out: str | None) -> list[Cell]:
-    """What was done, each policy once, and what was written."""
-    policies = dict.fromkeys(policy_text(row.policy) for row in rows)
+def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
+    """What was done (`verbose`), each policy once, and what was written."""
+    policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
     return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *written]
 

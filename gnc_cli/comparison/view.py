@@ -13,7 +13,15 @@ from gnc_cli.comparison.result import (
     PolishedCosine,
     SolvedRow,
 )
-from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, short
+from gnc_cli.console.numbers import (
+    above_minimum,
+    certified,
+    count,
+    decimals,
+    lower_end,
+    plural,
+    short,
+)
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
 
@@ -81,13 +89,15 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     if r.rattlers is not None:
         free = r.rattlers
         loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
-        rows.append(("rattlers", loose, f"free by more than {free.tolerance:.1g}", "rattlers"))
+        rows.append(("rattlers", loose, above_minimum(free.tolerance), "rattlers"))
         rows.append(
             ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts")
         )
     if r.rho_one_vs_rest is not None:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
+    if not verbose:
+        rows = [row for row in rows if row[3] in ("max_cosine", "best_known", "gap")]
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:
@@ -97,7 +107,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         name, _, reason = line.partition(": ")
         rows.append(("left out", name, reason, "left_out"))
     title = f"{r.file or 'code'}   d = {r.d}, K = {r.K}"
-    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), _stamp(stamp)]
+    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     if r.digits is None:
         return [facts(title, rows, notes, verbose=verbose)]
     return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]

@@ -110,6 +110,11 @@ def certified(bracket: Bracket) -> str:
     return f"certified, bracket {bracket.width:.1e}"
 
 
+def above_minimum(tolerance: float) -> str:
+    """What a rattler is."""
+    return f"distance above the minimum by more than {tolerance:.1g}"
+
+
 def decimals(value: float | None, digits: int = 15) -> str:
     """So many digits after the point, a dash for nothing."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"

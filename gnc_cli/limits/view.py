@@ -27,8 +27,6 @@ from gnc_cli.limits.result import (
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
-_FEW = 4
-"""So many K or d are shown with every bound; more with verbose."""
 
 
 def view(result: BoundsResult, verbose: bool) -> list[Table]:
@@ -67,7 +65,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         if one:
             exists, excludes = excludes, exists
         remarks = {"exists": exists, "excluded": excludes,
-                   "open": "no such code is known, and none is excluded"}  # fmt: skip
+                   "open": "gnc has no such code and no bound that excludes one"}  # fmt: skip
         verdict = Styled(STATUS[best.status], _COLOURS[best.status])
         lines.append((result.target, verdict, remarks[best.status], "best.0.status"))
     lines += _scale(result, best.scale, "best.0.scale")
@@ -75,12 +73,25 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         enumerate(result.rows),
         key=lambda r: (r[1].side == "upper", not r[1].valid, _rank(r[1])),
     )
-    cells = [_cells(row, f"rows.{place}" if verbose else None) for place, row in rows]
-    heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     held = [row for _, row in rows if row.valid]
+    cells = [_cells(row, f"rows.{place}") for place, row in rows]
+    if not verbose:
+        sources = {row.name: row.source for _, row in reversed(rows)}
+        named = [(*line[:2], sources.get(line[1], line[2]), line[3]) for line in lines]
+        shown = None if best.best_known is None else best.best_known.source
+        return [headline, facts("", named), _more(len(rows), held, shown)]
+    heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes, frozenset({1, 4, 5}))
     return [headline, facts("", lines, verbose=verbose), listed]
+
+
+def _more(bounds: int, held: Sequence[Any], shown: str | None = None) -> Table:
+    """The command that builds the best code, unless it is `shown`, and where all bounds are."""
+    command = next((row.how for row in held if row.how), None)
+    build: list[Cell] = [(Styled("build it:", "bold"), f" {command}")]
+    notes = build if command not in (None, shown) else []
+    return Table(notes=[*notes, Styled(f"all {bounds} bounds with their sources: -v", "dim")])
 
 
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
@@ -170,11 +181,14 @@ def _answer(
         tables = [Table(title, notes=[sentence])]
     if scale := _scale(result, answer.scale, f"{key}.scale"):
         tables.append(facts("", scale, verbose=verbose))
-    if len(answer.best) > _FEW and not verbose:
-        return [*tables, Table(notes=[Styled("every bound: -v, --json or --csv", "dim")])]
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     told = [(place, row) for place, row in enumerate(rows) if _words(row)]
     told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
+    if not verbose:
+        first = [next((row for _, row in told if row.exists is exists), None)
+                 for exists in (True, False)] if not many else []  # fmt: skip
+        lines = [(*_words_of(row), f"{row.name}: {row.source}") for row in first if row is not None]
+        return [*tables, facts("", lines), _more(len(told), [row for _, row in told][:1])]
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
          Styled(row.source, "dim"), f"{key}.rows.{place}" if verbose else None)
@@ -204,7 +218,7 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
         if best.log10_guaranteed is None:
             return f"no K is known to have a {code}; {none}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
-        between = "; between it is open" if known and not closed else ""
+        between = "; between gnc does not decide" if known and not closed else ""
         return f"up to K = {low} points a {code} exists; {none}{between}"
     code = f"code of K = {points(best.K)} points with {wanted}"
     enough, least = best.sufficient, best.necessary
@@ -214,12 +228,12 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
         return f"no {code} exists in any dimension up to 10^6"
     below = f"below d = {high} none exists" if least > 2 else "no dimension is excluded"
     if enough is None:
-        on = ", from there on it is open" if least > 2 else ""
+        on = ", from there on gnc does not decide" if least > 2 else ""
         return f"no dimension is known to have a {code}; {below}{on}"
     if enough <= least:
         below = "and below none exists" if least > 2 else "that is always"
         return f"a {code} exists from d = {low} on, {below}"
-    return f"a {code} exists from d = {low} on; {below}; between them it is open"
+    return f"a {code} exists from d = {low} on; {below}; between them gnc does not decide"
 
 
 def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
@@ -235,6 +249,12 @@ def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
         )
     )
     return most, least
+
+
+def _words_of(row: DimensionRow | ClassesRow) -> tuple[str, str]:
+    what, figure = _words(row) or ("", "")
+    sought = "d" if isinstance(row, DimensionRow) else "K"
+    return what, figure if figure.startswith("every") else f"{sought} = {figure}"
 
 
 def _words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
@@ -291,7 +311,7 @@ def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell
     """
     notes: list[Cell] = []
     if turned := dict.fromkeys(row.name for row in rows if row.bisector):
-        theorem = "rho* = 1 - t*, t* the smallest possible largest cosine (docs/theorem.md)"
+        theorem = "rho* = 1 - t*, t* the smallest possible largest cosine"
         notes.append(Styled(f"by the bisector theorem, {theorem}: {', '.join(turned)}", "dim"))
     commands: dict[str, dict[str, None]] = {}
     answered = set()

@@ -1,6 +1,15 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
-from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, rounded, short
+from gnc_cli.console.numbers import (
+    above_minimum,
+    certified,
+    count,
+    decimals,
+    lower_end,
+    plural,
+    rounded,
+    short,
+)
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.search.result import (
     TITLES,
@@ -42,7 +51,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
          "margins.cosface"),
         ("ArcFace margin", decimals(r.margins.arcface_rad), "radians",
          "margins.arcface_rad"),
-        ("rattlers", loose, f"distance above the minimum by more than {free.tolerance:.1g}", "rattlers"),
+        ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
         ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
         ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
          "stationarity"),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gnc_cli.collapse.view import at_least, figure, proved, reference_text, share
@@ -22,7 +23,7 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     """The tables for a person.
 
     Args:
-        verbose: show the keys of the JSON beside the figures, and the measured epochs.
+        verbose: show what ran, the measured epochs, and the keys of the JSON beside the figures.
     """
     if isinstance(result, TrainSeries):
         return [_series(result), *([_ran(result.rows[-1], whole=False)] if result.rows else [])]
@@ -34,7 +35,10 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
             title += f"   measured after epoch {r.epoch:g}"
     tables = [facts(title, [*_accuracies(r), *_collapse(r, verbose)], verbose=verbose)]
     tables += [_epochs(r.history)] if verbose else []
-    return [*tables, _ran(r, whole=True, notes=[_ending(r)])]
+    ran = _ran(r, whole=True, notes=[_ending(r)])
+    if not verbose:
+        ran = replace(ran, rows=[row for row in ran.rows if row[0] in ("time", "run folder")])
+    return [*tables, ran]
 
 
 def _accuracies(r: TrainResult) -> list[Fact]:
