@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
+StageProgress = Callable[[int, int, float], None]
+"""The same of one stage: `progress(done, total, best)`."""
 
 
 class Deadline:

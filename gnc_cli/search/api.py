@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
-from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.parameters import (
+    CODE_SUFFIXES,
     Device,
     Force,
     Parameter,
@@ -23,6 +23,7 @@ from gnc_cli.parameters import (
     whole,
 )
 from gnc_cli.runtime.deadline import Progress
+from gnc_cli.search.effort import LARGE
 
 if TYPE_CHECKING:
     from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
@@ -112,8 +113,8 @@ def solve(
     ] = None,
     restarts: Annotated[
         int | None,
-        Parameter("Number of starts, for K up to 2896; 0 only polishes --init. Default adapts to d "
-                  "and K.",
+        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default adapts "
+                  "to d and K.",
                   whole(0), _SEARCH),
     ] = None,
     steps: Annotated[

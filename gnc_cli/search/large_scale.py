@@ -17,13 +17,12 @@ At the end one exact pass in float64 certifies the best rows and rho_one_vs_rest
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import Workers
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -53,9 +52,6 @@ _SHORTEST_LIFE = 3
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
-Progress = Callable[[int, int, float], None]
-"""Called with the share of the work done in percent, 100, and the present largest cosine."""
-
 
 @dataclass(frozen=True)
 class LargeSolution:
@@ -83,7 +79,7 @@ def solve_large(
     deadline: Deadline | None = None,
     device: str = "cpu",
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
     fixed: np.ndarray | None = None,
 ) -> LargeSolution:
     """Spread K points over the unit sphere of R^d; the same seed gives the same code.
@@ -94,7 +90,7 @@ def solve_large(
         deadline: the solution, its exact pass included, is returned before it expires; only that
             pass itself, about K^2 d flops, is never left out.
         threads: workers on a CPU; None for all cores.
-        progress: called after each step.
+        progress: called with percent done, 100 and the present largest cosine after each step.
         fixed: unit rows that stay where they are, shape (F, d), F < K.
     """
     given = np.zeros((0, d)) if fixed is None else fixed
@@ -147,7 +143,7 @@ class _Descent:
         self.history: list[tuple[int, float]] = []
         self.pass_seconds = 0.0
 
-    def run(self, steps: int | None, deadline: Deadline, progress: Progress | None) -> Outcome:
+    def run(self, steps: int | None, deadline: Deadline, progress: StageProgress | None) -> Outcome:
         """Descend until the steps are done or the time is, less what the exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
         planned = steps if steps is not None else self._default_steps()

@@ -10,7 +10,7 @@ from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.records import Bracket, Margins
+from gnc_cli.records import Margins
 from gnc_cli.search.request import Request, RuntimeOptions
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import Judgement, judge, proved_interval
@@ -150,7 +150,7 @@ def ufm_run(request: Request, runtime: RuntimeOptions) -> SolveResult | SolveSwe
 
 def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) -> SolveResult:
     """One temperature's record; rho's are of unit rows, `weights` and `features` as they are."""
-    from gnc_cli.search.ufm.solver import solve_ufm
+    from gnc_cli.search.ufm.solver import hardmax_gap, solve_ufm
 
     began = runtime.deadline.elapsed
     found = solve_ufm(
@@ -165,10 +165,10 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
         certified = certify_code(W, tolerance=_TOLERANCE_UFM)
         means = H.reshape(request.K, -1, request.d).mean(axis=1)
         collapse = gnc1(H, found.labels, request.K)
-    gap = found.hardmax_gap
-    if gap is not None:  # narrower by all that is proved of rho*(d, K)
-        scaled, rho = tau * found.log_total_loss, proved_interval(request.d, request.K)
-        gap = gap.narrowed(Bracket(scaled + rho.lower, scaled + rho.upper))
+    gap = None
+    if request.weight_decay is None:
+        rho = proved_interval(request.d, request.K)
+        gap = hardmax_gap(request.d, request.K, tau, found.log_total_loss, found.hardmax, rho)
     result = assemble(
         request, runtime, found.weights, certified, outcome=found.outcome, origin="descent",
         stationarity=found.stationarity, restarts=found.restarts, steps=found.steps,

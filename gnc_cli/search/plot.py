@@ -274,12 +274,12 @@ def _bare_disc(ax: Any, reach: float) -> None:
     ax.add_patch(Circle((0, 0), 1.0, facecolor=_PALE, edgecolor=GREY, lw=0.9, zorder=0))
 
 
-def _legend(ax: Any, rattlers: np.ndarray, contacts: bool, note: str = "") -> None:
-    for some, colour, label in ((~rattlers, BLUE, "class"), (rattlers, ORANGE, "rattler")):
+def _legend(ax: Any, rattlers: np.ndarray, fixed: str, contact: str | None) -> None:
+    for some, colour, label in ((~rattlers, BLUE, fixed), (rattlers, ORANGE, "rattler")):
         if some.any():
             ax.scatter([], [], s=45, color=colour, label=label)
-    if contacts:
-        ax.plot([], [], color=INK, lw=1.3, label="contact" + note)
+    if contact is not None:
+        ax.plot([], [], color=INK, lw=1.3, label=contact)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3, handletextpad=0.4)
 
 
@@ -304,7 +304,7 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
     ):
         ax.scatter(*W[some, :2].T, color=colours[some], edgecolors="white", **shown,
                    rasterized=len(W) > 5000)  # fmt: skip
-    _legend(ax, rattlers, len(pairs) > 0)
+    _legend(ax, rattlers, "class", "contact" if len(pairs) else None)
 
 
 def draw_sphere(ax: Any) -> None:
@@ -369,7 +369,7 @@ def draw_contacts(
     ax.scatter(*at.T, s=size, color=np.where(rattlers, ORANGE, BLUE), zorder=3, linewidths=0,
                rasterized=K > 500)  # fmt: skip
     sampled = f" ({len(curves):,} of {len(pairs):,} drawn)" if step > 1 else ""
-    _legend(ax, rattlers, True, sampled)
+    _legend(ax, rattlers, "point", "contact" + sampled)
 
 
 def _circular_order(K: int, pairs: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import declared, spelled
-from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
@@ -88,7 +88,7 @@ class RuntimeOptions:
         """The user's number of threads, or one that suits calls of this size."""
         return limit_threads(threads_for(flops_per_call, self.threads))
 
-    def stage(self, name: str) -> partial[None] | None:
+    def stage(self, name: str) -> StageProgress | None:
         """Progress of one stage: `(done, total, best)`."""
         return None if self.progress is None else partial(self.progress, name)
 
@@ -97,13 +97,12 @@ def given(asked: Mapping[str, Any]) -> list[str]:
     """The arguments of `solve` that differ from their defaults, in the order of its signature."""
     from gnc_cli.search.api import solve
 
-    parameters = signature(solve).parameters
-    return [
-        name
-        for name in declared(solve)
-        if type(asked[name]) is not type(default := parameters[name].default)
-        or asked[name] != default
-    ]
+    found = []
+    for name in declared(solve):
+        value, default = asked[name], signature(solve).parameters[name].default
+        if type(value) is not type(default) or value != default:
+            found.append(name)
+    return found
 
 
 def read_request(asked: Mapping[str, Any]) -> Request:

@@ -150,8 +150,9 @@ def _check_equal(out: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> N
     """Refuse to go on with what was asked otherwise."""
     for key, value in now.items():
         if was.get(key) != value:
+            before, asked = (str(part) or "none" for part in (was.get(key), value))
             raise DataError(
-                f"{os.fspath(out)!r} was made with {key} = {was.get(key)}, not {value}; "
+                f"{os.fspath(out)!r} was made with {key} = {before}, not {asked}; "
                 f"resume with equal options, or use {spelled('force')} to start anew"
             )
 
@@ -193,5 +194,5 @@ def _identity(request: Request) -> dict[str, Any]:
         **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
         "steps": request.steps or 0,
         "symmetry": ":".join(map(str, request.symmetry or ())),
-        "fixed": sha256(given).hexdigest() if given else "",
+        "fixed": sha256(given).hexdigest()[:16] if given else "",
     }

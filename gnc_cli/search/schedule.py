@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from gnc_cli.errors import UsageError
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.search.descent import Annealing, anneal
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort
 from gnc_cli.search.parametrisation import orbits, random_generator
@@ -54,7 +54,7 @@ def search(
     target: float | None = None,
     symmetry: Symmetry | None = None,
     device: torch.device | str = "cpu",
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: StageProgress | None = None,
 ) -> SearchState:
     """Run the remaining rounds of a search; returns the state after the last complete one.
 

@@ -5,13 +5,12 @@ one search: the Tammes problem, with half the unknowns. Weights and features are
 separately only where given rows must not move, for which the theorem says nothing.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
 from gnc_cli.search.parametrisation import (
     Parametrisation,
@@ -198,9 +197,7 @@ def _converted(request: Request, value: float) -> float:
     return 1.0 - value if request.problem == "softmax" else value
 
 
-def _labelled(
-    progress: Progress | None, request: Request
-) -> Callable[[int, int, float], None] | None:
+def _labelled(progress: Progress | None, request: Request) -> StageProgress | None:
     if progress is None:
         return None
     label = "Softmax Code: rho" if request.problem == "softmax" else "Tammes: max_cosine"

@@ -1,7 +1,5 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
-import math
-
 from gnc_cli.console.numbers import certified, count, decimals, lower_end, plural, rounded, short
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.search.result import (
@@ -20,25 +18,21 @@ _COLOURS = {
 
 
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
-    """The tables for a person.
-
-    Args:
-        verbose: show the keys of the JSON beside the figures.
-    """
+    """The tables for a person; `verbose` ones show the keys of the JSON beside the figures."""
     if isinstance(result, ConstructionList):
         return [_constructions(result)]
     return [_sweep(result) if isinstance(result, SolveSweep) else _code(result, verbose)]
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    angle = "" if math.isnan(r.min_angle_deg) else f"smallest angle {r.min_angle_deg:.8f} degrees"
     free = r.rattlers
     loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
     rows: list[tuple[str, ...]] = [
         ("one-vs-rest distance", lower_end(r.rho_one_vs_rest), certified(r.rho_one_vs_rest),
          "rho_one_vs_rest"),
         ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
-        ("largest cosine", decimals(r.max_cosine), angle, "max_cosine"),
+        ("largest cosine", decimals(r.max_cosine),
+         f"smallest angle {r.min_angle_deg:.8f} degrees", "max_cosine"),
         *(_feature_model(r.ufm) if r.ufm is not None else []),
         ("CosFace margin", decimals(r.margins.cosface), "largest m that every class can satisfy",
          "margins.cosface"),
@@ -85,11 +79,12 @@ def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
 def _sweep(sweep: SolveSweep) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for r in sweep.rows:
-        gap = None if r.ufm is None or r.ufm.hardmax_gap is None else r.ufm.hardmax_gap.upper
+        assert r.ufm is not None, "a sweep is of the feature model"
+        gap = r.ufm.hardmax_gap
         rows.append((
-            f"{r.ufm.tau:.6g}" if r.ufm else "-", lower_end(r.rho_one_vs_rest, 10),
-            decimals(r.max_cosine, 10), short(r.ufm.gnc1 if r.ufm else None),
-            short(r.ufm.gnc3 if r.ufm else None), short(gap), f"{r.seconds:.3g}",
+            f"{r.ufm.tau:.6g}", lower_end(r.rho_one_vs_rest, 10), decimals(r.max_cosine, 10),
+            short(r.ufm.gnc1), short(r.ufm.gnc3), short(gap.upper if gap else None),
+            f"{r.seconds:.3g}",
             Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
         ))  # fmt: skip
     title = f"{TITLES[sweep.problem]}   d = {sweep.d}, K = {sweep.K}, {plural(len(rows), 'row')}"
@@ -111,7 +106,7 @@ def _constructions(listed: ConstructionList) -> Table:
 
 
 def _gain(r: SolveResult) -> str:
-    if r.first_order_gain is None or math.isnan(r.first_order_gain):
+    if r.first_order_gain is None:
         return "not computed"
     stationary = r.stationarity is None or r.stationarity <= 1e-9
     if r.first_order_gain <= 1e-9 and stationary:

@@ -16,8 +16,11 @@ from typer.testing import CliRunner
 
 from gnc_cli import schemas
 from gnc_cli.cli import app
+from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import read_code
+from gnc_cli.search.result import Outcome
 from tests import golden
+from tests.console.stand_in import code
 
 GOLDEN = Path(__file__).parent / "golden"
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -59,6 +62,30 @@ def test_each_shape_of_the_json(shape: str, words: str) -> None:
     assert [row.get("tau") for row in rows] == {
         "code": [None], "ufm": ["0.1"], "sweep": ["1.0", "0.1"]
     }[shape]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", schemas.RESULTS)
+def test_every_schema_is_one(command: str) -> None:
+    schema = schemas.load(command)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["title"] == f"gnc {command} --json"
+    with pytest.raises(UsageError, match=command):
+        schemas.load("nothing")
+
+
+def test_every_outcome_is_valid() -> None:
+    for outcome in Outcome:
+        VALIDATOR.validate(code(outcome=outcome, ending=outcome).to_json())
+    VALIDATOR.validate(code(contacts=None, first_order_gain=float("nan")).to_json())
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [{"extra": 1}, {"K": 2.5}, {"rho_one_vs_rest": {"lower": 0.5}}, {"outcome": "fine"},
+     {"schema": 2}, {"rows": []}, {"seed": "0"}],
+)  # fmt: skip
+def test_spoilt_results_are_not(spoilt: dict[str, Any]) -> None:
+    assert not VALIDATOR.is_valid(code().to_json() | spoilt)
 
 
 class OnTerminal:
@@ -196,15 +223,3 @@ def test_interrupted_runs_write_their_best_and_go_on(
     done = solved(*ROUNDS, "--out", file, "--resume", "--target", reached - 1e-9)
     assert done["outcome"] == "target_reached" and done["steps"] >= first["steps"]
     assert read_code(file).weights.shape == (15, 3)
-
-
-def test_killed_runs_leave_no_half_file(tmp_path: Path) -> None:
-    file = tmp_path / "code.h5"
-    gnc("-d", 3, "-K", 4, "--out", file)
-    before = file.read_bytes()
-    running = OnTerminal(*ROUNDS, "--out", file, "--force")
-    running.wait_for("Softmax Code")
-    running.process.kill()
-    running.finish()
-    assert file.read_bytes() == before
-    assert os.listdir(tmp_path) == ["code.h5"]

@@ -100,22 +100,6 @@ def test_expand_is_linear_and_pulls_back_by_its_transpose(made: Parametrisation)
     np.testing.assert_allclose(code[0].detach(), made.code(u[0].detach().numpy()), atol=0)
 
 
-def test_given_rows_come_first_bit_for_bit() -> None:
-    given_rows = np.random.default_rng(0).standard_normal((3, 4))
-    made = extending(given_rows, 7)
-    code = made.code(random_points(np.random.default_rng(1), 4, 4))
-    assert np.array_equal(code[:3], given_rows)
-    assert made.unknown == 4 and list(made.representatives) == [3, 4, 5, 6]
-    assert not made.is_free and free(4, 7).is_free
-
-
-def test_antipodal_codes() -> None:
-    made = orbits(-np.eye(4), 2, 10)
-    code = made.code(random_points(np.random.default_rng(1), 5, 4))
-    assert np.array_equal(code[1::2], -code[::2])
-    assert made.projections is None
-
-
 def rotation(n: int) -> np.ndarray:
     turn = 2 * np.pi / n
     return np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])

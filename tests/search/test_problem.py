@@ -116,13 +116,6 @@ def test_values_of_known_codes(known: Known) -> None:
     assert softmax.scale(softmax.value(whole)) == pytest.approx(known.rho, abs=1e-13)
 
 
-def test_half_of_the_starts_have_features_elsewhere() -> None:
-    points = starts(SoftmaxCode(free(3, 6)), 4)
-    weights, features = points[:, :6], points[:, 6:]
-    apart = np.linalg.norm(weights - features, axis=2).max(axis=1)
-    assert (apart[::2] < 1e-12).all() and (apart[1::2] > 0.1).all()
-
-
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_typical_scale_is_near_the_truth(problem: Known) -> None:
     """It sets first sharpnesses only: a factor of two is near enough."""

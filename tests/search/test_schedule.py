@@ -102,14 +102,6 @@ def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> Non
     same(run(problem, 5, cut), run(problem, 5))
 
 
-def test_an_interruption_in_the_first_round_leaves_something() -> None:
-    stop = threading.Event()
-    stop.set()
-    state = run(Tammes(free(3, 8)), 3, deadline=Deadline(None, stop))
-    assert state.round == 0 and not state.pool
-    assert state.best is not None and state.best in state.finds
-
-
 def test_a_symmetry_is_kept_in_every_round() -> None:
     """Not by the first round alone."""
     problem = Tammes(orbits(-np.eye(3), 2, 14))

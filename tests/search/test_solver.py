@@ -16,7 +16,6 @@ from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
 from gnc_cli.search.solver import Found, solve_code
 from gnc_cli.search.state import SearchState, from_plain, to_plain
-from tests.problems import icosahedron
 
 QUICK = {"restarts": 8, "steps": 150}
 BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
@@ -56,11 +55,6 @@ def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
         smallest = one_vs_rest(done.weights).lower.min()
         assert smallest == pytest.approx(one_vs_rest(given).lower.min(), abs=1e-7)
     assert done.order is not None and done.order.gain < 1e-7
-
-
-def test_adding_the_twelfth_point_to_an_icosahedron() -> None:
-    done = found("tammes", 3, 12, fixed=icosahedron()[:11])
-    np.testing.assert_allclose(done.weights, icosahedron(), atol=1e-12)
 
 
 def test_antipodal_codes() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
@@ -189,7 +189,7 @@ def paper_recipe(
     steps: int = PAPER_STEPS,
     tau: float = 0.1,
     deadline: Deadline | None = None,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: StageProgress | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """The paper's own way to a Softmax Code, kept as a baseline that anyone can rerun.
 

@@ -6,17 +6,15 @@ the asked value (`descent`), the best are polished to stationarity (`polish`). `
 how far the cross-entropy then stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from gnc_cli.errors import UsageError
-from gnc_cli.geometry.rounding import gamma, rounded_down, rounded_up
+from gnc_cli.geometry.rounding import gamma
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
@@ -40,9 +38,6 @@ class UfmSolution:
     """log of the sum of the losses; `tau * log_total_loss` tends to `hardmax`."""
     hardmax: float
     """HardMax value of this W and H (eq. 5): -(smallest margin)."""
-    hardmax_gap: Bracket | None
-    """Certified interval for `tau * log_total_loss + rho`, the scaled loss's distance from the
-    HardMax optimum -rho (see `hardmax_gap`); None with weight decay."""
     stationarity: float
     """Largest absolute component of the Riemannian gradient of `tau * log_total_loss` (eq. 2) or
     of the gradient of eq. B.1."""
@@ -66,7 +61,7 @@ def solve_ufm(
     steps: int | None = None,
     init: np.ndarray | tuple[np.ndarray, np.ndarray] | None = None,
     deadline: Deadline | None = None,
-    progress: Callable[[int, int, float], None] | None = None,
+    progress: StageProgress | None = None,
     device: str = "cpu",
     threads: int | None = None,
 ) -> UfmSolution:
@@ -151,7 +146,6 @@ def solve_ufm(
     return UfmSolution(
         weights=best[:K].copy(), features=best[K:].copy(), labels=labels,
         log_total_loss=log_total, hardmax=hardmax,
-        hardmax_gap=hardmax_gap(d, K, tau, log_total, hardmax) if objective.on_sphere else None,
         stationarity=stationarity, steps=used, restarts=count, outcome=outcome,
         history=np.array(history, dtype=np.float64).reshape(-1, 2),
     )  # fmt: skip
@@ -169,26 +163,6 @@ def _floor(tau: float) -> float:
     return max(1e-10, 64 * float(np.finfo(np.float64).eps) / tau)
 
 
-def rho_by_theorem(d: int, K: int) -> Bracket:
-    """What theorem 3.3 says of the largest one-vs-rest distance, known up to K = 2d and for d = 2.
-
-    Beyond, rho never exceeds 1, and the lower end is 0.
-
-    Example:
-        >>> rho_by_theorem(3, 6), rho_by_theorem(3, 7)
-        (Bracket(lower=1.0, upper=1.0), Bracket(lower=0.0, upper=1.0))
-    """
-    if K <= d + 1:
-        exact = Fraction(K, K - 1)
-        return Bracket(rounded_down(exact), rounded_up(exact))
-    if K <= 2 * d:
-        return Bracket(1.0, 1.0)
-    if d == 2:
-        rho = 2 * float(np.sin(np.pi / K)) ** 2
-        return Bracket(rho * (1.0 - gamma(8)), rho * (1.0 + gamma(8)))
-    return Bracket(0.0, 1.0)
-
-
 def hardmax_band(K: int, tau: float, n: int = 1) -> Bracket:
     """Where `tau * log(sum of losses)` lies above the HardMax value, on the right side (eq. C.13).
 
@@ -199,22 +173,23 @@ def hardmax_band(K: int, tau: float, n: int = 1) -> Bracket:
     return Bracket(tau * float(np.log(np.log(2.0))), tau * float(np.log(n * K * (K - 1))))
 
 
-def hardmax_gap(d: int, K: int, tau: float, log_total: float, hardmax: float) -> Bracket:
-    """Certified interval for `tau * log_total + rho`: the scaled loss against the HardMax optimum.
+def hardmax_gap(
+    d: int, K: int, tau: float, log_total: float, hardmax: float, rho: Bracket
+) -> Bracket:
+    """Certified interval for `tau * log_total + rho*`: the scaled loss against the HardMax optimum.
 
-    rho is the largest one-vs-rest distance for (d, K), so -rho is the optimum of HardMax
-    (theorem 3.2), the limit of the scaled loss as tau -> 0 (lemma 3.1). Both ends hold for every
-    pair of unit W and H, whether or not a search has found the best one: rho is at least the
-    smallest margin of this pair (lemma C.4), at most what theorem 3.3 allows, and no pair's loss
-    lies below the band under the optimum.
+    rho* is the largest one-vs-rest distance for (d, K), proved to lie in `rho`, so -rho* is the
+    optimum of HardMax (theorem 3.2), the limit of the scaled loss as tau -> 0 (lemma 3.1). Both
+    ends hold for every pair of unit W and H, whether or not a search has found the best one: rho*
+    is at least the smallest margin of this pair, -hardmax (lemma C.4), and no pair's loss lies
+    below the band under the optimum.
 
     Example:
-        >>> hardmax_gap(3, 4, 0.5, -2.0, -4 / 3)  # theorem 3.3: rho is 4/3
-        Bracket(lower=0.33333333333333326, upper=0.3333333333333335)
+        >>> hardmax_gap(3, 4, 0.5, -2.0, -4 / 3, Bracket(4 / 3, 4 / 3))  # theorem 3.3
+        Bracket(lower=0.33333333333333326, upper=0.33333333333333326)
     """
     # The margin of a pair is computed, as a product with a difference of rows.
     margin = -hardmax - 4.0 * gamma(d + 3)
-    rho = rho_by_theorem(d, K)
     scaled = tau * log_total
     lower = max(scaled + max(rho.lower, margin), hardmax_band(K, tau).lower)
     return Bracket(lower, scaled + rho.upper)

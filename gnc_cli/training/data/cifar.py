@@ -89,10 +89,6 @@ def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
 
     `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by
     default ./data, $GNC_DATA and the user's cache directory are searched in this order.
-
-    Raises:
-        DataError: it is in none of these places (names them, and what to put there); a file is
-            missing or has another md5 sum.
     """
     found = _find(layout, path)
     contents: dict[str, Any] = {}

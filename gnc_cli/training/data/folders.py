@@ -70,9 +70,6 @@ def read_folder(
     By default the size is 64 where the shorter side of most images has that, else its most common
     length. Mirror images are taken for the same class where there are colours: greyscale sets are
     often characters.
-
-    Raises:
-        DataError: another layout, or no image can be read.
     """
     layout = _find_layout(path, choose)
     parts = [layout.train] + ([layout.test] if layout.test is not None else [])
@@ -91,9 +88,6 @@ def read_folder_test(
     """The test images of a folder, all its images where it has no such part, and the warnings.
 
     Labels count in the order of `choose`; classes may be without images.
-
-    Raises:
-        DataError: another layout, or no image can be read.
     """
     layout = _find_layout(path, choose)
     part = layout.test or layout.train

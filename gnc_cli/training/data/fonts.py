@@ -59,10 +59,6 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
     """The folder of the fonts and the paths of the files in it, sorted; subfolders too.
 
     `folder` is any folder of .ttf, .otf and .ttc files; None: the DejaVu fonts of matplotlib.
-
-    Raises:
-        DataError: not a folder, or no font in it.
-        UnavailableError: matplotlib or one of its fonts is not there.
     """
     if folder is None:
         spec = importlib.util.find_spec("matplotlib")  # its folder, without the cost of importing
@@ -98,9 +94,6 @@ def read_faces(root: Path, files: Sequence[str]) -> tuple[list[Face], list[str]]
 
     Faces that cannot be read, that have no Unicode characters or no outlines, and styles that an
     earlier face has already are skipped, each with a line that gives the file's base name.
-
-    Raises:
-        DataError: fewer than two faces are left, so that no style could be kept for testing.
     """
     # fontTools logs oddities of a font, which are nobody's business here.
     logging.getLogger("fontTools").addHandler(logging.NullHandler())

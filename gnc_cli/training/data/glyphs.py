@@ -49,10 +49,6 @@ def glyph_images(
 
     Images are uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
     fonts, Pillow and FreeType are the same. They are kept in the user's cache directory.
-
-    Raises:
-        UsageError: another image size than 16, 32 or 64.
-        DataError: more classes than the fonts give, or no fonts to use.
     """
     if image_size not in _IMAGE_SIZES:
         option = spelled("image_size", image_size)

@@ -81,10 +81,6 @@ def chooser(
     They are the first so many `classes`, all by default; or a `subset`: names, whatever their case,
     or numbers from 0 where no class has such a name.
 
-    Raises:
-        UsageError: fewer than 2 names; of the function: a class twice.
-        DataError: of the function: there are not so many classes, or none of that name.
-
     Example:
         >>> chooser(subset=["dog", "0"])(["bird", "Cat", "Dog"])
         [2, 0]
@@ -93,26 +89,22 @@ def chooser(
         raise UsageError(f"{len(subset)} class(es) were asked for; expected 2 or more")
 
     def choose(names: Sequence[str]) -> list[int]:
-        if subset is not None:
-            return _by_name(subset, names)
-        if classes is not None and classes > len(names):
-            raise DataError(
-                f"{classes} classes were asked for, and there are {len(names)}; ask for "
-                f"{len(names)} or fewer"
-            )
-        return list(range(len(names) if classes is None else classes))
+        if subset is None:
+            if classes is not None and classes > len(names):
+                raise DataError(
+                    f"{classes} classes were asked for, and there are {len(names)}; ask for "
+                    f"{len(names)} or fewer"
+                )
+            return list(range(classes or len(names)))
+        order: list[int] = []
+        for asked in subset:
+            k = _find(asked.strip(), names)
+            if k in order:
+                raise UsageError(f"class {names[k]!r} is asked for twice, then as {asked!r}")
+            order.append(k)
+        return order
 
     return choose
-
-
-def _by_name(subset: Sequence[str], names: Sequence[str]) -> list[int]:
-    order: list[int] = []
-    for asked in subset:
-        k = _find(asked.strip(), names)
-        if k in order:
-            raise UsageError(f"class {names[k]!r} is asked for twice, the second time as {asked!r}")
-        order.append(k)
-    return order
 
 
 def _find(asked: str, names: Sequence[str]) -> int:
@@ -185,11 +177,7 @@ class _Selected:
 
 
 def with_present_classes(data: ImageData, where: str) -> ImageData:
-    """The data set without classes that no training image has; a warning names these.
-
-    Raises:
-        DataError: fewer than 2 classes are left.
-    """
+    """The data set without classes that no training image has; a warning names these."""
     count = np.bincount(data.train.labels, minlength=len(data.class_names))
     order = np.flatnonzero(count).tolist()
     if len(order) < 2:

@@ -50,10 +50,6 @@ def load_images(
     else all), or those of the names or numbers in `subset`, in that order. Images have `image_size`
     pixels a side, by default 32 for glyphs, 64 or less for folders, else as stored. `threads`
     decode image files, by default as many as this process has cores.
-
-    Raises:
-        UsageError: no such data; options that contradict each other.
-        DataError: the data are missing, damaged or of another layout, or lack a class.
     """
     kind, path = _kind_and_path(data)
     if image_size is not None and image_size > _LARGEST:
@@ -91,10 +87,6 @@ def load_matched(
     images are those for testing, or all where the data have no such part of their own; colours
     become greys, or greys colours, as the network's `channels` want it. Labels are those of its
     `class_names`. `note` is called with each warning, such as that of images that cannot be read.
-
-    Raises:
-        UsageError: no such data.
-        DataError: no class matches; both lists begin the message.
     """
     kind, path = _kind_and_path(data)
     ours: list[int] = []

@@ -46,11 +46,7 @@ class _OpenFile:
 
 
 class StoredImages:
-    """`Pictures` that are read when asked for, in runs of rows; `file` is held as long as they are.
-
-    Raises:
-        DataError: no uint8, or a shape that is none of images, or of two layouts.
-    """
+    """`Pictures` that are read when asked for, in runs of rows; they hold the `file` open."""
 
     def __init__(self, catalogue: Catalogue, name: str, file: "_OpenFile") -> None:
         entry = checked(catalogue, name, whole=False)
@@ -92,10 +88,6 @@ def read_stored(path: str) -> ImageData:
 
     `class_names` are their numbers by default. Mirror images are taken for the same class where
     there are colours.
-
-    Raises:
-        DataError: no such file or dataset, several that may be meant, an ambiguous shape, no uint8,
-            labels that are no classes, sets of different pictures.
     """
     file = _OpenFile()
     stream = file.stack.enter_context(open_input(path))

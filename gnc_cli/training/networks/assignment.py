@@ -55,10 +55,6 @@ def assign(
     two classes until none helps; never worse than `identity`, nor than `random` of the same seed.
     On one core K = 100 takes some 4 seconds, K = 1000 half a minute, K = 2000 some minutes.
 
-    Raises:
-        UsageError: best or worst of more than 2896 classes.
-        DataError: the code is not a matrix of finite nonzero rows.
-
     Example:
         >>> square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
         >>> alike = np.zeros((4, 4))
@@ -95,10 +91,6 @@ def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
     other. There are K! / (number of symmetries): 3 for the square, 60 for the hexagon, 1 for a
     simplex. (The paper counts 15 for the hexagon.) Of each kind comes the lexicographically first,
     in lexicographic order, so that the identity comes first.
-
-    Raises:
-        UsageError: there are more than `most`, or too many rows to find the symmetries.
-        DataError: the code is not a matrix of at least two finite nonzero rows.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])

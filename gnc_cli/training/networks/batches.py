@@ -216,9 +216,6 @@ class Batches:
     on (seed, epoch, step): any batch can be had without those before it, and all processes together
     see what one would see alone. `batch_size` is that of all of them, the largest but for that one
     of three.
-
-    Raises:
-        UsageError: no samples, or batches too small to give each process one.
     """
 
     def __init__(

@@ -73,10 +73,6 @@ def build_encoder(
     `stem` is `small` (3 x 3, no pooling), `imagenet`, or `auto`: small under 96 pixels; for `width`
     and `norm` see `EncoderShape`. First values come from `seed` alone; PyTorch's global random
     numbers stay where they are.
-
-    Raises:
-        UsageError: no such model; images too small for the network; a factory that cannot be
-            found or does not make what it should.
     """
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would seed the accelerators too.
@@ -198,9 +194,6 @@ def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str
     not ours. A stem (first convolution) and a last linear layer of another shape, or that the
     checkpoint does not have, are left as they are. `num_batches_tracked` is optional. Everything
     else must be there with its shape, and nothing may be left over; else nothing is changed.
-
-    Raises:
-        DataError: the checkpoint is of another network; the message has the first names.
     """
     own = encoder.state_dict()
     given = _under_prefix(own, tensors)

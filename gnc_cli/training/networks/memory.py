@@ -50,9 +50,6 @@ def check_head_fits(
     Measuring wants weights, unit weights and class means in float64 in the host's memory, wherever
     the head is trained. That memory is shared by the processes of the machine, which all look at
     it before any of them takes some. Nothing is checked where the free memory is unknown.
-
-    Raises:
-        UnavailableError: more bytes are needed than free, with what to change.
     """
 
     def refuse_beyond(free: int | None, needed: int, where: str, when: str, smaller: str) -> None:

@@ -21,10 +21,6 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
     `device` is `auto`, `cpu`, `cuda` or `cuda:N`. On GPUs each process takes the GPU of its number
     on the machine (`LOCAL_RANK`), tensors there travel over nccl, and all others over gloo. A GPU
     so chosen becomes torch's current one.
-
-    Raises:
-        UsageError: an unknown device, or one GPU named for several processes.
-        UnavailableError: a device that is not there, or processes that cannot meet.
     """
     chosen = resolve_device(device)
     if chosen.type == "cpu":

@@ -84,9 +84,6 @@ def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
       would only raise their learning rate. A head of free lengths (appendix B.1) decays.
     - SGD lets everything else decay, as the paper does; AdamW and Adam leave out biases and the
       scales and shifts of normalisation layers, that is every vector.
-
-    Raises:
-        UsageError: nothing is left to train.
     """
     head = {id(p) for p in model.head.parameters()} if model.head.sphere else set()
 
@@ -140,10 +137,6 @@ class Training:
     position; dropout too. The number of processes may change; they all make the same calls.
 
     The model is moved to the device, its batch norms joined over the GPUs of all processes.
-
-    Raises:
-        UnavailableError: a precision that the device does not have.
-        UsageError: nothing to train, or single images in a network that cannot train on them.
     """
 
     def __init__(
@@ -199,10 +192,8 @@ class Training:
 
         `stop` is called after each step; several processes stop together, a few steps after the
         first of them wants to. `on_step` is called with (steps done, steps per epoch, this
-        process's mean loss so far) after each step, on a GPU after every 10th.
-
-        Raises:
-            NonFiniteLoss: in all processes alike, before anything broken can be saved.
+        process's mean loss so far) after each step, on a GPU after every 10th. NonFiniteLoss comes
+        in all processes alike, before anything broken can be saved.
         """
         began = time.perf_counter()
         self._shared.train()
@@ -261,11 +252,7 @@ class Training:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from `state`, in every process.
-
-        Raises:
-            DataError: it is of another network, optimiser, seed or number of batches.
-        """
+        """Go on from `state`, in every process; refused where it is of another network or run."""
         for name, ours in (("steps", self.batches.steps), ("seed", self.batches.seed)):
             if state[name] != ours:
                 raise DataError(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
+from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.ufm import polish
@@ -19,7 +19,6 @@ from gnc_cli.search.ufm.solver import (
     UfmSolution,
     hardmax_band,
     hardmax_gap,
-    rho_by_theorem,
     solve_ufm,
 )
 from tests.problems import PROBLEMS, polygon
@@ -48,9 +47,6 @@ def test_up_to_d_plus_1_classes_form_a_simplex(d: int, K: int, tau: float) -> No
     wrong = np.log(K - 1) - K / (K - 1) / tau  # log(log(1 + e^m)) is m to the last bit, far out
     exact = np.log(K) + (wrong if wrong < -40 else np.log(np.log1p(np.exp(wrong))))
     assert tau * s.log_total_loss == pytest.approx(tau * exact, abs=1e-12)
-    # Theorem 3.3 makes the gap exact here.
-    assert s.hardmax_gap.width < 1e-12
-    assert s.hardmax_gap.lower == pytest.approx(tau * s.log_total_loss + K / (K - 1), abs=1e-12)
 
 
 @pytest.mark.parametrize("K, tau", [(5, 10.0), (5, 0.02), (8, 1.0), (7, 1e-5), (12, 0.3)])
@@ -71,7 +67,8 @@ def test_seven_points_in_space_tend_to_the_tammes_code() -> None:
         excess.append(max_cosine(s.weights) - TAMMES_7)
         above, band = tau * s.log_total_loss + 1 - TAMMES_7, hardmax_band(7, tau)
         assert band.lower <= above <= band.upper
-        assert s.hardmax_gap.lower <= above <= s.hardmax_gap.upper
+        gap = hardmax_gap(3, 7, tau, s.log_total_loss, s.hardmax, Bracket(0.0, 1.0))
+        assert gap.lower <= above <= gap.upper
     assert 0 < excess[2] < 0.11 * excess[1] < 0.02 * excess[0]
     assert excess[2] < 4e-5
 
@@ -112,9 +109,9 @@ def test_the_scaled_loss_lies_in_the_band_of_c13(
     rounding = 1e-13 * (1 + tau)
     assert -tau * np.log(K) <= band.lower
     assert band.lower - rounding <= above <= band.upper + rounding
-    # The certified gap holds for this pair too, whatever rho is between its two bounds.
-    gap = hardmax_gap(d, K, tau, float(ce.log_total), float(ce.hardmax))
-    rho = rho_by_theorem(d, K)
+    # The certified gap holds for this pair too, whatever rho* is between its two bounds.
+    rho = Bracket(0.0, K / (K - 1))
+    gap = hardmax_gap(d, K, tau, float(ce.log_total), float(ce.hardmax), rho)
     scaled = tau * float(ce.log_total)
     assert gap.lower <= gap.upper
     assert gap.upper == scaled + rho.upper
@@ -133,7 +130,6 @@ def test_weight_decay_has_the_closed_form_of_the_nuclear_norm_problem(
     scale = np.log((1 - lam * (K - 1)) / lam)
     logits = scale * (np.eye(K) - 1 / K)[:, s.labels]
     np.testing.assert_allclose(s.weights @ s.features.T, logits, atol=1e-8)
-    assert s.hardmax_gap is None
 
 
 def test_weight_decay_is_uneven_where_the_sphere_is_even() -> None:
@@ -214,10 +210,3 @@ def test_deadlines_and_interruptions_return_the_best_so_far() -> None:
     at_once = quick(3, 7, tau=0.1, init=(done.weights, done.features), deadline=Deadline(0.0))
     assert at_once.outcome is Outcome.TIME_LIMIT
     np.testing.assert_allclose(at_once.weights, done.weights, atol=1e-15)
-
-
-def test_wrong_options_are_named() -> None:
-    with pytest.raises(UsageError, match="W = H = 0"):
-        quick(3, 5, tau=1.0, weight_decay=0.2)
-    with pytest.raises(UnavailableError, match="cuda:99 is not available"):
-        quick(3, 5, tau=0.1, device="cuda:99")

@@ -17,28 +17,25 @@ from gnc_cli.errors import DataError
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, CifarLayout, read_cifar
 from tests.training.data.python2_pickle import dumps
 
-NAMES = {10: ["airplane", "automobile", "bird"], 100: ["apple", "aquarium_fish", "baby"]}
 
-
-def _contents(layout: CifarLayout) -> dict[str, Any]:
+def _miniature(layout: CifarLayout) -> tuple[CifarLayout, dict[str, bytes], dict[str, Any]]:
+    """A layout with the sums of other contents, its files, and what they hold."""
     rng = np.random.default_rng(len(layout.sums))
-    names = NAMES[10 if layout is CIFAR10 else 100]
-    files: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for name in layout.batches:
         data = rng.integers(0, 256, (6, 3072)).astype(np.uint8)
         labels = rng.permutation([0, 1, 2, 2, 1, 0]).tolist()
-        files[name] = {b"data": data, layout.labels_key: labels, b"batch_label": b"some batch"}
+        contents[name] = {b"data": data, layout.labels_key: labels, b"batch_label": b"some batch"}
         if layout is CIFAR100:
-            files[name][b"coarse_labels"] = [19] * 6
-    files[layout.meta] = {b"num_vis": 3072, layout.names_key: names}
-    return files
+            contents[name][b"coarse_labels"] = [19] * 6
+    contents[layout.meta] = {b"num_vis": 3072, layout.names_key: ["apple", "aquarium_fish", "baby"]}
+    files = {name: dumps(contents[name]) for name in layout.sums}
+    return _with_sums(layout, files), files, contents
 
 
-def _synthetic(layout: CifarLayout, contents: Mapping[str, Any]) -> tuple[CifarLayout, dict]:
-    """The layout with the sums of other contents, and the files."""
-    files = {name: dumps(content) for name, content in contents.items()}
-    sums = {name: hashlib.md5(files[name]).hexdigest() for name in layout.sums}
-    return dataclasses.replace(layout, sums=sums), files
+def _with_sums(layout: CifarLayout, files: Mapping[str, bytes]) -> CifarLayout:
+    sums = {name: hashlib.md5(data).hexdigest() for name, data in files.items()}
+    return dataclasses.replace(layout, sums=sums)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -60,8 +57,7 @@ def _pack(path: Path, folder: str, files: Mapping[str, bytes], mode: Any = "w:gz
 
 @pytest.mark.parametrize("layout", [CIFAR10, CIFAR100], ids=["cifar10", "cifar100"])
 def test_folder_and_tar_agree_with_what_was_written(layout: CifarLayout, tmp_path: Path) -> None:
-    contents = _contents(layout)
-    synthetic, files = _synthetic(layout, contents)
+    synthetic, files, contents = _miniature(layout)
     folder = _write(tmp_path / "a" / layout.folder, files)
     gz = _pack(tmp_path / "b" / layout.archive, layout.folder, files)
     plain = _pack(tmp_path / "c" / "own.tar", "elsewhere", files, "w")
@@ -71,8 +67,7 @@ def test_folder_and_tar_agree_with_what_was_written(layout: CifarLayout, tmp_pat
         data = read_cifar(synthetic, str(path))
         assert np.array_equal(np.asarray(data.train.images).reshape(-1, 3072), expected)
         labels = [label for name in train for label in contents[name][layout.labels_key]]
-        assert data.train.labels.tolist() == labels
-        assert data.test is not None
+        assert data.train.labels.tolist() == labels and data.test is not None
         assert data.test.labels.tolist() == contents[test][layout.labels_key]
         assert data.class_names == tuple(contents[layout.meta][layout.names_key])
         assert data.train.images.shape == (6 * len(train), 3, 32, 32)
@@ -81,7 +76,7 @@ def test_folder_and_tar_agree_with_what_was_written(layout: CifarLayout, tmp_pat
 
 
 def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synthetic, files = _synthetic(CIFAR10, _contents(CIFAR10))
+    synthetic, files, _ = _miniature(CIFAR10)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("GNC_DATA", raising=False)
@@ -100,7 +95,7 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_sum_is_named(tmp_path: Path) -> None:
-    synthetic, files = _synthetic(CIFAR10, _contents(CIFAR10))
+    synthetic, files, _ = _miniature(CIFAR10)
     wanted = synthetic.sums["data_batch_3"]
     files["data_batch_3"] += b" "
     found = hashlib.md5(files["data_batch_3"]).hexdigest()
@@ -111,7 +106,7 @@ def test_another_sum_is_named(tmp_path: Path) -> None:
 
 
 def test_broken_archives(tmp_path: Path) -> None:
-    synthetic, files = _synthetic(CIFAR100, _contents(CIFAR100))
+    synthetic, files, _ = _miniature(CIFAR100)
     data = _pack(tmp_path / "t.tgz", "x", files).read_bytes()
     cut = tmp_path / "cut.tgz"
     cut.write_bytes(data[: len(data) // 2])
@@ -136,16 +131,10 @@ class _Acting:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [
-        (_Acting(), "posix.system"),
-        (np.float64(1.0), "multiarray.scalar"),
-        ({1, 2}, "__builtin__.set"),
-    ],
+    [(_Acting(), "posix.system"), (np.float64(1.0), "multiarray.scalar"), ({1}, "builtin__.set")],
 )
 def test_what_acts_is_never_built(value: Any, name: str, tmp_path: Path) -> None:
     """Such a file would also need the published md5 sum, which the test gives it."""
-    layout, files = _synthetic(CIFAR10, _contents(CIFAR10))
-    files["test_batch"] = pickle.dumps(value, protocol=2)
-    sums = {**layout.sums, "test_batch": hashlib.md5(files["test_batch"]).hexdigest()}
+    files = _miniature(CIFAR10)[1] | {"test_batch": pickle.dumps(value, protocol=2)}
     with pytest.raises(DataError, match=f"test_batch.* wants to build .*{name}, which may run"):
-        read_cifar(dataclasses.replace(layout, sums=sums), str(_write(tmp_path / "x", files)))
+        read_cifar(_with_sums(CIFAR10, files), str(_write(tmp_path / "x", files)))

@@ -94,18 +94,14 @@ def test_a_collection_stays_on_one_side(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("styles", [0, 1])
 def test_one_face_is_not_enough(tmp_path: Path, styles: int) -> None:
+    for folder, message in ((tmp_path, "no .ttf"), (tmp_path / "missing", "is not a folder")):
+        with pytest.raises(DataError, match=message):
+            find_fonts(str(folder))
     (tmp_path / "bad.ttf").write_text("no font")
     for number in range(styles):
         make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS)
     with pytest.raises(DataError, match=rf"{styles} usable face.*put in at least 2.*bad\.ttf"):
         read_faces(*find_fonts(str(tmp_path)))
-
-
-def test_folders_without_fonts_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no .ttf"):
-        find_fonts(str(tmp_path))
-    with pytest.raises(DataError, match="is not a folder"):
-        find_fonts(str(tmp_path / "missing"))
 
 
 def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:

@@ -23,12 +23,11 @@ NAMES = ("airplane", "automobile", "bird", "cat")
 @pytest.fixture
 def cifar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A little CIFAR-10; pixels are 10 times the class."""
+    labels = [3, 2, 1, 0]
+    batch = {b"data": np.uint8(labels)[:, None].repeat(3072, 1) * 10, b"labels": labels}
     sums = {}
     for name in CIFAR10.sums:
-        labels = [3, 2, 1, 0]
-        data = np.repeat(np.uint8([[10 * k] for k in labels]), 3072, axis=1)
-        meta = {b"label_names": list(NAMES)}
-        raw = dumps(meta if name == CIFAR10.meta else {b"data": data, b"labels": labels})
+        raw = dumps({b"label_names": list(NAMES)} if name == CIFAR10.meta else batch)
         (tmp_path / name).write_bytes(raw)
         sums[name] = hashlib.md5(raw).hexdigest()
     monkeypatch.setitem(load._CIFAR, "cifar10", dataclasses.replace(CIFAR10, sums=sums))
@@ -41,8 +40,7 @@ def stl(tmp_path: Path) -> str:
     for name, value in {"Airplane": 0, "car": 10, "cat": 30, "monkey": 90}.items():
         (tmp_path / "stl" / name).mkdir(parents=True)
         for i in range(6):
-            pixels = np.full((40, 40, 3), value, np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "stl" / name / f"{i}.png")
+            Image.new("RGB", (40, 40), (value,) * 3).save(tmp_path / "stl" / name / f"{i}.png")
     return f"folder:{tmp_path / 'stl'}"
 
 
