@@ -150,6 +150,8 @@ Threads = Annotated[
               "Effort and machine"),
 ]  # fmt: skip
 Path = str | os.PathLike[str]
+CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
+"""What a code can be written as; `io/formats.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 Plot = Annotated[
     Path | None,

@@ -2,8 +2,8 @@
 
 Rows of A that span its space are sent one after the other to rows of B with the same inner
 products. After each, the rows of both codes are coloured anew by what is known of them
-(`colour_refinement`), which shows most wrong guesses at once. Once each colour has a single row the
-relabelling is known, and the rotation is the least-squares one (`matching`).
+(`matching`), which shows most wrong guesses at once. Once each colour has a single row the
+relabelling is known, and the rotation is the least-squares one.
 
 No K x K matrix is held. A guess costs O(K (d^2 + log K)): codes of 10^5 rows go through.
 """
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.codes.colour_refinement import agreement
-from gnc_cli.codes.matching import REFINING, Match, MatchingSearch, SearchEnd
+from gnc_cli.codes.matching import REFINING, Match, MatchingSearch, SearchEnd, agreement
 from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 

@@ -2,8 +2,7 @@
 
 from decimal import Decimal, localcontext
 
-from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits
-from gnc_cli.codes.minimal_polynomial import minimal_polynomial
+from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, minimal_polynomial
 from gnc_cli.comparison.codes import Judged
 from gnc_cli.comparison.result import PolishedCosine, Polynomial
 from gnc_cli.runtime.deadline import Deadline

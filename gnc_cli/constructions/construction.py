@@ -290,11 +290,11 @@ def listed(
     *texts: str, codes: dict[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""
+
     def parameters(d: int) -> list[tuple[int, ...]]:
         return [p for p, code in codes.items() if code.d == d and code.name not in hidden]
 
-    name, title, values, dimension, size, cosine, reference = texts
+    name, title, values, d, K, cosine, reference = texts
     return Family(
-        name, title, values, dimension, size, cosine, reference,
-        lambda *p: codes.get(p), parameters,
-    )  # fmt: skip
+        name, title, values, d, K, cosine, reference, lambda *p: codes.get(p), parameters
+    )

@@ -13,18 +13,22 @@ from itertools import islice
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import FormSet, Span, hadamard, sign_vectors, walsh
-from gnc_cli.constructions.construction import Cosine, GroupedRows, Verified
-from gnc_cli.constructions.integer_rows import IntegerRows
-from gnc_cli.constructions.walsh_sweep import (
+from gnc_cli.constructions.boolean_functions import (
+    FormSet,
+    Span,
     Sweep,
     block_size,
+    hadamard,
     largest_in,
     largest_of_first,
     numbered,
+    sign_vectors,
     sums_of_pairs,
     sweep,
+    walsh,
 )
+from gnc_cli.constructions.construction import Cosine, GroupedRows, Verified
+from gnc_cli.constructions.integer_rows import IntegerRows
 
 _ALL_PAIRS = 4096
 """Rows of a shortened or punctured code up to which every pair is multiplied."""

@@ -210,11 +210,7 @@ class HullSearch:
             )
         return self.lower, self.upper
 
-    def minimum(
-        self,
-        tolerance: float,
-        after: Callable[[int], None] | None = None,
-    ) -> np.ndarray:
+    def minimum(self, tolerance: float, after: Callable[[int], None] | None = None) -> np.ndarray:
         """Close those classes, the lowest first, that can still attain the least distance of all.
 
         `after` is called with the number of classes refined so far. The positions refined come

@@ -20,9 +20,10 @@ from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5, write_hdf5
 from gnc_cli.io.inputs import decoded
 from gnc_cli.io.npy import npy, npz, write_npy, write_npz
-from gnc_cli.io.outputs import CODE_SUFFIXES, check_suffix
+from gnc_cli.io.outputs import check_suffix
 from gnc_cli.io.safetensors_file import safetensors, safetensors_index, write_safetensors
 from gnc_cli.io.torch_file import pt, write_pt
+from gnc_cli.parameters import CODE_SUFFIXES
 
 if TYPE_CHECKING:
     from gnc_cli.io.codefile import CodeFile

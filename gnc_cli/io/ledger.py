@@ -52,7 +52,7 @@ class Ledger:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise OutputError(
-                    f"{self._name!r} is being written by another run; wait for it, or name a file"
+                    f"{self._name!r} is being written by another run; wait for it, or name another"
                 ) from error
             except OSError:
                 pass  # a file system without locks

@@ -15,8 +15,6 @@ from gnc_cli.io.atomic import check_writable
 from gnc_cli.io.inputs import split_key
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
-CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
-"""What a code can be written as; `formats` has a writer for each."""
 
 _Path = str | os.PathLike[str]
 

@@ -23,8 +23,10 @@ References:
 """
 
 import math
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flint import arb
 
 _EPS = 2.0**-54
 _MOST_STEPS = 50
@@ -34,52 +36,31 @@ _HALF_LOG_PI = 0.5 * math.log(math.pi)
 
 
 def log_cap_share(d: int, clearance: float) -> float:
-    """Natural logarithm of the share of S^(d-1) within angle theta of a point.
+    """Logarithm of the share of S^(d-1) within the angle of a clearance in (0, 2].
 
-    Args:
-        d: at least 2, up to 10^6.
-        clearance: 1 - cos(theta), in (0, 2], a normal float.
-
-    Returns:
-        The logarithm, at most 0; its error is below 2e-14 and two roundings of its value.
-
-    Example:
-        >>> round(math.exp(log_cap_share(3, 0.5)), 12)
-        0.25
+    Its error is below 2e-14 and two roundings of its value, for d from 2 to 10^6.
     """
     if clearance > 1.0:
         # The rest of the sphere is a cap as well; 2 - clearance is exact here.
         return math.log1p(-math.exp(log_cap_share(d, 2.0 - clearance))) if clearance < 2.0 else 0.0
     u = 1.0 - clearance
     density = _log_density(d, clearance)
-    if _near_equator(d, u):
-        return math.log(0.5 - u * math.exp(density) * _strip(d, u * u, _EPS))
+    if u * u <= min(3.0 / d, 0.4):
+        return math.log(0.5 - u * math.exp(density) * _strip(d, u * u))
     r = clearance * (2.0 - clearance) / (u * u)
-    return density - math.log((d - 1) * u) + math.log(_fraction(d, r, _EPS))
+    return density - math.log((d - 1) * u) + math.log(_fraction(d, r))
 
 
 def cap_clearance(d: int, log_share: float) -> float:
     """The clearance of the cap that covers a share of S^(d-1): inverse of `log_cap_share`.
 
+    To a relative 1e-13 where the logarithm's own rounding does not weigh more; 0 where it is below
+    the smallest float.
+
     Newton's iteration in w = sqrt(-log z), in which the share is the tail of a density
     proportional to (w/u) exp(-(d-1) w^2 / 2). That is log-concave for every d >= 2, and hence so
     is its tail; since the share is at most z^((d-1)/2) / 2, we know a w that is not too small.
     From there the tangents lead down to the solution without ever passing it.
-
-    Args:
-        d: at least 2, up to 10^6.
-        log_share: natural logarithm of the share, at most 0.
-
-    Returns:
-        1 - cos(theta) in [0, 2], relative error 1e-13 where the logarithm's own rounding does not
-        weigh more; 0 where it is below the smallest float.
-
-    Raises:
-        ArithmeticError: the logarithm is NaN; for d = 2 and 3 the clearance then is NaN as well.
-
-    Example:
-        >>> cap_clearance(3, math.log(0.25))
-        0.5
     """
     if d == 2:
         return 2.0 * math.sin(0.5 * math.pi * math.exp(log_share)) ** 2
@@ -106,33 +87,13 @@ def cap_clearance(d: int, log_share: float) -> float:
     raise ArithmeticError(f"found no cap of log share {log_share} in {d} dimensions")
 
 
-def precise_cap_share(d: int, clearance: Fraction | float | Any) -> Any:
-    """The share itself as an mpmath number, to mpmath's precision at the call.
+def cap_share(d: int, clearance: "arb") -> "arb":
+    """The share itself in flint's ball arithmetic, at its working precision."""
+    from flint import arb
 
-    Args:
-        d: at least 2, up to 10^6.
-        clearance: 1 - cos(theta) in (0, 2]: a fraction, float or mpmath number, taken exactly.
-
-    Example:
-        >>> print(precise_cap_share(3, Fraction(1, 2)))
-        0.25
-    """
-    import mpmath
-
-    # Logarithms of the Gamma function and of a tiny share take up to ten digits.
-    with mpmath.extradps(15):
-        clearance = mpmath.mpmathify(clearance)
-        eps = +mpmath.eps
-        c = min(clearance, 2 - clearance)
-        u, z, half = 1 - c, c * (2 - c), mpmath.mpf(d - 1) / 2
-        log_ratio = mpmath.loggamma(half + 0.5) - mpmath.loggamma(half)
-        density = mpmath.exp(log_ratio + half * mpmath.log(z)) / mpmath.sqrt(mpmath.pi) if z else z
-        if _near_equator(d, u):
-            share = 0.5 - u * density * _strip(d, u * u, eps)
-        else:
-            share = density / ((d - 1) * u) * _fraction(d, z / (u * u), eps)
-        share = share if clearance <= 1 else 1 - share
-    return +share
+    z = clearance * (2 - clearance)
+    share = z.beta_lower(arb(d - 1) / 2, arb(0.5), regularized=True) / 2
+    return share if clearance <= 1 else 1 - share
 
 
 def _log_density(d: int, clearance: float) -> float:
@@ -144,15 +105,11 @@ def _log_density(d: int, clearance: float) -> float:
     return half * log_z + log_gamma_ratio(half) - _HALF_LOG_PI
 
 
-def _near_equator(d: int, u: Any) -> bool:
-    return bool(u * u <= min(3.0 / d, 0.4))
-
-
-def _strip(d: int, x: Any, eps: Any) -> Any:
-    """F(1, d/2; 3/2; x), floats or mpmath numbers."""
-    total = term = x**0
+def _strip(d: int, x: float) -> float:
+    """F(1, d/2; 3/2; x)."""
+    total = term = 1.0
     top, bottom = d, 3
-    while term > eps * total:
+    while term > _EPS * total:
         term = term * x * top / bottom
         total += term
         top += 2
@@ -160,14 +117,14 @@ def _strip(d: int, x: Any, eps: Any) -> Any:
     return total
 
 
-def _fraction(d: int, r: Any, eps: Any) -> Any:
-    """F(1, 1/2; (d+1)/2; -r), floats or mpmath numbers; in (0, 1].
+def _fraction(d: int, r: float) -> float:
+    """F(1, 1/2; (d+1)/2; -r), in (0, 1].
 
     Steed's forward evaluation: the differences of successive convergents alternate and shrink.
     """
-    total = ratio = step = r**0
+    total = ratio = step = 1.0
     n = 1
-    while abs(step) > eps * total:
+    while abs(step) > _EPS * total:
         part = r * (n * (d + n - 2)) / ((d + 2 * n - 3) * (d + 2 * n - 1)) * ratio
         ratio = 1 / (1 + part)
         step = -step * part * ratio
@@ -186,7 +143,7 @@ _GAMMA_TERMS = tuple(
 
 
 def log_gamma_ratio(x: float) -> float:
-    """log(Gamma(x + 1/2) / Gamma(x)), to about one rounding of its value.
+    """log(Gamma(x + 1/2) / Gamma(x)) for x > 0, with an error below 2e-15 up to x = 1e7.
 
     At x = 5e5 the difference of two `math.lgamma` loses nine digits; the ratio itself is smooth:
 
@@ -195,13 +152,6 @@ def log_gamma_ratio(x: float) -> float:
 
     with the Euler numbers E_2, E_4, ... = -1, 5, -61, 1385, ...: seen from the middle of the two
     arguments the expansion has even powers only, so that six of them are enough from x = 12 on.
-
-    Args:
-        x: positive; absolute error below 2e-15 up to 1e7.
-
-    Example:
-        >>> math.exp(2.0 * log_gamma_ratio(0.5)) * math.pi
-        1.0
     """
     shrunk = 1.0
     while x < _GAMMA_FAR:

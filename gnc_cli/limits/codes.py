@@ -5,17 +5,17 @@ are a code of (d, K). The other way round, no code of (d, K) is better than a pr
 fewer points or in more dimensions. Values are rounded to the side on which they are true.
 """
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.finder import largest_construction
 from gnc_cli.constructions.registry import find, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, read_table
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, stored_margins
 from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 
 _ONE_CODE = 1e-11
@@ -30,104 +30,82 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
     Args:
         table: of the user, held beside our copy: the smaller figure counts. What it says of
             optimality is not looked at.
-
-    Example:
-        >>> known, solved, built, optimal = code_limits()
-        >>> found = known.at(10, 100)
-        >>> round(found.value, 3), found.source
-        (0.607, 'known code (10, 136): published improvement, 2026')
-        >>> built.at(64, 10**5).how
-        'gnc solve --d 64 --K 100000 --construction delsarte-goethals-6'
     """
     ours = read_table()
-    tables = [ours] if table is None else [ours, table]
-    optima = ProvedOptimumLimit(ours)
-    return [KnownCodeLimit(*tables), SolvedCodeLimit(), ConstructionLimit(), optima]
+    solved = [
+        _Code(
+            code.d, code.K, code.rho,
+            f"Softmax Code ({code.d}, {code.K}) solved by this project, certified distance",
+            partial(_as_it_was, code.command),
+        )
+        for code in stored_margins().entries
+    ]  # fmt: skip
+    return [
+        CodeList("known-code", "table of known codes", known_codes(ours, table)),
+        CodeList("solved-code", "Softmax Codes solved by this project", solved, of_rho=True),
+        ConstructionLimit(),
+        ProvedOptimumLimit(ours),
+    ]
 
 
-class KnownCodeLimit(Limit):
-    """The best entry of tables of known codes with K points or more in d dimensions or fewer.
+@dataclass(frozen=True)
+class _Code:
+    d: int
+    K: int
+    value: float
+    """Of codes that exist, at least so much; of optima, no more."""
+    source: str
+    command: Callable[[int, int], str | None] = lambda d, K: None
+    """What builds K of its points in d dimensions, or all of them."""
 
-    All are known explicitly, their coordinates published or made by this project; a finding has a
-    command where theorem 3.3 or a construction gives the same code.
-    """
 
-    name = "known-code"
-    source = "table of known codes"
+class CodeList(Limit):
+    """The best of a list of codes with K points or more in d dimensions or fewer."""
+
     exists = True
     constructive = True
     listed = True
 
-    def __init__(self, *tables: KnownCodes) -> None:
-        entries: dict[tuple[int, int], KnownCode] = {}
-        self._given: set[tuple[int, int]] = set()
-        for table in tables:
-            for key, entry in table.entries.items():
-                if key not in entries or entry.between[1] < entries[key].between[1]:
-                    entries[key] = entry
-                    if table.stamp.current:
-                        self._given.add(key)
-        self._table = replace(tables[0], entries=entries)
-        self._values = {key: rounded_down(1 - entry.between[1]) for key, entry in entries.items()}
+    def __init__(
+        self, name: str, source: str, codes: list[_Code], *, of_rho: bool = False
+    ) -> None:
+        self.name, self.source, self.of_rho = name, source, of_rho
+        self._best_first = sorted(codes, key=lambda code: -code.value)
 
     def at(self, d: int, K: int) -> Finding | None:
-        entry = self._table.covering(d, K)
-        if entry is None:
-            return None
-        value = self._values[entry.d, entry.K]
-        return Finding(value, source=self._cited(entry), how=_same(entry, d, K))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        reached = [
-            entry
-            for key, entry in self._table.entries.items()
-            if entry.d <= d and reaches(self._values[key], target)
-        ]
-        entry = max(reached, key=lambda e: e.K, default=None)
-        if entry is None:
-            return None
-        how = _same(entry, d, entry.K)
-        return Count(math.log10(entry.K), entry.K, self._cited(entry), how)
-
-    def _cited(self, entry: KnownCode) -> str:
-        of = " of --table" if (entry.d, entry.K) in self._given else ""
-        return f"known code ({entry.d}, {entry.K}){of}: {entry.source}"
-
-    def last_d(self, K: int) -> int | None:
-        """The last dimension of the table: beyond it no code is better."""
-        return max((d for d, _ in self._values), default=0)
-
-
-class SolvedCodeLimit(Limit):
-    """The best certified distance of the Softmax Codes that this project solved and ships.
-
-    The command of a finding repeats the search on the solved code's own (d, K).
-    """
-
-    name = "solved-code"
-    source = "Softmax Codes solved by this project"
-    exists = True
-    of_rho = True
-    constructive = True
-    listed = True
-
-    def __init__(self) -> None:
-        self._codes = stored_margins()
-
-    def at(self, d: int, K: int) -> Finding | None:
-        code = self._codes.covering(d, K)
-        return None if code is None else Finding(code.rho, source=_solved(code), how=code.command)
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        reached = [c for c in self._codes.entries if c.d <= d and reaches(c.rho, target)]
-        code = max(reached, key=lambda c: c.K, default=None)
+        code = next((c for c in self._best_first if c.d <= d and c.K >= K), None)
         if code is None:
             return None
-        return Count(math.log10(code.K), code.K, _solved(code), code.command)
+        return Finding(code.value, source=code.source, how=code.command(d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        reached = [c for c in self._best_first if c.d <= d and reaches(c.value, target)]
+        code = max(reached, key=lambda c: c.K, default=None)
+        return None if code is None else Count.of(code.K, code.source, code.command(d, code.K))
 
     def last_d(self, K: int) -> int | None:
-        """The last dimension of a solved code: beyond it no code is better."""
-        return max(code.d for code in self._codes.entries)
+        """The last dimension of the list: beyond it no code is better."""
+        return max((code.d for code in self._best_first), default=0)
+
+
+def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code]:
+    """The entries of our copy, and those of the user's table that are better.
+
+    All are known explicitly, their coordinates published or made by this project; there is a
+    command where theorem 3.3 or a construction gives the same code.
+    """
+    entries = {key: (entry, "") for key, entry in ours.entries.items()}
+    for key, entry in given.entries.items() if given is not None else ():
+        if key not in entries or entry.between[1] < entries[key][0].between[1]:
+            entries[key] = entry, " of --table"
+    return [
+        _Code(
+            entry.d, entry.K, rounded_down(1 - entry.between[1]),
+            f"known code ({entry.d}, {entry.K}){of}: {entry.source}",
+            partial(_same, entry),
+        )
+        for entry, of in entries.values()
+    ]  # fmt: skip
 
 
 class ConstructionLimit(Limit):
@@ -153,7 +131,7 @@ class ConstructionLimit(Limit):
         code = largest_construction(min(d, SEARCHED), float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
-        return Count(math.log10(code.K), code.K, _built(code), _command(code, d, code.K))
+        return Count.of(code.K, _built(code), _command(code, d, code.K))
 
     def last_d(self, K: int) -> int | None:
         """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
@@ -181,37 +159,27 @@ class ProvedOptimumLimit(Limit):
     def points(self, d: int, target: Fraction) -> Count | None:
         missing = [o for o in self._optima if o.d >= d and not reaches(o.value, target)]
         least = min(missing, key=lambda o: o.K, default=None)
-        if least is None:
-            return None
-        return Count(math.log10(least.K - 1), least.K - 1, least.source)
+        return None if least is None else Count.of(least.K - 1, least.source)
 
 
-@dataclass(frozen=True)
-class _Optimum:
-    d: int
-    K: int
-    value: float
-    """No code of (d, K) has a larger clearance."""
-    source: str
-
-
-def _optima(table: KnownCodes) -> Iterator[_Optimum]:
+def _optima(table: KnownCodes) -> Iterator[_Code]:
     single = {(code.d, code.K): code for code in single_codes() if code.proven}
     for (d, K), code in single.items():
         cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
-        yield _Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
+        yield _Code(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
     for entry in table.select(proven=True):
         if (entry.d, entry.K) not in single:
             cited = f"optimal code ({entry.d}, {entry.K}): table of known codes"
-            yield _Optimum(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
-
-
-def _solved(code: SolvedMargin) -> str:
-    return f"Softmax Code ({code.d}, {code.K}) solved by this project, certified distance"
+            yield _Code(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
 
 
 def _built(code: Construction) -> str:
     return f"{code.origin}: {code.reference}"
+
+
+def _as_it_was(command: str, d: int, K: int) -> str:
+    """The search that found a code, on that code's own (d, K)."""
+    return command
 
 
 def _same(entry: KnownCode, d: int, K: int) -> str | None:

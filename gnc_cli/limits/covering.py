@@ -18,10 +18,18 @@ References:
 
 import math
 from fractions import Fraction
-from typing import Any
 
-from gnc_cli.limits.caps import cap_clearance, log_cap_share, precise_cap_share
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, counted, loosened
+from gnc_cli.limits.caps import cap_clearance, cap_share, log_cap_share
+from gnc_cli.limits.limit import (
+    Count,
+    Dimension,
+    Ending,
+    Finding,
+    Limit,
+    ball,
+    counted,
+    loosened,
+)
 
 _JUST_ABOVE_1 = Fraction(math.nextafter(1.0, 2.0))
 
@@ -46,7 +54,7 @@ class _Covering(Limit):
         """The largest K with a share of at most 1/(K - 1)."""
         log_share = log_cap_share(d, float(target))
         log10 = (math.log1p(math.exp(log_share)) - log_share) / math.log(10.0)
-        return counted(log10, lambda: 1 + 1 / precise_cap_share(d, target))
+        return counted(lambda: 1 + 1 / cap_share(d, ball(target)), log10)
 
     def ceiling(self, K: int) -> Fraction | None:
         """From K = 4 on the caps stay below half of the sphere, however large d is."""
@@ -75,17 +83,10 @@ class _Covering3(Limit):
         """`at` solved for K: 3 + pi / (3 atan(sqrt(3) c / (4 - 3 c))) for clearance c <= 1."""
         if d != 3 or target > 1:
             return None
-        c = float(target)
-        excess = math.atan(math.sqrt(3.0) * c / (4.0 - 3.0 * c))
-        log10 = math.log10(3.0 + math.pi / (3.0 * excess))
+        from flint import arb
 
-        def formula() -> Any:
-            import mpmath
-
-            ratio = mpmath.mpmathify(target / (4 - 3 * target))
-            return 3 + mpmath.pi / (3 * mpmath.atan(mpmath.sqrt(3) * ratio))
-
-        return counted(log10, formula)
+        ratio = target / (4 - 3 * target)
+        return counted(lambda: 3 + arb.pi() / (3 * (ball(3).sqrt() * ball(ratio)).atan()))
 
     def last_d(self, K: int) -> int:
         return 3

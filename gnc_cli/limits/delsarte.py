@@ -5,11 +5,8 @@ cosines are at most s has at most f(1) / f_0 points: sum f over all pairs of poi
 (Delsarte, Goethals and Seidel 1977, theorem 4.3). Given any f with f_0 = 1 and its largest value
 e < 1 on [-1, s], f - e is such a polynomial: the bound is (f(1) - e) / (1 - e).
 
-The largest value is proved from above in whole numbers. On an interval a polynomial lies below the
-largest of its Bernstein coefficients, and below its tangents where their second differences show it
-concave. The interval is halved (de Casteljau) until one of the two decides. Coefficients are whole
-multiples of 2^-100, rounded upwards at every step: the Bernstein polynomials are not negative, so
-what is bounded lies above the polynomial.
+The largest value is proved from above: flint isolates all roots of f', and in its balls, rounded
+outwards, f is evaluated; at the ends of [-1, s], exactly.
 
 For a largest cosine s the programme gives the most points; for (d, K) the largest s whose proved
 number of points is below K, so that K points have a larger cosine. The search starts at
@@ -20,10 +17,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, reaches
 from gnc_cli.runtime.deadline import Deadline
+
+if TYPE_CHECKING:
+    from flint import fmpq, fmpq_poly
 
 _LARGEST_D = 1000
 _LARGEST_K = 10**9
@@ -34,22 +35,15 @@ _NEAR = 1e-9
 """What `at` steps back, relative; more is hardly ever needed."""
 _GRID = 1 << 48
 _COEFFICIENT_BITS = 64
-_BITS = 100
-_TOLERANCE = 1 << (_BITS - 56)
-_DEEPEST = 60
-_POINT_BITS = 52
+_BITS = 192
+"""Of the largest value: far more than the coefficients are good for."""
 
 
 class DelsarteLP(Limit):
     """The linear programming bound for d up to 1000 and K up to 10^9; silent outside.
 
-    Args:
-        degree: of the polynomials, at most. Where Levenshtein's polynomial has a larger degree
-            (beyond K = 400 for d = 3, K = 10^6 for d = 10) the bound is silent.
-        deadline: polled before each programme; when it has expired the bound is silent.
-
-    Attributes:
-        declined: whether it has been silent because its deadline had expired.
+    Where Levenshtein's polynomial has a degree above `degree` (beyond K = 400 for d = 3, K = 10^6
+    for d = 10) it is silent too, as it is once the deadline has expired: then `declined` says so.
     """
 
     name = "delsarte-lp"
@@ -89,7 +83,7 @@ class DelsarteLP(Limit):
         whole = math.floor(most)
         while self._spared(d, whole + 1, target, most):
             whole += 1
-        return Count(math.log10(whole), whole)
+        return Count.of(whole)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d that is not excluded: a proof shows bound < K in the one below.
@@ -186,40 +180,26 @@ class DelsarteProof:
 
 
 def prove(d: int, s: Fraction, coefficients: Iterable[Fraction | float]) -> DelsarteProof | None:
-    """What 1 + sum coefficients[i - 1] P_i proves.
+    """What 1 + sum coefficients[i - 1] P_i proves; negative coefficients are taken as 0.
 
-    Args:
-        d: dimension, at least 2.
-        s: in [-1, 1).
-        coefficients: of P_1 to P_degree; negative ones are taken as 0.
+    None where the polynomial is nowhere near feasible: its largest value is 1 or more.
 
-    Returns:
-        None where the polynomial is nowhere near feasible: its largest value is 1 or more.
-
-    Example:
-        >>> prove(3, Fraction(0), [Fraction(3), Fraction(2)]).bound
-        Fraction(6, 1)
+    >>> prove(3, Fraction(0), [Fraction(3), Fraction(2)]).bound
+    Fraction(6, 1)
     """
     exact = (Fraction(1), *(max(Fraction(0), Fraction(c)) for c in coefficients))
-    excess = largest_value(power_coefficients(d, exact), Fraction(-1), s)
+    excess = largest_value(gegenbauer_sum(d, exact), Fraction(-1), s)
     return DelsarteProof(d, s, exact, excess) if excess < 1 else None
 
 
-def delsarte_points(d: int, s: Fraction, degree: int = 40) -> DelsarteProof | None:
-    """The best proof of this degree: HiGHS and Newton's method find it, exact arithmetic proves.
+def delsarte_points(d: int, s: Fraction, degree: int = _DEGREE) -> DelsarteProof | None:
+    """The best proof of at most this degree: HiGHS and Newton's method find it, balls prove it.
 
-    Args:
-        d: dimension, at least 2.
-        s: largest cosine, in [-1, 1).
-        degree: at most that of the polynomial.
+    None where none was found: s is too near 1 for the degree, or the numbers are too large.
 
-    Returns:
-        None where none was found: s is too near 1 for the degree, or the numbers too large.
-
-    Example:
-        >>> proof = delsarte_points(8, Fraction(1, 2), 14)
-        >>> math.floor(proof.bound), proof.bound - 240 < 1e-9
-        (240, True)
+    >>> proof = delsarte_points(8, Fraction(1, 2), 14)
+    >>> math.floor(proof.bound), proof.bound - 240 < 1e-9
+    (240, True)
     """
     if s * d <= -1:
         # A polynomial of degree 1 is best here, Rankin's.
@@ -235,138 +215,38 @@ def delsarte_points(d: int, s: Fraction, degree: int = 40) -> DelsarteProof | No
     )
 
 
-def power_coefficients(d: int, coefficients: Sequence[Fraction]) -> list[Fraction]:
-    """The powers of x in `sum coefficients[i] P_i`, exactly, constant first.
+def gegenbauer_sum(d: int, coefficients: Sequence[Fraction]) -> "fmpq_poly":
+    """The polynomial `sum coefficients[i] P_i`, P_i Gegenbauer's with P_i(1) = 1, exactly.
 
-    Example:
-        >>> power_coefficients(3, [Fraction(0), Fraction(0), Fraction(1)])
-        [Fraction(-1, 2), Fraction(0, 1), Fraction(3, 2)]
+    >>> gegenbauer_sum(3, [Fraction(0), Fraction(0), Fraction(1)])
+    3/2*x^2 + (-1/2)
     """
-    degree = len(coefficients) - 1
-    common = math.lcm(*(c.denominator for c in coefficients))
-    # scale * P_i has whole coefficients: `scale` is the product of the i + d - 2 so far.
-    before: list[int] = []
-    polynomial, scale = [1], 1
-    scaled = []
-    for i in range(degree + 1):
-        scaled.append((polynomial, scale))
-        lead, last, step = (2 * i + d - 2, i, i + d - 2) if i else (1, 0, 1)
-        after = [0, *(lead * p for p in polynomial)]
-        # P_{i-1} lacks the factor i + d - 3 that P_i has, but for i = 1, whose P_0 needs none.
-        lacking = last * (i + d - 3 if i > 1 else 1)
-        for k, p in enumerate(before):
-            after[k] -= lacking * p
-        before, polynomial, scale = polynomial, after, scale * step
-    top = scaled[-1][1]
-    total = [0] * (degree + 1)
-    for c, (polynomial, scale) in zip(coefficients, scaled, strict=True):
-        factor = c.numerator * (common // c.denominator) * (top // scale)
-        for k, p in enumerate(polynomial):
-            total[k] += factor * p
-    return [Fraction(numerator, top * common) for numerator in total]
+    from flint import fmpq_poly
+
+    total, before, P, x = fmpq_poly(), fmpq_poly(), fmpq_poly([1]), fmpq_poly([0, 1])
+    for i, c in enumerate(coefficients):
+        total += P * _rational(c)
+        before, P = P, ((2 * i + d - 2) * x * P - i * before) / (i + d - 2) if i else x
+    return total
 
 
-def largest_value(coefficients: Sequence[Fraction], low: Fraction, high: Fraction) -> Fraction:
-    """At least the maximum of `sum coefficients[k] x^k` on [low, high], and hardly more.
+def largest_value(f: "fmpq_poly", low: Fraction, high: Fraction) -> Fraction:
+    """At least the maximum of f on [low, high], by hardly more than 10^-50 of its coefficients."""
+    from flint import arb, arb_poly, ctx
 
-    The excess is near 1e-14 of the polynomial's variation around a maximum where its second
-    derivative does not vanish, 1e-16 where the maximum lies at an end.
-
-    Example:
-        >>> float(largest_value([Fraction(0), Fraction(1), Fraction(-1)], Fraction(0), Fraction(1)))
-        0.25
-    """
-    whole = _bernstein(coefficients, low, high)
-    highest = max(whole[0], whole[-1])
-    pieces = [(whole, 0)]
-    while pieces:
-        piece, depth = pieces.pop()
-        peak = max(piece)
-        if peak <= highest:
-            continue
-        if _concave(piece):
-            highest = max(highest, _tangent_bound(piece))
-        elif depth == _DEEPEST or peak <= highest + _TOLERANCE:
-            highest = peak
-        else:
-            left, right = _halves(piece)
-            highest = max(highest, left[-1])
-            pieces += [(left, depth + 1), (right, depth + 1)]
-    return Fraction(highest, 1 << _BITS)
+    slope: Any = f.derivative().numer()
+    ends = _rational(low), _rational(high)
+    highest = max(f(end) for end in ends)
+    with ctx.workprec(_BITS):
+        between = arb(ends[0]).union(arb(ends[1]))
+        balls: Any = arb_poly(f)
+        for root, _ in slope.complex_roots() if slope.degree() > 0 else ():
+            if root.imag.contains(0) and root.real.overlaps(between):
+                highest = max(highest, balls(root.real).upper().fmpq())
+    return Fraction(int(highest.p), int(highest.q))
 
 
-def _bernstein(coefficients: Sequence[Fraction], low: Fraction, high: Fraction) -> list[int]:
-    """Bernstein coefficients on [low, high] in units of 2^-100, rounded upwards."""
-    degree = len(coefficients) - 1
-    common = math.lcm(*(c.denominator for c in coefficients))
-    unit = math.lcm(low.denominator, high.denominator)
-    start, width = int(low * unit), int((high - low) * unit)
-    # Horner's rule for x = (start + width t) / unit, as a polynomial in t.
-    powers: list[int] = []
-    grown = 1
-    for c in reversed(coefficients):
-        powers = [start * p + width * q for p, q in zip([*powers, 0], [0, *powers], strict=True)]
-        powers[0] += int(c * common) * grown
-        grown *= unit
-    choose = [math.comb(degree, k) for k in range(degree + 1)]
-    multiple = math.lcm(*choose)
-    shares = [multiple // b * p for b, p in zip(choose, powers, strict=False)]
-    divisor = common * (grown // unit) * multiple
-    sums = (sum(math.comb(j, k) * shares[k] for k in range(j + 1)) for j in range(degree + 1))
-    return [-(-(b << _BITS) // divisor) for b in sums]
+def _rational(number: Fraction) -> "fmpq":
+    from flint import fmpq
 
-
-def _halves(piece: list[int]) -> tuple[list[int], list[int]]:
-    left, right = [piece[0]], [piece[-1]]
-    while len(piece) > 1:
-        piece = [(a + b + 1) >> 1 for a, b in zip(piece, piece[1:], strict=False)]
-        left.append(piece[0])
-        right.append(piece[-1])
-    return left, right[::-1]
-
-
-def _concave(piece: list[int]) -> bool:
-    triples = zip(piece, piece[1:], piece[2:], strict=False)
-    return all(a + c <= 2 * b for a, b, c in triples)
-
-
-def _tangent_bound(piece: list[int]) -> int:
-    """Where a concave piece lies below, by its tangent near the top."""
-    degree = len(piece) - 1
-    steps = [b - a for a, b in zip(piece, piece[1:], strict=False)]
-    one = 1 << _POINT_BITS
-    point = _turning_point([float(step) for step in steps])
-    at = round(point * one)
-    value = _exact(piece, at)
-    # The slope has one factor 2^52 less, and `reach` brings it.
-    slope = degree * _exact(steps, at)
-    reach = one - at if slope > 0 else -at
-    return -(-(value + slope * reach) // one**degree)
-
-
-def _turning_point(steps: list[float]) -> float:
-    """Where the decreasing polynomial with these Bernstein coefficients changes sign."""
-    degree = len(steps) - 1
-    weighted = [math.comb(degree, k) * step for k, step in enumerate(steps)]
-    low, high = 0.0, 1.0
-    for _ in range(_POINT_BITS):
-        middle = 0.5 * (low + high)
-        # Horner's rule in the ratio, from the end where it is at most 1.
-        turned = middle > 0.5
-        ratio = (1.0 - middle) / middle if turned else middle / (1.0 - middle)
-        value = 0.0
-        for w in weighted if turned else reversed(weighted):
-            value = value * ratio + w
-        low, high = (middle, high) if value > 0.0 else (low, middle)
-    return 0.5 * (low + high)
-
-
-def _exact(piece: list[int], at: int) -> int:
-    """The piece's value at `at / 2^52`, times 2^(52 degree)."""
-    degree = len(piece) - 1
-    rest = (1 << _POINT_BITS) - at
-    value, power = 0, 1
-    for k, b in enumerate(piece):
-        value = value * rest + math.comb(degree, k) * b * power
-        power *= at
-    return value
+    return fmpq(number.numerator, number.denominator)

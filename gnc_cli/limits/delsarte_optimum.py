@@ -41,16 +41,7 @@ class _Touching:
 
 
 def optimum(d: int, s: float, degree: int) -> Optimum | None:
-    """Solve the programme.
-
-    Args:
-        d: dimension, at least 2.
-        s: largest cosine, in (-1, 1).
-        degree: of f, at least 1.
-
-    Returns:
-        None where no polynomial of this degree was found; s is too near 1 for it.
-    """
+    """Solve the programme; None where s is too near 1 for polynomials of this degree."""
     best, done = _search(d, s, degree)
     if best is None or done:
         return best
@@ -230,11 +221,6 @@ def gegenbauer(d: int, degree: int, x: np.ndarray) -> np.ndarray:
     """P_0 to P_degree at each x, shape (degree + 1, n).
 
     Their recurrence: `(i + d - 2) P_{i+1} = (2 i + d - 2) x P_i - i P_{i-1}`.
-
-    Args:
-        d: at least 2; d = 2 gives Chebyshev polynomials, d = 3 Legendre polynomials.
-        degree: at least 0.
-        x: NumPy array in [-1, 1], shape (n,).
     """
     values = np.ones((degree + 1, len(x)))
     values[1:2] = x

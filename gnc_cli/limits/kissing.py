@@ -24,7 +24,6 @@ References:
     root system, arXiv 2404.18794, 2024
 """
 
-import math
 from fractions import Fraction
 
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
@@ -69,14 +68,7 @@ It is a tie as everywhere, decided for the user."""
 
 
 class _Kissing(Limit):
-    """Silent for K up to the bound, and beyond 24 dimensions.
-
-    Example:
-        >>> KISSING.at(4, 24), KISSING.at(4, 25).value
-        (None, 0.5)
-        >>> KISSING.points(4, Fraction(1, 2)).exact
-        24
-    """
+    """Silent for K up to the bound, and beyond 24 dimensions."""
 
     name = "kissing"
     source = "kissing numbers: proved upper bounds in up to 24 dimensions"
@@ -92,7 +84,7 @@ class _Kissing(Limit):
         if d not in KISSING_BOUNDS or target < _HALF:
             return None
         most = KISSING_BOUNDS[d][0]
-        return Count(math.log10(most), most, source=_cited(d))
+        return Count.of(most, source=_cited(d))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d whose bound admits K points, for targets of 1/2 and above; else 2."""

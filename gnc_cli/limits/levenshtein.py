@@ -24,9 +24,12 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, counted
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted
+
+if TYPE_CHECKING:
+    from flint import arb
 
 _BITS = 192
 """Of a count with at most fifteen digits and the clearance it belongs to."""
@@ -54,14 +57,7 @@ def binary(value: Fraction, bits: int) -> tuple[int, int]:
 def sums(d: int, p: int, b: int, a: int, e: int, bits: int) -> tuple[list[int], int]:
     """Sums of j^i v_j, i = 0..3, v_j the terms of V(c) = 2F1(-p, b; (d+1)/2; c/2), c = a / 2^e.
 
-    The i-th is what (c d/dc)^i makes of V.
-
-    Returns:
-        The four sums in units of 2^-bits, and how many bits of them are noise.
-
-    Example:
-        >>> sums(3, 1, 3, 1, 1, 8)[0]  # V = 1 - 3c/4 at c = 1/2
-        [160, -96, -96, -96]
+    The i-th is what (c d/dc)^i makes of V; in units of 2^-bits, with how many bits are noise.
     """
     term = largest = s0 = 1 << bits
     s1 = s2 = s3 = j = 0
@@ -80,23 +76,10 @@ def sums(d: int, p: int, b: int, a: int, e: int, bits: int) -> tuple[list[int], 
 
 
 def first_root(d: int, p: int, b: int, A: int, B: int) -> float:
-    """The least root of A V + B c dV/dc, V as in `sums`, a polynomial with real roots only.
+    """The least root of A V + B c dV/dc, V as in `sums`; A and A + B are positive.
 
-    Laguerre's method from the left: monotone, cubic, indifferent to the degree.
-
-    Args:
-        d, p, b: of V; p, its degree, at least 1.
-        A, B: with A and A + B positive.
-
-    Returns:
-        The root, correctly rounded but for the last bit.
-
-    Raises:
-        ArithmeticError: none was found, as for A = 0.
-
-    Example:
-        >>> first_root(3, 1, 3, 1, 0)
-        1.3333333333333333
+    All its roots are real. Laguerre's method from the left: monotone, cubic, indifferent to the
+    degree; correctly rounded but for the last bit.
     """
     # Newton's step from c = 0, always short of the root.
     a, e = binary(Fraction(A * (d + 1), (A + B) * p * b), 96)
@@ -140,17 +123,7 @@ def first_valley(d: int, clearance: float) -> Valley | None:
 
     Below the turning index the ratio of neighbours forgets where it started, faster than
     exponentially: the recursion begins shortly before it, with the ratio of constant coefficients.
-
-    Args:
-        clearance: in (0, 2].
-
-    Returns:
-        None where that takes millions of steps: clearances below 1e-11 for d = 3, below 8e-8 for
-        d = 10^6.
-
-    Example:
-        >>> first_valley(3, 1.5)
-        Valley(k=1, floor=-0.5, fall=1.0)
+    None where that takes millions of steps: clearances below 1e-11 for d = 3, 8e-8 for d = 10^6.
     """
     c, s = clearance, 1.0 - clearance
     k, q = 0, 1.0
@@ -175,15 +148,21 @@ def first_valley(d: int, clearance: float) -> Valley | None:
 
 
 def design_size(d: int, m: int) -> int:
-    """D(d, m): no spherical design of strength m in R^d has fewer points.
-
-    Example:
-        >>> [design_size(3, m) for m in range(5)]
-        [1, 2, 4, 6, 9]
-    """
+    """D(d, m): no spherical design of strength m in R^d has fewer points."""
     k = m // 2
     size = math.comb(k + d - 1, k)
     return 2 * size if m % 2 else size + size * k // (k + d - 1)
+
+
+def _strength(d: int, K: int) -> int:
+    """The m with D(d, m) <= K < D(d, m+1)."""
+    low, high = 0, 1
+    while design_size(d, 2 * high) <= K:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if design_size(d, 2 * middle) <= K else (low, middle)
+    return 2 * low + (design_size(d, 2 * low + 1) <= K)
 
 
 def _degree(d: int, clearance: float, valley: Valley) -> tuple[int, float]:
@@ -231,7 +210,7 @@ def _weighted_size(d: int, m: int) -> Fraction:
     return weight * design_size(d, 2 * (m // 2))
 
 
-class Levenshtein(Limit):
+class _Levenshtein(Limit):
     """The largest cosine of K points is at least the s with L(d, s) = K.
 
     Every sharp code attains it. No degree is too high: it follows from K in whole numbers, and the
@@ -244,47 +223,30 @@ class Levenshtein(Limit):
 
     def at(self, d: int, K: int) -> Finding:
         """1 - s, where L(d, s) = K; never below the least normal float."""
-        m = self._strength(d, K)
+        m = _strength(d, K)
         size = _weighted_size(d, m)
         p = (m + 1) // 2
         A, B = (d - 1) * K * p, int((2 * K - size) * p)
         return Finding(max(first_root(d, p, m // 2 + d - 1, A, B), sys.float_info.min))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """floor L(d, 1 - target).
-
-        None where the degree is out of reach: targets below 1e-11 for d = 3, 8e-8 for d = 10^6.
-        """
+        """floor L(d, 1 - target); None where the degree is out of reach, see `first_valley`."""
         valley = first_valley(d, float(target))
         if valley is None:
             return None
         m, share = _degree(d, float(target), valley)
         log10 = (_log_size(d, m // 2) + math.log(share)) / math.log(10.0)
 
-        def formula() -> Any:
-            from mpmath import mpf
 
+        def formula() -> "arb":
             value = _nearly(d, m, target)
-            value = _nearly(d, m + _astray(d, m, value), target)
-            return mpf(value.numerator) / value.denominator
+            return ball(_nearly(d, m + _astray(d, m, value), target))
 
-        return counted(log10, formula)
+        return counted(formula, log10)
 
     def ceiling(self, K: int) -> Fraction:
         """Above K / (K - 1), the simplex, which is reached from d = K - 1 on, but for rounding."""
         return Fraction(K, K - 1) * (1 + _ROUNDING)
 
-    @staticmethod
-    def _strength(d: int, K: int) -> int:
-        """The m with D(d, m) <= K < D(d, m+1)."""
-        low, high = 0, 1
-        while design_size(d, 2 * high) <= K:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if design_size(d, 2 * middle) <= K else (low, middle)
-        return 2 * low + (design_size(d, 2 * low + 1) <= K)
 
-
-LEVENSHTEIN = Levenshtein()
-"""Levenshtein's bound in all dimensions."""
+LEVENSHTEIN = _Levenshtein()

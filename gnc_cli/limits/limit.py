@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from flint import arb
 
 LARGEST_D = 10**6
 """Dimensions are searched up to here."""
@@ -59,6 +62,11 @@ class Count:
     source: str | None = None
     how: str | None = None
 
+    @classmethod
+    def of(cls, K: int, source: str | None = None, how: str | None = None) -> "Count":
+        """A number that is known exactly."""
+        return cls(math.log10(K), K, source, how)
+
 
 class Ending(StrEnum):
     """How a search for a dimension ended."""
@@ -101,15 +109,16 @@ class Limit(ABC):
         """`lower` or `upper`: an existing code bounds a distance below, a cosine above."""
         return "lower" if self.exists == (quantity is Quantity.ONE_VS_REST) else "upper"
 
-    def cited(self, quantity: Quantity, found: Finding | Count | None) -> str:
-        """Whom to cite: the bisector theorem too where a bound on t* becomes one on rho* or back.
+    def by_bisector(self, quantity: Quantity) -> bool:
+        """Whether the bisector theorem turns a bound on t* into this one on rho*, or back.
 
         That rho* >= 1 - t* needs no theorem: the code itself serves as its features.
         """
-        source = (found.source if found is not None else None) or self.source
-        from_rho = quantity is Quantity.ONE_VS_ONE
-        turned = self.exists == from_rho and self.of_rho == from_rho
-        return f"bisector theorem with {source}" if turned else source
+        return self.exists == self.of_rho == (quantity is Quantity.ONE_VS_ONE)
+
+    def cited(self, found: Finding | Count | None) -> str:
+        """Whom to cite."""
+        return (found.source if found is not None else None) or self.source
 
     @abstractmethod
     def at(self, d: int, K: int) -> Finding | None:
@@ -169,13 +178,7 @@ def loosened(target: Fraction) -> Fraction:
     """A target as `points` and `dimension` are asked for it, a relative 1e-13 below what is wanted.
 
     A value that is printed in full and given back must count as reached, though it was rounded on
-    its way. This is the one place where ties are decided: all that compares does so exactly, and
-    so the answers agree.
-
-    Example:
-        >>> printed = Fraction(repr(10 / 9))  # the simplex of ten points
-        >>> reaches(10 / 9, printed), reaches(10 / 9, loosened(printed))
-        (False, True)
+    its way. This is the one place where ties are decided: all that compares does so exactly.
     """
     return target * _LOOSE
 
@@ -186,34 +189,37 @@ def reaches(value: float, target: Fraction) -> bool:
 
 
 _DIGITS = 15
-_PRECISION = 40
-_ROUNDING = 1e-25
-"""Relative, of a formula; what is so near below a whole number means it."""
+_ACCURACY = 84
+"""Bits that a formula's value must have: more than a whole number of fifteen digits needs."""
 
 
-def counted(log10: float, formula: Callable[[], Any]) -> Count | None:
-    """The whole number below a formula's value, which is taken as it is: no near miss counts.
+def ball(number: Fraction | int) -> "arb":
+    """A rational number in flint's ball arithmetic, at its working precision."""
+    from flint import arb, fmpq
+
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
+    """The whole number below a formula's value; None below 2.
+
+    The value is a ball, rounded outwards at every step, and its upper end counts: a whole number
+    in the ball is the value itself.
 
     Args:
-        log10: of the value, good to ten digits.
-        formula: the value as an mpmath number, right to 25 digits; called with 40 digits of
-            precision, and only where the value has at most fifteen.
-
-    Returns:
-        None below 2.
-
-    Example:
-        >>> from mpmath import mpf
-        >>> counted(2.38, lambda: 2 / mpf("0.0083333333333333333333333333333333")).exact
-        240
-        >>> counted(2.38, lambda: 2 / mpf("0.0083333333333334")).exact
-        239
+        formula: called with as many bits of working precision as its value needs.
+        log10: of the value, where that is known: of more than fifteen digits it is enough.
     """
     if log10 > _DIGITS:
         return Count(log10)
-    import mpmath
+    from flint import ctx
 
-    with mpmath.workdps(_PRECISION):
-        # Of an mpmath number `math.floor` takes the double.
-        whole = int(formula() * (1 + mpmath.mpf(_ROUNDING)))
-    return Count(math.log10(whole), whole) if whole >= 2 else None
+    for bits in (2**n for n in range(7, 20)):
+        with ctx.workprec(bits):
+            value = formula()
+            if value.rel_accuracy_bits() >= _ACCURACY:
+                if value > 10**_DIGITS:
+                    return Count(float(value.log_base(10)))
+                whole = int(value.upper().fmpq().floor())
+                return Count.of(whole) if whole >= 2 else None
+    raise ArithmeticError(f"a number of points has no digits: {value}")

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gnc_cli.console.numbers import count, points, rounded
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
@@ -15,8 +15,6 @@ from gnc_cli.io.outputs import check_plot_suffix
 from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
 from gnc_cli.limits.result import (
     STATUS,
-    BestBounds,
-    BoundRow,
     BoundsResult,
     ClassesAnswer,
     DimensionAnswer,
@@ -30,9 +28,8 @@ if TYPE_CHECKING:
 
 _WIDE = 20.0
 """A quotient of the largest and the smallest value from which on an axis is logarithmic."""
-_FEW = 9
-"""So many values may be the ticks of an axis."""
-_MOST_PANELS = 6
+_LARGE = 10**6
+"""Axes that reach so far show powers of ten."""
 _MOST_NAMES = 12
 _MOST_MARKS = 60
 _REACH = 2.0
@@ -43,9 +40,8 @@ hundreds of digits further."""
 def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
     """Draw bounds into a .png, .svg or .pdf file.
 
-    One pair of d and K, or one K or d with a margin: a bar for each bound. Several pairs: the
-    bounds against d, a panel for each K, or against K. Several K or d with a margin: the regions
-    where a code exists and where none does. Figures are rounded to the safe side.
+    One pair of d and K, or one K or d with a margin: a bar for each bound. Several: where codes
+    exist and where none do, against d or K. Figures are rounded to the safe side.
 
     Raises:
         UsageError: unknown suffix.
@@ -58,30 +54,34 @@ def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
 
 def bounds_figure(result: BoundsResult) -> "Figure":
     """The figure, to be drawn and saved within `styled()`."""
-    if result.dimension is not None:
-        sizes = sorted(b.K for b in result.dimension.best)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 6.0), layout="constrained")
+    ax = figure.add_subplot()
+    dims, sizes = (
+        sorted({getattr(b, key) for b in result.answer.best if hasattr(b, key)}) for key in "dK"
+    )
+    facts = "     ".join(_listed(key, of) for key, of in (("d", dims), ("K", sizes)) if of)
+    title = result.title[:1].upper() + result.title[1:]
+    if isinstance(result.answer, DimensionAnswer):
         draw = _dimension_bars if len(sizes) == 1 else _dimension_regions
-        figure = draw(result.dimension)
-        show_heading(figure, f"Dimensions for {result.wanted}", _listed("K", sizes))
-    elif result.classes is not None:
-        dims = sorted(b.d for b in result.classes.best)
-        figure = (_classes_bars if len(dims) == 1 else _classes_regions)(result.classes)
-        show_heading(figure, f"Numbers of points with {result.wanted}", _listed("d", dims))
+        draw(ax, result.answer)
+    elif isinstance(result.answer, ClassesAnswer):
+        (_classes_bars if len(dims) == 1 else _classes_regions)(ax, result.answer)
     elif len(result.best) == 1:
-        best = result.best[0]
-        figure = _pair_bars(result, best)
-        title = f"d = {count(best.d)}, K = {points(best.K)}"
+        _pair_bars(ax, result)
+        (best,) = result.best
+        title = facts.replace("     ", ", ")
         angles = best.quantity is Quantity.ONE_VS_ONE
-        what = f"smallest angle: {angle(best)}" if angles else f"best code: {interval(best)}"
-        show_heading(figure, title, what)
+        facts = f"smallest angle: {angle(best)}" if angles else f"best code: {interval(best)}"
     else:
-        figure = _curves(result)
+        _curves(ax, result, dims, sizes)
         one = result.quantity is Quantity.ONE_VS_ONE
-        what = "Smallest angle" if one else "One-vs-rest distance"
-        dims, sizes = (sorted({getattr(b, k) for b in result.best}) for k in ("d", "K"))
-        show_heading(
-            figure, f"{what} of the best code", f"{_listed('d', dims)}     {_listed('K', sizes)}"
-        )
+        title = f"{'Smallest angle' if one else 'One-vs-rest distance'} of the best code"
+    show_heading(figure, title, facts)
+    handles, _ = ax.get_legend_handles_labels()
+    side: Any = "outside right upper" if len(handles) > 8 else "outside lower center"
+    figure.legend(handles=handles, loc=side, ncols=1 if len(handles) > 8 else 4)
     layout = figure.get_layout_engine()
     assert layout is not None
     layout.set(w_pad=0.12, h_pad=0.08)  # type: ignore[call-arg]
@@ -105,31 +105,28 @@ class _Bar:
 
 
 def _bars(
-    bars: Sequence[_Bar], left: float, right: float, between: tuple[float, float], *,
-    log: bool = False, upward: bool = False,
-) -> "tuple[Figure, Axes]":  # fmt: skip
+    ax: "Axes", bars: Sequence[_Bar], left: float, right: float, between: tuple[float, float], *,
+    upward: bool = False,
+) -> None:  # fmt: skip
     """A line for each bound, the smallest first, before the interval that the best leave open.
 
     Args:
         upward: whether a code that exists at one place of the axis exists right of it too.
     """
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     bars = sorted(bars, key=lambda bar: (bar.at, not bar.exists))
-    figure = Figure(figsize=(9.5, 2.4 + 0.32 * len(bars)), layout="constrained")
-    ax = figure.add_subplot(xscale="log" if log else "linear", xlim=(left, right))
+    figure: Any = ax.figure
+    figure.set_size_inches(9.5, 2.4 + 0.32 * len(bars))
+    ax.set_xlim(left, right)
     for line, bar in enumerate(bars):
         colour = GREY if not bar.valid else BLUE if bar.exists else ORANGE
         start, end = (bar.at, right) if bar.exists is upward else (left, bar.at)
         ax.barh(line, max(0.0, min(end, right) - start), left=start, height=0.4, color=colour,
                 alpha=0.35)  # fmt: skip
         ax.plot([bar.at], [line], "o", color=colour, ms=6)
-    legend = [Patch(color=BLUE, alpha=0.35, label="a code exists")]
+    ax.fill([], [], color=BLUE, alpha=0.35, label="a code exists")
     if between[1] > between[0]:
-        legend.append(ax.axvspan(*between, color=GREY, alpha=0.16, lw=0, zorder=0, label="open"))
-    legend.append(Patch(color=ORANGE, alpha=0.35, label="no code exists"))
-    figure.legend(handles=legend, loc="outside lower center", ncols=4)
+        ax.axvspan(*between, color=GREY, alpha=0.16, lw=0, zorder=0, label="open")
+    ax.fill([], [], color=ORANGE, alpha=0.35, label="no code exists")
     ax.set_yticks(range(len(bars)), [bar.name for bar in bars])
     ax.set_ylim(len(bars) - 0.4, -0.6)
     texts = ax.secondary_yaxis("right")
@@ -141,10 +138,10 @@ def _bars(
     for spine in (ax.spines["left"], texts.spines["right"]):
         spine.set_visible(False)
     ax.grid(axis="x")
-    return figure, ax
 
 
-def _pair_bars(result: BoundsResult, best: BestBounds) -> "Figure":
+def _pair_bars(ax: "Axes", result: BoundsResult) -> None:
+    (best,) = result.best
     bars = []
     for row, name in zip(result.rows, full_names(result.rows), strict=True):
         unit = "" if row.angle_deg is None else "°"
@@ -156,40 +153,38 @@ def _pair_bars(result: BoundsResult, best: BestBounds) -> "Figure":
     low, high = best.distances
     held = [bar.at for bar in bars if bar.at > 0.0] + [_target(result) or low]
     left, right = 0.0, 1.04 * max(held)
-    log = right > _WIDE * low > 0.0
-    if log:
+    if right > _WIDE * low > 0.0:
         left, right = min(held) ** 1.1 / max(held) ** 0.1, 1.5 * max(held)
-    figure, ax = _bars(bars, left, right, (low, low if best.exact else high), log=log)
-    ax.set_xlabel(_axis(result))
-    _show_target(ax, result)
+        ax.set_xscale("log")
+    _bars(ax, bars, left, right, (low, low if best.exact else high))
+    ax.set_xlabel(_distance(result))
+    if (target := _target(result)) is not None:
+        ax.axvline(target, color=INK, lw=1.2, ls="--", label=result.target)
     if best.status is not None:
         ax.set_title(f"{result.target}: {STATUS[best.status]}")
-    return figure
 
 
-def _dimension_bars(answer: DimensionAnswer) -> "Figure":
+def _dimension_bars(ax: "Axes", answer: DimensionAnswer) -> None:
     """What guarantees or excludes no dimension has no bar."""
     bars = []
     rows = [r for r in answer.rows if (r.d is not None if r.exists else r.d != 2)]
     for row, name in zip(rows, full_names(rows), strict=True):
+        text = f"d {'≥' if row.exists else '<'} {count(row.d)}"
         if row.d is None:
-            every = "every d" if row.ending is Ending.NEVER else f"every d up to {count(LARGEST_D)}"
-            bars.append(_Bar(name, math.inf, every, False))
-        else:
-            text = f"d {'≥' if row.exists else '<'} {count(row.d)}"
-            bars.append(_Bar(name, row.d, text, row.exists))
+            text = "every d" if row.ending is Ending.NEVER else f"every d up to {count(LARGEST_D)}"
+        bars.append(_Bar(name, math.inf if row.d is None else row.d, text, row.exists))
     # The axis begins below d = 2, so that what ends there can be seen.
     left, right = 1.7, 4.0 * max([2.0, *(bar.at for bar in bars if bar.at < math.inf)])
-    best = answer.best[0]
+    (best,) = answer.best
     low, high = (right if d is None else left if d == 2 else d
                  for d in (best.necessary, best.sufficient))  # fmt: skip
-    figure, ax = _bars(bars, left, right, (low, high), log=True, upward=True)
+    ax.set_xscale("log")
+    _bars(ax, bars, left, right, (low, high), upward=True)
     _number_axis(ax.xaxis)
     ax.set_xlabel("d")
-    return figure
 
 
-def _classes_bars(answer: ClassesAnswer) -> "Figure":
+def _classes_bars(ax: "Axes", answer: ClassesAnswer) -> None:
     """What guarantees or excludes no number of points has no bar."""
     bars = []
     rows = [row for row in answer.rows if row.log10_K is not None]
@@ -199,13 +194,49 @@ def _classes_bars(answer: ClassesAnswer) -> "Figure":
     low, high = _open_powers(answer.best[0])
     farthest = max([1.0, *(bar.at for bar in bars)])
     right = min(1.12 * farthest, _REACH * max(v for v in (low, high, 1.0) if v is not None))
-    figure, ax = _bars(bars, 0.0, right, (low or 0.0, right if high is None else high))
+    _bars(ax, bars, 0.0, right, (low or 0.0, right if high is None else high))
     _power_axis(ax.xaxis)
     ax.set_xlabel("K")
-    return figure
 
 
-# Curves: several pairs
+# Regions and curves: several d or K
+
+
+def _curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
+    """Over d for each K, or over K for each d where there are fewer d."""
+    over_K = len(dims) < len(sizes)
+    group, along = ("d", "K") if over_K else ("K", "d")
+    groups = dims if over_K else sizes
+    places = _size_axis(ax, along, sizes if over_K else dims)
+    lows, highs = zip(*(b.distances for b in result.best), strict=True)
+    top = 1.05 * max(highs)
+    log = over_K and min(v for v in lows + highs if v > 0.0) < 0.01 * top
+    bottom = min(v for v in lows + highs if v > 0.0) / 1.5 if log else 0.0
+    step = math.ceil(len(groups) / _MOST_NAMES)
+    for rank, value in enumerate(groups):
+        best = sorted((b for b in result.best if getattr(b, group) == value),
+                      key=lambda b: getattr(b, along))  # fmt: skip
+        x = [places[getattr(b, along)] for b in best]
+        ends = [b.distances for b in best]
+        if len(groups) == 1:
+            _regions(ax, along, x, ends, bottom, top)
+            _bound_lines(ax, result, along, places)
+        else:
+            from matplotlib import colormaps
+
+            colour = colormaps["viridis"](0.9 * rank / (len(groups) - 1))
+            named = rank % step == 0 or value == groups[-1]
+            name = f"{group} = {points(value)}" if named else None
+            for side, style, label in ((0, "-", name), (1, "--", None)):
+                ax.step(x, [pair[side] for pair in ends], where=_holds(along, side == 0),
+                        color=colour, lw=1.5, ls=style, label=label,
+                        marker="o" if len(x) <= _MOST_MARKS else None, ms=3)  # fmt: skip
+    if len(groups) > 1:
+        ax.plot([], [], color=INK, lw=1.5, label="a code exists up to here")
+        ax.plot([], [], color=INK, lw=1.5, ls="--", label="no code exists above")
+    ax.set(ylabel=_distance(result), ylim=(bottom, top), yscale="log" if log else "linear")
+    if (target := _target(result)) is not None:
+        ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
 
 
 _LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
@@ -214,166 +245,82 @@ _LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
     ("linear programme", ("delsarte-lp",), False, {"color": ORANGE, "ls": ":"}),
     ("codes", ("known-code", "solved-code", "construction", "theorem-3.3"), True,
      {"color": GREEN, "ls": "-"}),
-    ("covering", ("covering", "covering-3"), True, {"color": BLUE, "ls": "-"}),
+    ("covering", ("covering", "covering-3"), True, {"color": INK, "ls": "-"}),
     ("theorem 3.9, lower", ("theorem-3.9",), True, {"color": GREY, "ls": ":"}),
 )  # fmt: skip
 """What is drawn beside the best ends: a label, the bounds, whether codes exist there, the style."""
 
 
-def _curves(result: BoundsResult) -> "Figure":
-    """A panel for each K over d, or for each d over K where there are fewer d; one for many K."""
-    from matplotlib.figure import Figure
-
-    dims, sizes = (sorted({getattr(b, key) for b in result.best}) for key in ("d", "K"))
-    over_K = len(dims) < len(sizes) and len(dims) <= _MOST_PANELS
-    group, along = ("d", "K") if over_K else ("K", "d")
-    groups: list[int | None] = [*(dims if over_K else sizes)]
-    if len(groups) > _MOST_PANELS:
-        groups = [None]
-    columns = min(len(groups), 3 if len(groups) != 4 else 2)
-    lines = math.ceil(len(groups) / columns)
-    size = (4.3 * columns + 0.6, 3.4 * lines + 1.4) if len(groups) > 1 else (9.5, 6.0)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    legend: dict[str, Any] = {}
-    for at, (ax, value) in enumerate(zip(panels, groups, strict=False)):
-        best = [b for b in result.best if value in (None, getattr(b, group))]
-        if value is None:
-            _many(ax, best, sizes)
-        else:
-            rows = [r for r in result.rows if r.valid and getattr(r, group) == value]
-            _panel(ax, rows, sorted(best, key=lambda b: getattr(b, along)), along)
-        _size_axis(ax, sizes if over_K else dims)
-        _show_target(ax, result)
-        ax.grid()
-        if len(groups) > 1:
-            ax.set_title(f"{group} = {points(value)}")
-        if at + columns >= len(groups):  # the lowest of its column
-            ax.set_xlabel(along)
-            ax.tick_params(labelbottom=True)
-        if at % columns == 0:
-            ax.set_ylabel(_axis(result))
-        handles, labels = ax.get_legend_handles_labels()
-        legend |= dict(zip(labels, handles, strict=True))
-    for ax in panels[len(groups) :]:
-        ax.set_axis_off()
-    ends = [y for ax in panels for line in ax.lines for y in line.get_ydata() if y > 0.0]
-    if over_K and min(ends) < 0.01 * max(ends):
-        panels[0].set(yscale="log", ylim=(min(ends) / 1.5, max(ends) * 1.3))
-    else:
-        panels[0].set_ylim(0.0, 1.05 * max(ends))
-    many = groups == [None]
-    columns = 1 if many else min(4, 2 * columns + 2)
-    side: Any = "outside right upper" if many else "outside lower center"
-    figure.legend([*legend.values()], [*legend], loc=side, ncols=columns)
-    return figure
-
-
-def _panel(ax: "Axes", rows: list[BoundRow], best: list[BestBounds], along: str) -> None:
-    """The bounds of one K against d, or of one d against K."""
-    sizes = [getattr(b, along) for b in best]
-    lower, upper = zip(*(b.distances for b in best), strict=True)
-    low = _steps(sizes, lower, earlier=along == "d")
-    high = _steps(sizes, upper, earlier=along == "K")
-    ax.fill([*low[0], *high[0][::-1]], [*low[1], *high[1][::-1]], color=BLUE, alpha=0.1, lw=0,
-            label="open")  # fmt: skip
-    ax.plot(*high, color=INK, lw=2.0, label="best ends")
-    ax.plot(*low, color=INK, lw=2.0)
-    marker = "o" if len(sizes) <= _MOST_MARKS else None
+def _bound_lines(ax: "Axes", result: BoundsResult, along: str, places: dict[int, float]) -> None:
     for label, names, exists, style in _LINES:
         found: dict[int, float] = {}
-        for row in rows:
-            if row.exists is exists and row.name in names:
+        for row in result.rows:
+            if row.valid and row.exists is exists and row.name in names:
                 size, best_of = getattr(row, along), max if exists else min
                 found[size] = best_of(found.get(size, row.distance), row.distance)
         if found:
+            marker = "o" if len(found) <= _MOST_MARKS else None
             at = sorted(found)
-            ax.plot([float(s) for s in at], [found[s] for s in at], label=label, lw=1.4, ms=3.5,
+            ax.plot([places[s] for s in at], [found[s] for s in at], label=label, lw=1.4, ms=3.5,
                     marker=marker, **style)  # fmt: skip
 
 
-def _many(ax: "Axes", best: list[BestBounds], sizes: Sequence[int]) -> None:
-    """Both ends of each K against d, as a pair of lines of its colour."""
-    from matplotlib import colormaps
-
-    ax.plot([], [], color=INK, lw=1.6, label="best lower")
-    ax.plot([], [], color=INK, lw=1.2, ls="--", label="best upper")
-    step = math.ceil(len(sizes) / _MOST_NAMES)
-    for rank, K in enumerate(sizes):
-        some = sorted((b for b in best if b.K == K), key=lambda b: b.d)
-        dims = [b.d for b in some]
-        colour = colormaps["viridis"](0.9 * rank / (len(sizes) - 1))
-        label = f"K = {points(K)}" if rank % step == 0 or K == sizes[-1] else None
-        lower, upper = zip(*(b.distances for b in some), strict=True)
-        ax.plot(*_steps(dims, lower, earlier=True), color=colour, lw=1.6, label=label)
-        ax.plot(*_steps(dims, upper, earlier=False), color=colour, lw=1.2, ls="--")
-
-
-# Regions: several K or d with a margin
-
-
-def _dimension_regions(answer: DimensionAnswer) -> "Figure":
+def _dimension_regions(ax: "Axes", answer: DimensionAnswer) -> None:
     """The smallest d known to be enough and the smallest not excluded, against K."""
     best = sorted(answer.best, key=lambda b: b.K)
     ends = [(b.sufficient, b.necessary) for b in best]
     known = [float(d) for pair in ends for d in pair if d is not None] or [2.0]
-    figure, ax = _regions([b.K for b in best], ends, 1.3 * max(known), upward=True)
-    ax.set(xlabel="K", ylabel="d", ylim=(2.0, 1.3 * max(known)))
-    if max(known) > _WIDE * min(known):
-        ax.set_yscale("log")
+    places = _size_axis(ax, "K", [b.K for b in best])
+    log = max(known) > _WIDE * min(known)
+    ax.set(ylabel="d", ylim=(2.0, 1.3 * max(known)), yscale="log" if log else "linear")
+    _regions(ax, "K", [places[b.K] for b in best], ends, 0.0, 1.3 * max(known), upward=True)
     _number_axis(ax.yaxis)
-    return figure
 
 
-def _classes_regions(answer: ClassesAnswer) -> "Figure":
+def _classes_regions(ax: "Axes", answer: ClassesAnswer) -> None:
     """The largest K guaranteed and the smallest excluded, in powers of ten, against d."""
     best = sorted(answer.best, key=lambda b: b.d)
     ends = [_open_powers(b) for b in best]
     top = 1.12 * max([1.0, *(v for pair in ends for v in pair if v is not None)])
-    figure, ax = _regions([b.d for b in best], ends, top, upward=False)
-    ax.set(xlabel="d", ylabel="K", ylim=(0.0, top))
+    places = _size_axis(ax, "d", [b.d for b in best])
+    ax.set(ylabel="K", ylim=(0.0, top))
+    _regions(ax, "d", [places[b.d] for b in best], ends, 0.0, top)
     _power_axis(ax.yaxis)
-    return figure
 
 
 def _regions(
-    sizes: Sequence[int],
-    ends: Sequence[tuple[float | None, float | None]],
-    top: float,
-    upward: bool,
-) -> "tuple[Figure, Axes]":
+    ax: "Axes", along: str, x: Sequence[float],
+    ends: Sequence[tuple[float | None, float | None]], bottom: float, top: float, *,
+    upward: bool = False,
+) -> None:  # fmt: skip
     """Blue where a code exists, orange where none does, white between.
 
     Args:
-        ends: at each size the end of what exists and that of what is excluded; None where unknown.
-        upward: whether what exists lies above its line: d against K. Else K against d.
+        ends: at each place the end of what exists and that of what is excluded; None where unknown.
+        upward: whether what exists lies above its line.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 5.4), layout="constrained")
-    ax = figure.add_subplot()
-    _size_axis(ax, sizes)
     for side, label, colour in ((0, "a code exists", BLUE), (1, "no code exists", ORANGE)):
-        # A code stays where points are taken away, and in more dimensions.
-        earlier = (side == 0) is not upward
-        edge = top if (side == 0) is upward else 0.0
-        unknown = 0.0 if side == 0 and not upward else top
-        filled = [unknown if (v := pair[side]) is None else v for pair in ends]
-        ax.fill_between(*_steps(sizes, filled, earlier), edge, color=colour, alpha=0.16, lw=0,
-                        label=label)  # fmt: skip
+        exists = side == 0
+        edge = top if exists is upward else bottom
+        nothing = bottom if exists and not upward else top
         seen = [math.nan if (v := pair[side]) is None else v for pair in ends]
-        ax.plot(*_steps(sizes, seen, earlier), color=colour, lw=1.8)
-        if len(sizes) <= _MOST_MARKS:
-            ax.plot([float(s) for s in sizes], seen, "o", color=colour, ms=5.5, clip_on=False)
-    figure.legend(loc="outside lower center", ncols=2)
-    ax.grid()
-    return figure, ax
+        filled = [nothing if math.isnan(v) else v for v in seen]
+        where = _holds(along, exists)
+        ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
+        marker = "o" if len(x) <= _MOST_MARKS else None
+        ax.step(x, seen, where=where, color=colour, lw=1.8, marker=marker, ms=5.5, clip_on=False)
+
+
+def _holds(along: str, exists: bool) -> Literal["pre", "post"]:
+    """To which side of its sample an end is proved: a code stays in more dimensions and with fewer
+    points."""
+    return "post" if (along == "d") is exists else "pre"
 
 
 # What they share
 
 
-def _axis(result: BoundsResult) -> str:
+def _distance(result: BoundsResult) -> str:
     one = result.quantity is Quantity.ONE_VS_ONE
     return "smallest angle (degrees)" if one else r"one-vs-rest distance $\rho^\ast$"
 
@@ -384,14 +331,6 @@ def _target(result: BoundsResult) -> float | None:
         return result.margin
     angle = result.arcface_m
     return math.degrees(math.acos(result.max_cosine) if angle is None else angle)
-
-
-def _show_target(ax: "Axes", result: BoundsResult) -> None:
-    """A dashed line at what was asked for: upright among bars."""
-    at = _target(result)
-    if at is not None:
-        line = ax.axvline if len(result.best) == 1 else ax.axhline
-        line(at, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
 
 
 def _listed(name: str, values: Sequence[int]) -> str:
@@ -412,51 +351,20 @@ def _open_powers(best: Any) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _steps(
-    sizes: Sequence[int], values: Sequence[float], earlier: bool
-) -> tuple[list[float], list[float]]:
-    """The path of a proved end that only grows, or only falls: one sample holds up to the next.
-
-    Between consecutive integers there is nothing to claim, and the line is straight.
-
-    Args:
-        earlier: whether the value of the smaller or of the larger neighbour holds between.
-
-    Example:
-        >>> _steps([2, 3, 9], [1.0, 2.0, 5.0], earlier=True)
-        ([2.0, 3.0, 9.0, 9.0], [1.0, 2.0, 2.0, 5.0])
-    """
-    x, y = [float(sizes[0])], [values[0]]
-    for last, size, value in zip(sizes, sizes[1:], values[1:], strict=False):
-        if size > last + 1:
-            x.append(float(size if earlier else last))
-            y.append(y[-1] if earlier else value)
-        x.append(float(size))
-        y.append(value)
-    return x, y
-
-
-def _size_axis(ax: "Axes", sizes: Sequence[int]) -> None:
-    """The axis of the d or K that were asked, logarithmic where they range widely."""
-    from matplotlib.ticker import MaxNLocator
-
-    few = len(sizes) <= _FEW
-    log = sizes[-1] > _WIDE * sizes[0] or (few and sizes[-1] > 3 * sizes[0])
-    ax.set_xlim(float(sizes[0]), float(sizes[-1]))
-    if log:
+def _size_axis(ax: "Axes", name: str, values: Sequence[int]) -> dict[int, float]:
+    """Prepare the axis of the d or K that were asked; where each lies on it."""
+    large = values[-1] >= _LARGE
+    places = {value: math.log10(value) if large else float(value) for value in values}
+    ax.set_xlim(places[values[0]], places[values[-1]])
+    ax.set_xlabel(name)
+    ax.grid()
+    if large:
+        _power_axis(ax.xaxis)
+        return places
+    if values[-1] > _WIDE * values[0]:
         ax.set_xscale("log")
-    apart = not log or all(b > 1.5 * a for a, b in zip(sizes, sizes[1:], strict=False))
-    if few and apart and sizes[-1] < 10**6:
-        ax.set_xticks([*map(float, sizes)], [count(size) for size in sizes])
-        ax.minorticks_off()
-    elif sizes[-1] < 10**6 or not log:
-        _number_axis(ax.xaxis)
-    else:
-        # matplotlib's own ticks overflow near 10^308.
-        first, last = math.log10(sizes[0]), math.log10(sizes[-1])
-        powers = MaxNLocator(8, integer=True).tick_values(first, last)
-        ax.set_xticks([10.0**power for power in powers if first <= power <= last])
-        ax.minorticks_off()
+    _number_axis(ax.xaxis)
+    return places
 
 
 def _number_axis(axis: Any) -> None:

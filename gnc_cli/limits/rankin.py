@@ -24,22 +24,16 @@ Reference:
 import math
 import sys
 from fractions import Fraction
-from typing import Any
 
-from gnc_cli.limits.caps import log_gamma_ratio
-from gnc_cli.limits.closed_forms import simplex_dimension, simplex_points
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, counted
+from gnc_cli.limits.caps import cap_share, log_gamma_ratio
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, counted
+from gnc_cli.limits.theorem_3_3 import simplex_dimension, simplex_points
 
 _SOURCE = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 
 
 class _Rankin(Limit):
-    """Simplex and orthoplex.
-
-    Example:
-        >>> RANKIN.at(3, 6).value
-        1.0
-    """
+    """Simplex and orthoplex."""
 
     name = "rankin"
     source = _SOURCE
@@ -51,20 +45,14 @@ class _Rankin(Limit):
     def points(self, d: int, target: Fraction) -> Count | None:
         if target <= 1:
             return None
-        K = simplex_points(d, target)
-        return Count(math.log10(K), K)
+        return Count.of(simplex_points(d, target))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         return simplex_dimension(K, target) if target > 1 else Dimension(2)
 
 
 class _RankinCaps(Limit):
-    """Caps with weights; silent for K below the least F.
-
-    Example:
-        >>> round(RANKIN_CAPS.at(3, 12).value, 12)
-        0.75
-    """
+    """Caps with weights; silent for K below the least F."""
 
     name = "rankin-caps"
     source = _SOURCE
@@ -82,29 +70,28 @@ class _RankinCaps(Limit):
         falling = (1 - target) * d > _FALLING
         z = target if falling else min(target, _turn(d))
 
-        def formula() -> Any:
-            import mpmath
+        from flint import arb
 
-            exact = mpmath.mpf(z.numerator) / z.denominator
-            s = mpmath.sqrt(1 - exact)
-            q = _ratio(d, exact, s, digits=40)
-            g = mpmath.sqrt(mpmath.pi) * mpmath.rf(mpmath.mpf(d) / 2, mpmath.mpf(0.5))
-            return g * (exact * q + s) / (q * s) / exact ** (mpmath.mpf(d - 1) / 2)
+        def formula() -> arb:
+            # J as printed above; it cancels where z is small, which the ball shows.
+            s, half = ball(1 - z).sqrt(), arb(d - 1) / 2
+            b = arb.const_sqrt_pi() * half.gamma() / (arb(d) / 2).gamma()
+            J = ball(z) ** half / (d - 1) - s * b * cap_share(d, 1 - s)
+            return b * ball(z) / (2 * s * J)
 
         log_z = math.log(z.numerator) - math.log(z.denominator)
         log_points, _ = _log_points(d, log_z, float(z), math.sqrt(1 - z))
-        return counted(log_points / math.log(10.0), formula)
+        return counted(formula, log_points / math.log(10.0))
 
 
-def _ratio(d: int, z: Any, s: Any, digits: int = 16) -> Any:
+def _ratio(d: int, z: float, s: float) -> float:
     """J over z times the integral of sin^(d-2) over 0..beta, s = cos(beta).
 
     By parts, J_k = int sin^(d-2)(x) (cos(x) - s)^k dx satisfy k z J_(k-1) = (2 k + d - 1) s J_k +
     (k + d - 1) J_(k+1): a continued fraction of positive terms, which loses nothing.
     """
     # An error shrinks by (1 - s)/(1 + s) a term, and as exp(-c sqrt(k)) where s is small.
-    scale = digits / 16
-    terms = math.ceil(min(15 * scale / s, 14 + 260 * scale**2 / (d * s * s))) + 4
+    terms = math.ceil(min(15.0 / s, 14.0 + 260.0 / (d * s * s))) + 4
     a, b = terms + d - 1, (2 * terms + d - 1) * s
     q = 2 * terms / (b + math.sqrt(b * b + 4 * a * terms * z))
     for k in range(terms, 0, -1):

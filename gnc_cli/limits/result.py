@@ -39,6 +39,9 @@ class BoundRow:
     constructive: bool
     """Whether such a code can be built."""
     name: str
+    bisector: bool
+    """Whether the bisector theorem turns a bound on the cosine into this one on the distance, or
+    back."""
     source: str
     how: str | None
     """The command that builds it."""
@@ -50,6 +53,13 @@ class BoundRow:
         Near 1 cosines hardly differ, their angles do.
         """
         return self.value if self.angle_deg is None else self.angle_deg
+
+    @property
+    def margin(self) -> float:
+        """The one-vs-rest distance; of a cosine t, 1 - t without its rounding."""
+        if self.angle_deg is None:
+            return self.value
+        return 2.0 * math.sin(math.radians(self.angle_deg) / 2.0) ** 2
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,8 @@ class DimensionRow:
     exists: bool
     """True: from d on a code with the margin exists. False: below d none does."""
     constructive: bool
+    bisector: bool
+    """Whether it rests on the bisector theorem."""
     source: str
     how: str | None
 
@@ -141,6 +153,8 @@ class ClassesRow:
     """True: a code of K points with the margin exists. False: none of K points, the smallest
     such K."""
     constructive: bool
+    bisector: bool
+    """Whether it rests on the bisector theorem."""
     source: str
     how: str | None
 

@@ -2,21 +2,24 @@
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from math import nan
+from typing import Any, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.limits.catalogue import catalogue, possible_table
+from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.margins import classes_answer, dimension_answer
-from gnc_cli.limits.pairs import pair_best, pair_rows
+from gnc_cli.limits.registry import all_limits, possible_table
 from gnc_cli.limits.request import Question, read_request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
+
+T = TypeVar("T")
 
 
 def run(
@@ -40,34 +43,36 @@ def run(
         raise UsageError(f"{spelled('out')} writes a file; for rows on stdout give --csv or --json")
     request = read_request(d, K, lp=lp, time_limit=time_limit, **asked)
     deadline = Deadline(time_limit, interrupt)
-    given = None if table is None else possible_table(table, request.quantity)
-    limits = catalogue(request.quantity, given, lp=lp, deadline=deadline)
-    rows: list[BoundRow] = []
-    pairs: list[BestBounds] = []
-    dimension = classes = None
+    given = None if table is None else possible_table(table)
+    limits = all_limits(request.quantity, given, lp=lp, deadline=deadline)
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
 
-    def report() -> None:
+    def each(values: Iterable[T]) -> Iterator[T]:
+        """The values until an interruption; progress after each."""
         nonlocal done
-        done += 1
-        if progress is not None and total > 1:
-            progress("bounds", done, total, float("nan"))
+        for value in values:
+            if deadline.interrupted:
+                return
+            yield value
+            done += 1
+            if progress is not None and total > 1:
+                progress("bounds", done, total, nan)
 
+    rows: list[BoundRow] = []
+    pairs: list[BestBounds] = []
+    dimension = classes = None
     match request.question:
         case Question.PAIRS:
-            for pair in ((d, K) for K in request.K for d in request.d):
-                if deadline.interrupted:
-                    break
-                some = list(pair_rows(*pair, limits, request.quantity))
+            for K_, d_ in each(product(request.K, request.d)):
+                some = pair_rows(d_, K_, limits, request.quantity)
+                known = best_code(d_, K_, given)
                 rows += some
-                known = best_code(*pair, given)
                 pairs.append(pair_best(some, request, known.record() if known else None))
-                report()
         case Question.DIMENSION:
-            dimension = dimension_answer(request, limits, deadline, report)
+            dimension = dimension_answer(request, limits, each(request.K))
         case Question.CLASSES:
-            classes = classes_answer(request, limits, deadline, report)
+            classes = classes_answer(request, limits, each(request.d))
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     result = BoundsResult(
@@ -85,9 +90,7 @@ def run(
         options = {"d": request.d, "K": [float(n) for n in request.K], "lp": lp, "best": best}
         options |= asked | {"quantity": request.quantity}
         options["table"] = None if table is None else str(getattr(table, "stamp", table))
-        write_rows(
-            out, result.to_json(), rows=result.lines(), options=options, force=force
-        )
+        write_rows(out, result.to_json(), rows=result.lines(), options=options, force=force)
     if plot is not None and result.answer.best:
         from gnc_cli.limits.plot import plot_bounds
 

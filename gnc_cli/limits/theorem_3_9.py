@@ -22,10 +22,9 @@ import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from gnc_cli.limits.caps import log_gamma_ratio
-from gnc_cli.limits.limit import Count, Finding, Limit, counted, loosened
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted, loosened
 
 _SQUARE = Fraction("10.35922126369750281973339902293206372982679")
 """2 pi sqrt(e), so that hypotheses are compared as integers: K^2 against this times d."""
@@ -45,12 +44,7 @@ class _Theorem39(Limit):
 
 
 class _Lower(_Theorem39):
-    """The code that exists.
-
-    Example:
-        >>> round(THEOREM_3_9_LOWER.at(3, 24).value * 36.0, 12)
-        1.0
-    """
+    """The code that exists."""
 
     exists = True
 
@@ -59,11 +53,7 @@ class _Lower(_Theorem39):
         return self._found(0.5 * math.exp(power), d, K)
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        def formula() -> Any:
-            return _exact_2g(d) / d / _exact(2 * target) ** (_exact(d - 1) / 2)
-
-        log10 = (_log_2g(d) - math.log(d) - 0.5 * (d - 1) * _log(2 * target)) / math.log(10.0)
-        count = counted(log10, formula)
+        count = _counted(d, 2 * target, d)
         holds = count is None or count.exact is None or count.exact >= _least(d)
         return count if holds else None
 
@@ -76,12 +66,7 @@ class _Lower(_Theorem39):
 
 
 class _Upper(_Theorem39):
-    """No longer chord; as a clearance, and silent where the hypothesis fails.
-
-    Example:
-        >>> round(THEOREM_3_9_UPPER.at(10, 100).value, 12)
-        1.132333983794
-    """
+    """No longer chord; as a clearance, and silent where the hypothesis fails."""
 
     exists = False
 
@@ -91,26 +76,17 @@ class _Upper(_Theorem39):
         return self._found(max(2.0 * math.exp(power), sys.float_info.min), d, K)
 
     def points(self, d: int, target: Fraction) -> Count:
-        def formula() -> Any:
-            return _exact_2g(d) / _exact(target / 2) ** (_exact(d - 1) / 2)
-
-        log10 = (_log_2g(d) - 0.5 * (d - 1) * _log(target / 2)) / math.log(10.0)
-        count = counted(log10, formula)
+        count = _counted(d, target / 2)
         # Fewer points than the hypothesis asks for are never excluded.
         spared = _least(d) - 1
         if count is None or (count.exact is not None and count.exact < spared):
-            return Count(math.log10(spared), spared)
+            return Count.of(spared)
         return count
 
 
 class _Chord(_Upper):
     """The upper side as the paper prints it: the nearest other row lies in the hull of the others,
-    so rho* is at most the chord.
-
-    Example:
-        >>> round(THEOREM_3_9_CHORD.at(10, 100).value, 12)
-        1.504881379906
-    """
+    so rho* is at most the chord."""
 
     of_rho = True
 
@@ -131,20 +107,15 @@ def _log_2g(d: int) -> float:
     return 0.5 * math.log(4.0 * math.pi) + log_gamma_ratio(0.5 * d)
 
 
-def _exact_2g(d: int) -> Any:
-    import mpmath
+def _counted(d: int, radius_squared: Fraction, share: int = 1) -> Count | None:
+    """The whole number below 2 g / (share * radius^(d-1))."""
+    from flint import arb
 
-    return 2 * mpmath.sqrt(mpmath.pi) * mpmath.rf(_exact(d) / 2, mpmath.mpf(0.5))
+    def formula() -> arb:
+        two_g = 2 * arb.const_sqrt_pi() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma()
+        return two_g / share / ball(radius_squared) ** (arb(d - 1) / 2)
 
-
-def _log(number: Fraction) -> float:
-    return math.log(number.numerator) - math.log(number.denominator)
-
-
-def _exact(number: Fraction | int) -> Any:
-    import mpmath
-
-    return mpmath.mpf(number.numerator) / number.denominator
+    return counted(formula)
 
 
 THEOREM_3_9_LOWER = _Lower()

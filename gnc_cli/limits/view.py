@@ -4,9 +4,7 @@ Figures are rounded to the side on which they stay true.
 """
 
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.console.numbers import cosine, count, points, rounded
@@ -17,8 +15,10 @@ from gnc_cli.limits.result import (
     BestBounds,
     BoundRow,
     BoundsResult,
+    ClassesAnswer,
     ClassesBest,
     ClassesRow,
+    DimensionAnswer,
     DimensionBest,
     DimensionRow,
     full_names,
@@ -29,12 +29,6 @@ _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 _FEW = 4
 """So many K or d are shown with every bound; more with verbose."""
-_SAME = 1e-9
-"""Codes whose values differ relatively by less are equally good."""
-_BISECTOR = "bisector theorem with "
-"""Sources of bounds on the largest cosine begin so where they are bounds on the distance."""
-_MEMORY = 16e9
-"""Bytes of coordinates that most machines have."""
 
 
 def view(result: BoundsResult, verbose: bool) -> list[Table]:
@@ -43,54 +37,64 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
     Args:
         verbose: every bound of every K or d asked, and the keys of the JSON.
     """
-    if result.dimension is not None:
-        return _answer(result, _DIMENSION, verbose)
-    if result.classes is not None:
-        return _answer(result, _CLASSES, verbose)
-    if len(result.best) == 1:
-        return _pair(result, result.best[0], verbose)
-    return [_sweep(result, verbose)]
+    answer = result.answer
+    if not isinstance(answer, BoundsResult):
+        return _answer(result, answer, verbose)
+    return _pair(result, verbose) if len(result.best) == 1 else [_sweep(result, verbose)]
 
 
 # Pairs of d and K
 
 
-def _pair(result: BoundsResult, best: BestBounds, verbose: bool) -> list[Table]:
-    """The best interval, then every bound with its source."""
+def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
+    """The best interval, then every bound with its source, the best first."""
+    (best,) = result.best
     one = best.quantity is Quantity.ONE_VS_ONE
     what = "largest cosine" if one else "one-vs-rest distance"
-    sentence = f"{what} of the best code: {interval(best)}"
+    sentence = Styled(f"{what} of the best code: {interval(best)}", "bold")
+    headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", notes=[sentence])
     lines: list[tuple[Any, ...]] = [
         ("from below", best.lower_name, "", "best.0.lower"),
         ("from above", best.upper_name, "", "best.0.upper"),
     ]
     if one:
         lines.append(("smallest angle", angle(best), "", "best.0.lower_deg"))
-    known = best.best_known
-    if known is not None:
-        lines.append(("best known code", f"cosine {cosine(known.max_cosine, True)}", known.source,
-                      "best.0.best_known"))  # fmt: skip
+    if (known := best.best_known) is not None:
+        figure = f"cosine {cosine(known.max_cosine, up=True)}"
+        lines.append(("best known code", figure, known.source, "best.0.best_known"))
     if best.status is not None:
-        by = {"exists": best.upper_name if one else best.lower_name,
-              "excluded": best.lower_name if one else best.upper_name,
-              "open": "no such code is known, and none is excluded"}  # fmt: skip
+        exists, excludes = best.lower_name, best.upper_name
+        if one:
+            exists, excludes = excludes, exists
+        remarks = {"exists": exists, "excluded": excludes,
+                   "open": "no such code is known, and none is excluded"}  # fmt: skip
         verdict = Styled(STATUS[best.status], _COLOURS[best.status])
-        lines.append((result.target, verdict, by[best.status], "best.0.status"))
+        lines.append((result.target, verdict, remarks[best.status], "best.0.status"))
     lines += _scale(result, best.scale, "best.0.scale")
-    title = f"Bounds   d = {count(best.d)}, K = {points(best.K)}"
-    place = {id(row): at for at, row in enumerate(result.rows)}
-    rows = sorted(result.rows, key=_order)
-    cells: list[tuple[Cell, ...]] = [
-        (row.side, row.name, value(row), rounded(row.angle_deg, row.side == "lower", 10)
-         if one else None, _remark(row), f"rows.{place[id(row)]}" if verbose else None)
-        for row in rows
-    ]  # fmt: skip
+    rows = sorted(
+        enumerate(result.rows),
+        key=lambda r: (r[1].side == "upper", not r[1].valid, _rank(r[1])),
+    )
+    cells = [_cells(row, f"rows.{place}" if verbose else None) for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
-    held = [row for row in rows if row.valid]
-    notes = _notes(rows, held if verbose else _best_built(held, _rank, lambda row: None))
+    held = [row for _, row in rows if row.valid]
+    notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes, frozenset({1, 4, 5}))
-    headline = Table(title, notes=[Styled(sentence, "bold")])
     return [headline, facts("", lines, verbose=verbose), listed]
+
+
+def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
+    """One bound; dim where its hypothesis fails."""
+    up = row.side == "upper"
+    figure, degrees = rounded(row.value, up), None
+    if row.angle_deg is not None:
+        figure = cosine(row.value, up, degrees=row.angle_deg)
+        degrees = rounded(row.angle_deg, not up, 10)
+    if not row.valid:
+        cells = (row.side, row.name, figure, degrees, f"does not hold: {row.condition}", key)
+        return tuple(cell and Styled(cell, "dim") for cell in cells)
+    condition = f"holds: {row.condition}; " if row.condition else ""
+    return row.side, row.name, figure, degrees, Styled(condition + row.source, "dim"), key
 
 
 def _sweep(result: BoundsResult, verbose: bool) -> Table:
@@ -105,8 +109,7 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
         (count(b.d), points(b.K), end(b, "lower", digits), b.lower_name, end(b, "upper", digits),
          b.upper_name, rounded(b.lower_deg, False, digits) if one else None,
          rounded(b.upper_deg, True, digits) if one else None, "yes" if b.exact else "",
-         None if b.status is None else _YES_NO[b.status], _scaled(b.scale),
-         f"best.{place}" if verbose else None)
+         b.status and _YES_NO[b.status], _scaled(b.scale), f"best.{place}" if verbose else None)
         for place, b in enumerate(result.best)
     ]  # fmt: skip
     notes: list[Cell] = []
@@ -137,141 +140,93 @@ def angle(best: BestBounds) -> str:
 def end(best: BestBounds, side: str, digits: int = 12) -> str:
     """The `lower` or `upper` end of a best interval, rounded outwards."""
     up = side == "upper"
+    value = best.upper if up else best.lower
     if best.quantity is not Quantity.ONE_VS_ONE:
-        return rounded(best.upper if up else best.lower, up, digits)
+        return rounded(value, up, digits)
     # The largest cosine belongs to the smallest angle.
-    degrees = best.lower_deg if up else best.upper_deg
-    return cosine(best.upper if up else best.lower, up, digits, degrees)
-
-
-def value(row: BoundRow) -> str:
-    """The value of a bound, rounded to the safe side."""
-    up = row.side == "upper"
-    if row.quantity is Quantity.ONE_VS_ONE:
-        return cosine(row.value, up, degrees=row.angle_deg)
-    return rounded(row.value, up)
-
-
-def _order(row: BoundRow) -> tuple[bool, bool, float]:
-    """Lower bounds before upper ones, those that hold before those that do not, the best first."""
-    upper = row.side == "upper"
-    return upper, not row.valid, _rank(row) if row.exists else -_rank(row)
-
-
-def _rank(row: BoundRow) -> float:
-    """Falls with the distance, also where cosines are 1 to all digits."""
-    return -row.distance
-
-
-def _remark(row: BoundRow) -> Cell:
-    """Whether its hypothesis holds, and its source."""
-    if not row.valid:
-        return Styled(f"does not hold: {row.condition}", "dim")
-    return (Styled(f"holds: {row.condition}; ", "dim") if row.condition else "", _source(row))
+    return cosine(value, up, digits, best.lower_deg if up else best.upper_deg)
 
 
 # Dimensions and numbers of points
 
 
-@dataclass(frozen=True)
-class _Question:
-    """Which dimensions for K points, or how many points in d."""
-
-    key: str
-    """Of the answer in the JSON: `dimension` or `classes`."""
-    given: str
-    """`K` or `d`."""
-    sought: str
-    title: str
-    heads: tuple[str, str]
-    """Of the best answers, where several K or d were given."""
-    best: Callable[[Any], tuple[str, str]]
-    """The best answers of one K or d."""
-    sentence: Callable[[Any, str], str]
-    words: Callable[[Any], tuple[str, str] | None]
-    """What a row says, and its figure; None where it guarantees or excludes nothing."""
-    rank: Callable[[Any], float]
-    """Of a row; the best is the smallest."""
-
-
-def _answer(result: BoundsResult, question: _Question, verbose: bool) -> list[Table]:
+def _answer(
+    result: BoundsResult, answer: DimensionAnswer | ClassesAnswer, verbose: bool
+) -> list[Table]:
     """The best of each K or d, then every bound that says something."""
-    answer: Any = result.answer
-    many = len(answer.best) != 1  # an interruption may leave none
-
-    def given(row: Any) -> int:
-        return int(getattr(row, question.given))
-
-    title = f"{question.title} {result.wanted}"
-    if many:
-        best = [(points(given(b)), *question.best(b)) for b in answer.best]
-        tables = [Table(title, (question.given, *question.heads), best)]
+    if isinstance(answer, DimensionAnswer):
+        key, given, sought, title = "dimension", "K", "d", "Dimensions for"
+        heads = "a code exists from d", "no code exists below d"
     else:
-        sentence = Styled(question.sentence(answer.best[0], result.wanted), "bold")
+        key, given, sought, title = "classes", "d", "K", "Numbers of points with"
+        heads = "a code exists up to K", "no code exists from K"
+    title = f"{title} {result.wanted}"
+    many = len(answer.best) != 1  # an interruption may leave none
+    if many:
+        best = [(points(getattr(b, given)), *ends(b)) for b in answer.best]
+        tables = [Table(title, (given, *heads), best)]
+    else:
+        sentence = Styled(best_text(answer.best[0], result.wanted), "bold")
         tables = [Table(title, notes=[sentence])]
-    scale = _scale(result, answer.scale, f"{question.key}.scale")
-    tables += [facts("", scale, verbose=verbose)] if scale else []
+    if scale := _scale(result, answer.scale, f"{key}.scale"):
+        tables.append(facts("", scale, verbose=verbose))
     if len(answer.best) > _FEW and not verbose:
         return [*tables, Table(notes=[Styled("every bound: -v, --json or --csv", "dim")])]
-    words = [(row, question.words(row), at) for at, row in enumerate(answer.rows)]
-    words.sort(key=lambda found: (given(found[0]), not found[0].exists, question.rank(found[0])))
+    rows: Sequence[DimensionRow | ClassesRow] = answer.rows
+    told = [(place, row) for place, row in enumerate(rows) if _words(row)]
+    told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
     cells = [
-        (points(given(row)) if many else None, row.name, *phrase, _source(row),
-         f"{question.key}.rows.{at}" if verbose else None)
-        for row, phrase, at in words if phrase is not None
+        (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
+         Styled(row.source, "dim"), f"{key}.rows.{place}" if verbose else None)
+        for place, row in told
     ]  # fmt: skip
-    listed = [row for row, phrase, _ in words if phrase is not None]
-    built = [row for row in listed if row.exists]
-    notes = _notes(listed, built if verbose else _best_built(built, question.rank, given))
-    names = dict(zip(map(id, answer.rows), full_names(answer.rows), strict=True))
-    shown = {names.pop(id(row)) for row in listed}
-    if silent := ", ".join(n for n in dict.fromkeys(names.values()) if n not in shown):
+    listed = [row for _, row in told]
+    notes = _notes(listed, listed, verbose)
+    names = full_names(rows)
+    spoken = {names[place] for place, _ in told}
+    if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
         notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
-    heads = (question.given, "bound", "codes", question.sought, "source", "key")
-    return [*tables, Table("", heads, cells, notes, frozenset({1, 2, 4, 5}))]
+    columns = (given, "bound", "codes", sought, "source", "key")
+    return [*tables, Table("", columns, cells, notes, frozenset({1, 2, 4, 5}))]
 
 
-def dimension_text(best: DimensionBest, wanted: str) -> str:
-    """From which d on K points have what is asked for, and below which they have not.
+def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
+    """Where codes have what is asked for and where none has, in a sentence.
 
-    >>> dimension_text(DimensionBest(1000000, 8, 8), "margin 0.1")
+    >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
     'a code of K = 1 000 000 points with margin 0.1 exists from d = 8 on, and below none exists'
     """
+    low, high = ends(best)
+    if isinstance(best, ClassesBest):
+        code = f"code with {wanted} in d = {count(best.d)}"
+        known = best.log10_excluded is not None
+        none = f"from K = {high} on none exists" if known else "no K is excluded"
+        if best.log10_guaranteed is None:
+            return f"no K is known to have a {code}; {none}"
+        closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
+        between = "; between it is open" if known and not closed else ""
+        return f"up to K = {low} points a {code} exists; {none}{between}"
     code = f"code of K = {points(best.K)} points with {wanted}"
     enough, least = best.sufficient, best.necessary
     if least is None:
         return f"no {code} exists in any dimension"
     if least > LARGEST_D:
         return f"no {code} exists in any dimension up to 10^6"
-    below = f"below d = {count(least)} none exists" if least > 2 else "no dimension is excluded"
+    below = f"below d = {high} none exists" if least > 2 else "no dimension is excluded"
     if enough is None:
         on = ", from there on it is open" if least > 2 else ""
         return f"no dimension is known to have a {code}; {below}{on}"
-    found = f"a {code} exists from d = {count(enough)} on"
     if enough <= least:
-        return f"{found}, and below none exists" if least > 2 else f"{found}, that is always"
-    return f"{found}; {below}; between them it is open"
+        below = "and below none exists" if least > 2 else "that is always"
+        return f"a {code} exists from d = {low} on, {below}"
+    return f"a {code} exists from d = {low} on; {below}; between them it is open"
 
 
-def classes_text(best: ClassesBest, wanted: str) -> str:
-    """Up to which K a code in d dimensions has what is asked for, and from which none has."""
-    code = f"code with {wanted} in d = {count(best.d)}"
-    most, least = _classes_ends(best)
-    known = best.log10_excluded is not None
-    none = f"from K = {least} on none exists" if known else "no K is excluded"
-    if best.log10_guaranteed is None:
-        return f"no K is known to have a {code}; {none}"
-    exact = best.guaranteed is not None and best.excluded == best.guaranteed + 1
-    between = "; between it is open" if known and not exact else ""
-    return f"up to K = {most} points a {code} exists; {none}{between}"
-
-
-def _dimension_ends(best: DimensionBest) -> tuple[str, str]:
-    enough = "none known" if best.sufficient is None else count(best.sufficient)
-    return enough, "every d" if best.necessary is None else count(best.necessary)
-
-
-def _classes_ends(best: ClassesBest) -> tuple[str, str]:
+def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
+    """Where codes are known to exist, and where none do."""
+    if isinstance(best, DimensionBest):
+        enough = "none known" if best.sufficient is None else count(best.sufficient)
+        return enough, "every d" if best.necessary is None else count(best.necessary)
     most, least = (
         "none known" if log10 is None else points(K, log10, up)
         for K, log10, up in (
@@ -282,7 +237,13 @@ def _classes_ends(best: ClassesBest) -> tuple[str, str]:
     return most, least
 
 
-def _dimension_words(row: DimensionRow) -> tuple[str, str] | None:
+def _words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
+    """What a row says, and its figure; None where it guarantees or excludes nothing."""
+    if isinstance(row, ClassesRow):
+        if row.log10_K is None:
+            return None
+        figure = points(row.K, row.log10_K, up=not row.exists)
+        return "exists up to" if row.exists else "excluded from", figure
     if row.exists:
         return None if row.d is None else ("exists from", count(row.d))
     if row.d is None:
@@ -290,35 +251,18 @@ def _dimension_words(row: DimensionRow) -> tuple[str, str] | None:
     return None if row.d == 2 else ("excluded below", count(row.d))
 
 
-def _dimension_rank(row: DimensionRow) -> float:
-    d = math.inf if row.d is None else row.d
-    return float(d if row.exists else -d)
-
-
-def _classes_words(row: ClassesRow) -> tuple[str, str] | None:
-    if row.log10_K is None:
-        return None
-    figure = points(row.K, row.log10_K, up=not row.exists)
-    return "exists up to" if row.exists else "excluded from", figure
-
-
-def _classes_rank(row: ClassesRow) -> float:
-    log10 = row.log10_K or 0.0
-    return -log10 if row.exists else log10
-
-
-_DIMENSION = _Question(
-    "dimension", "K", "d", "Dimensions for", ("a code exists from d", "no code exists below d"),
-    _dimension_ends, dimension_text, _dimension_words, _dimension_rank,
-)  # fmt: skip
-_CLASSES = _Question(
-    "classes", "d", "K", "Numbers of points with",
-    ("a code exists up to K", "no code exists from K"), _classes_ends, classes_text,
-    _classes_words, _classes_rank,
-)  # fmt: skip
-
-
 # What they share
+
+
+def _rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+    """Of all that exist, or of all that are excluded, the best is the smallest."""
+    if isinstance(row, BoundRow):
+        return -row.distance if row.exists else row.distance
+    if isinstance(row, ClassesRow):
+        log10 = row.log10_K or 0.0
+        return -log10 if row.exists else log10
+    d = math.inf if row.d is None else row.d
+    return d if row.exists else -d
 
 
 def _scaled(scale: float | None) -> str | None:
@@ -338,54 +282,25 @@ def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[st
     return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", _promise(result), key)]
 
 
-def _source(row: Any) -> Styled:
-    """Whom to cite; the bisector theorem stands in a note."""
-    return Styled(row.source.removeprefix(_BISECTOR), "dim")
+def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell]:
+    """What the bisector theorem says, where it is used, and the commands that build codes.
 
-
-def _notes(rows: Sequence[Any], built: Iterable[Any]) -> list[Cell]:
-    """What the bisector theorem says, where it is used; the commands that build the best codes."""
+    Args:
+        held: rows that hold, those of each K or d together, the best first; of each the first
+            command is shown, with `verbose` all.
+    """
     notes: list[Cell] = []
-    turned = dict.fromkeys(row.name for row in rows if row.source.startswith(_BISECTOR))
-    if turned:
+    if turned := dict.fromkeys(row.name for row in rows if row.bisector):
         theorem = "rho* = 1 - t*, t* the smallest possible largest cosine (docs/theorem.md)"
         notes.append(Styled(f"by the bisector theorem, {theorem}: {', '.join(turned)}", "dim"))
-    named: dict[str, list[str]] = {}
-    for row in built:
-        if row.how:
-            named.setdefault(row.how, []).append(row.name)
-    for command, names in named.items():
-        words = filter(None, (", ".join(dict.fromkeys(names)), command_cost(command)))
-        notes += [(Styled(f"build it ({'; '.join(words)}):", "bold"), f" {command}")]
+    commands: dict[str, dict[str, None]] = {}
+    answered = set()
+    for row in held:
+        asked = row.d if isinstance(row, ClassesRow) else row.K
+        if row.how and (verbose or asked not in answered):
+            commands.setdefault(row.how, {})[row.name] = None
+            answered.add(asked)
+    for command, names in commands.items():
+        notes.append((Styled(f"build it ({', '.join(names)}):", "bold"), f" {command}"))
     return notes
 
-
-def _best_built(
-    rows: Sequence[Any], rank: Callable[[Any], float], question: Callable[[Any], Any]
-) -> list[Any]:
-    """Of the rows that have a command those with the best answer to each question."""
-    built = [row for row in rows if row.how]
-    best: dict[Any, float] = {}
-    for row in built:
-        best[question(row)] = min(best.get(question(row), math.inf), rank(row))
-    return [
-        row for row in built
-        if rank(row) - best[question(row)] <= _SAME * abs(best[question(row)])
-    ]  # fmt: skip
-
-
-def command_cost(command: str) -> str:
-    """What a command needs beyond a moment and a little memory; empty where no more.
-
-    >>> command_cost("gnc solve --d 500000 --K 1000000")
-    'needs 4 TB'
-    >>> command_cost("gnc solve --d 10 --K 100 --method descent --seed 0")
-    'minutes'
-    """
-    need = 8.0
-    for name in ("d", "K"):
-        found = re.search(rf"--{name} (\d+)", command)
-        need *= float(found[1]) if found else 0.0
-    if need > _MEMORY:
-        return f"needs {need / 1e9:.0f} GB" if need < 1e12 else f"needs {need / 1e12:.3g} TB"
-    return "minutes" if "--method descent" in command else ""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
-from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.parameters import (
+    CODE_SUFFIXES,
     Device,
     Force,
     Parameter,

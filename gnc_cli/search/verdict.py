@@ -13,8 +13,8 @@ from typing import Any
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.verdict import comparison_status
-from gnc_cli.limits.catalogue import catalogue
 from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
 from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
 from gnc_cli.search.result import Optimum
@@ -98,12 +98,14 @@ def check_target(problem: str, d: int, K: int, target: float) -> None:
 def _upper_end(d: int, K: int) -> tuple[float, str, str]:
     """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
     least: tuple[float, str, str] | None = None
-    for limit in catalogue(Quantity.ONE_VS_REST):
+    for limit in all_limits(Quantity.ONE_VS_REST):
         found = None if limit.exists else limit.at(d, K)
         if found is None or not found.valid:
             continue
         if least is None or found.value < least[0] * (1.0 - _ROUNDING):
-            least = found.value, limit.name, limit.cited(Quantity.ONE_VS_REST, found)
+            turned = limit.by_bisector(Quantity.ONE_VS_REST)
+            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(found)}"
+            least = found.value, limit.name, source
     assert least is not None, "Rankin's bound holds for every d and K"
     return least
 

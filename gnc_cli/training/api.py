@@ -20,6 +20,7 @@ from gnc_cli.parameters import (
     whole,
     wholes,
 )
+from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
@@ -291,7 +292,7 @@ def train(
     ] = None,
     plot: Plot = None,
     interrupt: threading.Event | None = None,
-    progress: Callable[[str, int, int, float], None] | None = None,
+    progress: Progress | None = None,
     on_run: Callable[[str], None] | None = None,
     on_epoch: "Callable[[EpochRow], None] | None" = None,
 ) -> "TrainResult | TrainSeries":  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Path, declared, spelled
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 
 _FREE = ("epochs", "measure_every", "snapshot_every")
@@ -103,7 +103,7 @@ class Options:
     force: bool
     plot: str | None
     interrupt: threading.Event | None
-    progress: Callable[[str, int, int, float], None] | None
+    progress: Progress | None
     on_run: Callable[[str], None] | None
     on_epoch: Callable[[EpochRow], None] | None
     deadline: Deadline

@@ -133,7 +133,7 @@ class RunFolder:
     def back_to(self, epoch: int) -> list[EpochRow]:
         """Drop what came after an epoch; the lines of metrics.jsonl that are left.
 
-        A snapshot without a line goes too: it was written when the run was killed.
+        A snapshot of this epoch goes too where it has no line: the run was killed after writing it.
         """
 
         def drop() -> list[EpochRow]:
@@ -146,7 +146,7 @@ class RunFolder:
                     "that line, or start anew with --force"
                 ) from error
             self._rows.keep(len(kept))
-            drop_snapshots(Path(self.path), kept[-1].epoch if kept else 0)
+            drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
             return kept
 
         return self._in_first(drop) or []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.constructions.algebraic_rows import AlgebraicRows, RealField
 from gnc_cli.constructions.integer_rows import IntegerRows
-from tests.constructions.checks import gram, spectrum
+from tests.constructions.checks import gram, named, spectrum
 
 GOLDEN = RealField((1, 1), (1, 2))
 CONJUGATE = RealField((1, 1), (-1, 0))
@@ -181,3 +181,19 @@ def test_what_is_refused(
         AlgebraicRows(
             GOLDEN, np.array(vectors), None if weights is None else np.array(weights)
         )
+
+
+@pytest.mark.parametrize(
+    "name", ["icosahedron", "snub-cube", "square-antiprism", "tammes-7", "600-cell"]
+)
+def test_wrong_irrational_rows_are_caught(name: str) -> None:
+    rows = named(name).build()
+    assert isinstance(rows, AlgebraicRows)
+    truth = rows.verify()
+    doubled = np.concatenate([rows.vectors, rows.vectors[3:4]])
+    assert not AlgebraicRows(rows.field, doubled, rows.weights).verify().distinct
+    # One row moved on its sphere: its length is right, its place is wrong.
+    moved = rows.vectors.copy()
+    moved[-1, :2] = moved[-1, 1::-1] if name == "600-cell" else -moved[-1, :2]
+    wrong = AlgebraicRows(rows.field, moved, rows.weights).verify()
+    assert wrong.distribution != truth.distribution

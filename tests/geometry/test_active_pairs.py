@@ -37,9 +37,7 @@ def along_the_retraction(
     three=st.booleans(),
     some_fixed=st.booleans(),
 )
-def test_both_derivatives(
-    seed: int, P: int, d: int, m: int, three: bool, some_fixed: bool
-) -> None:
+def test_both_derivatives(seed: int, P: int, d: int, m: int, three: bool, some_fixed: bool) -> None:
     rng = np.random.default_rng(seed)
     points, pairs = random_points(rng, P, d), random_pairs(rng, P, m, three)
     free = np.ones(P, dtype=bool)

@@ -44,9 +44,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
     assert np.array_equal(pairs, expected)
 
 
-def test_tiles_of_the_large_path(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiles_of_the_large_path(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """More rows than one tile, with float32 rounding that hides the true order of near ties."""
     base = random_points(rng, 700, 6)
     W = np.concatenate([base, normalise(base + 1e-4 * random_points(rng, 700, 6)), orthoplex(6)])

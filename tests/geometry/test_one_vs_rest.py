@@ -13,7 +13,7 @@ from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest, one_vs
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.geometry.test_min_norm_point import witness
-from tests.problems import WITH_POINTS, Problem, orthoplex, random_rotation, simplex
+from tests.problems import WITH_POINTS, Problem, random_rotation, simplex
 
 sizes = st.tuples(st.integers(2, 40), st.integers(2, 8), st.integers(0, 999))
 
@@ -120,18 +120,6 @@ def test_clusters_of_any_kind(seed: int, K: int, clusters: int, d: int, exponent
     check_closed(clustered(seed, K, clusters, d, 10.0**exponent))
 
 
-@pytest.mark.slow
-def test_many_clusters_find_their_minimum() -> None:
-    """Many of these classes crawl, and the nearest row is often missed by the first directions."""
-    W = clustered(3, 4000, 40, 24, 1e-3)
-    bracket = minimum_one_vs_rest(W, tolerance=1e-12)
-    assert bracket.width <= 1e-12
-    some = np.random.default_rng(0).choice(4000, 40, replace=False)
-    result = one_vs_rest(W, some)
-    assert (result.upper - result.lower).max() <= 1e-12
-    assert result.upper.min() >= bracket.lower
-
-
 def test_a_first_upper_end_that_no_working_set_beats_is_kept_in_them() -> None:
     """Twins that poor directions hide: the bound of the nearest row must join the search."""
     W = clustered(5, 300, 6, 12, 1e-4)
@@ -161,21 +149,6 @@ def test_block_size_changes_nothing(
         result = one_vs_rest(W)
         assert result.upper == pytest.approx(expected.upper, abs=1e-13)
         assert (result.upper - result.lower).max() < 1e-12
-
-
-def test_single_precision_bounds_lose_no_proof(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The path of large codes, on one small enough to know every distance exactly."""
-    monkeypatch.setattr(module, "_SINGLE", 100)
-    monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 17)
-    for W in (random_points(rng, 400, 20), np.vstack([orthoplex(60), orthoplex(60) * 0.5])):
-        exact = one_vs_rest(W)
-        search = HullSearch(W, None, 1e-12)
-        search.first_bounds()
-        search.minimum(1e-9)
-        assert search.upper.min() - search.lower.min() <= 1e-9
-        assert (search.lower <= exact.upper).all() and (exact.lower <= search.upper).all()
 
 
 def test_rows_need_not_be_unit(rng: np.random.Generator) -> None:

@@ -27,8 +27,8 @@ from gnc_cli.io.codefile import (
     write_code,
     write_streamed,
 )
-from gnc_cli.io.outputs import CODE_SUFFIXES
 from gnc_cli.io.provenance import provenance_text
+from gnc_cli.parameters import CODE_SUFFIXES
 
 SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -16,7 +16,7 @@ import torch
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, read_points, write_code
 from gnc_cli.io.formats import FORMATS
-from gnc_cli.io.outputs import CODE_SUFFIXES
+from gnc_cli.parameters import CODE_SUFFIXES
 
 SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 CODE = np.array([[1.0, 2.0, 0.5], [-1.0, 0.25, 3.0], [0.0, 1.0, 1e-300], [4.0, -0.0, 1.0]])

@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
-from gnc_cli.limits.catalogue import catalogue
 from gnc_cli.limits.levenshtein import design_size
 from gnc_cli.limits.limit import Finding, Limit, Quantity
+from gnc_cli.limits.registry import all_limits
 
 CHUNKS = 10
 TOLERANCE = 1e-12
@@ -77,7 +77,7 @@ def _astronomical(count: int) -> frozenset[int]:
 @cache
 def limits(quantity: Quantity) -> list[Limit]:
     """Every bound on a quantity."""
-    return catalogue(quantity)
+    return all_limits(quantity)
 
 
 def violations(d: int, K: int, construction: bool = True, simplicial: bool = True) -> list[str]:

@@ -1,18 +1,15 @@
 """What all bounds obey together: nothing contradicts, codes fit, order and inverses hold."""
 
-import csv
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-import gnc_cli
 from gnc_cli.known_codes.table import stored_table
-from gnc_cli.limits.catalogue import catalogue
+from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
@@ -22,15 +19,17 @@ from gnc_cli.limits.limit import (
     Finding,
     Limit,
     Quantity,
+    ball,
+    counted,
     loosened,
     reaches,
 )
+from gnc_cli.limits.registry import all_limits
+from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD
 from tests.limits import law_grid
 
-MARGINS = Path(__file__).parents[2] / "data" / "known_codes" / "margins.csv"
-
-LIMITS: list[Limit] = [*catalogue(Quantity.ONE_VS_ONE), THEOREM_3_9_CHORD]
+LIMITS: list[Limit] = [*all_limits(Quantity.ONE_VS_ONE), THEOREM_3_9_CHORD]
 EXCLUDING = [limit for limit in LIMITS if not limit.exists]
 BY_NAME = pytest.mark.parametrize(
     "limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}"
@@ -43,11 +42,6 @@ SHARP = {
 """Cohn and Kumar 2007, Table 1, as far as our table has them, besides simplices and orthoplexes.
 
 Also among their universal optima, but not sharp: the 600-cell, (4, 120)."""
-
-BUILT = [
-    "icosahedron", "24-cell", "600-cell", "hemicube", "schlaefli", "equiangular-28", "e8-roots",
-    "petersen", "snub-cube",
-]  # fmt: skip
 
 dimensions = st.integers(2, 40) | st.integers(2, 1024) | st.integers(2, LARGEST_D)
 sizes = (
@@ -132,34 +126,6 @@ def test_sharp_codes_and_no_others_attain_levenshtein() -> None:
     assert attained == SHARP
 
 
-def test_the_600_cell_attains_the_simplicial_bound_and_not_levenshtein() -> None:
-    simplicial = next(limit for limit in LIMITS if limit.name == "simplicial")
-    clearance = (3 - math.sqrt(5)) / 4
-    assert simplicial.at(4, 120).value == pytest.approx(clearance, rel=1e-13)
-    assert LEVENSHTEIN.at(4, 120).value > 1.005 * clearance
-
-
-def _certified() -> Iterator[tuple[int, int, float]]:
-    with MARGINS.open() as file:
-        for row in csv.DictReader(file):
-            yield int(row["d"]), int(row["K"]), float(row["rho_one_vs_rest"])
-    for name in BUILT:
-        solved = gnc_cli.solve(construction=name)
-        assert solved.rho_one_vs_rest.upper - solved.rho_one_vs_rest.lower < 1e-12
-        yield solved.d, solved.K, solved.rho_one_vs_rest.upper
-    for d, K in [(2, 7), (3, 4), (5, 9), (4, 3)]:
-        yield d, K, gnc_cli.solve(d, K).rho_one_vs_rest.upper
-
-
-def test_certified_distances_are_excluded_by_nothing() -> None:
-    for d, K, rho in _certified():
-        values = {limit.name: _value(limit, d, K) for limit in EXCLUDING}
-        said = {name: value for name, value in values.items() if value is not None}
-        assert len(said) >= 3
-        for name, value in said.items():
-            assert rho <= value * (1.0 + 1e-12), (d, K, name)
-
-
 # Monotony
 
 
@@ -240,6 +206,86 @@ def test_whatever_the_shape_in_d(limit: Limit, K: int) -> None:
         seen = max((d for d, value in row if not _meets(limit, value, target)), default=1)
         last = _last_excluded(found)
         assert last == seen if last <= 400 else _excluded(limit, last, K, target), text
+
+
+# A value that is given back as a target is reached, by whichever method
+
+FORMULAS = pytest.mark.parametrize(
+    "limit",
+    [x for x in LIMITS if not x.listed and x.name != "kissing"],
+    ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}",
+)
+"""A table of kissing numbers has strict values."""
+OFFSETS = [Fraction(0)] + [
+    sign * Fraction(text)
+    for text in ("1e-16", "1e-14", "3e-13", "1e-12", "1e-11")
+    for sign in (-1, 1)
+]
+"""Relative; the first two are within a rounding."""
+
+ONLY_AT = {"covering-3": 3, "fejes-toth": 3}
+
+
+def answers(limit: Limit, d: int, K: int, target: Fraction) -> Iterator[bool]:
+    """Whether K points in d dimensions reach the target: by the value, by points, by dimension."""
+    found = limit.at(d, K)
+    assert found is not None and found.valid
+    yield reaches(found.value, target)
+    count = limit.points(d, target)
+    yield not limit.exists if count is None else count.exact is None or count.exact >= K
+    # Three points are best placed in a plane: more dimensions do not help covering by caps.
+    if limit.name != "covering" or K >= 4:
+        first = limit.dimension(K, target).d
+        yield first is not None and first <= d
+
+
+@FORMULAS
+@given(dimensions, st.integers(2, 30) | st.integers(2, 10**6), st.sampled_from(OFFSETS))
+@example(9, 10, Fraction(0))
+@example(2, 5, Fraction(0))
+@example(10, 10, Fraction(0))
+@example(500, 1000, Fraction(0))
+@example(3, 12, Fraction(0))
+@example(4, 120, Fraction(0))
+@example(8, 240, Fraction(0))
+@example(2, 10**6, Fraction(0))
+def test_all_give_one_answer(limit: Limit, d: int, K: int, offset: Fraction) -> None:
+    d = ONLY_AT.get(limit.name, d)
+    found = limit.at(d, K)
+    if found is None or not found.valid:
+        return
+    target = loosened(Fraction(found.value) * (1 + offset))
+    if target > 2:
+        return
+    said = list(answers(limit, d, K, target))
+    assert said == [offset <= Fraction(1, 10**14)] * len(said)
+
+
+@pytest.mark.parametrize(("d", "K"), [(9, 10), (4, 24), (8, 240)])
+@pytest.mark.parametrize("offset", OFFSETS[:1] + OFFSETS[4:8])
+def test_so_does_the_linear_programme(d: int, K: int, offset: Fraction) -> None:
+    limit = DelsarteLP(degree=16)
+    found = limit.at(d, K)
+    assert found is not None
+    said = list(answers(limit, d, K, loosened(Fraction(found.value) * (1 + offset))))
+    assert said == [offset <= Fraction(1, 10**14)] * 3
+
+
+def test_near_misses_are_no_ties() -> None:
+    """0.69098300563 is above 1 - cos(72 degrees), the pentagon's clearance, by 5e-13."""
+    for margin, K in (("0.69098300563", 4), ("0.69098300562", 5)):
+        target = loosened(Fraction(margin))
+        for limit in (THEOREM_3_3_LOWER, THEOREM_3_3_UPPER, LEVENSHTEIN):
+            count = limit.points(2, target)
+            assert count is not None and count.exact == K
+    assert LEVENSHTEIN.points(9, Fraction(10, 9) + Fraction(1, 10**20)).exact == 9
+
+
+def test_a_whole_number_within_the_rounding_is_meant() -> None:
+    for power, whole in ((60, 240), (24, 239)):
+        gap = Fraction(1, 10**power)
+        count = counted(lambda gap=gap: 240 * ball(1 - gap))
+        assert count is not None and count.exact == whole
 
 
 def _last_excluded(found: Dimension) -> int:

@@ -7,7 +7,6 @@ from typing import TypeVar
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
 
@@ -184,30 +183,6 @@ def test_a_million_dimensions_follow_the_exponent_of_kabatiansky_and_levenshtein
         assert count.log10 / 10**6 == pytest.approx(exponent, rel=2e-3)
 
 
-@given(dimensions, st.integers(1, 12))
-def test_degrees_change_without_a_step(d: int, m: int) -> None:
-    size = design_size(d, m)
-    if not 3 <= size < 10**12 // d:
-        return
-    clearance = Fraction(LEVENSHTEIN.at(d, size).value)
-    apart = Fraction(1, 10**13)
-    more, fewer = (LEVENSHTEIN.points(d, clearance * (1 + side)) for side in (-apart, apart))
-    assert more is not None and more.exact == size
-    assert fewer is None or fewer.exact == size - 1
-
-
-@given(dimensions, cosines)
-def test_points_and_values_agree(d: int, s: Fraction) -> None:
-    target = 1 - s
-    count = LEVENSHTEIN.points(d, target)
-    assert count is not None
-    if count.exact is not None:
-        assert count.log10 == math.log10(count.exact)
-        assert count.exact == math.floor(verbatim(d, target))
-        assert LEVENSHTEIN.at(d, count.exact).value >= target * (1 - 1e-15)
-        assert LEVENSHTEIN.at(d, count.exact + 1).value <= target * (1 + 1e-15)
-
-
 def test_dimensions() -> None:
     assert LEVENSHTEIN.dimension(240, Fraction(1, 2)) == Dimension(8)
     assert LEVENSHTEIN.dimension(241, Fraction(1, 2)) == Dimension(9)
@@ -224,13 +199,6 @@ def test_ends() -> None:
 
 
 # The sums and roots behind it
-
-
-@given(st.fractions(Fraction(1, 10**30), 2), st.integers(1, 200))
-def test_binary(value: Fraction, bits: int) -> None:
-    a, e = binary(value, bits)
-    assert a.bit_length() in (bits, bits + 1)
-    assert 0 <= value - Fraction(a, 2**e) < Fraction(1, 2**e)
 
 
 @pytest.mark.parametrize(

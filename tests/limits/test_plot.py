@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from gnc_cli.console.plot_style import styled
+from gnc_cli.console.plot_style import BLUE, ORANGE, styled
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.plot import bounds_figure, plot_bounds
 from tests.limits.questions import QUESTIONS, result
@@ -26,6 +26,11 @@ def drawn(name: str) -> Any:
         figure = bounds_figure(result(name))
         FigureCanvasAgg(figure).draw()
     return figure
+
+
+def axes(name: str) -> Any:
+    (ax,) = drawn(name).axes
+    return ax
 
 
 def _boxes(texts: Any) -> dict[Any, Any]:
@@ -44,13 +49,13 @@ def _ticks(axis: Any) -> dict[Any, Any]:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_words_stay_within_the_picture_and_apart(name: str) -> None:
-    figure = drawn(name)
+    figure, ax = drawn(name), axes(name)
     (legend,) = figure.legends
-    groups = [_boxes([*figure.texts, *figure.artists]), _boxes(legend.get_texts())]
-    for ax in figure.axes:
-        groups += [_boxes([*ax.texts, ax._left_title, ax.xaxis.label, ax.yaxis.label])]
-        groups += [_ticks(axis) for panel in (ax, *ax.child_axes) for axis in
-                   (panel.xaxis, panel.yaxis)]  # fmt: skip
+    groups = [
+        _boxes([*figure.texts, *figure.artists]), _boxes(legend.get_texts()),
+        _boxes([*ax.texts, ax._left_title, ax.xaxis.label, ax.yaxis.label]),
+        *(_ticks(axis) for panel in (ax, *ax.child_axes) for axis in (panel.xaxis, panel.yaxis)),
+    ]  # fmt: skip
     for group in groups:
         for text, box in group.items():
             assert -2 <= box.x0 and box.x1 <= figure.bbox.x1 + 2, text.get_text()
@@ -61,10 +66,10 @@ def test_words_stay_within_the_picture_and_apart(name: str) -> None:
             # Boxes of letters hold room above and below them; the facts lie in the heading's box.
             apart = width <= 1 or height <= 0.3 * min(a.height, b.height)
             assert apart or one.axes is None, (one.get_text(), two.get_text())
-    below = legend.get_window_extent()
-    for ax in figure.axes:
-        box = ax.get_tightbbox()
-        assert below.y1 <= box.y0 + 1 or below.x0 >= box.x1 - 1, "the legend lies beside the axes"
+    named = [t.get_text() for t in legend.get_texts()]
+    assert len({*named}) == len(named)
+    below, box = legend.get_window_extent(), ax.get_tightbbox()
+    assert below.y1 <= box.y0 + 1 or below.x0 >= box.x1 - 1, "the legend lies beside the axes"
 
 
 def test_a_picture_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
@@ -81,37 +86,30 @@ def test_a_picture_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
 
 def _lines(name: str) -> dict[str, str]:
     """What is written at each bar, by the name of its bound."""
-    (ax,) = drawn(name).axes
-    names = [t.get_text() for t in ax.get_yticklabels()]
-    (texts,) = ax.child_axes
+    names = [t.get_text() for t in axes(name).get_yticklabels()]
+    (texts,) = axes(name).child_axes
     assert len({*names}) == len(names)
     return dict(zip(names, [t.get_text() for t in texts.get_yticklabels()], strict=True))
 
 
 @pytest.mark.parametrize("name", ["pair", "angles", "hypothesis fails", "tiny"])
 def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) -> None:
-    (ax,) = drawn(name).axes
+    ax = axes(name)
     dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    rows = sorted(
-        result(name).rows,
-        key=lambda r: (r.value if r.angle_deg is None else r.angle_deg, not r.exists),
-    )
+    rows = sorted(result(name).rows, key=lambda r: (r.distance, not r.exists))
     for row, dot, (label, text) in zip(rows, dots, _lines(name).items(), strict=True):
-        value = row.value if row.angle_deg is None else row.angle_deg
-        assert dot == value and label.startswith(row.name)
+        assert dot == row.distance and label.startswith(row.name)
         assert text[0] == ("≥" if row.exists else "<" if row.strict else "≤")
-        shown = Decimal(text.partition(",")[0][2:].rstrip("°"))
-        slip = (Decimal(value) - shown) * (1 if row.exists else -1)
-        assert -Decimal(value) * Decimal("2e-15") <= slip <= Decimal(value) * Decimal("1e-5")
+        shown, exact = Decimal(text.partition(",")[0][2:].rstrip("°")), Decimal(row.distance)
+        slip = (exact - shown) * (1 if row.exists else -1)
+        assert -exact * Decimal("2e-15") <= slip <= exact * Decimal("1e-5")
         assert ("does not hold: K >= 101.8" in text) is not row.valid
     best = result(name).best[0]
     spans = [p for p in ax.patches if p.get_label() == "open"]
     assert len(spans) == (not best.exact)
     for span in spans:
-        low, high = (best.lower, best.upper)
-        if best.lower_deg is not None:
-            low, high = best.lower_deg, best.upper_deg
-        assert span.get_x() == low and span.get_x() + span.get_width() == pytest.approx(high)
+        ends = span.get_x(), span.get_x() + span.get_width()
+        assert ends == pytest.approx(best.distances, rel=1e-14)
 
 
 def test_dimensions_and_numbers_of_points_in_words() -> None:
@@ -128,27 +126,28 @@ def test_dimensions_and_numbers_of_points_in_words() -> None:
 
 def test_weak_bounds_do_not_stretch_the_axis() -> None:
     """Theorem 3.9 excludes K from 10^179 on, Levenshtein's bound from 2 118 401 016 on."""
-    (ax,) = drawn("classes").axes
-    assert ax.get_xlim() == pytest.approx((0.0, 2 * math.log10(2118401016)))
+    assert axes("classes").get_xlim() == pytest.approx((0.0, 2 * math.log10(2118401016)))
 
 
 def test_the_target_is_shown_in_the_users_words() -> None:
-    (ax,) = drawn("angles").axes
+    ax = axes("angles")
     (line,) = [line for line in ax.lines if line.get_marker() != "o"]
     assert line.get_xdata()[0] == pytest.approx(math.degrees(1.0), rel=1e-15)
     assert ax.get_title("left") == "smallest angle 1 rad (57.3 degrees): a code exists"
     (legend,) = drawn("panels").legends
-    found = [t.get_text() for t in legend.get_texts()]
-    assert "margin 0.3" in found and len({*found}) == len(found)
+    assert "margin 0.3" in [t.get_text() for t in legend.get_texts()]
 
 
-def _curves(ax: Any) -> dict[str, Any]:
-    return {line.get_label(): line for line in ax.lines if line.get_label()[0] != "_"}
+def _steps(name: str, exists: bool) -> Any:
+    """The line of what exists, or of what is excluded."""
+    colour = BLUE if exists else ORANGE
+    (line,) = [line for line in axes(name).lines
+               if line.get_color() == colour and line.get_drawstyle() != "default"]  # fmt: skip
+    return line
 
 
 def test_curves_are_the_rows() -> None:
-    (ax,) = drawn("over d").axes
-    lines = _curves(ax)
+    lines = {line.get_label(): line for line in axes("over d").lines}
     for label, name, exists in (
         ("covering", "covering", True), ("theorem 3.9, lower", "theorem-3.9", True),
         ("Levenshtein", "levenshtein", False),
@@ -159,54 +158,37 @@ def test_curves_are_the_rows() -> None:
         ]
 
 
-@pytest.mark.parametrize("name", ["over d", "over K"])
-def test_ends_claim_between_samples_what_is_monotone(name: str) -> None:
+@pytest.mark.parametrize(("name", "held"), [("over d", "post"), ("over K", "pre")])
+def test_ends_claim_between_samples_what_is_monotone(name: str, held: str) -> None:
     """A code stays in more dimensions and with fewer points; so between two samples the best code
     has at least the worse lower end and at most the better upper one."""
-    (ax,) = drawn(name).axes
-    high, low = [line for line in ax.lines if line.get_color() == "#22262B"][:2]
-    best = {(b.d if name == "over d" else b.K): b for b in result(name).best}
-
-    def height(line: Any, at: float) -> float:
-        x, y = line.get_data()
-        left = max(i for i, a in enumerate(x) if a <= at)
-        return float(y[left] + (y[left + 1] - y[left]) * (at - x[left]) / (x[left + 1] - x[left]))
-
-    for p, q in itertools.pairwise(sorted(best)):
-        middle = (p + q) / 2
-        assert height(low, middle) == min(best[p].lower, best[q].lower)
-        assert height(high, middle) == max(best[p].upper, best[q].upper)
-
-
-def test_panels_name_their_K() -> None:
-    titles = [ax.get_title("left") for ax in drawn("panels").axes]
-    assert titles == ["K = 10 572", "K = 85 742", "K = 360 232"]
+    for exists, end in ((True, "lower"), (False, "upper")):
+        line = _steps(name, exists)
+        assert [*line.get_ydata()] == [getattr(b, end) for b in result(name).best]
+        assert (line.get_drawstyle() == f"steps-{held}") is exists
 
 
 def test_many_K_are_pairs_of_lines() -> None:
-    (ax,) = drawn("many K").axes
-    heights = [{*line.get_ydata()} for line in ax.lines]
-    for K in QUESTIONS["many K"]["K"]:
-        some = [b for b in result("many K").best if b.K == K]
-        assert {b.lower for b in some} in heights and {b.upper for b in some} in heights
+    for name in ("many K", "panels"):
+        heights = [{*line.get_ydata()} for line in axes(name).lines]
+        for K in QUESTIONS[name]["K"]:
+            some = [b for b in result(name).best if b.K == K]
+            assert {b.lower for b in some} in heights and {b.upper for b in some} in heights
 
 
 @pytest.mark.parametrize("name", ["dimensions", "classes of far d"])
 def test_regions_follow_their_answers(name: str) -> None:
-    (ax,) = drawn(name).axes
-    marks = [[*line.get_ydata()] for line in ax.lines if line.get_marker() == "o"]
-    answer = result(name).dimension
+    marks = [[*_steps(name, exists).get_ydata()] for exists in (True, False)]
+    answer, classes = result(name).dimension, result(name).classes
     if answer is not None:
         assert marks == [[b.sufficient for b in answer.best], [b.necessary for b in answer.best]]
-        return
-    some = result(name).classes
-    assert some is not None
-    assert marks == [[b.log10_guaranteed for b in some.best], [b.log10_excluded for b in some.best]]
+    if classes is not None:
+        assert marks == [
+            [b.log10_guaranteed for b in classes.best], [b.log10_excluded for b in classes.best]
+        ]  # fmt: skip
 
 
 def test_between_neighbours_nothing_is_open() -> None:
-    (ax,) = drawn("classes of one more").axes
-    assert not [p for p in ax.patches if p.get_label() == "open"]
-    (ax,) = drawn("classes over d").axes
-    blue, orange = (line.get_ydata() for line in ax.lines if line.get_marker() == "o")
-    assert blue[6] == orange[6] == pytest.approx(math.log10(240 * 241) / 2)
+    assert not [p for p in axes("classes of one more").patches if p.get_label() == "open"]
+    blue, orange = (_steps("classes over d", exists).get_ydata()[6] for exists in (True, False))
+    assert blue == orange == pytest.approx(math.log10(240 * 241) / 2)

@@ -122,12 +122,6 @@ def test_silent_below_the_least_number(d: int) -> None:
             assert caps(d, 1 - (1 - z) * mpmath.mpf(further)) > least + 1
 
 
-@pytest.mark.parametrize("d, K, clearance", [(8, 240, 0.5), (24, 196560, 0.5)])
-def test_kissing_numbers_obey(d: int, K: int, clearance: float) -> None:
-    assert clearance < RANKIN_CAPS.at(d, K).value < 1.1 * clearance
-    assert K < RANKIN_CAPS.points(d, Fraction(1, 2)).exact < 2 * K
-
-
 @given(dimensions, st.fractions(Fraction(1, 10**6), 2, max_denominator=10**6))
 @example(3, Fraction(1, 2))
 @example(10, Fraction(99, 100))
@@ -148,11 +142,3 @@ def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
             assert count.exact == mpmath.floor(caps(d, exact(target)) + mpmath.mpf(10) ** -10)
     else:
         assert RANKIN_CAPS.at(d, count.exact - 1) is None or (1 - target) * d > 0.3
-
-
-def test_dimensions() -> None:
-    assert RANKIN_CAPS.dimension(240, Fraction(1, 2)).d == 8
-    assert RANKIN_CAPS.dimension(10**6, Fraction("0.045")).d == next(
-        d for d in range(2, 50) if RANKIN_CAPS.at(d, 10**6).value >= 0.045
-    )
-    assert RANKIN_CAPS.dimension(10**300, Fraction(1)).ending is Ending.BEYOND

@@ -10,7 +10,7 @@ import pytest
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.request import MOST_ANSWERS, MOST_PAIRS, Question, Request, read_request
+from gnc_cli.limits.request import Question, Request, read_request
 
 NOTHING: dict[str, Any] = dict.fromkeys(
     ["d", "K", "margin", "arcface_m", "max_cosine", "quantity", "probability", "time_limit"]
@@ -112,9 +112,3 @@ def test_bad_calls_are_refused_in_one_line(asked: dict[str, Any], words: str) ->
     with pytest.raises(UsageError) as caught:
         bounds(**asked)
     assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_as_many_as_are_allowed() -> None:
-    request = read(d=tuple(range(2, 1002)), K=tuple(range(2, 102)))
-    assert len(request.d) * len(request.K) == MOST_PAIRS
-    assert len(read(d=tuple(range(2, MOST_ANSWERS + 2)), margin=0.3).d) == MOST_ANSWERS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnc_cli.limits.limit import LARGEST_D, Ending
+from gnc_cli.limits.limit import LARGEST_D
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
 
 dimensions = st.integers(2, 60) | st.integers(2, LARGEST_D)
@@ -46,16 +46,6 @@ def test_figures_of_the_paper(d: int, K: int, lower: float, upper: float) -> Non
     assert THEOREM_3_9_CHORD.at(d, K).value == pytest.approx(upper, rel=1e-13)
     assert chord(d, K) == pytest.approx(upper, rel=1e-13)
     assert THEOREM_3_9_LOWER.at(d, K).valid and THEOREM_3_9_UPPER.at(d, K).valid
-
-
-def test_dimensions_for_a_margin() -> None:
-    assert THEOREM_3_9_LOWER.dimension(10**6, Fraction("0.3")).d == 60
-    assert THEOREM_3_9_UPPER.dimension(10**6, Fraction("0.3") ** 2 / 2).d == 8
-    assert THEOREM_3_9_CHORD.dimension(10**6, Fraction("0.3")).d == 8
-    for target in ("0.5", "0.7", "2"):
-        for K in (10, 10**6, 10**300):
-            found = THEOREM_3_9_LOWER.dimension(K, Fraction(target))
-            assert found.d is None and found.ending is Ending.NEVER
 
 
 @given(dimensions, sizes)

@@ -25,13 +25,7 @@ from math import gcd, pi
 
 import numpy as np
 
-from gnc_cli.constructions.construction import (
-    Construction,
-    Cosine,
-    Family,
-    GroupedRows,
-    Verified,
-)
+from gnc_cli.constructions.construction import Construction, Cosine, Family, GroupedRows, Verified
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
 _MUB = "Wootters and Fields 1989, Optimal state-determination by mutually unbiased measurements"

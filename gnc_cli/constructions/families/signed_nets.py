@@ -15,13 +15,7 @@ from math import isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import (
-    Construction,
-    Cosine,
-    Family,
-    GroupedRows,
-    Verified,
-)
+from gnc_cli.constructions.construction import Construction, Cosine, Family, GroupedRows, Verified
 from gnc_cli.constructions.families.paley import hadamard_matrix, has_hadamard_matrix
 from gnc_cli.constructions.fields import finite_field, prime_power
 

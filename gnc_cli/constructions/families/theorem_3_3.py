@@ -110,29 +110,21 @@ def turn_cosine(m: int, K: int) -> Cosine:
 
 
 class PolygonRows(Rows):
-    """Corners of the regular K-gon at angles 2 pi turn / K, for integers `turns`, or all."""
+    """Corners of the regular K-gon, one after the other."""
 
-    def __init__(self, K: int, turns: np.ndarray | None = None) -> None:
-        self.corners = K
-        self.turns = (np.arange(K) if turns is None else turns) % K
-        self.shape = (len(self.turns), 2)
+    def __init__(self, K: int) -> None:
+        self.shape = (K, 2)
 
     def _unit(self, start: int, stop: int) -> np.ndarray:
-        angles = 2 * np.pi * self.turns[start:stop] / self.corners
+        angles = 2 * np.pi * np.arange(start, stop) / len(self)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
     def verify(self) -> Verified:
-        """By the turns: the smallest gap of the sorted ones has the largest cosine."""
-        K, rows = self.corners, np.sort(self.turns)
-        nearest = int(np.diff(rows, append=rows[0] + K).min())
-        distribution = None
-        if len(rows) <= _COUNTED:
-            apart = np.concatenate([rows[i + 1 :] - rows[i] for i in range(len(rows))])
-            pairs = np.bincount(np.minimum(apart, K - apart))
-            distribution = tuple(
-                (turn_cosine(m, K), int(pairs[m])) for m in range(len(pairs)) if pairs[m]
-            )
-        return Verified(len(rows), nearest > 0, turn_cosine(nearest, K), distribution)
+        """Exact angles: each corner has one at m turns of K to either side."""
+        K = len(self)
+        counted = range(1, K // 2 + 1) if K <= _COUNTED else ()
+        distribution = [(turn_cosine(m, K), K // 2 if 2 * m == K else K) for m in counted]
+        return Verified(K, True, turn_cosine(1, K), tuple(distribution) or None)
 
 
 def _member(kind: str, n: int) -> Construction | None:

@@ -6,7 +6,7 @@ from itertools import combinations, starmap
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.boolean_functions import normal
+from gnc_cli.constructions.boolean_functions import normal, sweep
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.families.binary_codes import (
     FAMILIES,
@@ -19,7 +19,6 @@ from gnc_cli.constructions.families.binary_codes import (
 from gnc_cli.constructions.fields import finite_field
 from gnc_cli.constructions.registry import find
 from gnc_cli.constructions.sign_rows import SignRows
-from gnc_cli.constructions.walsh_sweep import sweep
 from tests.constructions.checks import check
 
 LARGE = [c for c in SIGN_CODES.values() if c.k > 13]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.constructions.families.theorem_3_3 import PolygonRows, closed_form, turn_cosine
+from gnc_cli.constructions.families.theorem_3_3 import closed_form, turn_cosine
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from tests.constructions.checks import check, named
@@ -88,14 +88,6 @@ def test_a_polygon_of_a_million_corners_costs_a_sort() -> None:
     assert verified.distribution is None and verified.distinct and verified.K == 10**6
     assert verified.max_cosine == polygon.cosine
     np.testing.assert_allclose(rows.unit(250_000, 250_001), [[0.0, 1.0]], atol=1e-15)
-
-
-def test_some_corners_of_a_polygon() -> None:
-    verified = PolygonRows(12, np.array([11, 2, 5, -4])).verify()
-    assert verified.max_cosine.text == "0" and verified.distinct  # 2 and 5, 8 and 11, 11 and 2
-    assert [pairs for _, pairs in verified.distribution or ()] == [4, 2]
-    assert not PolygonRows(12, np.array([3, 7, 15])).verify().distinct
-    assert PolygonRows(12, np.array([0, 11])).verify().max_cosine.text == "cos(2*pi/12)"
 
 
 @given(st.integers(0, 4000), st.integers(1, 2000), st.integers(1, 9))

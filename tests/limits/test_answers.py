@@ -15,8 +15,10 @@ from gnc_cli.limits.result import ClassesAnswer, ClassesRow, DimensionAnswer, Di
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
 
-margins = st.integers(1, 2000).map(lambda n: n / 1000)
-cosines = st.integers(-1000, 999).map(lambda n: n / 1000)
+asked = (
+    st.integers(1, 2000).map(lambda n: {"margin": n / 1000})
+    | st.integers(-1000, 999).map(lambda n: {"max_cosine": n / 1000})
+)
 _TOLD_APART = 10**11
 sizes = st.integers(2, 300) | st.integers(2, 10**9) | st.integers(2, 10**300)
 
@@ -65,16 +67,6 @@ def test_a_million_classes_with_margin_0_3() -> None:
 
 
 @pytest.mark.parametrize(
-    ("K", "margin", "ending"),
-    [(10**6, 0.3, "found"), (10**6, 0.4999, "found"), (10**6, 0.5, "never"),
-     (10**6, 0.9, "never"), (10**300, 0.499999, "beyond")],
-)  # fmt: skip
-def test_theorem_3_9_stays_below_one_half(K: int, margin: float, ending: str) -> None:
-    found = row(dimension(K, margin=margin), "theorem-3.9", True)
-    assert found.ending == ending and (found.d is None) == (ending != "found")
-
-
-@pytest.mark.parametrize(
     ("K", "margin", "sufficient", "necessary"),
     [
         (10, 1.5, None, None), (10, 2.0, None, None), (3, 1.5000001, None, None),
@@ -99,38 +91,26 @@ def test_a_margin_that_a_million_dimensions_do_not_reach() -> None:
     assert status(10**6, 10**300, margin=0.99) == "excluded"
 
 
-@settings(max_examples=12)
-@given(sizes, margins)
-def test_a_dimension_is_the_first(K: int, margin: float) -> None:
-    answer = dimension(K, margin=margin)
+@settings(max_examples=16)
+@given(sizes, asked)
+def test_a_dimension_is_the_first(K: int, asked: dict[str, float]) -> None:
+    answer = dimension(K, **asked)
     enough, least = answer.sufficient, answer.necessary
-    if least is None:
-        assert enough is None
-        assert status(10**6, K, margin=margin) == status(2, K, margin=margin) == "excluded"
-        return
-    assert enough is None or least <= enough
-    if enough is not None:
-        assert status(enough, K, margin=margin) == "exists"
-        assert enough == 2 or status(enough - 1, K, margin=margin) != "exists"
-    if least <= 10**6:
-        assert status(least, K, margin=margin) != "excluded"
-    assert least == 2 or status(least - 1, K, margin=margin) == "excluded"
     for r in answer.rows:
         assert isinstance(r, DimensionRow)
         assert (r.ending == "found") == (r.d is not None and r.d <= 10**6)
-
-
-@settings(max_examples=8)
-@given(sizes, cosines)
-def test_a_dimension_for_a_cosine_is_the_first(K: int, cosine: float) -> None:
-    answer = dimension(K, max_cosine=cosine)
-    enough, least = answer.sufficient, answer.necessary
-    assert {r.side for r in answer.rows if r.exists} == {"upper"}
+        assert r.side == ("lower" if r.exists == ("margin" in asked) else "upper")
+    if least is None:
+        assert enough is None
+        assert status(10**6, K, **asked) == status(2, K, **asked) == "excluded"
+        return
+    assert enough is None or least <= enough
     if enough is not None:
-        assert status(enough, K, max_cosine=cosine) == "exists"
-        assert enough == 2 or status(enough - 1, K, max_cosine=cosine) != "exists"
-    if least is not None and least > 2:
-        assert status(least - 1, K, max_cosine=cosine) == "excluded"
+        assert status(enough, K, **asked) == "exists"
+        assert enough == 2 or status(enough - 1, K, **asked) != "exists"
+    if least <= 10**6:
+        assert status(least, K, **asked) != "excluded"
+    assert least == 2 or status(least - 1, K, **asked) == "excluded"
 
 
 def test_several_sizes_at_once() -> None:
@@ -152,21 +132,13 @@ def test_several_sizes_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "points"), [(2, 6), (3, 12), (4, 24), (8, 240), (24, 196_560)]
-)
-def test_kissing_numbers(d: int, points: int) -> None:
-    answer = classes(d, max_cosine=0.5)
-    assert (answer.guaranteed, answer.excluded) == (points, points + 1)
-    assert classes(d, arcface_m=math.pi / 3).best == answer.best
-
-
-@pytest.mark.parametrize(
     ("d", "margin", "guaranteed", "excluded"),
     [
         (2, 0.5, 6, 7), (2, 1.0, 4, 5), (2, 1.5, 3, 4), (2, 2.0, 2, 3), (7, 2.0, 2, 3),
         (10, 1.0000001, 11, 12), (10, 1.1, 11, 12), (10, 1.1000001, 10, 11), (10, 1.2, 6, 7),
         (10, 1.5, 3, 4), (10**6, 1.000001, 10**6 + 1, 10**6 + 2), (10, 1.0, 20, 21),
-        (8, 0.5, 240, 241), (5, 1.0, 10, 11),
+        (8, 0.5, 240, 241), (3, 0.5, 12, 13), (4, 0.5, 24, 25), (24, 0.5, 196_560, 196_561),
+        (5, 1.0, 10, 11),
     ],
 )  # fmt: skip
 def test_counts(d: int, margin: float, guaranteed: int, excluded: int) -> None:
@@ -174,40 +146,32 @@ def test_counts(d: int, margin: float, guaranteed: int, excluded: int) -> None:
     assert answer.guaranteed == guaranteed
     assert answer.log10_guaranteed == pytest.approx(math.log10(guaranteed), rel=1e-14)
     assert answer.excluded == excluded
+    if margin == 0.5:
+        for more in ({"max_cosine": 0.5}, {"arcface_m": math.pi / 3}):
+            other = classes(d, **more)
+            assert (other.guaranteed, other.excluded) == (guaranteed, excluded)
 
 
-@settings(max_examples=12)
-@given(st.integers(2, 40) | st.integers(2, 600), margins)
-def test_a_number_of_points_is_the_last(d: int, margin: float) -> None:
-    answer = classes(d, margin=margin)
+@settings(max_examples=16)
+@given(st.integers(2, 40) | st.integers(2, 600), asked)
+def test_a_number_of_points_is_the_last(d: int, asked: dict[str, float]) -> None:
+    answer = classes(d, **asked)
     most, first = answer.guaranteed, answer.excluded
     assert answer.log10_guaranteed is not None  # two points always
     assert answer.log10_excluded is None or answer.log10_excluded >= answer.log10_guaranteed
     # With more digits, values of neighbours are equal within a relative 1e-13.
     if most is not None and most * d < _TOLD_APART:
-        assert most >= 2 and status(d, most, margin=margin) == "exists"
-        assert status(d, most + 1, margin=margin) != "exists"
+        assert most >= 2 and status(d, most, **asked) == "exists"
+        assert status(d, most + 1, **asked) != "exists"
     if first is not None and first * d < _TOLD_APART:
         assert most is not None and most < first
-        assert status(d, first, margin=margin) == "excluded"
-        assert status(d, first - 1, margin=margin) != "excluded"
+        assert status(d, first, **asked) == "excluded"
+        assert status(d, first - 1, **asked) != "excluded"
     for r in answer.rows:
         assert isinstance(r, ClassesRow)
         if r.K is not None:
             assert 2 <= r.K <= 10**15 + 1
             assert r.log10_K == pytest.approx(math.log10(r.K), rel=1e-14)
-
-
-@settings(max_examples=8)
-@given(st.integers(2, 40), cosines)
-def test_a_number_of_points_for_a_cosine_is_the_last(d: int, cosine: float) -> None:
-    answer = classes(d, max_cosine=cosine)
-    if answer.guaranteed is not None and answer.guaranteed * d < _TOLD_APART:
-        assert status(d, answer.guaranteed, max_cosine=cosine) == "exists"
-        assert status(d, answer.guaranteed + 1, max_cosine=cosine) != "exists"
-    if answer.excluded is not None and answer.excluded * d < _TOLD_APART:
-        assert status(d, answer.excluded, max_cosine=cosine) == "excluded"
-        assert status(d, answer.excluded - 1, max_cosine=cosine) != "excluded"
 
 
 def test_astronomical_numbers_are_powers_of_ten() -> None:

@@ -1,11 +1,10 @@
-"""The bounds that `gnc bounds` uses, in the order of JSON and CSV; its table sorts by value."""
+"""The list of bounds, in the order of JSON and CSV, and what they say of a table of the user's."""
 
 import os
 
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import read_table
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.codes import code_limits
 from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.kissing import KISSING
@@ -13,11 +12,12 @@ from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import FEJES_TOTH, SIMPLICIAL
+from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
 from gnc_cli.runtime.deadline import Deadline
 
 
-def catalogue(
+def all_limits(
     quantity: Quantity,
     table: KnownCodes | None = None,
     *,
@@ -45,24 +45,17 @@ def catalogue(
     return limits
 
 
-def possible_table(
-    table: KnownCodes | str | os.PathLike[str], quantity: Quantity = Quantity.ONE_VS_REST
-) -> KnownCodes:
-    """A table of the user's, unless an entry is better than a theorem allows.
+def possible_table(table: KnownCodes | str | os.PathLike[str]) -> KnownCodes:
+    """A table of the user's, or of a file, unless an entry is better than a theorem allows.
 
     Such an entry would spoil every answer. The linear programme, which takes long, is not asked.
-
-    Args:
-        table: the table or its file.
-        quantity: whose version of theorem 3.9 is asked.
 
     Raises:
         DataError: the file cannot be read, or an entry is impossible; names the table, the entry
             and the theorem.
     """
     given = read_table(table)
-    name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
-    excluding = [limit for limit in catalogue(quantity, given) if not limit.exists]
+    excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, given) if not limit.exists]
     # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
     granted: dict[tuple[str, int], float] = {}
     for (d, K), entry in sorted(given.entries.items(), reverse=True):
@@ -75,6 +68,7 @@ def possible_table(
                 continue
             highest = found.value * (1.0 + (-ROUNDING if found.strict else ROUNDING))
             if clearance > highest:
+                name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
                 least = "more than " if found.strict else "at least "
                 raise DataError(
                     f"{name}: d = {d}, N = {K} with cosine {entry.figure} is "

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnc_cli.limits.closed_forms import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.limit import LARGEST_D, Ending, Limit, loosened
-from tests.problems import PROBLEMS
+from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 
 targets = st.fractions(Fraction(1, 60), 2, max_denominator=60)
 small = st.integers(2, 12)
@@ -53,26 +52,6 @@ def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
             assert abs(lower.value / value - 1) < 1e-14
             assert lower.how == f"gnc solve --d {d} --K {K}" and upper.how is None
             assert lower.source == upper.source
-
-
-@pytest.mark.parametrize(
-    "d, K, code",
-    [(5, 6, "simplex ETF"), (5, 7, "orthoplex"), (5, 10, "orthoplex"), (2, 5, "regular polygon")],
-)
-def test_the_code_is_named(d: int, K: int, code: str) -> None:
-    assert THEOREM_3_3_LOWER.at(d, K).source == f"theorem 3.3: {code}"
-    assert THEOREM_3_3_UPPER.at(d, K).source == f"theorem 3.3: {code}"
-
-
-def test_known_answers() -> None:
-    seen = 0
-    for problem in PROBLEMS:
-        found = THEOREM_3_3_UPPER.at(problem.d, problem.K)
-        if found is not None:
-            assert found.value == pytest.approx(problem.rho, rel=1e-14)
-            seen += 1
-            assert found.value == pytest.approx(1.0 - problem.max_cosine, rel=1e-14)
-    assert seen > 5
 
 
 def test_polygons_below_the_doubles_stay_true() -> None:

@@ -1,0 +1,247 @@
+"""What the bounds answer together: how far apart for (d, K), in which d, and up to which K.
+
+By the bisector theorem (docs/theorem.md) rho* = 1 - t*, t* the smallest possible largest cosine: a
+bound on one is a bound on the other. A code in d dimensions lies in all higher ones, and rows may
+be dropped from it: one bound that says "exists" is enough, and so is one that excludes.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from gnc_cli.geometry.sphere import angle_from_chord
+from gnc_cli.limits.limit import (
+    LARGEST_D,
+    ROUNDING,
+    Count,
+    Ending,
+    Finding,
+    Limit,
+    Quantity,
+    loosened,
+    reaches,
+)
+from gnc_cli.limits.request import Request
+from gnc_cli.limits.result import (
+    BestBounds,
+    BoundRow,
+    ClassesAnswer,
+    ClassesBest,
+    ClassesRow,
+    DimensionAnswer,
+    DimensionBest,
+    DimensionRow,
+    Status,
+)
+from gnc_cli.records import BestKnown
+
+_SAME_ANGLE = 1e-9
+"""Relative. Near 1 cosines hardly differ, their angles do."""
+_MOST_COORDINATES = 10**15
+"""Eight petabytes."""
+_FEW = 10**6
+
+
+def _told(
+    limit: Limit, quantity: Quantity, found: Finding | Count | None, d: int, K: int
+) -> dict[str, Any]:
+    """The fields that rows of all questions share; no command where no machine holds its code."""
+    how = None if found is None or d * K > _MOST_COORDINATES else found.how
+    return {
+        "name": limit.name, "side": limit.side(quantity), "exists": limit.exists,
+        "constructive": limit.constructive, "bisector": limit.by_bisector(quantity),
+        "source": limit.cited(found), "how": how,
+    }  # fmt: skip
+
+
+# How far apart
+
+
+def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> list[BoundRow]:
+    """What each bound says at (d, K) of a quantity."""
+    rows = []
+    for limit in limits:
+        found = limit.at(d, K)
+        if found is None:
+            continue
+        value, angle = found.value, None
+        if quantity is Quantity.ONE_VS_ONE:
+            value = 1.0 - value
+            angle = math.degrees(angle_from_chord(math.sqrt(2.0 * found.value)))
+        rows.append(BoundRow(
+            d=d, K=K, quantity=quantity, value=value, angle_deg=angle, valid=found.valid,
+            condition=found.condition, strict=found.strict, **_told(limit, quantity, found, d, K),
+        ))  # fmt: skip
+    return rows
+
+
+def pair_best(
+    rows: Sequence[BoundRow], request: Request, best_known: BestKnown | None = None
+) -> BestBounds:
+    """The best interval of the rows of one (d, K), with the best code known there.
+
+    Raises:
+        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
+    """
+    held = [row for row in rows if row.valid]
+    built = max((row for row in held if row.exists), key=lambda row: row.margin)
+    # Of equal ends one that is not attained says more.
+    excluding = (row for row in held if not row.exists)
+    most = min(excluding, key=lambda row: (row.margin, not row.strict))
+    rest = request.quantity is Quantity.ONE_VS_REST
+    low, high = (built, most) if rest else (most, built)
+    # Distances are good to so many digits, cosines to so many decimals.
+    if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
+        raise ArithmeticError(f"{low} contradicts {high}")
+    # Ends that meet may cross by their rounding.
+    lower, upper = low.value, max(low.value, high.value)
+    lower_deg = upper_deg = None
+    exact = upper - lower <= ROUNDING * upper
+    if low.angle_deg is not None and high.angle_deg is not None:
+        lower_deg, upper_deg = high.angle_deg, max(low.angle_deg, high.angle_deg)
+        exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
+    status = _status(built, held, request)
+    margin = built.margin if request.margin is None else request.margin
+    return BestBounds(
+        d=low.d, K=low.K, quantity=request.quantity, lower=lower, upper=upper,
+        lower_name=low.name, upper_name=high.name, lower_deg=lower_deg, upper_deg=upper_deg,
+        exact=exact, best_known=best_known, status=status,
+        scale=None if status == "excluded" else request.scale(math.log(low.K - 1), margin),
+    )  # fmt: skip
+
+
+def _status(built: BoundRow, held: Sequence[BoundRow], request: Request) -> Status | None:
+    """Whether a code with what was asked for exists."""
+    if request.target is None:
+        return None
+    target = loosened(request.target)
+    if reaches(built.margin, target):
+        return "exists"
+    # What is not attained is excluded itself.
+    ends = (row.margin * (1.0 - ROUNDING * row.strict) for row in held if not row.exists)
+    return "open" if reaches(min(ends), target) else "excluded"
+
+
+# In which dimension
+
+
+def dimension_answer(
+    request: Request, limits: Sequence[Limit], sizes: Iterable[int]
+) -> DimensionAnswer:
+    """For every K: a row per bound, and the interval of dimensions.
+
+    Args:
+        sizes: the K of the request; an interruption leaves out those that follow.
+    """
+    rows: list[DimensionRow] = []
+    best: list[DimensionBest] = []
+    for K in sizes:
+        of_K = [_dimension_row(K, limit, request) for limit in limits]
+        rows += of_K
+        best.append(_dimension_best(K, of_K))
+    whole = len(best) == len(request.K)
+    enough = [b.sufficient for b in best if b.sufficient is not None]
+    needed = [b.necessary for b in best if b.necessary is not None]
+    return DimensionAnswer(
+        rows=tuple(rows),
+        best=tuple(best),
+        sufficient=max(enough) if whole and len(enough) == len(best) else None,
+        necessary=max(needed) if whole and len(needed) == len(best) else None,
+        scale=request.scale(math.log(max(request.K) - 1), request.margin),
+    )
+
+
+def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
+    assert request.target is not None
+    reach = limit.dimension(K, loosened(request.target))
+    d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
+    found = None if d is None or d > LARGEST_D else limit.at(d, K)
+    return DimensionRow(
+        K=K, d=d, ending=reach.ending, **_told(limit, request.quantity, found, d or 0, K)
+    )
+
+
+def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
+    enough = [row.d for row in rows if row.exists and row.d is not None]
+    needed = [row.d for row in rows if not row.exists]
+    if None in needed:
+        return DimensionBest(K, None, None)
+    return DimensionBest(K, min(enough, default=None), max(d for d in needed if d is not None))
+
+
+# How many points
+
+
+def classes_answer(
+    request: Request, limits: Sequence[Limit], dims: Iterable[int]
+) -> ClassesAnswer:
+    """For every d: a row per bound, and the interval of numbers of points.
+
+    Args:
+        dims: the d of the request; an interruption leaves out those that follow.
+    """
+    rows: list[ClassesRow] = []
+    best: list[ClassesBest] = []
+    for d in dims:
+        of_d = [_classes_row(d, limit, request) for limit in limits]
+        rows += of_d
+        there = [Count(r.log10_K, r.K) for r in of_d if r.exists and r.log10_K is not None]
+        excluded = [Count(r.log10_K, r.K) for r in of_d if not r.exists and r.log10_K is not None]
+        best.append(ClassesBest(d, **_interval(
+            max(there, key=_size, default=None), min(excluded, key=_size, default=None)
+        )))  # fmt: skip
+    # Guaranteed in every d asked; excluded in some d asked.
+    sure = [
+        Count(b.log10_guaranteed, b.guaranteed) for b in best if b.log10_guaranteed is not None
+    ]
+    first = [Count(b.log10_excluded, b.excluded) for b in best if b.log10_excluded is not None]
+    most = min(sure, key=_size, default=None) if len(sure) == len(request.d) else None
+    scale = None
+    if most is not None:
+        log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
+        scale = request.scale(log_others, request.margin)
+    return ClassesAnswer(
+        rows=tuple(rows), best=tuple(best), scale=scale,
+        **_interval(most, min(first, key=_size, default=None)),
+    )  # fmt: skip
+
+
+def _size(count: Count) -> tuple[float, int]:
+    """Orders numbers of points: logarithms of neighbours may be equal."""
+    return count.log10, count.exact or 0
+
+
+def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
+    """The fields that `ClassesBest` and `ClassesAnswer` share."""
+    fields: dict[str, Any] = {}
+    for name, end in (("guaranteed", most), ("excluded", first)):
+        fields[name] = None if end is None else end.exact
+        fields[f"log10_{name}"] = None if end is None else end.log10
+    return fields
+
+
+def _classes_row(d: int, limit: Limit, request: Request) -> ClassesRow:
+    assert request.target is not None
+    count = _points(d, limit, request.target)
+    if count is not None and count.exact is not None and not limit.exists:
+        # The smallest number that is excluded, from the largest that is not.
+        count = Count.of(count.exact + 1, count.source)
+    K = None if count is None else count.exact
+    return ClassesRow(
+        d=d, K=K, log10_K=None if count is None else count.log10,
+        **_told(limit, request.quantity, count, d, K or 0),
+    )  # fmt: skip
+
+
+def _points(d: int, limit: Limit, target: Fraction) -> Count | None:
+    """The largest K that reaches the target.
+
+    A value that is printed in full and given back counts as reached, which the loosened target
+    sees to. Above a million points the values of a formula at neighbouring K are nearer to each
+    other than that; those of codes are not.
+    """
+    count = limit.points(d, loosened(target))
+    if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
+        count = limit.points(d, target)
+    return count
