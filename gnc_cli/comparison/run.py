@@ -36,7 +36,7 @@ def run(
     if table is None:
         known = read_table()
     else:
-        from gnc_cli.limits.catalogue import possible_table
+        from gnc_cli.limits.registry import possible_table
 
         known = possible_table(table)
     deadline = Deadline(request.time_limit, interrupt)
