@@ -14,7 +14,7 @@ from gnc_cli.parameters import (
     Force,
     Parameter,
     Path,
-    Plot,
+    PlotOrPage,
     Seed,
     Threads,
     one_of,
@@ -204,7 +204,7 @@ def measure(
                   group=_OUTPUT, metavar="KEY"),
     ] = None,
     force: Force = False,
-    plot: Plot = None,
+    plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[MeasureResult], None] | None" = None,
@@ -247,7 +247,7 @@ def measure(
         per_class: file for one row per class, .csv or .h5; brackets every class.
         group: key whose rows are put together as mean and deviation, such as `seed`.
         force: overwrite files.
-        plot: PNG, SVG or PDF.
+        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
         progress: called with `(stage, done, total, value)`.
         on_row: called with each row as it is ready.

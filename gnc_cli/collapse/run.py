@@ -79,7 +79,7 @@ def run(
             result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
         )
         if processes.first and series.rows:
-            _write(result, per_class, plot, force)
+            _write(result, per_class, plot, force, sources)
     return result
 
 
@@ -139,7 +139,11 @@ def _measure_all(
 
 
 def _write(
-    result: MeasureResult | MeasureSeries, per_class: Path | None, plot: Path | None, force: bool
+    result: MeasureResult | MeasureSeries,
+    per_class: Path | None,
+    plot: Path | None,
+    force: bool,
+    sources: Sequence[Source],
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
     if result.out is not None and not is_ledger(result.out):
@@ -150,7 +154,11 @@ def _write(
             "policy": result.policy, "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }  # fmt: skip
         write_per_class(per_class, result.per_class, force=force, provenance=made)
-    if plot is not None:
+    if plot is not None and os.fspath(plot).lower().endswith(".html"):
+        from gnc_cli.collapse.page import write_snapshots
+
+        write_snapshots(plot, sources)
+    elif plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 
         plot_measure(result, plot)

@@ -10,7 +10,7 @@ from gnc_cli.parameters import (
     Force,
     Parameter,
     Path,
-    Plot,
+    PlotOrPage,
     Seed,
     Threads,
     TimeLimit,
@@ -97,7 +97,7 @@ def compare(
         bool, Parameter("Go on from the rows in the --out file.", group=_SOLVES)
     ] = False,
     force: Force = False,
-    plot: Plot = None,
+    plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[CompareRow], None] | None" = None,
@@ -127,7 +127,7 @@ def compare(
         out: file for the rows of solves, JSON lines, each as it is ready.
         resume: go on from the rows in `out`.
         force: overwrite files.
-        plot: PNG, SVG or PDF.
+        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
         progress: called with `(stage, done, total, largest gap)`.
         on_row: called with each row as it is ready.

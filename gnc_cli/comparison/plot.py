@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
+from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.viewer import write_code_page
+from gnc_cli.known_codes.best import best
 from gnc_cli.records import ComparisonStatus
-from gnc_cli.search.plot import draw_code, draw_contacts, sampled_cosines, show_cosines
+from gnc_cli.search.plot import sampled_cosines, show_cosines
 
 _TITLES = {
     Mode.FILES: "Codes beside the best known ones",
@@ -22,6 +25,8 @@ _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
 _TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
 _MOST_LABELS = 14
+_NEIGHBOURS = 8
+"""Sizes above and below K whose best known codes are shown beside a code."""
 _MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
     ComparisonStatus.MATCHES: (BLUE, "o", 30, "ties"),
     ComparisonStatus.WORSE: (ORANGE, "o", 30, "missed"),
@@ -36,15 +41,18 @@ _NEAR = 1.3
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-    One file: its contact graph beside the distribution of its inner products. Several files: one
-    line each with the gap. Fresh solves: gaps against K, one panel for each d. The list: packing
-    density against K, one curve for each d.
+    One file: its largest cosine among the best known ones of its dimension, and its own cosines;
+    .html is a page to turn the code. Several files: one line each with the gap. Fresh solves: gaps
+    against K, one panel for each d. The list: packing density against K, one curve for each d.
 
     Raises:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
     codes = result.codes
+    if os.fspath(path).lower().endswith(".html"):
+        _write_page(codes[0], path)
+        return
     with styled():
         if result.mode is Mode.LIST:
             figure = _density_figure(result)
@@ -56,36 +64,54 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         save(figure, path)
 
 
+def _write_page(code: Any, path: str | os.PathLike[str]) -> None:
+    pairs = np.empty((0, 2), np.intp) if code.contact_pairs is None else code.contact_pairs
+    title, facts = _heading(code.row)
+    write_code_page(
+        path, title=title, facts=facts, weights=code.weights, contacts=pairs, rattlers=code.rattles
+    )
+
+
 def _code_figure(code: Any) -> Any:
+    """The best known cosines around the code's K with the code among them, and its own cosines."""
     from matplotlib.figure import Figure
 
     row: CompareRow = code.row
-    W = code.weights
-    figure = Figure(figsize=(12.0, 6.2), layout="constrained")
+    figure = Figure(figsize=(12.0, 5.2), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
-    none = np.empty((0, 2), dtype=np.intp)
-    pairs = none if code.contact_pairs is None else code.contact_pairs
-    if row.d <= 3:
-        draw_code(left, W, pairs, code.rattles)
-    else:
-        draw_contacts(left, len(W), pairs, code.rattles, listed=code.contact_pairs is not None)
-    show_cosines(right, sampled_cosines(W)[1], row.K)
-    said = [f"largest cosine {row.max_cosine:.12g}"]
-    if row.best_known is not None and row.status is not None:
-        beside = {
-            ComparisonStatus.MATCHES: "ties the best known",
-            ComparisonStatus.IMPROVES: "improves on the best known",
-            ComparisonStatus.WORSE: "best known",
-            ComparisonStatus.NO_ENTRY: "of a construction",
-        }[row.status]
-        said.append(f"{beside} {row.best_known:.12g}")
-    if row.contacts is not None:
-        said.append(f"{row.contacts:,} contacts")
-    if row.rattlers is not None and row.rattlers.one_vs_one:
-        said.append(f"{row.rattlers.one_vs_one} rattlers")
-    name = f"{row.congruent_to}: " if row.congruent_to else ""
-    show_heading(figure, f"{name}d = {row.d}, K = {row.K:,}", "     ".join(said))
+    _show_neighbours(left, row)
+    show_cosines(right, sampled_cosines(code.weights)[1], row.K, row.best_known)
+    show_heading(figure, *_heading(row))
     return figure
+
+
+def _heading(row: CompareRow) -> tuple[str, str]:
+    """Title and facts of one code."""
+    said = [f"largest cosine {row.max_cosine:.12g}"]
+    if row.best_known is not None and row.gap is not None:
+        said += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
+    if row.contacts is not None:
+        said.append(f"{count(row.contacts)} contacts")
+    name = f"{row.congruent_to}: " if row.congruent_to else ""
+    return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(said)
+
+
+def _show_neighbours(ax: Any, row: CompareRow) -> None:
+    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
+    known = [(K, found) for K in sizes if (found := best(row.d, K)) is not None]
+    for proven, face, name in ((True, GREEN, "proved optimal"), (False, "white", "best known")):
+        some = [(K, found.max_cosine) for K, found in known if found.proven is proven]
+        if some:
+            ax.scatter(*zip(*some, strict=True), s=46, facecolors=face, edgecolors=GREEN,
+                       label=name, zorder=3)  # fmt: skip
+    if row.best_known is not None:
+        ax.plot([row.K, row.K], [row.best_known, row.max_cosine], color=ORANGE, lw=1.6)
+    ax.scatter([row.K], [row.max_cosine], s=90, color=ORANGE, marker="*", label="this code",
+               zorder=4)  # fmt: skip
+    ax.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid()
+    ax.legend()
 
 
 # How far many codes are from the best known ones, on a log scale

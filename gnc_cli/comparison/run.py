@@ -1,5 +1,6 @@
 """One call of `compare`: the table listed, files compared, or pairs solved; then the picture."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -10,13 +11,13 @@ from typing import Any
 from gnc_cli import __version__
 from gnc_cli.comparison.request import Request, read_request
 from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
+from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.parameters import Path
+from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import Rattlers
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 
-Progress = Callable[[str, int, int, float], None]
 OnRow = Callable[[CompareRow], None]
 
 
@@ -33,6 +34,11 @@ def run(
     """Compare with checked arguments; see `api.compare`."""
     started = time.monotonic()
     request = read_request(files, **options)
+    if plot is not None and os.fspath(plot).lower().endswith(".html") and len(files) != 1:
+        raise UsageError(
+            f"{spelled('plot')} {os.fspath(plot)!r} is a page of one code; give one file, or draw "
+            "a .png"
+        )
     if table is None:
         known = read_table()
     else:

@@ -19,7 +19,7 @@ import numpy as np
 from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE
 from gnc_cli.io.atomic import write_text
 
-_MOST_POINTS = 3000
+MOST_POINTS = 3000
 """Of larger codes evenly spaced points are drawn."""
 _MOST_LINES = 6000
 _MOST_HEAT = 400
@@ -66,7 +66,7 @@ def write_code_page(
         OutputError: the file cannot be written.
     """
     K = len(weights)
-    shown = np.linspace(0, K - 1, min(K, _MOST_POINTS)).astype(np.intp)
+    shown = np.linspace(0, K - 1, min(K, MOST_POINTS)).astype(np.intp)
     degrees = np.bincount(contacts.ravel(), minlength=K)
     place = np.full(K, -1)
     place[shown] = np.arange(len(shown))
@@ -108,7 +108,7 @@ def write_run_page(
     frames = []
     for snapshot in snapshots:
         N = len(snapshot.features)
-        some = np.linspace(0, N - 1, min(N, _MOST_POINTS)).astype(np.intp)
+        some = np.linspace(0, N - 1, min(N, MOST_POINTS)).astype(np.intp)
         frames.append({
             "name": snapshot.name,
             "points": _packed((snapshot.features[some] @ axes).T),

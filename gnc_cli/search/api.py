@@ -176,7 +176,7 @@ def solve(
         threads: by default chosen from the size of the problem.
         out: file for the code; its suffix chooses the format; `-` is HDF5 on stdout.
         force: overwrite files.
-        plot: PNG, SVG or PDF.
+        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the best so far.
         progress: told `(stage, done, total, best)`.
         command_line: for the provenance in the file.

@@ -1,6 +1,6 @@
 """The picture of `gnc solve --plot`: the code itself where it can be seen, and its numbers.
 
-The sphere, the contact graph and the histogram of cosines serve `gnc compare` and `gnc train` too.
+The sphere and the histogram of cosines serve `gnc compare` and `gnc train` too.
 """
 
 import os
@@ -15,9 +15,6 @@ from gnc_cli.console.viewer import seriated, write_code_page
 from gnc_cli.known_codes.best import best
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
-_MOST_CURVES = 20_000
-_MOST_POINTS = 2000
-"""Of a contact graph."""
 _MOST_PRODUCTS = 8_000_000
 """64 MB: of larger codes evenly spaced rows are compared with all others."""
 _PALE = "#F4F6F8"
@@ -410,46 +407,3 @@ def open_view(W: np.ndarray) -> np.ndarray:
     rng = np.random.default_rng(0)
     views = [np.linalg.qr(rng.standard_normal((3, 3)))[0] for _ in range(300)]
     return max(views, key=lambda view: float(pdist(W[:150] @ view[:2].T).min(initial=np.inf)))
-
-
-def draw_contacts(
-    ax: Any, K: int, pairs: np.ndarray, rattlers: np.ndarray, *, listed: bool = True
-) -> None:
-    """Draw the contacts (m, 2) of K points on a circle; where they are not `listed`, say so."""
-    _bare_disc(ax, 1.1)
-    if not listed or K > _MOST_POINTS:
-        said = f"{count(K)} points:\ntoo many to draw" if listed else "contacts not listed"
-        ax.text(0, 0, said, ha="center", va="center")
-        return
-    turn = np.empty(K)
-    turn[_circular_order(K, pairs)] = 2.0 * np.pi * np.arange(K) / K
-    at = np.column_stack([np.sin(turn), np.cos(turn)])
-    step = -(-len(pairs) // _MOST_CURVES) or 1
-    a, b = at[pairs[::step, :1]], at[pairs[::step, 1:]]
-    t = np.linspace(0.0, 1.0, 18)[None, :, None]
-    # Parabolas, bent to the centre. Darkness is shared: few are solid, thousands make a tone.
-    curves = (1 - t) ** 2 * a + 0.45 * t * (1 - t) * (a + b) + t**2 * b
-    root = np.sqrt(max(len(curves), 1))
-    alpha, width = np.clip([9.0 / root, 16.0 / root], [0.05, 0.35], [0.9, 1.4])
-    _draw_lines(ax, curves, INK, width, alpha)
-    size = float(np.clip(2600.0 / K, 3.0, 70.0))
-    ax.scatter(*at.T, s=size, color=np.where(rattlers, ORANGE, BLUE), zorder=3, linewidths=0,
-               rasterized=K > 500)  # fmt: skip
-    sampled = f" ({count(len(curves))} of {count(len(pairs))} drawn)" if step > 1 else ""
-    _legend(ax, rattlers, "point", "contact" + sampled)
-
-
-def _circular_order(K: int, pairs: np.ndarray) -> np.ndarray:
-    """Points (K,) in the order of their angle in the plane of the two slowest modes of the graph.
-
-    Of the normalised Laplacian: eigenvectors 2 and 3 place neighbours near each other, so a circle
-    in their order has short chords where the graph has any.
-    """
-    if K < 3:
-        return np.arange(K)
-    adjacency = np.zeros((K, K))
-    adjacency[pairs[:, 0], pairs[:, 1]] = adjacency[pairs[:, 1], pairs[:, 0]] = 1.0
-    root = 1.0 / np.sqrt(np.maximum(adjacency.sum(axis=1), 1.0))
-    _, modes = np.linalg.eigh(root[:, None] * adjacency * root)
-    first, second = root * modes[:, -2], root * modes[:, -3]
-    return np.argsort(np.arctan2(second, first), kind="stable")

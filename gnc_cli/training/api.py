@@ -12,7 +12,7 @@ from gnc_cli.parameters import (
     Force,
     Parameter,
     Path,
-    Plot,
+    PlotOrPage,
     Threads,
     one_of,
     real,
@@ -290,7 +290,7 @@ def train(
         Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
                   "the last epoch alone.", whole(1), _OUTPUT, metavar="EPOCHS"),
     ] = None,
-    plot: Plot = None,
+    plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     on_run: Callable[[str], None] | None = None,
@@ -345,7 +345,7 @@ def train(
         resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
             asked for, and a `model` of your own must be named again.
         force: replace a run in `out`, and `plot`.
-        plot: PNG, SVG or PDF.
+        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with a checkpoint.
         progress: told `(stage, steps done, steps in all, loss)`.
         on_run: told the folder of each run before its epochs.

@@ -82,7 +82,12 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
                 raise
             raise refusal from error
     result = dataclasses.replace(result, seconds=options.deadline.elapsed)
-    if processes.first and options.plot is not None:
+    if processes.first and options.plot is not None and options.plot.lower().endswith(".html"):
+        from gnc_cli.collapse.page import write_run
+
+        last = result if isinstance(result, TrainResult) else result.rows[-1]
+        write_run(options.plot, last.run)
+    elif processes.first and options.plot is not None:
         from gnc_cli.training.plot import plot_train
 
         plot_train(result, options.plot)
