@@ -51,6 +51,9 @@ class PairJob:
     stamp: TableStamp
     """Of the table asked for."""
 
+    def __str__(self) -> str:
+        return f"d = {self.d}, K = {self.K}"
+
 
 class _DeadlineFlag:
     """A deadline in the place of an event: searches poll it as they would an interruption."""
