@@ -21,7 +21,8 @@ from typing import Annotated, Any, get_args, get_origin
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
 
-_in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)
+_without_option: ContextVar[frozenset[str] | None] = ContextVar("without_option", default=None)
+"""In a shell, the parameters that are no options of the command; None in Python."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ def spelled(name: str, value: object = None) -> str:
     >>> spelled("time_limit"), spelled("d", 3)
     ('time_limit', 'd=3')
     """
-    if _in_shell.get():
+    keys = _without_option.get()
+    if keys is not None and name not in keys:
         option = f"--{name.replace('_', '-')}"
         return option if value is None else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
@@ -183,10 +185,10 @@ def spelled(name: str, value: object = None) -> str:
 
 
 @contextlib.contextmanager
-def in_shell() -> Iterator[None]:
-    """While this runs, `spelled` names options."""
-    token = _in_shell.set(True)
+def in_shell(*keys: str) -> Iterator[None]:
+    """While this runs, `spelled` names options; not so `keys`, which only a file can set."""
+    token = _without_option.set(frozenset(keys))
     try:
         yield
     finally:
-        _in_shell.reset(token)
+        _without_option.reset(token)

@@ -29,6 +29,24 @@ _TILE = 1 << 20
 """Entries of a tile of inner products."""
 _MOST_COLOURS = 1024
 """Colours that take part in one label; beyond that each would weigh too little to matter."""
+_PAIRS = 1 << 20
+"""Inner products that a guess may look at one by one."""
+REFINING = 12
+"""Labels that a guess costs which is not refused at once, about."""
+_CHOICES = 6
+"""Colours of which a row is considered to be fixed next, the smallest first."""
+_SPANNED = 1e3
+"""Rows within this many tolerances of the space fixed so far add nothing to it."""
+_SLACK = 1.5
+"""Matchings this many tolerances wide are still followed, so that a symmetry half a tolerance
+wide never carries a failure to a row that has a matching."""
+_NEARLY = 20.0
+"""A matching so many tolerances wide ends the search undecided: its symmetric images are as wide,
+and may be too many to look at."""
+_LATEST = 3
+"""Failures from which a symmetry to another image is looked for."""
+_WORTHWHILE = 8
+"""Guesses that a failure must have cost before a symmetry is looked for."""
 
 
 @dataclass(frozen=True)
@@ -172,26 +190,6 @@ def _mixed(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 _LABELS = ((_first, 1.0, False), (_second, 2.0, False), (_mixed, _PITCH, True))
 """Labels, the largest slope of their f on [-1, 1], and whether they look at few rows only."""
-
-
-_PAIRS = 1 << 20
-"""Inner products that a guess may look at one by one."""
-REFINING = 12
-"""Labels that a guess costs which is not refused at once, about."""
-_CHOICES = 6
-"""Colours of which a row is considered to be fixed next, the smallest first."""
-_SPANNED = 1e3
-"""Rows within this many tolerances of the space fixed so far add nothing to it."""
-_SLACK = 1.5
-"""Matchings this many tolerances wide are still followed, so that a symmetry half a tolerance
-wide never carries a failure to a row that has a matching."""
-_NEARLY = 20.0
-"""A matching so many tolerances wide ends the search undecided: its symmetric images are as wide,
-and may be too many to look at."""
-_LATEST = 3
-"""Failures from which a symmetry to another image is looked for."""
-_WORTHWHILE = 8
-"""Guesses that a failure must have cost before a symmetry is looked for."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,8 @@ def expose(
         watch: what is attached while the function runs, by parameter.
     """
     signature = inspect.signature(function)
-    own = {name: p for name, p in declared(function).items() if p.in_shell}
+    every = declared(function)
+    own = {name: p for name, p in every.items() if p.in_shell}
     groups = {OutputOptions: declared(OutputOptions), GateOptions: declared(GateOptions)}
     everything = own | groups[OutputOptions] | groups[GateOptions]
 
@@ -79,7 +80,7 @@ def expose(
         )
         arguments = {name: given[name] for name in own if name in given}
         output.check_stdout(arguments.get("out"))
-        with in_shell():
+        with in_shell(*(every.keys() - own.keys())):
             check_files(everything, given)
             gates = Gates.read(gate_options)
             gates.expect(_question(function.__name__, own, arguments))

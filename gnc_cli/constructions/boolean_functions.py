@@ -28,6 +28,19 @@ import numpy as np
 
 _INT8_PASSES = 6
 """After so many additions of entries up to 1, int8 still holds the sums."""
+_SPECTRUM_ENTRIES = 10**8
+"""Coefficients that are counted, not only searched for the largest."""
+_MOST_SUMS = 1 << 18
+"""Functions that are searched to the end for the largest coefficient of the first rows."""
+_FEW_BLOCKS = 16
+"""Blocks of functions that are searched for a coefficient known to bound them, where there are
+more."""
+_FEW_BITS = 22
+"""Basis functions of a linear set up to which all its functions are sorted into orbits at once."""
+_MOST_BITS = 24
+"""Basis functions whose sums are held as one array of indices (a few times 64 MB)."""
+_BLOCK_BYTES = 1 << 19
+"""int16 entries of a block: the two copies of the transform stay in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -180,26 +193,11 @@ def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _all_sums(vectors: np.ndarray) -> np.ndarray:
-    """All sums of up to 8 vectors over F_2, numbered by the bits that select them."""
-    sums = np.zeros((1, vectors.shape[1]), dtype=np.uint8)
+    """All sums of vectors over F_2, also packed into integers, by the bits that select them."""
+    sums = np.zeros((1, *vectors.shape[1:]), vectors.dtype)
     for vector in vectors:
         sums = np.concatenate([sums, sums ^ vector])
     return sums
-
-
-_SPECTRUM_ENTRIES = 10**8
-"""Coefficients that are counted, not only searched for the largest."""
-_MOST_SUMS = 1 << 18
-"""Functions that are searched to the end for the largest coefficient of the first rows."""
-_FEW_BLOCKS = 16
-"""Blocks of functions that are searched for a coefficient known to bound them, where there are
-more."""
-_FEW_BITS = 22
-"""Basis functions of a linear set up to which all its functions are sorted into orbits at once."""
-_MOST_BITS = 24
-"""Basis functions whose sums are held as one array of indices (a few times 64 MB)."""
-_BLOCK_BYTES = 1 << 19
-"""int16 entries of a block: the two copies of the transform stay in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -332,8 +330,9 @@ def representatives(forms: FormSet, bits: int) -> Iterator[tuple[int, np.ndarray
     for core, weight in zip(cores.tolist(), core_weights.tolist(), strict=True):
         # Symmetries that fix the core function sort the sums that are added to it.
         fixing = [
-            (_linear_map(images), order) for on_core, images, order in maps if on_core[core] == core
-        ]
+            (_all_sums(images.astype(np.int32)), order)
+            for on_core, images, order in maps if on_core[core] == core
+        ]  # fmt: skip
         selections, weights = _orbits(1 << bits, fixing)
         yield core, selections, weights * weight
 
@@ -361,14 +360,6 @@ def _respects_affine(permutation: np.ndarray, m: int) -> bool:
     """Whether it is a permutation that takes linear functions to affine ones."""
     linear = (permutation >> np.arange(m)[:, None] & 1).astype(np.uint8)
     return len(np.unique(permutation)) == 1 << m and not normal(linear).any()
-
-
-def _linear_map(images: np.ndarray) -> np.ndarray:
-    """The linear map of F_2^bits with these images of unit vectors, as a table of indices."""
-    table = np.zeros(1, dtype=np.int32)
-    for image in images:
-        table = np.concatenate([table, table ^ np.int32(image)])
-    return table
 
 
 def _orbits(

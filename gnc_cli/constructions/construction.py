@@ -290,11 +290,12 @@ def listed(
     *texts: str, codes: dict[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""
-
-    def parameters(d: int) -> list[tuple[int, ...]]:
-        return [p for p, code in codes.items() if code.d == d and code.name not in hidden]
-
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for parameters, code in codes.items():
+        if code.name not in hidden:
+            found.setdefault(code.d, []).append(parameters)
     name, title, values, d, K, cosine, reference = texts
     return Family(
-        name, title, values, d, K, cosine, reference, lambda *p: codes.get(p), parameters
-    )
+        name, title, values, d, K, cosine, reference,
+        member=lambda *p: codes.get(p), parameters=lambda d: found.get(d, ()),
+    )  # fmt: skip

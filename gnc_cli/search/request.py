@@ -169,7 +169,7 @@ def _contradictions(r: Request) -> Iterator[str]:
         spelled("restarts", r.restarts): r.restarts is not None,
     }  # fmt: skip
     for what in (option for option, value in up_to_large.items() if value and r.large):
-        yield f"{what} goes up to K = {LARGE}; K = {r.K} is one plain descent; drop it"
+        yield f"{what} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
 
 
 def _rows(argument: str, source: Any, d: int) -> np.ndarray | None:

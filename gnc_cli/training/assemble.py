@@ -148,7 +148,8 @@ def _advice(run: Run) -> str | None:
         return None
     return (
         f"the training accuracy, {measured[-1]:.3g}, is near chance after {run.history[-1].step} "
-        "steps: try more --epochs, a smaller --batch-size, another --lr or a longer --warmup"
+        f"steps: try more {spelled('epochs')}, a smaller {spelled('batch_size')}, another "
+        f"{spelled('lr')} or a longer warm-up"
     )
 
 

@@ -270,7 +270,7 @@ class Stored:
         if not os.path.isfile(last):
             raise DataError(
                 f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
-                "it again with --force"
+                f"it again with {spelled('force')}"
             )
         if portable(data.class_names) != self._names:  # of which one may be a slash
             raise DataError(

@@ -143,7 +143,7 @@ class RunFolder:
             except (KeyError, TypeError) as error:
                 raise DataError(
                     f"{str(self._at(METRICS))!r} holds a line that is no epoch of a run; remove "
-                    "that line, or start anew with --force"
+                    f"that line, or start anew with {spelled('force')}"
                 ) from error
             self._rows.keep(len(kept))
             drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
@@ -212,8 +212,8 @@ def check_free(path: str, *, force: bool = False) -> None:
     found = [file for place in (folder, *series) for file in _own_files(place)]
     if found and not force:
         raise OutputError(
-            f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with --resume, "
-            "name another folder, or add --force to replace it"
+            f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
+            f"{spelled('resume')}, name another folder, or add {spelled('force')} to replace it"
         )
 
 
@@ -247,7 +247,9 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         reason = "it holds no JSON object"
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-    raise DataError(f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with --force")
+    raise DataError(
+        f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with {spelled('force')}"
+    )
 
 
 def portable(value: Any) -> Any:

@@ -72,7 +72,7 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"K": 3000, "symmetry": "antipodal"}, UsageError, "K = 2896"),
     ({"K": 3000, "problem": "ufm", "tau": 0.1}, UsageError, "K = 2896"),
     ({"K": 3000, "method": "paper"}, UsageError, "K = 2896"),
-    ({"K": 3000, "restarts": 5}, UsageError, "restarts=5 goes up to K = 2896; K = 3000 is one"),
+    ({"K": 3000, "restarts": 5}, UsageError, "restarts=5 is for K = 2896 at most; K = 3000 is one"),
     ({"fixed": np.eye(3), "K": 3}, UsageError, "fixed holds 3 rows and K = 3"),
     ({"fixed": np.eye(4)}, DataError, "(4, 4)"),
     ({"fixed": np.ones((3, 5))}, DataError, "transposed"),

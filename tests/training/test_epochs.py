@@ -278,7 +278,7 @@ def test_checkpoints_that_cannot_be_used(home: Path, data: str) -> None:
     write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
     refused(out, "last.pt is no checkpoint of gnc train")
     (out / "last.pt").unlink()
-    refused(out, "no last.pt.*--force")
+    refused(out, "no last.pt.*with force")
     (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
     refused(out, "config.json")
     refused(home, "no run of gnc train")

@@ -168,7 +168,7 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
         claim(path, force=True)
     with run:
         pass
-    with pytest.raises(OutputError, match="holds 'config.json' already; .*--resume"):
+    with pytest.raises(OutputError, match="holds 'config.json' already; .*with resume"):
         claim(path)
     with claim(path, force=True):
         pass
@@ -194,7 +194,7 @@ def test_any_file_of_such_a_name_is_in_the_way(name: str, kind: str, tmp_path: P
         (folder / name).write_text("mine")
     else:
         (folder / name).symlink_to(victim)
-    with pytest.raises(OutputError, match=f"holds {name!r} already; .*--force"):
+    with pytest.raises(OutputError, match=f"holds {name!r} already; .*add force"):
         check_free(str(folder))
     assert os.listdir(folder) == [name.split("/")[0]]
     with claim(folder, force=True) as run:
@@ -255,5 +255,5 @@ def test_nothing_private_is_written(run: RunFolder) -> None:
 @pytest.mark.parametrize("text", ["{", json.dumps([1])])
 def test_a_damaged_config_is_named(run: RunFolder, text: str) -> None:
     Path(run.path, "config.json").write_text(text)
-    with pytest.raises(DataError, match=r"cannot read .*config\.json.*start anew with --force"):
+    with pytest.raises(DataError, match=r"cannot read .*config\.json.*start anew with force"):
         read_config(run.path)

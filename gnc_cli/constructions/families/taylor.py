@@ -120,14 +120,13 @@ class TaylorRows(GroupedRows):
         self._central = field.exp[: (q - 1) // 2]
         """One of each pair c, -c."""
         every = np.arange(q)
-        self._turned = field.trace[field.multiply(self._central, every[:, None])]
-        """Tr(c z) by z and c."""
+        turned = field.trace[field.multiply(self._central, every[:, None])]  # Tr(c z) by z and c
         self._products = field.multiply(every[:, None], every)
         self._sums = field.add(every[:, None], every)
         self._reach = field.subtract(field.add(every, every), every[:, None])
         """2 y - a by a and y."""
         angles = 2 * np.pi / field.p * np.arange(field.p)
-        self._cosines, self._sines = np.cos(angles)[self._turned], np.sin(angles)[self._turned]
+        self._cosines, self._sines = np.cos(angles)[turned], np.sin(angles)[turned]
         self._fiducials = self._orbits_starts(taylor_signs(field))
         scale = (2 * (q + 1)) ** 0.5 / q
         self._shifted = scale * self._fiducials[field.subtract(every, every[:, None])]
@@ -156,10 +155,10 @@ class TaylorRows(GroupedRows):
         field, q = self.field, self.field.q
         products = self._targets(signs)
         every = np.arange(q)
+        doubled = field.add(every, every)
         starts = np.empty((q, len(self._central)))
         for i in range(len(self._central)):
             # On the diagonal a = 0, the operator multiplies by the character of 2 c b y.
-            doubled = field.add(every, every)
             diagonal = self._cosines[self._products[doubled], i] @ products[0, :, i]
             column = int(diagonal.argmax())
             a = field.subtract(every, column)
@@ -199,7 +198,7 @@ class TaylorRows(GroupedRows):
         targets = self._targets(signs)
         places = self._products[field.add(every, every)[:, None], every]
         worst = 0.0
-        for i, c in enumerate(self._central):
+        for i in range(len(self._central)):
             w = self._fiducials[:, i]
             # By y and a; the operator shifts by a and multiplies by the character of 2 b y - a b.
             overlaps = w[:, None] * w[field.subtract(every[:, None], every)]
@@ -207,8 +206,6 @@ class TaylorRows(GroupedRows):
             found = waves.T @ overlaps
             back = self._cosines[self._products, i] - 1j * self._sines[self._products, i]
             worst = max(worst, float(np.abs(found * back - targets[:, :, i].T).max()))
-            if not np.array_equal(self._turned[:, i], field.trace[field.multiply(int(c), every)]):
-                return 1.0
         some = np.random.default_rng(0).integers(0, q**3, 48)
         lines = np.append(0, 1 + some)
         rows = np.concatenate([self.unit(2 * line, 2 * line + 1) for line in lines.tolist()])

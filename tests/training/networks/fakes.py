@@ -1,15 +1,18 @@
-"""A small encoder and small images: fast, with nothing of the real ones' details."""
+"""A small encoder, small images, their training: fast, with nothing of the real ones' details."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gnc_cli.training.networks.batches import Augmentation, Normalisation
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.training.networks.batches import Augmentation, Batches, Normalisation
 from gnc_cli.training.networks.classifier import Classifier
-from gnc_cli.training.networks.heads import DecayHead, SphereHead
+from gnc_cli.training.networks.heads import Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
+from gnc_cli.training.networks.training import Recipe, Training
 
 GREY = Normalisation((0.5,), (0.25,))
 MOVES = Augmentation(padding=1, flip=True, degrees=10.0)
@@ -24,22 +27,17 @@ class FakeEncoder(nn.Module):
             torch.manual_seed(seed)
             norms = {"group": nn.GroupNorm(2, 8), "batch": nn.BatchNorm2d(8), "none": nn.Identity()}
             self.layers = nn.Sequential(
-                nn.Conv2d(1, 8, 3, padding=1),
-                norms[norm],
-                nn.ReLU(),
-                nn.AdaptiveAvgPool2d(2),
-                nn.Flatten(),
-                nn.Dropout(dropout),
-                nn.Linear(32, d),
-            )
+                nn.Conv2d(1, 8, 3, padding=1), norms[norm], nn.ReLU(), nn.AdaptiveAvgPool2d(2),
+                nn.Flatten(), nn.Dropout(dropout), nn.Linear(32, d),
+            )  # fmt: skip
 
     def forward(self, images: Tensor) -> Tensor:
         return self.layers(images)
 
 
-def fake_model(*, sphere: bool = True, **encoder: Any) -> Classifier:
+def fake_model(head: Head | None = None, **encoder: Any) -> Classifier:
     """Five classes in four dimensions, learned with cross-entropy."""
-    head = SphereHead(4, 5, tau=0.2, seed=1) if sphere else DecayHead(4, 5, seed=1)
+    head = head or SphereHead(4, 5, tau=0.2, seed=1)
     return Classifier(FakeEncoder(**encoder), head, make_loss("ce", tau=head.tau))
 
 
@@ -62,3 +60,25 @@ class Elsewhere:
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
         self.asked += 1
         return self._images[rows]
+
+
+def fake_training(
+    recipe: Recipe, *, model: Classifier | None = None, N: int = 70, seed: int = 7,
+    place: torch.device, processes: Processes | None = None, **encoder: Any,
+) -> Training:  # fmt: skip
+    """The training of a fake model, or of another, on N fake images."""
+    processes = processes or Processes()
+    images, labels = fake_images(N)
+    batches = Batches(
+        images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
+        augmentation=MOVES, device=place, channels_last=recipe.channels_last,
+        rank=processes.rank, size=processes.size,
+    )  # fmt: skip
+    model = model or fake_model(**encoder)
+    return Training(model, batches, recipe, processes=processes, device=place)
+
+
+def after(steps: int) -> Callable[[], bool]:
+    """Wants to stop after so many steps."""
+    asked = iter(range(1, 1000))
+    return lambda: next(asked) >= steps

@@ -2,48 +2,32 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from gnc_cli.errors import UnavailableError
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.training.networks.batches import Batches, DeviceImages
+from gnc_cli.training.networks.batches import DeviceImages
 from gnc_cli.training.networks.heads import ClassMeanHead
 from gnc_cli.training.networks.memory import check_head_fits, free_bytes
 from gnc_cli.training.networks.parallel import start_processes
-from gnc_cli.training.networks.training import Recipe, Training
-from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
+from gnc_cli.training.networks.training import Recipe
+from tests.training.networks.fakes import after, fake_images, fake_training
 
 pytestmark = pytest.mark.gpu
 
 FP16 = Recipe(epochs=3, batch_size=16, lr=0.05, precision="fp16", clip=1.0)
 
 
-def _training(gpu: torch.device, recipe: Recipe, **encoder: Any) -> Training:
-    images, labels = fake_images(70)
-    batches = Batches(
-        images, labels, batch_size=16, seed=7, normalisation=GREY, augmentation=MOVES, device=gpu
-    )
-    return Training(fake_model(**encoder), batches, recipe, processes=Processes(), device=gpu)
-
-
-def _after(steps: int) -> Callable[[], bool]:
-    asked = iter(range(1, 1000))
-    return lambda: next(asked) >= steps
-
-
 def test_fp16_goes_on_with_its_scale(gpu: torch.device, tmp_path: Path) -> None:
-    straight = _training(gpu, FP16, norm="batch")
+    straight = fake_training(FP16, place=gpu, norm="batch")
     want = [straight.run_epoch() for _ in range(3)]
-    first = _training(gpu, FP16, norm="batch")
-    assert first.run_epoch() is not None and first.run_epoch(_after(3)) is None
+    first = fake_training(FP16, place=gpu, norm="batch")
+    assert first.run_epoch() is not None and first.run_epoch(after(3)) is None
     torch.save(first.state(), tmp_path / "last.pt")
-    second = _training(gpu, FP16, norm="batch")
+    second = fake_training(FP16, place=gpu, norm="batch")
     second.load_state(torch.load(tmp_path / "last.pt", map_location="cpu", weights_only=True))
     assert second.state()["scaler"] == first.state()["scaler"] != {}
     for theirs in want[1:]:
@@ -60,10 +44,10 @@ def test_the_gradient_is_clipped_as_it_is_without_the_scale(gpu: torch.device) -
     recipe = dataclasses.replace(
         FP16, lr=1.0, momentum=0.0, weight_decay=0.0, schedule="constant", clip=0.01
     )
-    training = _training(gpu, recipe)
+    training = fake_training(recipe, place=gpu)
     places = [torch.nn.utils.parameters_to_vector(training.model.parameters()).clone()]
     for _ in range(5):
-        training.run_epoch(_after(1))
+        training.run_epoch(after(1))
         places.append(torch.nn.utils.parameters_to_vector(training.model.parameters()).clone())
     steps = [float((after - before).norm()) for before, after in itertools.pairwise(places)]
     moved = [length for length in steps if length > 0.0]
@@ -77,7 +61,7 @@ def test_dropout_is_seeded_on_the_gpu_that_trains(gpu: torch.device) -> None:
     for seed in (1, 2):
         torch.cuda.manual_seed_all(seed)
         before = torch.cuda.get_rng_state_all()
-        totals = _training(gpu, recipe, dropout=0.5).run_epoch()
+        totals = fake_training(recipe, place=gpu, dropout=0.5).run_epoch()
         assert totals is not None
         losses.append(totals.loss)
         for now, then in zip(torch.cuda.get_rng_state_all(), before, strict=True):

@@ -12,29 +12,21 @@ from tests.training.networks.fakes import fake_model
 
 SCRIPT = """
     import torch
-    from gnc_cli.training.networks.batches import Batches
-    from gnc_cli.training.networks.classifier import Classifier
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
-    from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.parallel import start_processes
-    from gnc_cli.training.networks.training import NonFiniteLoss, Recipe, Training
+    from gnc_cli.training.networks.training import NonFiniteLoss, Recipe
     from gnc_cli.runtime.distributed import Processes
-    from tests.training.networks.fakes import GREY, MOVES, FakeEncoder, fake_images
+    from tests.training.networks.fakes import fake_model, fake_training
 
-    device = torch.device("cpu")
     alone = Processes()
-    images, labels = fake_images(71)
 
     def training(processes, head, norm="group", idle=False):
         recipe = Recipe(epochs=3, batch_size=16, lr=0.05, clip=1.0, warmup=1)
-        batches = Batches(
-            images, labels, batch_size=16, seed=7, normalisation=GREY, augmentation=MOVES,
-            device=device, rank=processes.rank, size=processes.size,
-        )
-        model = Classifier(FakeEncoder(norm=norm), head, make_loss("ce", tau=head.tau))
+        model = fake_model(head, norm=norm)
         if idle:
             model.encoder.idle = torch.nn.GroupNorm(2, 8)
-        return Training(model, batches, recipe, processes=processes, device=device)
+        place = torch.device("cpu")
+        return fake_training(recipe, model=model, N=71, place=place, processes=processes)
 
     def close(a, b):
         a, b = a.state()["model"], b.state()["model"]

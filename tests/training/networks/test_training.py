@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, UnavailableError, UsageError
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.training.networks.batches import Batches
-from gnc_cli.training.networks.classifier import Classifier
 from gnc_cli.training.networks.encoders import build_encoder
+from gnc_cli.training.networks.heads import DecayHead
 from gnc_cli.training.networks.training import (
     EpochTotals,
     NonFiniteLoss,
@@ -25,28 +23,14 @@ from gnc_cli.training.networks.training import (
     Training,
     make_optimizer,
 )
-from tests.training.networks.fakes import GREY, MOVES, fake_images, fake_model
+from tests.training.networks.fakes import after, fake_model, fake_training
 
 CPU = torch.device("cpu")
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05)
 
 
-def _training(
-    recipe: Recipe = PLAIN,
-    *,
-    model: Classifier | None = None,
-    N: int = 70,
-    seed: int = 7,
-    place: torch.device = CPU,
-    **encoder: Any,
-) -> Training:
-    images, labels = fake_images(N)
-    batches = Batches(
-        images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
-        augmentation=MOVES, device=place, channels_last=recipe.channels_last,
-    )  # fmt: skip
-    model = model or fake_model(**encoder)
-    return Training(model, batches, recipe, processes=Processes(), device=place)
+def _training(recipe: Recipe = PLAIN, *, place: torch.device = CPU, **more: Any) -> Training:
+    return fake_training(recipe, place=place, **more)
 
 
 def _timeless(totals: EpochTotals | None) -> EpochTotals:
@@ -59,12 +43,6 @@ def _assert_same(ours: Training, theirs: Training, place: torch.device) -> None:
     a, b = ours.model.state_dict(), theirs.model.state_dict()
     near = 0.0 if place.type == "cpu" else 1e-2
     torch.testing.assert_close(dict(a), dict(b), rtol=near, atol=near)
-
-
-def _after(steps: int) -> Callable[[], bool]:
-    """Wants to stop after so many steps."""
-    asked = iter(range(1, 1000))
-    return lambda: next(asked) >= steps
 
 
 def test_an_epoch_is_the_plain_loop(place: torch.device) -> None:
@@ -111,7 +89,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(
 
     first = _training(recipe, **layers)
     found = [_timeless(first.run_epoch())]
-    assert first.run_epoch(_after(3)) is None and (first.epoch, first.step) == (1, 3)
+    assert first.run_epoch(after(3)) is None and (first.epoch, first.step) == (1, 3)
     torch.save(first.state(), tmp_path / "last.pt")
     torch.rand(5)  # torch's own generator is no part of the state
     generator = torch.get_rng_state()
@@ -129,7 +107,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(
 def test_progress_of_each_step_and_a_stop_at_the_end_is_none(place: torch.device) -> None:
     training = _training(place=place)
     heard: list[tuple[int, int, float]] = []
-    totals = training.run_epoch(_after(5), lambda *said: heard.append(said))
+    totals = training.run_epoch(after(5), lambda *said: heard.append(said))
     steps = range(1, 6) if place.type == "cpu" else (1, 5)  # a GPU is not waited for each time
     assert [said[:2] for said in heard] == [(step, 5) for step in steps]
     assert totals is not None and heard[-1][2] == pytest.approx(totals.loss)
@@ -257,7 +235,7 @@ def test_learning_rates_in_closed_form() -> None:
     ],
 )
 def test_what_decays(optimizer: str, sphere: bool, decaying: set[str]) -> None:
-    model = fake_model(sphere=sphere)
+    model = fake_model(None if sphere else DecayHead(4, 5))
     recipe = Recipe(epochs=1, batch_size=8, optimizer=optimizer, lr=0.1, weight_decay=0.1)
     before = {}
     for name, parameter in model.named_parameters():
