@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import ALL_CLASSES, certify_code, one_vs_one_rattlers, simple_bracket
-from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
-from gnc_cli.codes.minimal_polynomial import minimal_polynomial
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
 from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
@@ -28,6 +26,9 @@ from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
+
+if TYPE_CHECKING:
+    from gnc_cli.codes.digits import Digits
 
 _TOLERANCE = 1e-7
 """Of rattlers and contacts, on distances."""
@@ -278,9 +279,11 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
 
 def polished_cosine(
     code: Judged, decimals: int, deadline: Deadline
-) -> tuple[PolishedCosine, Digits | None]:
+) -> "tuple[PolishedCosine, Digits | None]":
     """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
     obstacle stood in the way."""
+    from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, minimal_polynomial
+
     refused = None
     if code.row.max_cosine is None:
         refused = Obstacle.OUT_OF_TIME, Obstacle.OUT_OF_TIME.advice
