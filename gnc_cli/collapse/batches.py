@@ -9,7 +9,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
-from gnc_cli.metrics.rows import is_tensor, to_numpy
+from gnc_cli.metrics.rows import check_labels, is_tensor, to_numpy
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
@@ -27,15 +27,8 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
         )
     if not len(found):
         return np.zeros(0, dtype=np.int64)
-    if found.dtype.kind not in "iu":
-        raise DataError(f"labels have dtype {found.dtype}; expected integers from 0 to {K - 1}")
-    found = found.astype(np.int64)
-    if found.min() < -1 or found.max() >= K:
-        wrong = found.min() if found.min() < -1 else found.max()
-        raise DataError(
-            f"label {wrong} is out of range; expected 0 to {K - 1}, or -1 for a sample to leave out"
-        )
-    return found
+    check_labels(found, len(found), K)
+    return found.astype(np.int64)
 
 
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.rows import check_labels
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,10 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
         raise DataError(
             f"features have shape {features.shape}, labels {labels.shape}; expected (N, d), (N,)"
         )
-    if labels.dtype.kind not in "iu":
-        raise DataError(f"labels have dtype {labels.dtype}; expected integers")
-    top = int(labels.max())
-    if labels.min() < 0 or (K is not None and top >= K):
-        wrong, last = min(int(labels.min()), 0) or top, top if K is None else K - 1
-        raise DataError(f"label {wrong} is out of range; expected 0 to {last}")
+    top = labels.max() if labels.dtype.kind in "iu" else 0
+    check_labels(labels, len(features), int(top) + 1 if K is None else K)
+    if labels.min() < 0:
+        raise DataError("label -1 is out of range; leave these rows out of both arrays")
     # Labels may be sparse: memory is for the classes present.
     classes, compact = np.unique(labels, return_inverse=True)
     moments = ClassMoments(features.shape[1], len(classes))

@@ -296,13 +296,22 @@ def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
         ({"weights": np.full((K, D), np.nan)}, "NaN"),
         ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
         ({"features": np.ones((N, 1))}, "at least 2 columns"),
+        ({"logits": np.ones((N, 3))}, r"expected \(240, 12\)"),
+        ({"K": 13}, "weights has 12 classes, not K=13"),
+        ({"classes": "3\n99"}, "line 2: '99' is no class; expected a label from 0 to 11"),
+        ({"classes": "3"}, "1 of 12 classes left by classes; at least two"),
+        ({"class_names": "a\nb"}, "has 2 names for 12 classes"),
     ],
 )
-def test_arrays_that_cannot_be_used(
-    data: dict[str, np.ndarray], change: dict[str, np.ndarray], said: str
+def test_what_cannot_be_used(
+    data: dict[str, np.ndarray], change: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
+    for name, value in change.items():
+        if isinstance(value, str):
+            (tmp_path / name).write_text(value)
+            change = {name: tmp_path / name}
     with pytest.raises(DataError, match=said):
-        measure(**{**data, **change})
+        measure(**data | change)
 
 
 def test_a_time_limit_leaves_out_what_it_cuts_short(

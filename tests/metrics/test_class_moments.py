@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
-from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.rows import ArrayRows
 from gnc_cli.runtime.deadline import Deadline
 
@@ -151,17 +150,6 @@ def test_any_storage(dtype: str, label: str) -> None:
     moments = ClassMoments(3, 5)
     moments.update(X, y)
     agrees(moments, two_passes(X, y.astype(int), 5))
-
-
-def test_more_classes_than_dimensions_and_large_labels() -> None:
-    rng = np.random.default_rng(7)
-    X, y = rng.standard_normal((800, 2)), rng.integers(0, 300, 800)
-    moments = ClassMoments(2, 300)
-    moments.update(X, y)
-    agrees(moments, two_passes(X, y, 300))
-    sparse = gnc1(X, y * 10**12)
-    assert sparse.value == pytest.approx(gnc1(X, y).value, rel=1e-12)
-    assert sparse.classes_present == len(np.unique(y))
 
 
 def test_refusals() -> None:

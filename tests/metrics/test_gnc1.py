@@ -56,12 +56,13 @@ def test_gnc1_laws(K: int, d: int, n: int, seed: int) -> None:
 
 
 def test_gnc1_bad_input() -> None:
-    sparse = gnc1(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), np.array([7, 7, 2]), K=10)
+    labels = np.array([7, 7, 2]) * 10**12  # memory is for the classes present
+    sparse = gnc1(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), labels, K=10**13)
     assert (sparse.classes_present, sparse.rank) == (2, 2)
     features, labels = np.eye(3), np.arange(3)
     for bad, message in (
         ((features, labels[:2]), r"labels \(2,\)"),
-        ((features, labels.astype(float)), "expected integers"),
+        ((features, labels.astype(float)), "expected .*, integers"),
         ((features, labels - 1), "label -1 is out of range"),
         ((features, labels, 2), "label 2 is out of range; expected 0 to 1"),
         ((features * np.nan, labels), "NaN"),

@@ -23,26 +23,6 @@ def samples_of(unit: np.ndarray) -> Samples:
     return Samples(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
 
 
-@given(B=st.integers(1, 9), K=st.integers(1, 10), seed=st.integers(0, 999))
-def test_leaders_are_those_of_sorted_rows(B: int, K: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    # Small integers: float32 products are exact, and ties are common.
-    A = rng.integers(-3, 4, (B, 5)).astype(np.float32)
-    V = rng.integers(-3, 4, (K, 5)).astype(np.float32)
-    own = rng.integers(-1, K, B)
-    leaders, same = screen(A, V, own)
-    assert leaders is same
-    for i, scores in enumerate((A @ V.T).tolist()):
-        others = [-np.inf if j == own[i] else s for j, s in enumerate(scores)]
-        assert leaders.own[i] == (-np.inf if own[i] < 0 else scores[own[i]])
-        best = sorted(others, reverse=True) + [-np.inf]
-        assert (leaders.top[i], leaders.second[i]) == (best[0], best[1])
-        if best[0] > -np.inf:
-            assert leaders.at[i] == others.index(best[0])
-            everyone = sorted(scores, reverse=True) + [-np.inf]
-            assert leaders.lead()[i] == everyone[0] - everyone[1]
-
-
 @given(d=st.integers(1, 400), rise=st.integers(-20, 20), seed=st.integers(0, 999))
 def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -58,25 +38,6 @@ def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None
     assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
     truth[:, 2] = -np.inf
     assert (np.abs(leaders.top - truth.max(axis=1)) <= error).all()
-
-
-@pytest.mark.parametrize("rows", [1, 2, 7])
-@pytest.mark.parametrize("twins", [(0, 1), (0, 9), (2, 4), (5, 7)])
-def test_equal_columns_tie_exactly_and_the_first_wins(
-    rows: int, twins: tuple[int, int], rng: np.random.Generator
-) -> None:
-    V = rng.standard_normal((10, 37))
-    V[list(twins)] = 9.0 * rng.standard_normal(37)
-    offsets = rng.uniform(-1, 1, 10)
-    offsets[list(twins)] = 0.5
-    scores = Scores(V, np.full(10, 64.0), unit=True, offsets=offsets, rise=-3)
-    samples = samples_of(normalise(V[[twins[0]] * rows]))
-    every = np.arange(rows)
-    mine, top, at = scores.exact(samples, every, np.full(rows, -1))
-    assert (mine == -np.inf).all() and (at == twins[0]).all()
-    for own, other in (twins, twins[::-1]):
-        mine, top, at = scores.exact(samples, every, np.full(rows, own))
-        assert np.array_equal(mine, top) and (at == other).all()
 
 
 @pytest.mark.parametrize("d", [1, 5, 37, 512, 1000])
