@@ -2,7 +2,7 @@
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +22,7 @@ from gnc_cli.geometry.rounding import UNIT32, gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -123,35 +123,28 @@ def judge_code(
             equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
             found, known_as, equal = None, Recognised(None, None), None
-        gap = None if found is None or known is None else found.max_cosine - known.max_cosine
-        status = None if found is None else comparison_status(found.max_cosine, known, exact.below)
-        keys = verdict_keys(status, d, K, known, table.stamp, lambda: exact.rows, code.file)
-    if status is ComparisonStatus.IMPROVES and exact.rounded:
-        keys["advice"] += ", for the coordinates read as float64"
+        fields = verdict(
+            None if found is None else found.max_cosine, d, K, known, table.stamp,
+            verified=exact.below, rows=lambda: exact.rows, file=code.file,
+        )  # fmt: skip
+    if fields["status"] is ComparisonStatus.IMPROVES and exact.rounded:
+        fields["advice"] += ", for the coordinates read as float64"
     if equal is not None:
-        keys["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
-    proven = None if known is None else known.proven
+        fields["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     row = FileRow(
         d=d, K=K,
         max_cosine=None if found is None else found.max_cosine,
-        best_known=None if known is None else known.max_cosine,
-        gap=gap, status=status,
         rattlers=None if found is None else found.rattlers,
         contacts=None if found is None else found.contacts,
         congruent_to=known_as.name,
-        source=None if known is None else known.source,
-        proven=proven,
         file=code.file,
         rho_one_vs_rest=None if found is None else found.rho,
-        passed=passes(
-            status, gap, tolerance=tolerance, require_entry=require_entry,
-            on_record=keys["on_record"], proven=proven,
-        ),
         min_angle_deg=None if found is None else float(np.degrees(found.min_angle)),
         congruence=known_as.state,
         seconds=time.monotonic() - started,
-        **keys,
+        **fields,
     )  # fmt: skip
+    row = replace(row, passed=passes(row, tolerance=tolerance, require_entry=require_entry))
     pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
     return Judged(row, W, pairs, rattles)
 

@@ -24,7 +24,7 @@ from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.records import TableStamp, plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads
@@ -90,10 +90,7 @@ def compare_solves(
     rows: dict[tuple[int, int], SolvedRow] = {}
 
     def add(row: SolvedRow) -> None:
-        good = passes(
-            row.status, row.gap, tolerance=request.tolerance, require_entry=request.require_entry,
-            on_record=row.on_record, proven=row.proven,
-        )  # fmt: skip
+        good = passes(row, tolerance=request.tolerance, require_entry=request.require_entry)
         rows[row.d, row.K] = row = replace(row, passed=good)
         if on_row is not None:
             on_row(row)
@@ -139,27 +136,25 @@ def solve_pair(job: PairJob, flag: Flag) -> SolvedRow | None:
 
 
 def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
-    known, W = job.known, result.weights
+    W = result.weights
 
     def verified(t: Fraction) -> bool:
         return verify_below(W, t) is True
 
-    status = comparison_status(result.max_cosine, known, verified)
     rattles = result.extras.get("rattlers_one_vs_one")
     name = None
     if rattles is not None:
         name = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING)).name
     return SolvedRow(
         d=job.d, K=job.K, max_cosine=result.max_cosine,
-        best_known=None if known is None else known.max_cosine,
-        gap=None if known is None else result.max_cosine - known.max_cosine,
-        status=status, rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
-        source=None if known is None else known.source,
-        proven=None if known is None else known.proven,
+        rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
         seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
         problem=_PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
         seed=result.seed, restarts=result.restarts,
-        **verdict_keys(status, job.d, job.K, known, job.stamp, lambda: W),
+        **verdict(
+            result.max_cosine, job.d, job.K, job.known, job.stamp, verified=verified,
+            rows=lambda: W,
+        ),
     )  # fmt: skip
 
 
