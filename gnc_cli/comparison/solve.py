@@ -16,7 +16,7 @@ from math import nan
 from typing import cast
 
 from gnc_cli.codes.exact_cosine import verify_below
-from gnc_cli.comparison.congruence import recognise
+from gnc_cli.comparison.recognition import recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareRow, SolvedRow
 from gnc_cli.comparison.workers import Flag, run_jobs
@@ -51,12 +51,15 @@ class PairJob:
     stamp: TableStamp
     """Of the table asked for."""
 
+    def __str__(self) -> str:
+        return f"d = {self.d}, K = {self.K}"
 
+
+@dataclass(frozen=True)
 class _DeadlineFlag:
     """A deadline in the place of an event: searches poll it as they would an interruption."""
 
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
+    deadline: Deadline
 
     def is_set(self) -> bool:
         return self.deadline.expired
@@ -69,16 +72,10 @@ def compare_solves(
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: Callable[[CompareRow], None] | None = None,
 ) -> tuple[list[SolvedRow], bool]:
-    """Solve each pair for so many seconds and hold it against the best known code.
+    """Rows of all pairs, by dimension, then size, and whether all are there.
 
     With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
     that file are taken and the others made.
-
-    Returns:
-        Rows by dimension, then size, and whether all are there.
-
-    Raises:
-        DataError, OutputError, UnavailableError: see `Ledger` and `run_jobs`.
     """
     jobs = [
         PairJob(d, K, request.budget, request.seed, best(d, K, table), table.stamp)
