@@ -5,6 +5,7 @@ Several processes under torchrun take a share of the rows each; what they found 
 of rank, so that all hold the same statistics.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.inputs import split_key
 from gnc_cli.metrics.bootstrap import bootstrap
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
@@ -324,17 +326,33 @@ class _TrainingMeans:
     def _matching(self, source: Source) -> Source:
         if len(self._sources) == 1:
             return self._sources[0]
+        # Test sets are none, nor is what is measured, unless its file calls it a training set.
+        fit = [
+            s for s in self._sources
+            if s.attrs.get("split") == "train" or ("split" not in s.attrs and not _same(s, source))
+        ]  # fmt: skip
         for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
-            for candidate in self._sources:
+            for candidate in fit:
                 if place(source) is not None and place(candidate) == place(source):
                     return candidate
-        snapshots = [s for s in self._sources if s.snapshot is not None] or self._sources
         names = [
-            f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}" for s in snapshots
+            f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}"
+            for s in sorted(fit, key=lambda s: s.snapshot is None)
         ]
+        if not names:
+            raise DataError(
+                f"{self._request.means_from!r} has no training set beside what is measured; name "
+                f"one: {spelled('means_from', 'train.h5')}"
+            )
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         raise DataError(
             f"{self._request.means_from!r} has several training sets, {', '.join(names[:_LISTED])}"
             f"{more}, and none shares snapshot or epoch with what is measured; name one: "
             f"{spelled('means_from', names[0])}"
         )
+
+
+def _same(a: Source, b: Source) -> bool:
+    """Whether two sources are one set, however its file was named."""
+    files = {os.path.realpath(split_key(str(source.file))[0]) for source in (a, b)}
+    return len(files) == 1 and a.snapshot == b.snapshot

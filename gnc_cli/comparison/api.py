@@ -44,7 +44,8 @@ def compare(
     ] = False,
     d: Annotated[
         Any,
-        Parameter("Dimensions: 3, 3,5 or 3..8; of a file with one number per line, its dimension.",
+        Parameter("Dimensions: 3, 3,5 or 3..8. Beside files one: of a file with one number per "
+                  "line, how many make a point.",
                   wholes(2), _COMPARE, short="-d"),
     ] = None,
     K: Annotated[
@@ -69,8 +70,8 @@ def compare(
     ] = False,
     digits: Annotated[
         int | None,
-        Parameter("Polish each file's code to so many digits of its cosine, and propose its "
-                  "minimal polynomial.", whole(1, 1000), _COMPARE),
+        Parameter("Polish each file's code until its cosine has this many decimals, and propose "
+                  "its minimal polynomial.", whole(1, 1000), _COMPARE),
     ] = None,
     export: Annotated[
         Path | None,
@@ -117,7 +118,8 @@ def compare(
         table: a table of known codes or its file, `d,N,cosine` per line; our copy by default.
         tolerance: the largest gap that passes.
         require_entry: pairs that the table lacks do not pass.
-        digits: polish each code and give so many digits of its cosine, and its minimal polynomial.
+        digits: polish each code and give this many decimals of its cosine, and its minimal
+            polynomial.
         export: folder for coordinates, Gram matrix, contact graph and inner products.
         budget: seconds of a solve, 10 by default.
         workers: solves side by side, 1 by default.

@@ -2,17 +2,18 @@
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import ALL_CLASSES, certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
-from gnc_cli.comparison.congruence import Recognised, recognise
-from gnc_cli.comparison.result import FileRow
+from gnc_cli.comparison.recognition import Recognised, recognise
+from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
 from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
@@ -21,10 +22,13 @@ from gnc_cli.geometry.rounding import UNIT32, gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
+
+if TYPE_CHECKING:
+    from gnc_cli.codes.digits import Digits
 
 _TOLERANCE = 1e-7
 """Of rattlers and contacts, on distances."""
@@ -39,6 +43,10 @@ _BRACKETED = 4
 """Rows of a large code whose distance to the hull of the others is computed, for the upper end."""
 _SECONDS = 10.0
 """For these rows."""
+_LISTED_ROWS = 3000
+"""Beyond, nothing lists the contacts."""
+_FITTED = 200
+"""Digits that a polynomial is fitted to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +83,7 @@ class _Measured:
 
 
 def load_code(source: Any, d: int | None = None) -> Code:
-    """The code in a file, an array, or whatever carries `weights`, such as a solve's result.
-
-    Args:
-        source: `FILE`, `FILE:key`, `-` for HDF5 on stdin; or rows (K, d).
-        d: the dimension, where a file of single numbers does not say it.
-
-    Raises:
-        DataError, UsageError: see `read_published`; or no matrix of at least two points.
-    """
+    """The code in a file, an array (K, d), or whatever carries `weights`, as a solve's result."""
     if isinstance(source, (str, os.PathLike)):
         return Code(read_published(source, d).weights, os.fspath(source))
     try:
@@ -109,17 +109,7 @@ def judge_code(
     The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
     of a binary file to the last bit, for the decimals of a text file as they are written (for
     these as read to float64, which the advice then says, where the file cannot be read again).
-
-    Args:
-        code: its rows need not be of unit length.
-        table: known codes.
-        tolerance: largest gap that passes.
-        require_entry: a pair that the table lacks does not pass.
-        deadline: where it comes first, the row has no cosine and no status.
-        threads: by default chosen from the size of the problem.
-
-    Raises:
-        DataError: a row is zero or not finite.
+    Where the deadline comes first, the row has no cosine and no status.
     """
     started = time.monotonic()
     K, d = code.rows.shape
@@ -133,35 +123,28 @@ def judge_code(
             equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
             found, known_as, equal = None, Recognised(None, None), None
-        gap = None if found is None or known is None else found.max_cosine - known.max_cosine
-        status = None if found is None else comparison_status(found.max_cosine, known, exact.below)
-        keys = verdict_keys(status, d, K, known, table.stamp, lambda: exact.rows, code.file)
-    if status is ComparisonStatus.IMPROVES and exact.rounded:
-        keys["advice"] += ", for the coordinates read as float64"
+        fields = verdict(
+            None if found is None else found.max_cosine, d, K, known, table.stamp,
+            verified=exact.below, rows=lambda: exact.rows, file=code.file,
+        )  # fmt: skip
+    if fields["status"] is ComparisonStatus.IMPROVES and exact.rounded:
+        fields["advice"] += ", for the coordinates read as float64"
     if equal is not None:
-        keys["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
-    proven = None if known is None else known.proven
+        fields["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     row = FileRow(
         d=d, K=K,
         max_cosine=None if found is None else found.max_cosine,
-        best_known=None if known is None else known.max_cosine,
-        gap=gap, status=status,
         rattlers=None if found is None else found.rattlers,
         contacts=None if found is None else found.contacts,
         congruent_to=known_as.name,
-        source=None if known is None else known.source,
-        proven=proven,
         file=code.file,
         rho_one_vs_rest=None if found is None else found.rho,
-        passed=passes(
-            status, gap, tolerance=tolerance, require_entry=require_entry,
-            on_record=keys["on_record"], proven=proven,
-        ),
         min_angle_deg=None if found is None else float(np.degrees(found.min_angle)),
         congruence=known_as.state,
         seconds=time.monotonic() - started,
-        **keys,
+        **fields,
     )  # fmt: skip
+    row = replace(row, passed=passes(row, tolerance=tolerance, require_entry=require_entry))
     pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
     return Judged(row, W, pairs, rattles)
 
@@ -251,16 +234,8 @@ def count_contacts(
 ) -> int | None:
     """Pairs of rows whose chord exceeds the smallest one by at most `tolerance`.
 
-    Tiles of float32 products name the rows that can have contacts; float64 counts those.
-
-    Args:
-        W: unit rows, shape (K, d).
-        shortest: the smallest chord.
-        tolerance: absolute, on chords.
-        deadline: polled at each tile.
-
-    Returns:
-        The number; None where K^2 d is above 1e12 or the deadline comes first.
+    Tiles of float32 products name the rows that can have contacts; float64 counts those. None
+    where K^2 d is above 1e12 or the deadline comes first.
     """
     K, d = W.shape
     if float(K) * K * d > _MOST_PRODUCTS:
@@ -283,18 +258,54 @@ def count_contacts(
 
 
 def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Bracket:
-    """Bracket of the one-vs-rest distance, the smallest of any row to the hull of the others.
-
-    What the closest pair proves, and above it a look at a few rows of small chord.
-
-    Args:
-        W: unit rows, shape (K, d).
-        row_max: each row's largest cosine, shape (K,).
-        deadline: bounds the look at single rows; the bracket is valid anyway.
-    """
+    """What the closest pair proves of the one-vs-rest distance, and a look at a few rows above."""
     simple = simple_bracket(W, row_max)
     if deadline.expired:
         return simple
     rows = np.argsort(-row_max, kind="stable")[:_BRACKETED]
     found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
     return simple.narrowed(Bracket(0.0, float(found.upper.min())))
+
+
+# Further digits
+
+
+def polished_cosine(
+    code: Judged, decimals: int, deadline: Deadline
+) -> "tuple[PolishedCosine, Digits | None]":
+    """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
+    obstacle stood in the way."""
+    from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, minimal_polynomial
+
+    refused = None
+    if code.row.max_cosine is None:
+        refused = Obstacle.OUT_OF_TIME, Obstacle.OUT_OF_TIME.advice
+    elif code.row.K > _LISTED_ROWS:
+        refused = Obstacle.TOO_LARGE, f"more than {_LISTED_ROWS} points"
+    else:
+        found = many_digits(code.weights, decimals, deadline=deadline)
+        if isinstance(found, Refused):
+            refused = found.obstacle, f"{found.obstacle.advice} ({found.detail})"
+    if refused is not None:
+        obstacle, advice = refused
+        return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
+    assert isinstance(found, Digits)
+    polynomial = None
+    proposal = None if deadline.expired else minimal_polynomial(_shortened(found.cosine))
+    if proposal is not None:
+        coefficients = tuple(str(c) for c in proposal.coefficients)
+        polynomial = Polynomial(coefficients, str(proposal), round(proposal.evidence, 1))
+    polished = PolishedCosine(
+        decimals, found.cosine, found.how, len(found.contacts), found.moved, polynomial
+    )
+    return polished, found
+
+
+def _shortened(cosine: str) -> str:
+    """The decimal number rounded to what a polynomial is fitted to."""
+    places = len(cosine.partition(".")[2])
+    if places <= _FITTED:
+        return cosine
+    with localcontext() as context:
+        context.prec = places + 5
+        return str(Decimal(cosine).quantize(Decimal(1).scaleb(-_FITTED)))

@@ -96,11 +96,8 @@ def compare_files(
     """`codes.Judged` of each file, in their order; further digits; files for other programs.
 
     All files are read before the first is measured: a bad file costs no waiting.
-
-    Raises:
-        DataError, UsageError, OutputError: a source cannot be used, a file cannot be written.
     """
-    from gnc_cli.comparison.codes import judge_code, load_code
+    from gnc_cli.comparison.codes import judge_code, load_code, polished_cosine
     from gnc_cli.runtime.threads import limit_threads, threads_for
 
     dimension = None if request.d is None else request.d[0]
@@ -123,8 +120,6 @@ def compare_files(
         polished = None
         with limit_threads(threads_for(float(code.rows.size) ** 3, request.threads)):
             if request.digits is not None:
-                from gnc_cli.comparison.digits import polished_cosine
-
                 digits, polished = polished_cosine(found, request.digits, deadline)
                 found = replace(found, row=replace(found.row, digits=digits))
             if folders:

@@ -16,7 +16,7 @@ from math import nan
 from typing import cast
 
 from gnc_cli.codes.exact_cosine import verify_below
-from gnc_cli.comparison.congruence import recognise
+from gnc_cli.comparison.recognition import recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareRow, SolvedRow
 from gnc_cli.comparison.workers import Flag, run_jobs
@@ -24,7 +24,7 @@ from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import comparison_status, passes, verdict_keys
+from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.records import TableStamp, plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads
@@ -51,12 +51,15 @@ class PairJob:
     stamp: TableStamp
     """Of the table asked for."""
 
+    def __str__(self) -> str:
+        return f"d = {self.d}, K = {self.K}"
 
+
+@dataclass(frozen=True)
 class _DeadlineFlag:
     """A deadline in the place of an event: searches poll it as they would an interruption."""
 
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
+    deadline: Deadline
 
     def is_set(self) -> bool:
         return self.deadline.expired
@@ -69,16 +72,10 @@ def compare_solves(
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: Callable[[CompareRow], None] | None = None,
 ) -> tuple[list[SolvedRow], bool]:
-    """Solve each pair for so many seconds and hold it against the best known code.
+    """Rows of all pairs, by dimension, then size, and whether all are there.
 
     With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
     that file are taken and the others made.
-
-    Returns:
-        Rows by dimension, then size, and whether all are there.
-
-    Raises:
-        DataError, OutputError, UnavailableError: see `Ledger` and `run_jobs`.
     """
     jobs = [
         PairJob(d, K, request.budget, request.seed, best(d, K, table), table.stamp)
@@ -93,10 +90,7 @@ def compare_solves(
     rows: dict[tuple[int, int], SolvedRow] = {}
 
     def add(row: SolvedRow) -> None:
-        good = passes(
-            row.status, row.gap, tolerance=request.tolerance, require_entry=request.require_entry,
-            on_record=row.on_record, proven=row.proven,
-        )  # fmt: skip
+        good = passes(row, tolerance=request.tolerance, require_entry=request.require_entry)
         rows[row.d, row.K] = row = replace(row, passed=good)
         if on_row is not None:
             on_row(row)
@@ -142,27 +136,25 @@ def solve_pair(job: PairJob, flag: Flag) -> SolvedRow | None:
 
 
 def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
-    known, W = job.known, result.weights
+    W = result.weights
 
     def verified(t: Fraction) -> bool:
         return verify_below(W, t) is True
 
-    status = comparison_status(result.max_cosine, known, verified)
     rattles = result.extras.get("rattlers_one_vs_one")
     name = None
     if rattles is not None:
         name = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING)).name
     return SolvedRow(
         d=job.d, K=job.K, max_cosine=result.max_cosine,
-        best_known=None if known is None else known.max_cosine,
-        gap=None if known is None else result.max_cosine - known.max_cosine,
-        status=status, rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
-        source=None if known is None else known.source,
-        proven=None if known is None else known.proven,
+        rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
         seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
         problem=_PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
         seed=result.seed, restarts=result.restarts,
-        **verdict_keys(status, job.d, job.K, known, job.stamp, lambda: W),
+        **verdict(
+            result.max_cosine, job.d, job.K, job.known, job.stamp, verified=verified,
+            rows=lambda: W,
+        ),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""Many jobs, one after the other in this process, or side by side in several.
+"""Many jobs, one after the other in this process, or side by side in processes of one thread each.
 
-Workers are fresh processes with one thread each. The parent alone hears signals: it raises a flag
-that every search polls, waits for the workers, and keeps the rows that were finished. Should the
-parent die, its workers leave too.
+The pool is the standard library's and not joblib's: a search must hear a flag while it is at work,
+so that Ctrl-C keeps its finished rows, and workers must leave when their parent is killed; joblib
+hands neither an event nor an initializer to its processes. The parent alone hears signals.
 """
 
 import contextlib
@@ -15,8 +15,6 @@ from gnc_cli.errors import UnavailableError
 
 _POLL = 0.1
 """Seconds between looks at the interruption while all workers are busy."""
-_GRACE = 5.0
-"""Seconds a worker has to leave when nothing is left to do."""
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -37,7 +35,7 @@ def run_jobs(
     workers: int = 1,
     interrupt: Flag | None = None,
 ) -> bool:
-    """Work on each job, and hand over each result as it is ready.
+    """Work on each job, and hand over each result as it is ready; whether all were finished.
 
     Args:
         jobs: picklable where there are several workers.
@@ -45,9 +43,6 @@ def run_jobs(
         done: called here, in this process, in the order of finishing.
         workers: processes; one works right here.
         interrupt: set it to stop early.
-
-    Returns:
-        Whether all jobs were finished.
 
     Raises:
         UnavailableError: a worker died.
@@ -72,72 +67,51 @@ def _side_by_side(
     interrupt: Flag,
 ) -> bool:
     import multiprocessing
-    from multiprocessing.connection import wait
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
 
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     waiting = list(jobs)[::-1]
-    busy: dict[Any, J] = {}
+    busy: dict[Future[R | None], J] = {}
     complete = True
-    processes: list[tuple[Any, Any]] = []
-
-    def send_next(link: Any) -> None:
-        busy[link] = waiting.pop()
-        with contextlib.suppress(BrokenPipeError):  # receiving will say so
-            link.send(busy[link])
-
-    try:
-        with _single_threaded():
-            for _ in range(workers):
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(work, theirs, stop), daemon=True)
-                process.start()
-                processes.append((process, ours))
-                theirs.close()
-        for _, link in processes:
-            send_next(link)
-        while busy:
-            if interrupt.is_set():
-                stop.set()
-            ready: list[Any] = wait(list(busy), timeout=_POLL)
-            for link in ready:
-                job = busy.pop(link)
-                try:
-                    error, result = link.recv()
-                except (EOFError, ConnectionResetError):
-                    raise UnavailableError(
-                        f"a worker died at {job}; is memory short? use fewer --workers and --resume"
-                    ) from None
-                if error is not None:
-                    raise error
-                if result is None:
-                    complete = False
-                else:
-                    done(job, result)
-                if waiting and not interrupt.is_set():
-                    send_next(link)
-        for _, link in processes:
-            with contextlib.suppress(BrokenPipeError):
-                link.send(None)
-        for process, _ in processes:
-            process.join(_GRACE)
-    finally:
-        for process, link in processes:
-            process.kill()
-            process.join()
-            link.close()
+    with ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(stop,)) as pool:
+        try:
+            while busy or (waiting and not interrupt.is_set()):
+                with _inherited():
+                    while waiting and len(busy) < workers and not interrupt.is_set():
+                        job = waiting.pop()
+                        busy[pool.submit(_work, work, job)] = job
+                if interrupt.is_set():
+                    stop.set()
+                ready, _ = wait(busy, timeout=_POLL, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    result = future.result()
+                    job = busy.pop(future)
+                    if result is None:
+                        complete = False
+                    else:
+                        done(job, result)
+        except BrokenProcessPool:
+            at_work = " or ".join(str(job) for job in busy.values())
+            raise UnavailableError(
+                f"a worker died at {at_work}; is memory short? use fewer --workers and --resume"
+            ) from None
+        finally:
+            stop.set()
     return complete and not waiting
 
 
-def _serve(work: Callable[[Any, Flag], Any], link: Any, stop: Any) -> None:
-    """What a worker does: a job, its result, the next one, until None arrives."""
-    import multiprocessing
-    import pickle
-    import signal
+_stop: Any = None
+"""In a worker: the flag of its parent."""
 
-    # Ctrl-C reaches the whole group; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+def _prepare(stop: Any) -> None:
+    """Make a process a worker, which leaves with its parent."""
+    import multiprocessing
+
+    global _stop
+    _stop = stop
     parent = multiprocessing.parent_process()
 
     def leave_with_the_parent() -> None:
@@ -146,28 +120,28 @@ def _serve(work: Callable[[Any, Flag], Any], link: Any, stop: Any) -> None:
             os._exit(1)
 
     threading.Thread(target=leave_with_the_parent, daemon=True).start()
-    while (job := link.recv()) is not None:
-        answer: tuple[BaseException | None, Any]
-        try:
-            answer = None, work(job, stop)
-        except Exception as error:  # the parent raises it
-            try:
-                pickle.loads(pickle.dumps(error))
-                answer = error, None
-            except Exception:
-                answer = RuntimeError(f"{type(error).__name__}: {error}"), None
-        link.send(answer)
+
+
+def _work(work: Callable[[J, Flag], R | None], job: J) -> R | None:
+    return work(job, _stop)
 
 
 @contextlib.contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Processes started inside the block load their libraries with one thread each."""
+def _inherited() -> Iterator[None]:
+    """Processes started inside the block hear no signals, and load their libraries with one thread.
+
+    Ctrl-C reaches the whole group, and a worker may still be starting.
+    """
+    import signal
+
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

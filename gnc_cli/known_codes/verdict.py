@@ -55,27 +55,19 @@ def comparison_status(
     return ComparisonStatus.IMPROVES if verified(below) else ComparisonStatus.MATCHES
 
 
-def passes(
-    status: ComparisonStatus | None,
-    gap: float | None,
-    *,
-    tolerance: float,
-    require_entry: bool,
-    on_record: bool,
-    proven: bool | None = None,
-) -> bool | None:
-    """Whether a row is good enough for the exit code 0; None where its cosine is not known.
+def passes(row: Any, *, tolerance: float, require_entry: bool) -> bool | None:
+    """Whether a row with a `verdict` is good enough for the exit code 0; None without a cosine.
 
     The largest gap that passes is `tolerance`; with `require_entry` a pair that is not on record
     does not pass. Nor does a code below a figure that is proved optimal: one of the two is wrong.
     """
-    if status is None:
+    if row.status is None:
         return None
-    if status is ComparisonStatus.IMPROVES and proven:
+    if row.status is ComparisonStatus.IMPROVES and row.proven:
         return False
-    if require_entry and not on_record:
+    if require_entry and not row.on_record:
         return False
-    return gap is None or gap <= tolerance
+    return row.gap is None or bool(row.gap <= tolerance)
 
 
 def table_name(stamp: TableStamp) -> str:
@@ -84,47 +76,43 @@ def table_name(stamp: TableStamp) -> str:
     return f"{which} of {stamp.date} (sha256 {stamp.sha256})"
 
 
-def improvement(
-    status: ComparisonStatus | None, known: "Reference | None", rows: "Rows"
-) -> dict[str, str | None]:
-    """Keys of a row: the table improved on, and a decimal that no cosine exceeds; else null.
-
-    `rows` gives the rows, (K, d), that the proof is about; called only for an improvement.
-    """
-    keys: dict[str, str | None] = {"improves_on": None, "proved_cosine": None}
-    if status is ComparisonStatus.IMPROVES and known is not None:
-        from gnc_cli.codes.exact_cosine import largest_cosine_above
-
-        keys["improves_on"] = known.source if known.stamp is None else table_name(known.stamp)
-        keys["proved_cosine"] = largest_cosine_above(rows(), _PROVED).text
-    return keys
-
-
-def verdict_keys(
-    status: ComparisonStatus | None,
+def verdict(
+    max_cosine: float | None,
     d: int,
     K: int,
     known: "Reference | None",
     stamp: TableStamp,
+    *,
+    verified: Callable[[Fraction], bool],
     rows: "Rows",
     file: str | None = None,
 ) -> dict[str, Any]:
-    """Keys of a row: `reference`, `date`, `on_record`, `improves_on`, `proved_cosine`, `advice`.
+    """The fields of a row that say where a code stands beside the best known one.
 
     Args:
-        known: what the code was compared with.
+        max_cosine: None where time ran out.
+        known: what the code is compared with.
         stamp: the table asked for.
-        rows: as in `improvement`.
+        verified: as in `comparison_status`.
+        rows: gives the rows, (K, d), that the proof of an improvement is about.
         file: where they are.
     """
-    better = improvement(status, known, rows)
+    status = None if max_cosine is None else comparison_status(max_cosine, known, verified)
+    improves_on = proved = None
+    if status is ComparisonStatus.IMPROVES and known is not None:
+        from gnc_cli.codes.exact_cosine import largest_cosine_above
+
+        improves_on = known.source if known.stamp is None else table_name(known.stamp)
+        proved = largest_cosine_above(rows(), _PROVED).text
+    gap = None if max_cosine is None or known is None else max_cosine - known.max_cosine
     return {
-        "reference": None if known is None else known.kind,
-        "date": None if known is None else known.date,
+        "best_known": known and known.max_cosine, "gap": gap, "status": status,
+        "source": known and known.source, "proven": known and known.proven,
+        "reference": known and known.kind, "date": known and known.date,
         "on_record": known is not None and known.on_record,
-        **better,
-        "advice": advice(status, d, K, file, stamp, better["proved_cosine"], known),
-    }
+        "improves_on": improves_on, "proved_cosine": proved,
+        "advice": advice(status, d, K, file, stamp, proved, known),
+    }  # fmt: skip
 
 
 def advice(
@@ -136,14 +124,7 @@ def advice(
     proved: str | None = None,
     known: "Reference | None" = None,
 ) -> str:
-    """One sentence: what the verdict means for the user.
-
-    Args:
-        file: where the code is, so that the user may go on with it.
-        stamp: the table asked for; an improvement names the one that `known` is from.
-        proved: of an improvement, a decimal that no cosine exceeds.
-        known: what the code was compared with.
-    """
+    """One sentence: what the verdict means for the user; `proved` is what no cosine exceeds."""
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
     match status:
         case None:

@@ -68,8 +68,12 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
     asked["deadline"] = Deadline(asked.pop("time_limit"), asked["interrupt"])
     options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
     asked["compile"] = asked["compile"] or None
+    page = options.plot is not None and options.plot.lower().endswith(".html")
     if not options.resume:
-        settings_of(asked)  # what is wrong by itself is said before anything is loaded
+        # What is wrong by itself is said before anything is loaded.
+        epochs = settings_of(asked).epochs
+        if page and asked["snapshot_every"] is None:
+            asked["snapshot_every"] = max(1, epochs // 8)  # a page shows features as they move
     processes, device = start_processes(options.device)
     own, out = ":" in (asked["model"] or ""), options.out
     guard = no_imports_from(out) if own and out is not None else contextlib.nullcontext()
@@ -82,11 +86,11 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
                 raise
             raise refusal from error
     result = dataclasses.replace(result, seconds=options.deadline.elapsed)
-    if processes.first and options.plot is not None and options.plot.lower().endswith(".html"):
+    if processes.first and page:
         from gnc_cli.collapse.page import write_run
 
         last = result if isinstance(result, TrainResult) else result.rows[-1]
-        write_run(options.plot, last.run)
+        write_run(str(options.plot), last.run)
     elif processes.first and options.plot is not None:
         from gnc_cli.training.plot import plot_train
 

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -411,6 +412,28 @@ def test_snapshots_find_their_own_training_set(tmp_path: Path) -> None:
     lacking = save_run(tmp_path / "more.h5", (9,))
     with pytest.raises(DataError, match="epoch_3, and none shares snapshot or epoch"):
         measure(lacking, means_from=train)
+
+
+def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
+    """Training and test snapshots in one file, as a run of `gnc train` leaves them."""
+    run = save_run(tmp_path / "run.h5", (1, 2))
+    with h5py.File(run, "a") as h5:
+        for epoch in (1, 2):
+            train, test = h5[f"snapshots/epoch_{epoch}"], h5.create_group(f"snapshots/test_{epoch}")
+            train.attrs["split"] = "train"
+            test.attrs.update({"epoch": epoch, "split": "test"})
+            test["features"] = train["features"][()][::-1]
+            test["labels"] = h5["labels"][()][::-1]
+            test["features"][:20] += 1.0
+    series = measure(run, select={"split": "test"}, means_from=run)
+    assert isinstance(series, MeasureSeries)
+    for row, epoch in zip(series.rows, (1, 2), strict=True):
+        own = measure(f"{run}:snapshots/test_{epoch}",
+                      means_from=f"{run}:snapshots/epoch_{epoch}")  # fmt: skip
+        assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
+    bare = save_run(tmp_path / "bare.h5", (1, 2))
+    with pytest.raises(DataError, match="none shares"):
+        measure(f"{bare}:snapshots/epoch_1", means_from=bare)
 
 
 @needs_gloo

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.known_codes.best import Reference
-from gnc_cli.known_codes.verdict import advice, comparison_status, passes, table_name, verdict_keys
+from gnc_cli.known_codes.verdict import advice, comparison_status, passes, table_name, verdict
 from gnc_cli.records import ComparisonStatus, TableStamp
 
 KNOWN = Reference(
@@ -97,9 +99,8 @@ def test_passes(
     on_record: bool,
     expected: bool | None,
 ) -> None:
-    found = passes(
-        status, gap, tolerance=1e-9, require_entry=require_entry, on_record=on_record
-    )
+    row = SimpleNamespace(status=status, gap=gap, on_record=on_record, proven=None)
+    found = passes(row, tolerance=1e-9, require_entry=require_entry)
     assert found is expected
 
 
@@ -111,42 +112,50 @@ def test_a_better_code_never_fails_where_a_worse_one_passes(
     passed = []
     for value in (cosine, cosine - better):
         status = comparison_status(value, known, lambda t, value=value: Fraction(value) < t)  # type: ignore[misc]
-        passed.append(
-            passes(
-                status, value - 0.5, tolerance=1e-3, require_entry=require_entry,
-                on_record=known.on_record, proven=known.proven,
-            )
-        )  # fmt: skip
+        row = SimpleNamespace(
+            status=status, gap=value - 0.5, on_record=known.on_record, proven=known.proven
+        )
+        passed.append(passes(row, tolerance=1e-3, require_entry=require_entry))
     # Below a proved optimum something is wrong; else the better code passes.
     assert passed[1] or not passed[0] or (proven and cosine - better < 0.5)
 
 
 def test_below_a_proved_optimum_nothing_passes() -> None:
-    found = {"tolerance": 1e-9, "require_entry": False, "on_record": True}
-    assert passes(ComparisonStatus.IMPROVES, -0.1, proven=True, **found) is False  # type: ignore[arg-type]
-    assert passes(ComparisonStatus.IMPROVES, -0.1, proven=None, **found) is True  # type: ignore[arg-type]
+    for proven, expected in ((True, False), (None, True)):
+        row = SimpleNamespace(
+            status=ComparisonStatus.IMPROVES, gap=-0.1, on_record=True, proven=proven
+        )
+        assert passes(row, tolerance=1e-9, require_entry=False) is expected
     proved = replace(KNOWN, proven=True)
     said = advice(ComparisonStatus.IMPROVES, 3, 24, None, OURS, "0.49", proved)
     assert said.startswith("below an entry marked proved optimal: the entry or the file is wrong")
     assert "0.49" in said and "improves" not in said
 
 
+def said(cosine: float | None, known: Reference | None, stamp: TableStamp) -> dict[str, Any]:
+    return verdict(
+        cosine, 3, 3, known, stamp, verified=lambda t: True, rows=lambda: np.eye(3)
+    )
+
+
 def test_what_a_row_says_of_its_verdict() -> None:
-    known = replace(KNOWN, stamp=OURS)
-    said = verdict_keys(ComparisonStatus.IMPROVES, 3, 3, known, THEIRS, lambda: np.eye(3))
+    better = said(0.0, replace(KNOWN, stamp=OURS), THEIRS)
     # The figure is our copy's: the improvement is on that, though another table was given.
-    assert said["improves_on"] == table_name(OURS) and table_name(OURS) in said["advice"]
-    assert float(said["proved_cosine"]) == 0.0 and "check the public" not in said["advice"]
-    tie = verdict_keys(ComparisonStatus.MATCHES, 3, 3, known, OURS, lambda: np.eye(3))
+    assert better["status"] is ComparisonStatus.IMPROVES and better["gap"] == -0.5
+    assert better["improves_on"] == table_name(OURS) and table_name(OURS) in better["advice"]
+    assert float(better["proved_cosine"]) == 0.0 and "check the public" not in better["advice"]
+    tie = said(0.5, KNOWN, OURS)
     assert (tie["reference"], tie["improves_on"], tie["proved_cosine"]) == ("table", None, None)
-    assert tie["date"] == "2026-10" and tie["on_record"]
-    assert "1e-11" in tie["advice"]
+    assert tie["date"] == "2026-10" and tie["on_record"] and "1e-11" in tie["advice"]
     family = replace(KNOWN, kind="construction", source="construction: x", on_record=False)
-    alone = verdict_keys(ComparisonStatus.NO_ENTRY, 3, 3, family, OURS, lambda: np.eye(3))
+    alone = said(0.5, family, OURS)
     assert alone["reference"] == "construction" and not alone["on_record"]
     assert alone["advice"].startswith("no worse than the best known, construction: x; no code of")
-    nothing = verdict_keys(ComparisonStatus.NO_ENTRY, 3, 3, None, OURS, lambda: np.eye(3))
-    assert nothing["reference"] is None and "construction" not in nothing["advice"]
+    nothing = said(0.5, None, OURS)
+    assert nothing["reference"] is nothing["gap"] is None
+    assert "construction" not in nothing["advice"]
+    late = said(None, KNOWN, OURS)
+    assert late["status"] is late["gap"] is None and late["best_known"] == 0.5
 
 
 @pytest.mark.parametrize("status", [None, *ComparisonStatus])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gnc_cli import compare, solve
-from gnc_cli.comparison import congruence as module
-from gnc_cli.comparison.congruence import Recognised, recognise
+from gnc_cli.comparison import recognition as module
+from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.records import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
