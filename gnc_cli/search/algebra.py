@@ -109,7 +109,8 @@ def _hint(name: str) -> str:
     ranges = [f.range for f in families() if stem and f.name.rpartition("-")[0] == stem]
     if ranges:
         return f": {stem}-.. takes {ranges[0]}"
-    near = get_close_matches(name, names(), n=3, cutoff=0.5)
+    near = [full for full in names() if full.startswith(name)][:3]
+    near = near or get_close_matches(name, names(), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
