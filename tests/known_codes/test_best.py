@@ -141,3 +141,11 @@ def test_no_construction_contradicts_the_table() -> None:
             assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
             reached += code.cosine.value <= entry.max_cosine + 1e-13
     assert reached >= 25
+
+
+def test_of_equal_figures_the_earlier_kind_counts() -> None:
+    """E8's roots are a construction as well as a proved entry, and hold every smaller code."""
+    known, part = best(8, 240), best(8, 239)
+    assert known is not None and (known.kind, known.proven) == ("table", True)
+    assert part is not None and part.kind == "table" and not part.own
+    assert (part.d, part.K, part.max_cosine) == (8, 240, 0.5)

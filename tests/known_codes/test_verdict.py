@@ -164,3 +164,9 @@ def test_a_worse_code_can_be_gone_on_with() -> None:
     assert "gnc solve --d 3 --K 24 --problem tammes --init 'my code.h5'" in said
     for nothing in (None, "-"):
         assert "--init" not in advice(ComparisonStatus.WORSE, 3, 24, nothing, OURS)
+
+
+def test_the_public_rounding_hides_small_gains() -> None:
+    public = replace(KNOWN, rounding=1e-12)
+    assert comparison_status(0.5 - 9e-13, public, no_proof) is ComparisonStatus.MATCHES
+    assert comparison_status(0.5 - 2e-12, public, lambda t: True) is ComparisonStatus.IMPROVES
