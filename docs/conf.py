@@ -20,7 +20,7 @@ extensions = [
     "sphinx_design",
     "program_reference",
 ]
-exclude_patterns = ["_ext"]
+exclude_patterns = ["_ext", "gallery"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 

@@ -48,11 +48,8 @@ def export_folders(
 ) -> list[Path]:
     """Where each code goes: `export` itself, or for several a folder in it by the file's name.
 
-    Nothing is written yet.
-
-    Raises:
-        UsageError: two files have one name.
-        OutputError: a folder is a file, or holds one of `NAMES` already, without `force`.
+    Nothing is written yet. Refused are two files of one name, a folder that is a file, and one
+    that holds one of `NAMES` already, without `force`.
     """
     if len(codes) == 1:
         return [_checked(Path(export), force)]
@@ -90,20 +87,11 @@ def export_code(
     """Write the files of the module's table into `folder`, which is made where missing.
 
     Up to `_MOST_ROWS` rows the coordinates are rounded to decimals, and a cosine is proved of these
-    very decimals. Beyond, they are float64 to the last bit. Each file is written atomically.
-
-    Args:
-        code: measured already.
-        polished: its coordinates to many digits, where there are any.
-        folder: from `export_folders`.
-        deadline: where it comes first, the distribution or the proof is left out.
-        force: replace files that are there.
+    very decimals. Beyond, they are float64 to the last bit. Each file is written atomically. Where
+    the deadline comes first, the distribution or the proof is left out.
 
     Returns:
         The files written, and one line for each that was not: its name and the reason.
-
-    Raises:
-        OutputError: the folder cannot be made, or a file cannot be written.
     """
     W, K = code.weights, len(code.weights)
     texts = None if polished is None else polished.coordinates()
@@ -194,17 +182,7 @@ def to_graph6(vertices: int, edges: np.ndarray) -> bytes:
     One printable byte holds six pairs of vertices, the upper triangle column by column: (0,1),
     (0,2), (1,2), (0,3), ..., the first the highest bit, each byte raised by 63. Source:
     B. D. McKay, Description of graph6, sparse6 and digraph6 encodings (formats.txt of nauty).
-
-    Args:
-        vertices: their number, below 2^18 - 1.
-        edges: pairs of different vertices, shape (m, 2), in any order and direction.
-
-    Raises:
-        ValueError: a loop, or a vertex that is not there.
-
-    Example:
-        >>> to_graph6(5, np.array([[0, 2], [0, 4], [1, 3], [3, 4]]))
-        b'DQc'
+    `edges` are pairs of different vertices, (m, 2), in any order and direction.
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     low, high = edges.min(axis=1), edges.max(axis=1)

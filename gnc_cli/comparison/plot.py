@@ -34,16 +34,20 @@ _MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
     ComparisonStatus.NO_ENTRY: (GREY, "|", 30, "no entry"),
 }
 """Colour, marker, its size and its name in the legend."""
-_NEAR = 1.3
-"""Marks whose K differ by a larger factor are not joined: nothing is known between them."""
 
 
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
+<<<<<<< HEAD
     One file: its largest cosine among the best known ones of its dimension, and its own cosines;
     .html is a page to turn the code. Several files: one line each with the gap. Fresh solves: gaps
     against K, one panel for each d. The list: packing density against K, one curve for each d.
+=======
+    One file: its contact graph beside the distribution of its inner products. Several files: one
+    line each with the gap. Fresh solves: gaps against K, one panel for each d. The list: packing
+    density against K, one colour for each d.
+>>>>>>> main
 
     Raises:
         UsageError: unknown suffix.
@@ -210,7 +214,7 @@ def _show_legend(ax: Any, rows: Sequence[CompareRow]) -> None:
 
 
 def _density_figure(result: CompareResult) -> Any:
-    """Marks for each dimension, joined where K is near; filled ones are proved optimal."""
+    """Marks for each dimension; filled ones are proved optimal."""
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
@@ -225,12 +229,10 @@ def _density_figure(result: CompareResult) -> Any:
         density = np.array([packing_density(d, row.K, row.best_known or 0.0) for row in some])
         least = min(least, *density)
         proven = np.array([bool(row.proven) for row in some])
-        for run in neighbours(K):
-            ax.plot(K[run], density[run], color=colour, lw=0.9, alpha=0.7)
         ax.scatter(K[proven], density[proven], s=24, color=[colour], zorder=3)
         ax.scatter(K[~proven], density[~proven], s=14, facecolors="white", edgecolors=[colour],
                    linewidths=0.9, zorder=3)  # fmt: skip
-        ax.plot([], [], "o-", color=colour, ms=4, lw=0.9, label=f"d = {d}")
+        ax.plot([], [], "o", color=colour, ms=4, label=f"d = {d}")
     sizes = [row.K for row in result.rows]
     if sizes and max(sizes) > 30 * min(sizes):
         ax.set_xscale("log")
@@ -251,30 +253,9 @@ def packing_density(d: int, K: int, max_cosine: float) -> float:
 
     The share of one cap of angle theta <= pi/2 is `I(sin^2 theta; (d-1)/2, 1/2) / 2`, the
     regularised incomplete beta function; half of any angle is that small.
-
-    Example:
-        >>> round(packing_density(3, 12, 5 ** -0.5), 4), round(packing_density(2, 4, 0.0), 12)
-        (0.8961, 1.0)
     """
     from scipy.special import betainc
 
     half_sine_squared = (1.0 - max_cosine) / 2.0
     share = 0.5 * float(betainc((d - 1) / 2.0, 0.5, half_sine_squared))
     return K * share
-
-
-def neighbours(K: np.ndarray) -> list[np.ndarray]:
-    """Runs of entries that a line may join: each K follows the last or is within a factor of it.
-
-    Args:
-        K: numbers of points, increasing, shape (m,).
-
-    Returns:
-        Indices of each run, in order; together all of 0 .. m - 1.
-
-    Example:
-        >>> [K.tolist() for K in neighbours(np.array([2, 3, 4, 6, 24, 30, 120]))]
-        [[0, 1, 2], [3], [4, 5], [6]]
-    """
-    far = (np.diff(K) > 1) & (K[1:] > _NEAR * K[:-1])
-    return np.split(np.arange(len(K)), np.flatnonzero(far) + 1)

@@ -50,13 +50,10 @@ def recognise(
     rattles: np.ndarray,
     deadline: Deadline | None = None,
 ) -> Recognised:
-    """Look for a construction or stored code that `W` equals.
+    """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
 
-    Args:
-        W: unit rows, shape (K, d).
-        max_cosine: of W.
-        rattles: one-vs-one rattlers of W, shape (K,), bool; their places are not compared.
-        deadline: bounds the search; without a limit of its own it gets ten seconds.
+    The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
+    without a limit of its own is taken as ten seconds.
     """
     K, d = W.shape
     if W.size > _MOST_NUMBERS:
@@ -84,12 +81,9 @@ def recognise(
 def _equal(
     W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline
 ) -> bool | Undecided:
-    """Whether two codes are one, rattlers aside.
+    """Whether two codes are one, rattlers aside; TimeoutError where fingerprints took too long.
 
-    Fingerprints come first: a code with other inner products needs no matching.
-
-    Raises:
-        TimeoutError: the deadline came before the fingerprints.
+    They come first: a code with other inner products needs no matching.
     """
     if rattles.any():
         free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)

@@ -32,13 +32,7 @@ def is_text(path: str | os.PathLike[str]) -> bool:
 def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFile:
     """The code in any file that gnc reads, or in a text file with one coordinate per line.
 
-    Args:
-        path: a file, `FILE:key`, or `-` for HDF5 on stdin.
-        d: dimension; needed where a file of single numbers has not a name like `pack.3.24.txt`.
-
-    Raises:
-        DataError: the file cannot be used, or its points have not d coordinates.
-        UsageError: single numbers, and nothing says how many make a point.
+    There `d` says how many make a point, where the name, `pack.3.24.txt`, does not.
     """
     name, _ = split_key(os.fspath(path))
     if is_text(path):
@@ -89,15 +83,10 @@ def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
 
 
 def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
-    """The decimals of a text file behind the floats that were read from it, none rounded.
+    """The decimals of a text file behind the floats (K, d) read from it, none rounded.
 
-    Args:
-        path: the file.
-        rows: as `read_published` gave them, shape (K, d).
-
-    Returns:
-        One list per point; None where the file is not at hand any more (a pipe, another program
-        wrote to it), is no decimal text, or is very large.
+    None where the file is not at hand any more (a pipe, another program wrote to it), is no
+    decimal text, or is very large.
     """
     if rows.size > _MOST_NUMBERS or not is_text(path) or not os.path.isfile(path):
         return None

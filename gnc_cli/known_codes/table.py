@@ -113,13 +113,7 @@ class KnownCodes:
         *,
         proven: bool = False,
     ) -> Iterator[KnownCode]:
-        """Entries by dimension, then size: those with d and K among the given, or all.
-
-        Args:
-            d: dimensions; None for all.
-            K: sizes; None for all.
-            proven: those that are proved optimal alone.
-        """
+        """Entries by dimension, then size: those with d and K among the given, or all."""
         dims, sizes = (None if v is None else frozenset(v) for v in (d, K))
         for key in sorted(self.entries):
             entry = self.entries[key]
@@ -157,11 +151,7 @@ class SolvedMargins:
 
 
 def stored_table() -> KnownCodes:
-    """Our copy of the known codes, as this version ships it.
-
-    Raises:
-        DataError: the installation lacks it.
-    """
+    """Our copy of the known codes, as this version ships it."""
     path = data_folder() / "table.csv"
     data = path.read_bytes()
     entries = _parse(data.decode("utf-8"), str(path), "our copy", _OURS)
@@ -185,9 +175,6 @@ def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
     """Our own coordinates of codes of (d, K), where we ship any: name and rows (K, d).
 
     They lie beside the table, `coordinates/3.24.txt` or, with a name, `coordinates/3.24.NAME.txt`.
-
-    Raises:
-        DataError: a file is damaged.
     """
     from gnc_cli.io.codefile import read_points
 
@@ -200,14 +187,8 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
     """A table that the user has: `d,N,cosine` a line, or the columns of our own table.csv.
 
     N is our K. Blank lines and lines that begin with # are passed over; a first line of words may
-    name the columns. Of two lines for one (d, N) the smaller cosine counts.
-
-    Args:
-        path: its modification date becomes the table's date.
-
-    Raises:
-        DataError: it cannot be read, or a line is wrong; names the line.
-        UsageError: `-`, for the table's date is its file's.
+    name the columns. Of two lines for one (d, N) the smaller cosine counts. The table's date is
+    that of the file, so `-` is refused.
     """
     name = os.fspath(path)
     if name == "-":
@@ -231,11 +212,7 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
 
 
 def data_folder() -> Path:
-    """Where the figures lie.
-
-    Raises:
-        DataError: the installation lacks them.
-    """
+    """Where the figures lie."""
     package = Path(__file__).parent.parent
     # In a wheel the data lies inside the package, in a checkout beside it.
     for folder in (package / "data", package.parent / "data"):

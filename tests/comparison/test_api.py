@@ -122,11 +122,3 @@ def test_the_list() -> None:
     assert snub.max_cosine is None and snub.status is None and snub.contacts == 60
     assert len(compare(list=True).rows) == result.table.rows == 286
     assert compare(list=True, d=99).rows == ()
-
-
-def test_the_list_of_a_table_of_the_users(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text("d,N,cosine\n5,16,0.2\n4,24,0.5\n")
-    result = compare(list=True, table=tmp_path / "t.txt")
-    VALIDATOR.validate(result.to_json())
-    assert [(r.d, r.K, r.source) for r in result.rows] == [(4, 24, "t.txt"), (5, 16, "t.txt")]
-    assert result.table.current and result.table.rows == 2

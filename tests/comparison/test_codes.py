@@ -260,13 +260,6 @@ def test_a_file_that_cannot_be_read_again(
     assert row.advice.endswith("for the coordinates read as float64")
 
 
-@pytest.mark.usefixtures("worse_record")
-def test_binary_floats_are_exact() -> None:
-    W = np.array([[float(word) for word in point] for point in snub_cube(18)])
-    row = only(compare(W))
-    assert verify_below(W, Fraction(row.proved_cosine or "")) and "float64" not in row.advice
-
-
 @pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
 def test_counts_and_bounds_of_large_codes(
     problem: Problem, monkeypatch: pytest.MonkeyPatch

@@ -50,13 +50,6 @@ def test_published_graphs(vertices: int, edges: list[tuple[int, int]], line: byt
     assert to_graph6(vertices, np.array(edges)) == line
 
 
-def test_sizes_of_graphs() -> None:
-    """N(12345) = 126 66 63 120, and one byte up to 62, from the description."""
-    assert to_graph6(12345, np.empty((0, 2), int))[:4] == bytes([126, 66, 63, 120])
-    assert to_graph6(62, np.empty((0, 2), int))[0] == 125
-    assert to_graph6(63, np.empty((0, 2), int))[:4] == bytes([126, 63, 63, 126])
-
-
 @settings(max_examples=40)
 @given(st.integers(2, 90), st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_graphs_can_be_read_again(vertices: int, seed: int, density: float) -> None:

@@ -56,13 +56,6 @@ def test_an_interruption_ends_the_row_at_work_and_starts_no_other() -> None:
     assert (seen, begun) == ([1], [1, 2])
 
 
-def test_nothing_to_do_is_done() -> None:
-    def work(job: int, flag: Flag) -> int:
-        raise AssertionError
-
-    assert run_jobs([], work, lambda job, result: None, workers=4)
-
-
 def test_several_workers_finish_all_jobs() -> None:
     rows = {}
 

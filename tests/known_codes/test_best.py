@@ -12,7 +12,6 @@ import pytest
 
 from gnc_cli.constructions import finder as search
 from gnc_cli.constructions.construction import Construction, Cosine
-from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import best, constructed, read_table
 
@@ -32,16 +31,6 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
     constructed.cache_clear()
     yield asked
     constructed.cache_clear()
-
-
-@pytest.mark.parametrize(
-    "pair", [(2, 2), (2, 3), (2, 4), (2, 5), (2, 50), (3, 4), (3, 5), (3, 6), (9, 10), (9, 18)]
-)
-def test_theorems_are_those_of_the_closed_forms(pair: tuple[int, int]) -> None:
-    known, exact = best(*pair), closed_form(*pair)
-    assert known is not None and exact is not None
-    assert known.max_cosine == pytest.approx(exact.cosine.value, abs=1e-16)
-    assert known.source == f"theorem 3.3: {exact.name}" and known.proven
 
 
 def test_the_table(found: list[tuple[int, int]]) -> None:
@@ -78,14 +67,6 @@ def test_codes_of_ours_count() -> None:
     part = best(10, 99)
     assert part is not None and part.max_cosine == known.max_cosine and not part.on_record
     assert part.source == f"first 99 points of (10, 100): {known.source}"
-
-
-def test_of_equal_figures_the_earlier_kind_counts() -> None:
-    """E8's roots are a construction as well as a proved entry, and hold every smaller code."""
-    known, part = best(8, 240), best(8, 239)
-    assert known is not None and (known.kind, known.proven) == ("table", True)
-    assert part is not None and part.kind == "table" and not part.own
-    assert (part.d, part.K, part.max_cosine) == (8, 240, 0.5)
 
 
 def test_more_points_and_fewer_dimensions_never_do_better() -> None:
@@ -140,16 +121,6 @@ def test_the_smaller_of_two_tables_counts(tmp_path: Path, found: list[tuple[int,
     assert (own.max_cosine, own.source, own.stamp) == (0.4, "now.txt", table.stamp)
 
 
-def test_what_is_on_record(found: list[tuple[int, int]]) -> None:
-    table = read_table()
-    for pair, kind, on_record in (
-        ((3, 5), "theorem", True), ((3, 15), "table", True), ((9, 500), "construction", False),
-    ):  # fmt: skip
-        known = best(*pair, table)
-        assert known is not None and (known.kind, known.on_record) == (kind, on_record)
-        assert (known.stamp == table.stamp) == (kind == "table")
-
-
 def test_a_look_up_loads_nothing_heavy() -> None:
     script = (
         "import sys\n"
@@ -170,3 +141,11 @@ def test_no_construction_contradicts_the_table() -> None:
             assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
             reached += code.cosine.value <= entry.max_cosine + 1e-13
     assert reached >= 25
+
+
+def test_of_equal_figures_the_earlier_kind_counts() -> None:
+    """E8's roots are a construction as well as a proved entry, and hold every smaller code."""
+    known, part = best(8, 240), best(8, 239)
+    assert known is not None and (known.kind, known.proven) == ("table", True)
+    assert part is not None and part.kind == "table" and not part.own
+    assert (part.d, part.K, part.max_cosine) == (8, 240, 0.5)

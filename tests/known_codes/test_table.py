@@ -55,16 +55,6 @@ def test_every_entry_is_possible() -> None:
         assert entry.rounding == 1e-13 and entry.source
 
 
-def test_select() -> None:
-    table = stored_table()
-    everything = list(table.select())
-    assert [(e.d, e.K) for e in everything] == sorted(table.entries)
-    some = list(table.select([3, 4], range(20, 25)))
-    assert [(e.d, e.K) for e in some] == [(3, 20), (3, 21), (3, 23), (3, 24), (4, 24)]
-    assert [e.K for e in table.select([4], proven=True)] == [10, 24, 120]
-    assert list(table.select([99])) == []
-
-
 @pytest.mark.parametrize(
     ("pair", "low", "high"),
     [((3, 9), Fraction(1, 3) - Fraction(1, 10**32), Fraction(1, 3) + Fraction(1, 10**31)),
