@@ -39,15 +39,10 @@ _MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-<<<<<<< HEAD
     One file: its largest cosine among the best known ones of its dimension, and its own cosines;
     .html is a page to turn the code. Several files: one line each with the gap. Fresh solves: gaps
-    against K, one panel for each d. The list: packing density against K, one curve for each d.
-=======
-    One file: its contact graph beside the distribution of its inner products. Several files: one
-    line each with the gap. Fresh solves: gaps against K, one panel for each d. The list: packing
-    density against K, one colour for each d.
->>>>>>> main
+    against K, one panel for each d. The list: packing density against K, one colour for
+    each d.
 
     Raises:
         UsageError: unknown suffix.
