@@ -144,14 +144,12 @@ def _outward(lower: float, upper: float) -> str:
 
 def _without(row: BoundRow) -> tuple[float, str]:
     """An upper bound without the bisector theorem: of a bound on t* only the chord is left."""
-    turned = row.source.startswith("bisector theorem")
-    return math.sqrt(2.0 * row.value) if turned else row.value, _short(row.source)
+    return math.sqrt(2.0 * row.value) if row.bisector else row.value, _short(row.source)
 
 
 def _short(source: str) -> str:
     """Without titles of papers."""
-    said = source.removeprefix("bisector theorem with ")
-    said = re.sub(r", certified distance| \((?=[a-z]).*|, The .*", "", said)
+    said = re.sub(r", certified distance| \((?=[a-z]).*|, The .*", "", source)
     return said if said.startswith("theorem") else said.partition(": ")[0]
 
 

@@ -1,8 +1,8 @@
 """Many jobs, one after the other in this process, or side by side in processes of one thread each.
 
-The pool is the standard library's and not joblib's: a search must hear a flag while it is at work,
-so that Ctrl-C keeps its finished rows, and workers must leave when their parent is killed; joblib
-hands neither an event nor an initializer to its processes. The parent alone hears signals.
+The pool is the standard library's: joblib's (tried at 1.6) needs the same flag, the same watch on
+the parent, whose death its workers outlive, and names no job when a worker dies. The parent alone
+hears signals.
 """
 
 import contextlib

@@ -317,7 +317,7 @@ def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell
     answered = set()
     for row in held:
         asked = row.d if isinstance(row, ClassesRow) else row.K
-        if row.how and (verbose or asked not in answered):
+        if row.how and (verbose or row.how in commands or asked not in answered):
             commands.setdefault(row.how, {})[row.name] = None
             answered.add(asked)
     for command, names in commands.items():
