@@ -7,6 +7,7 @@ the exit codes, `gnc-bounds` the bounds, `gnc-constructions` the codes from alge
 import ast
 import inspect
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Any
 
 from docutils import nodes
@@ -25,6 +26,7 @@ class _Table(SphinxDirective):
 
     optional_arguments = 1
     heads: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         raise NotImplementedError
@@ -36,8 +38,8 @@ class _Table(SphinxDirective):
         table = nodes.table(classes=["reference-table"])
         group = nodes.tgroup(cols=len(heads))
         table += group
-        for _ in heads:
-            group += nodes.colspec(colwidth=1)
+        for width in self.widths or (1,) * len(heads):
+            group += nodes.colspec(colwidth=width)
         head = nodes.thead()
         head += self._row(heads)
         body = nodes.tbody()
@@ -61,6 +63,7 @@ class Options(_Table):
     required_arguments = 1
     optional_arguments = 0
     heads = ("option", "meaning")
+    widths = (35, 65)
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
@@ -94,6 +97,7 @@ class Keys(_Table):
     """The keys of a command's JSON, dotted, with type and meaning."""
 
     heads = ("key", "type", "meaning")
+    widths = (30, 14, 56)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         schema = schemas.load(self.arguments[0])
@@ -146,6 +150,7 @@ class ExitCodes(_Table):
     """The exit codes, from the documentation of the enumeration."""
 
     heads = ("exit code", "meaning")
+    widths = (15, 85)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         (tree,) = ast.parse(inspect.getsource(errors.ExitCode)).body
@@ -180,7 +185,13 @@ def _plain_signature(
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return None
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()]
+    bare = [
+        p.replace(
+            annotation=inspect.Parameter.empty,
+            default=str(p.default) if isinstance(p.default, StrEnum) else p.default,
+        )
+        for p in found.parameters.values()
+    ]
     shown = [p for p in bare if p.name != "self"]
     return str(inspect.Signature(shown)), None
 
