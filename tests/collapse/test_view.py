@@ -14,11 +14,19 @@ from gnc_cli.console.table import markdown, printed
 from gnc_cli.records import Bracket
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 def shown(result: MeasureResult | MeasureSeries, verbose: bool = False) -> str:
     return printed(view(result, verbose), None)
 
 
-def test_every_line_fits(result: MeasureResult, series: MeasureSeries) -> None:
+def test_every_line_fits(
+    result: MeasureResult, series: MeasureSeries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
     for found in (result, series, measure(weights=np.eye(3))):
         for verbose in (False, True):
             text = shown(found, verbose)
