@@ -1,5 +1,6 @@
 """The tables that `gnc compare` shows: one code, several, fresh solves, the list."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -44,7 +45,7 @@ _UNNAMED = {
 }
 """Of a code without a name, by `congruence`."""
 _FIGURE, _SOURCE = 22, 36
-"""Letters of a figure and of its source in the list, where an entry takes one line."""
+"""Letters of a figure and of its source in the list on a terminal."""
 _LINE = 60
 """Digits per line."""
 _MOST = 8
@@ -168,11 +169,13 @@ def _figures(r: JudgedRow) -> tuple[Cell, ...]:
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
+    """A line for each entry; only a terminal, where lines wrap, has short ones."""
     proven = {True: "yes", False: "no", None: "-"}
+    terminal = sys.stdout is not None and sys.stdout.isatty()
     cells: list[tuple[Cell, ...]] = []
     for r in rows:
         figure, source = r.figure, r.source or ""
-        if not verbose:
+        if terminal and not verbose:
             figure = figure[:_FIGURE]
             source = source if len(source) <= _SOURCE else f"{source[: _SOURCE - 1]}…"
         cells.append((
@@ -180,7 +183,7 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
             count(r.contacts), source,
         ))  # fmt: skip
     columns = ("d", "K", "best known", "proven", "rattlers", "contacts", "source")
-    return Table(title, columns, cells, notes, frozenset({3, 6}))
+    return Table(title, columns, cells, notes, frozenset({3, 6}), unwrapped=not terminal)
 
 
 def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:

@@ -16,7 +16,7 @@ from gnc_cli.records import Result
 
 def conclude(
     result: Result,
-    tables: Callable[[], Sequence[Table]],
+    tables: Callable[[bool], Sequence[Table]],
     output: OutputOptions,
     gates: Gates,
     *,
@@ -29,7 +29,8 @@ def conclude(
 
     Args:
         result: the command's record.
-        tables: what its view makes of it; called only where tables are wanted.
+        tables: what its view makes of it, called with whether everything is wanted; a report has
+            everything.
         output: how it is shown.
         gates: what it must satisfy.
         verdicts: what the command itself says of it.
@@ -48,9 +49,9 @@ def conclude(
         note("interrupted before the first row")
         return ExitCode.INTERRUPTED
     if output.shape is Shape.TABLE and on_stderr:
-        typer.echo(printed(tables(), sys.stderr), nl=False, err=True, color=True)
+        typer.echo(printed(tables(output.verbose), sys.stderr), nl=False, err=True, color=True)
     elif output.shape is Shape.TABLE:
-        emit(printed(tables(), sys.stdout))
+        emit(printed(tables(output.verbose), sys.stdout))
     elif output.shape is Shape.JSON:
         emit(result.dumps() + "\n")
     elif output.shape is Shape.CSV:
@@ -68,6 +69,6 @@ def conclude(
         from gnc_cli.console.report import report_text
         from gnc_cli.io.atomic import write_text
 
-        text = report_text(output.report, result, tables, verdicts)
+        text = report_text(output.report, result, lambda: tables(True), verdicts)
         write_text(output.report, text, force=overwrite)
     return exit_code(result, verdicts)

@@ -102,8 +102,8 @@ def expose(
 
         from gnc_cli.console.conclude import conclude
 
-        def tables() -> Any:
-            return import_module(view).view(result, output.verbose)
+        def tables(verbose: bool) -> Any:
+            return import_module(view).view(result, verbose)
 
         extra = verdicts(result, given) if verdicts is not None else ()
         raise typer.Exit(

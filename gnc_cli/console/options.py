@@ -55,8 +55,10 @@ class OutputOptions:
                   short="-q"),
     ] = False  # fmt: skip
     verbose: Annotated[
-        bool, Parameter("Show JSON keys in the table, and logs.", group=_OUTPUT, short="-v")
-    ] = False
+        bool,
+        Parameter("Show every figure with its key of the JSON, and logs.", group=_OUTPUT,
+                  short="-v"),
+    ] = False  # fmt: skip
 
     def __post_init__(self) -> None:
         chosen = [name for name in ("json", "csv", "jsonl") if getattr(self, name)]

@@ -45,10 +45,17 @@ class Table:
     """Sentences below the rows."""
     text: frozenset[int] = field(default_factory=frozenset)
     """Columns of words, by place: on the left, wrapped at spaces. Figures stand on the right."""
+    keys: int | None = None
+    """The column of the keys of the JSON, which reports leave out."""
+    unwrapped: bool = False
+    """A line for each row, as long as it must be."""
 
-    def shown(self) -> tuple[list[int], list[list[Cell]]]:
+    def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
         """The places of the columns that hold anything, and the rows in these columns."""
-        places = [i for i in range(len(self.columns)) if any(row[i] for row in self.rows)]
+        places = [
+            i for i in range(len(self.columns))
+            if any(row[i] for row in self.rows) and (keys or i != self.keys)
+        ]  # fmt: skip
         return places, [[row[i] for i in places] for row in self.rows]
 
 
@@ -69,7 +76,7 @@ def facts(
         (Styled(name, "bold"), value, Styled(remark, "dim"), Styled(key, "cyan") if verbose else "")
         for name, value, remark, key in ((*row, "")[:4] for row in rows)
     ]
-    return Table(title, ("", "", "", ""), cells, notes, frozenset(range(4)))
+    return Table(title, ("", "", "", ""), cells, notes, frozenset(range(4)), keys=3)
 
 
 def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
@@ -83,12 +90,13 @@ def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
     )
     parts: list[Any] = []
     for table in tables:
-        parts += [*([""] if parts else []), *_drawn(table)]
+        drawn = _drawn(table)
+        parts += [*([""] if parts and drawn else []), *drawn]
     width = console.width if terminal or "COLUMNS" in os.environ else 100
     console.width = 10_000
     # Words wrap, figures never: a table that needs more than a line has is as wide as it must be.
     console.width = max(width, console.measure(Group(*parts)).minimum)
-    console.print(Group(*parts))
+    console.print(Group(*parts), crop=False)
     # rich pads the last column; nobody wants that in a log.
     return "".join(f"{line.rstrip()}\n" for line in drawing.getvalue().splitlines())
 
@@ -100,7 +108,7 @@ def _drawn(table: Table) -> list["RenderableType"]:
     if table.title:
         parts += [_rich(table.title, "bold"), ""]
     places, rows = table.shown()
-    if len(rows) > _MANY:
+    if len(rows) > _MANY or (rows and table.unwrapped):
         parts += _aligned(table, places, rows)
     elif rows:
         headed = any(table.columns)
@@ -147,12 +155,12 @@ def _rich(cell: Cell, style: str = "") -> Any:
 
 
 def markdown(tables: Sequence[Table]) -> list[str]:
-    """The tables as lines of Markdown, without the title of the first."""
+    """The tables as lines of Markdown, without the title of the first and the keys of the JSON."""
     lines: list[str] = []
     for at, table in enumerate(tables):
         if table.title and at:
             lines += ["", f"**{_plain(table.title)}**"]
-        places, rows = table.shown()
+        places, rows = table.shown(keys=False)
         if rows:
             heads = [table.columns[place] or " " for place in places]
             lines += ["", "| " + " | ".join(heads) + " |", "|" + "---|" * len(places)]

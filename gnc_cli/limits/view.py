@@ -82,7 +82,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         return [headline, facts("", named), _more(len(rows), held, shown)]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
-    listed = Table("", heads, cells, notes, frozenset({1, 4, 5}))
+    listed = Table("", heads, cells, notes, frozenset({1, 4, 5}), keys=5)
     return [headline, facts("", lines, verbose=verbose), listed]
 
 
@@ -126,7 +126,7 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
     notes: list[Cell] = []
     if any(b.scale is not None for b in result.best):
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
-    return Table(title, heads, rows, notes, frozenset({3, 5, 8, 9, 11}))
+    return Table(title, heads, rows, notes, frozenset({3, 5, 8, 9, 11}), keys=11)
 
 
 def interval(best: BestBounds) -> str:
@@ -188,7 +188,8 @@ def _answer(
         first = [next((row for _, row in told if row.exists is exists), None)
                  for exists in (True, False)] if not many else []  # fmt: skip
         lines = [(*_words_of(row), f"{row.name}: {row.source}") for row in first if row is not None]
-        return [*tables, facts("", lines), _more(len(told), [row for _, row in told][:1])]
+        held = [] if many else [row for _, row in told[:1]]  # of many each has another code
+        return [*tables, facts("", lines), _more(len(told), held)]
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
          Styled(row.source, "dim"), f"{key}.rows.{place}" if verbose else None)
@@ -201,7 +202,7 @@ def _answer(
     if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
         notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
     columns = (given, "bound", "codes", sought, "source", "key")
-    return [*tables, Table("", columns, cells, notes, frozenset({1, 2, 4, 5}))]
+    return [*tables, Table("", columns, cells, notes, frozenset({1, 2, 4, 5}), keys=5)]
 
 
 def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
@@ -218,7 +219,7 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
         if best.log10_guaranteed is None:
             return f"no K is known to have a {code}; {none}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
-        between = "; between gnc does not decide" if known and not closed else ""
+        between = "; between them gnc does not decide" if known and not closed else ""
         return f"up to K = {low} points a {code} exists; {none}{between}"
     code = f"code of K = {points(best.K)} points with {wanted}"
     enough, least = best.sufficient, best.necessary

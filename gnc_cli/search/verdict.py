@@ -2,8 +2,8 @@
 
 `status` and `gap` compare largest cosines, as `compare` does. The verdict and `optimum` speak of
 the distance that the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-1 - max_cosine of a Tammes code. By the bisector theorem (docs/theorem.md) the largest possible
-distance is one number for both, rho* = 1 - t*.
+1 - max_cosine of a Tammes code. By the bisector theorem (docs/theory/theorem.md) the largest
+possible distance is one number for both, rho* = 1 - t*.
 """
 
 from dataclasses import dataclass

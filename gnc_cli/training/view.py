@@ -23,10 +23,11 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     """The tables for a person.
 
     Args:
-        verbose: show what ran, the measured epochs, and the keys of the JSON beside the figures.
+        verbose: show what ran, the measured epochs, every figure with its key of the JSON.
     """
     if isinstance(result, TrainSeries):
-        return [_series(result), *([_ran(result.rows[-1], whole=False)] if result.rows else [])]
+        shared = [_ran(result.rows[-1], whole=False)] if verbose and result.rows else []
+        return [_series(result), *shared]
     r = result
     title = f"{r.data.get('name', 'data')}: {r.model}"
     if r.measured is not None:
@@ -67,14 +68,17 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
         rows.append(("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "",
                      "gnc2"))  # fmt: skip
     if r.gnc2_reference is not None and r.gnc2_ratio is not None:
-        rows.append(("  reference", f"{r.gnc2_reference.value:.6f}",
-                     reference_text(r.gnc2_reference, verbose), "gnc2_reference"))  # fmt: skip
+        known = f"{r.gnc2_reference.value:.6f}"
+        source = reference_text(r.gnc2_reference, verbose)
+        if verbose:
+            rows.append(("  reference", known, source, "gnc2_reference"))
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
-        rows.append(("  ratio", ratio, "GNC2 / reference", "gnc2_ratio"))
+        of = "GNC2 / reference" if verbose else f"of {known}, {source}"
+        rows.append(("  ratio", ratio, of, "gnc2_ratio"))
     if r.gnc3 is not None:
         rows.append(("GNC3", figure(r.gnc3, 4), _course(r.history, "gnc3", r.gnc3), "gnc3"))
     for of, key in (("training set", "ncc_accuracy"), ("test set", "test_ncc_accuracy")):
-        if (value := getattr(r, key)) is not None:
+        if (value := getattr(r, key)) is not None and (verbose or key == "ncc_accuracy"):
             remark = f"{of}, by the means of the training set"
             rows.append(("NCC accuracy", _share(value) or "", remark, key))
     return rows

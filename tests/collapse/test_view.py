@@ -14,11 +14,19 @@ from gnc_cli.console.table import markdown, printed
 from gnc_cli.records import Bracket
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 def shown(result: MeasureResult | MeasureSeries, verbose: bool = False) -> str:
     return printed(view(result, verbose), None)
 
 
-def test_every_line_fits(result: MeasureResult, series: MeasureSeries) -> None:
+def test_every_line_fits(
+    result: MeasureResult, series: MeasureSeries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
     for found in (result, series, measure(weights=np.eye(3))):
         for verbose in (False, True):
             text = shown(found, verbose)
@@ -27,7 +35,7 @@ def test_every_line_fits(result: MeasureResult, series: MeasureSeries) -> None:
 
 
 def test_a_sheet_names_everything(result: MeasureResult) -> None:
-    text = shown(result)
+    text = shown(result, verbose=True)
     for words in ("set.h5   N = 240, d = 3, K = 12   epoch 5, split test", "95 %: ", "median",
                   "samples per class", "nc2 etf error", "class 3 (3)", "duplicates: ",
                   "GNC2 without them", "variants: all"):  # fmt: skip
@@ -64,7 +72,7 @@ def test_wide_brackets_are_marked_and_rounded_down(
         margins=replace(result.margins, cosface=rho.lower),
         worst_classes=tuple(replace(c, one_vs_rest=rho) for c in result.worst_classes),
     )  # fmt: skip
-    text = shown(wide)
+    text = shown(wide, verbose=True)
     assert re.search(r"^GNC2 +0\.491740 +certified: at least this", text, re.MULTILINE)
     marked = ("  ratio +>=0.734999 ", "CosFace margin +>=0.491740 ", r"class \d+.* >=0.491740 ")
     for start in marked:
@@ -80,12 +88,12 @@ def test_no_scale_is_ruled_out_without_proof(
     result: MeasureResult, upper: float, words: str
 ) -> None:
     margins = replace(result.margins, scale=None)
-    text = shown(replace(result, gnc2=Bracket(0.0, upper), margins=margins))
+    text = shown(replace(result, gnc2=Bracket(0.0, upper), margins=margins), verbose=True)
     assert re.search(rf"^scale 1/tau +- +{words}", text, re.MULTILINE)
 
 
 def test_raw_rows_are_called_raw(data: dict[str, np.ndarray]) -> None:
-    text = shown(measure(**data, normalize="off"))
+    text = shown(measure(**data, normalize="off"), verbose=True)
     assert "raw features, Sigma_B not centred" in text and "references are of unit rows" in text
     assert re.findall(r"unit \w+", text.replace("references are of unit rows", "")) == [
         "unit features", "unit weights",
@@ -103,7 +111,8 @@ def test_a_new_metric_is_shown_by_its_name(result: MeasureResult) -> None:
         weight_spread: float = 0.25
 
     fields: dict[str, Any] = vars(result)
-    assert re.search(r"^weight spread +0\.250000", shown(Extended(**fields)), re.MULTILINE)
+    text = shown(Extended(**fields), verbose=True)
+    assert re.search(r"^weight spread +0\.250000", text, re.MULTILINE)
 
 
 def test_markdown_has_the_same_tables(result: MeasureResult, series: MeasureSeries) -> None:

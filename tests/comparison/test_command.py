@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnc_cli import compare
+from gnc_cli.comparison.view import view
 from tests import golden
 from tests.comparison.samples import VALIDATOR, built
 
@@ -100,15 +102,15 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
     said = gnc("compare", "good.npy", "--digits", "70").stdout
     assert said.startswith("good.npy   d = 3, K = 12\n")
     for line in (
-        "largest cosine        0.447213595499958            smallest angle 63.43494882 degrees",
-        "congruent to          icosahedron                  up to rotation, reflection and order",
+        "largest cosine  0.447213595499958  smallest angle 63.43494882 degrees",
+        "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
         "polynomial       5x^2 - 1",
         "matches: ties the best known code within 1e-11",
-        "table: our copy of 2026-10, 286 entries, sha256 ",
     ):
         assert line in said, line
     verbose = gnc("compare", "good.npy", "-v").stdout
+    assert "table: our copy of 2026-10, 286 entries, sha256 " in verbose
     for key in ("max_cosine", "best_known", "gap", "rattlers", "contacts", "congruent_to"):
         assert f" {key}\n" in verbose, key
 
@@ -133,17 +135,36 @@ def test_verdicts_in_words(gnc: Run, folder: Path) -> None:
 
 def test_the_list_for_people_and_programs(gnc: Run) -> None:
     said = gnc("compare", "--list", "--d", "3", "--K", "24").stdout
-    assert "3  24  0.72307846833350853703  yes            0        60  proven optimal" in said
-    everything = gnc("compare", "--list").stdout.splitlines()
-    assert len(everything) == 286 + 5 and max(map(len, everything)) <= 100
-    whole = gnc("compare", "--list", "--d", "3", "--K", "24", "-v").stdout
-    assert "0.7230784683335085370323448093945153982568" in whole
+    row = "0.7230784683335085370323448093945153982568  yes            0        60  proven optimal"
+    assert f"3  24  {row}\n" in said
+    assert len(gnc("compare", "--list").stdout.splitlines()) == 286 + 5
     rows = list(csv.DictReader(io.StringIO(gnc("compare", "--list", "--d", "4", "--csv").stdout)))
     assert [row["K"] for row in rows] == ["10", "24", "120"]
     assert rows[0]["max_cosine"] == "" and rows[1]["rattlers.one_vs_one"] == "0"
     assert not [name for name in rows[0] if name.startswith(("counts", "table"))]
     lines = gnc("compare", "--list", "--d", "4", "--jsonl").stdout.splitlines()
     assert [json.loads(line)["K"] for line in lines] == [10, 24, 120]
+
+
+@pytest.mark.parametrize("options", [(), ("-v",), ("--d", "4"), ("--d", "3", "-v")])
+def test_nothing_of_the_list_is_cut_in_a_pipe(gnc: Run, options: tuple[str, ...]) -> None:
+    """Neither of a short list nor of a long one, which is drawn in another way."""
+    lines = gnc("compare", "--list", *options).stdout.splitlines()[3:]
+    told = gnc("compare", "--list", *options, "--jsonl").stdout.splitlines()
+    for line, row in zip(lines, map(json.loads, told), strict=False):
+        d, K, figure, *_ = line.split()
+        assert (int(d), int(K), figure) == (row["d"], row["K"], row["figure"])
+        assert line.endswith(f"  {row['source']}")
+
+
+def test_a_terminal_has_a_short_line_for_each_entry(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = compare(list=True, d=4)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    (short,), (whole,) = view(listed, False), view(listed, True)
+    assert [row[-1] for row in short.rows][1] == "de Laat, Leijenhorst and de Muinck …"
+    assert not any("…" in str(row[-1]) for row in whole.rows)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +184,13 @@ def test_reports(gnc: Run, folder: Path, name: str, words: list[str]) -> None:
     if name.endswith(".prom"):
         samples = [line.rpartition(" ")[0] for line in text.splitlines() if line[0] != "#"]
         assert len(samples) == len(set(samples))
+
+
+def test_a_report_on_one_code_ends_with_its_advice(gnc: Run, folder: Path) -> None:
+    assert gnc("compare", "good.npy", "--report", "r.md").exit_code == 0
+    text = Path("r.md").read_text()
+    assert "matches: ties the best known code" in text and "✅ passed" in text
+    assert "| contacts | 30 | pairs at the smallest distance |\n" in text  # all of -v but the keys
 
 
 def test_a_baseline(gnc: Run, folder: Path) -> None:

@@ -34,13 +34,13 @@ def words(asked: str | BoundsResult, verbose: bool = False) -> str:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    found, text = result(name), words(name)
+    found, text = result(name), words(name, verbose=True)
     show: Any = cosine if found.quantity == "one-vs-one" else rounded
     if name == "near 1":
         return
     if len(found.best) > 1:
         for b in found.best:
-            assert show(b.lower, False, 8) in text and show(b.upper, True, 8) in text
+            assert show(b.lower, False, 12) in text and show(b.upper, True, 12) in text
     elif found.best:
         for row in found.rows:
             value = show(row.value, row.side == "upper")
@@ -55,7 +55,7 @@ def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatc
 def _tables(name: str) -> list[dict[str, str]]:
     """Every row of every headed table in Markdown."""
     rows = []
-    for block in "\n".join(markdown(view(result(name), False))).strip().split("\n\n"):
+    for block in "\n".join(markdown(view(result(name), True))).strip().split("\n\n"):
         if block.startswith(("| side ", "| d ", "| K ", "| bound ")):
             lines = [line.strip("| ").split(" | ") for line in block.splitlines()]
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
@@ -111,16 +111,20 @@ def test_one_pair() -> None:
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
     text = words("pair")
-    assert "from below solved-code from above levenshtein best known code cosine 0.33088" in text
+    assert "from below solved-code Softmax Code (10, 100)" in text
+    assert "from above levenshtein Levenshtein 1979" in text
+    assert "best known code cosine 0.330883873197 gnc solve --d 10 --K 100" in text
     assert "margin 0.6 a code exists solved-code" in text
     assert "softmax scale s = 1/tau >= 11.33 for probability 0.9 at margin 0.6" in text
+    assert lines[-1] == f"all {len(result('pair').rows)} bounds with their sources: -v"
+    lines = shown("pair", verbose=True).splitlines()
     sides = [line.split()[:2] for line in lines if line.startswith(("lower", "upper"))]
     best_first = sorted(
         result("pair").rows, key=lambda r: (not r.exists, -r.value if r.exists else r.value)
     )
     assert sides == [[row.side, row.name] for row in best_first]
-    assert lines[-1].startswith("build it (solved-code): gnc solve --d 10 --K 100")
-    assert "rho* = 1 - t*" in text
+    text = "\n".join(lines)
+    assert "\nbuild it (solved-code): gnc solve --d 10 --K 100" in text and "rho* = 1 - t*" in text
 
 
 @pytest.mark.parametrize(
@@ -132,15 +136,16 @@ def test_verdicts(name: str, expected: str) -> None:
     assert expected in words(name)
     best = result(name).best[0]
     for status, verdict in (("excluded", "no code exists levenshtein"),
-                            ("open", "open no such code is known, and none")):  # fmt: skip
+                            ("open", "open gnc has no such code and no bound")):  # fmt: skip
         best = replace(best, status=status, lower_name="levenshtein")
         assert f"{result(name).target} {verdict}" in words(replace(result(name), best=(best,)))
 
 
 def test_a_hypothesis_that_fails_is_said() -> None:
-    lines = [line for line in shown("hypothesis fails").splitlines() if " theorem-3.9 " in line]
+    text = shown("hypothesis fails", verbose=True)
+    lines = [line for line in text.splitlines() if " theorem-3.9 " in line]
     assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
-    (*_, bounds_listed) = view(result("hypothesis fails"), False)
+    (*_, bounds_listed) = view(result("hypothesis fails"), True)
     for row, cells in zip(sorted(result("hypothesis fails").rows, key=lambda r: r.valid),
                           sorted(bounds_listed.rows, key=lambda r: "hold" not in str(r[4])),
                           strict=True):  # fmt: skip
@@ -154,8 +159,7 @@ def test_verbose_names_the_keys_and_shows_every_bound() -> None:
     assert re.search(rf"solved-code .* rows\.{place}\b", shown(found, True))
     assert "best.0.status" in shown(found, True)
     assert re.search(r"dimension\.rows\.1\b", shown("dimension", True))
-    few = shown("dimensions")
-    assert "every bound: -v, --json or --csv" in few and len(few.splitlines()) < 15
+    assert "bounds with their sources: -v" in shown("dimensions")
     assert "levenshtein" in shown("dimensions", True)
 
 
@@ -170,13 +174,17 @@ def test_dimensions_in_words() -> None:
     text = words("dimension")
     assert text.startswith(
         "Dimensions for margin 0.3 a code of K = 1 000 000 points with margin 0.3 exists from d = "
-        "26 on; below d = 18 none exists; between them it is open softmax scale s = 1/tau >= 53.38"
+        "26 on; below d = 18 none exists; between them gnc does not decide softmax scale s = 1/tau "
+        ">= 53.38"
     )
+    assert "exists from d = 26 construction: bch-32-26-shortened-6" in text
+    assert "build it: gnc solve --d 26 --K 1000000 --construction" in text
+    text = words("dimension", verbose=True)
     assert "construction exists from 26 bch-32-26-shortened-6" in text
     silent = re.search("say nothing here: (.*) by the bisector", text)
     assert silent and {"covering-3", "known-code", "rankin"} <= {*silent[1].split(", ")}
     assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
-    assert "rankin excluded in every d" in words("impossible")
+    assert "rankin excluded in every d" in words("impossible", verbose=True)
     assert "K a code exists from d no code exists below d 1 000" in words("few dimensions")
 
 
@@ -184,13 +192,13 @@ def test_dimensions_in_words() -> None:
     ("sufficient", "necessary", "expected"),
     [
         (32, 8, "a code of K = 9 points with M exists from d = 32 on; below d = 8 none exists; "
-                "between them it is open"),
+                "between them gnc does not decide"),
         (8, 8, "a code of K = 9 points with M exists from d = 8 on, and below none exists"),
         (8, 2, "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
-               "between them it is open"),
+               "between them gnc does not decide"),
         (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
         (None, 8, "no dimension is known to have a code of K = 9 points with M; below d = 8 none "
-                  "exists, from there on it is open"),
+                  "exists, from there on gnc does not decide"),
         (None, None, "no code of K = 9 points with M exists in any dimension"),
         (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),
     ],
@@ -205,12 +213,13 @@ def test_numbers_of_points_in_words() -> None:
     text = words("classes of one more")
     assert text.startswith(
         "Numbers of points with largest cosine at most 0.5 up to K = 240 points a code with "
-        "largest cosine at most 0.5 in d = 8 exists; from K = 241 on none exists bound codes K"
+        "largest cosine at most 0.5 in d = 8 exists; from K = 241 on none exists exists up to K = "
+        "240 known-code"
     )
     best = ClassesBest(3, 5, 0.69897, None, 45.678901)
     assert best_text(best, "margin 1") == (
         "up to K = 5 points a code with margin 1 in d = 3 exists; "
-        "from K = 10^45.679 on none exists; between it is open"
+        "from K = 10^45.679 on none exists; between them gnc does not decide"
     )
     nothing = replace(best, guaranteed=None, log10_guaranteed=None, log10_excluded=None)
     assert best_text(nothing, "M") == (
