@@ -170,7 +170,7 @@ class MeasureResult(Result):
     layer: str | None
     split: str | None
     N: int | None
-    """Samples; None where there are weights alone."""
+    """Samples; None where there are only weights."""
     d: int
     """Dimension of the features and weights."""
     K: int
@@ -249,7 +249,7 @@ class MeasureResult(Result):
 
 @dataclass(frozen=True)
 class MeasureGroup:
-    """Rows that differ in one key alone (`--group seed`): mean and standard deviation."""
+    """Rows that differ only in one key (`--group seed`): mean and standard deviation."""
 
     epoch: float | None
     """Shared by the rows of the group; likewise the next ones."""

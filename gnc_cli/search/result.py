@@ -131,7 +131,7 @@ class SolveResult(Result):
     features: Any = field(metadata=HIDDEN, repr=False, compare=False)
     """The optimal features, one row per class, shape (K, d); None where not computed."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
-    """Of the feature model alone; its fields stand beside the others."""
+    """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With a target: how the search ended, whatever became of the target."""
     extras: dict[str, Any] = field(

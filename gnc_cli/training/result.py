@@ -105,7 +105,7 @@ class TrainResult(Result):
     measure_share: float
     """Share of the wall time that measuring took."""
     images_per_second: float | None
-    """Median over epochs, of training alone."""
+    """Median over epochs, of training only."""
     history: tuple[EpochRow, ...]
     """One row per epoch, as in metrics.jsonl."""
     measured: MeasureResult | None = field(

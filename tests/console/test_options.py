@@ -1,0 +1,44 @@
+"""The help of the options that all commands share: it can be followed as it is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli import schemas
+from gnc_cli.cli import app
+from gnc_cli.console.options import EXAMPLES
+
+
+def gnc(*words: Any) -> Any:
+    plain = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
+    return plain.invoke(app, [str(word) for word in words], prog_name="gnc")
+
+
+@pytest.mark.parametrize("command", schemas.RESULTS)
+def test_help_has_an_example_of_check(command: str) -> None:
+    words = " ".join(gnc(command, "--help").stdout.replace("│", " ").split())
+    assert f"Example: '{EXAMPLES[command]}'." in words
+
+
+@pytest.mark.parametrize("command", schemas.RESULTS)
+def test_the_example_names_keys_of_the_result(command: str) -> None:
+    words = EXAMPLES[command].replace(">=", "=").replace("<=", "=").replace("<", "=").split(" and ")
+    schema = json.dumps(schemas.load(command))
+    for key in (word.split("=")[0].strip() for word in words):
+        assert all(f'"{part}": ' in schema for part in key.split("."))
+
+
+def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
+    code, sets = tmp_path / "code.txt", tmp_path / "run.npz"
+    np.savetxt(code, np.vstack([np.eye(3), -np.eye(3)]))
+    np.savez(sets, features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+    for words in (
+        ("solve", "--d", 3, "--K", 6), ("measure", sets), ("bounds", "--d", 3, "--K", 6),
+        ("compare", code),
+    ):  # fmt: skip
+        run = gnc(*words, "--check", EXAMPLES[words[0]])
+        assert run.exit_code == 0, run.stderr
