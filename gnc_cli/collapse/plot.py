@@ -130,7 +130,7 @@ def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> No
         ax.yaxis.get_major_locator().set_params(integer=True)
     ax.yaxis.set_major_formatter(spaced)
     ax.margins(y=0.2)
-    ax.legend(loc="upper left" if outliers else "upper right", frameon=True, framealpha=0.9,
+    ax.legend(loc="upper center" if outliers else "upper right", frameon=True, framealpha=0.9,
               edgecolor="none")  # fmt: skip
     some = len(distances) < result.K
     of = f" ({count(len(distances))} of {count(result.K)} classes)" if some else ""

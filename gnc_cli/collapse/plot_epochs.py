@@ -31,6 +31,8 @@ _LONGEST = 34
 """Letters of the name of a reference."""
 _MARKERS = {"-": "o", "--": "D", ":": "."}
 _MOST_ZEROS = 12
+_ROOM = 1.35
+"""The axis of GNC2 goes on to this many times its reference, whose name stands above it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +84,9 @@ def draw_gnc2(
             )  # fmt: skip
     if len(known) > 1:
         ax.legend(loc="lower right")
-    ax.margins(y=0.3)
-    ax.set_ylim(bottom=0.0)
+    ax.margins(y=0.12)
+    highest = max((reference.value for reference in known), default=0.0)
+    ax.set_ylim(0.0, max(ax.get_ylim()[1], _ROOM * highest))
 
 
 def draw_line(

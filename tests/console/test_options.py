@@ -18,10 +18,14 @@ def gnc(*words: Any) -> Any:
     return plain.invoke(app, [str(word) for word in words], prog_name="gnc")
 
 
+def shown_help(command: str) -> str:
+    """The help text as one line."""
+    return " ".join(gnc(command, "--help").stdout.replace("│", " ").split())
+
+
 @pytest.mark.parametrize("command", schemas.RESULTS)
 def test_help_has_an_example_of_check(command: str) -> None:
-    words = " ".join(gnc(command, "--help").stdout.replace("│", " ").split())
-    assert f"Example: '{EXAMPLES[command]}'." in words
+    assert f"Example: '{EXAMPLES[command]}'." in shown_help(command)
 
 
 @pytest.mark.parametrize("command", schemas.RESULTS)
@@ -42,3 +46,22 @@ def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
     ):  # fmt: skip
         run = gnc(*words, "--check", EXAMPLES[words[0]])
         assert run.exit_code == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("solve", "also counts the steps of the starts that --fixed adds"),
+        ("solve", "adds a quarter more"),
+        ("solve", "a bias is ignored"),
+        ("train", "Options not given come from the preset"),
+        ("train", "momentum (0.9)"),
+        ("train", "figure 2, 4, 5, B.1, B.3 or B.6"),
+        ("measure", "resampled within each class"),
+        ("measure", "only the last row is judged"),
+        ("measure", "10% is relative, 0.01 absolute"),
+        ("measure", "CPU threads"),
+    ],
+)
+def test_help_says_what_options_do(command: str, said: str) -> None:
+    assert said in shown_help(command)
