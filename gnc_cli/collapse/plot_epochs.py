@@ -132,8 +132,7 @@ def set_scale(ax: Any, scale: str, values: np.ndarray) -> None:
 
     positive = _positive(values)
     if scale == "linear":
-        ax.margins(y=0.12)
-        ax.set_ylim(bottom=0.0)
+        ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.1 * positive.max(initial=0.0)))
         if positive.size and positive.max() >= 1000.0:
             ax.yaxis.set_major_formatter(spaced)
         return
