@@ -142,12 +142,13 @@ TimeLimit = Annotated[
 ]  # fmt: skip
 Device = Annotated[
     str,
-    Parameter("auto, cpu, cuda or cuda:1. Default auto.", text(parsing.device, "DEVICE"),
+    Parameter("auto, cpu, cuda or cuda:1. Default auto: the first GPU where there is one and the "
+              "work is large enough for it, else the CPU.", text(parsing.device, "DEVICE"),
               "Effort and machine"),
 ]  # fmt: skip
 Threads = Annotated[
     int | None,
-    Parameter("Processor threads. Default adapts to the size of the problem.", whole(1),
+    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1),
               "Effort and machine"),
 ]  # fmt: skip
 Path = str | os.PathLike[str]

@@ -74,7 +74,9 @@ class BestKnown:
     """The best known code of (d, K), whichever command prints it."""
 
     max_cosine: float
+    """Largest cosine of two of its rows."""
     source: str
+    """Where it is from: a theorem, the table's entry, the paper of the construction, or a solve."""
     proven: bool
     """Proved optimal for this (d, K)."""
     kind: str
@@ -103,9 +105,11 @@ class TableStamp:
     """Which table of known codes a comparison was made with."""
 
     rows: int
+    """Number of codes in the table."""
     date: str
     """Year and month, or the file's own date (ISO)."""
     sha256: str
+    """Checksum of the table's file, in hexadecimal digits."""
     current: bool
     """Given by the user as current (`--table`); our copy otherwise."""
 

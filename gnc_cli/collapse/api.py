@@ -15,7 +15,6 @@ from gnc_cli.parameters import (
     Parameter,
     Path,
     PlotOrPage,
-    Seed,
     Threads,
     one_of,
     real,
@@ -82,8 +81,9 @@ _OUTPUT = "Output"
 def measure(
     *files: Annotated[
         Path,
-        Parameter("Features, labels, weights in one file each: .h5, .npz, .pt, .safetensors; codes "
-                  "too. One row of the result per file and snapshot; '-' is HDF5 on stdin.",
+        Parameter("Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
+                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. One row "
+                  "of the result per file and snapshot; '-' is HDF5 on stdin.",
                   group=_WHAT, metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     features: Annotated[
@@ -125,13 +125,15 @@ def measure(
     ] = None,
     select: Annotated[
         Mapping[str, Any] | Iterable[Any] | None,
-        Parameter("Only rows of this kind: epoch=0..100..10, split=test, snapshot=final. "
-                  "Repeatable.", text(_selection, "KEY=VALUE"), _WHAT, repeatable=True),
+        Parameter("Only snapshots whose attribute KEY has this value, one of these values or lies "
+                  "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
+                  text(_selection, "KEY=VALUE"), _WHAT, repeatable=True),
     ] = None,
     normalize: Annotated[
         str,
-        Parameter("auto: unit rows where the metric asks; require: they must be unit already; "
-                  "off: as stored, but for sample margins. Default auto.",
+        Parameter("auto: unit rows where the metric needs them; require: refuse rows that are not "
+                  "unit; off: use rows as stored (sample margins still use unit rows; there is no "
+                  "reference or ratio). Default auto.",
                   one_of(Normalize), _HOW),
     ] = Normalize.AUTO,
     means_from: Annotated[
@@ -146,7 +148,8 @@ def measure(
     ] = Variants.NONE,
     bootstrap: Annotated[
         int | None,
-        Parameter("Number of resamples, class by class, for 95 % intervals. Default none.",
+        Parameter("Number of bootstrap replicates for 95 % intervals; samples are resampled within "
+                  "each class. Default none.",
                   whole(2, 100_000), _HOW),
     ] = None,
     reference: Annotated[
@@ -165,14 +168,19 @@ def measure(
                   "it.", group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     min_count: Annotated[
-        int | None, Parameter("Only classes with at least this many samples.", whole(1), _GNC2)
+        int | None,
+        Parameter("Only classes with at least this many samples. Default none.", whole(1), _GNC2),
     ] = None,
     class_names: Annotated[
         Path | None,
         Parameter("Names for tables and pictures, one per line in the order of the labels.",
                   group=_GNC2, metavar="FILE", reads=True),
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        int,
+        Parameter("Seed of the bootstrap, and of the sample of classes that quantiles of GNC2 are "
+                  "estimated from where K is large. Default 0.", whole(0), "Effort and machine"),
+    ] = 0,
     time_limit: Annotated[
         float | None,
         Parameter("Wall time after which GNC2 of a row is cut short, its bracket certified but "
@@ -200,7 +208,7 @@ def measure(
     ] = None,
     group: Annotated[
         str | None,
-        Parameter("Mean and deviation over rows that differ in this key alone, such as seed.",
+        Parameter("Mean and deviation over rows that differ only in this key, such as seed.",
                   group=_OUTPUT, metavar="KEY"),
     ] = None,
     force: Force = False,
@@ -211,7 +219,7 @@ def measure(
 ) -> "MeasureResult | MeasureSeries":  # fmt: skip
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with labels, a classifier alone, or both; every number names the
+    Features with labels, only a classifier, or both; every number names the
     space it is of. Several files or snapshots make one row each.
 
     Args:
@@ -235,7 +243,7 @@ def measure(
         classes: file of the labels (or names) to measure, one per line.
         min_count: leave out classes of fewer samples.
         class_names: file of names, one per line.
-        seed: of samples of classes and resamples.
+        seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.
         time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
             duplicates and classic variants that they cut short are left out. The samples are read
             in full.

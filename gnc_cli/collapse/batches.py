@@ -12,10 +12,15 @@ from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, is_tensor, to_numpy
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+_IGNORED = -100
+"""The `ignore_index` of PyTorch and of Hugging Face: another label of what is left out."""
 
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
-    """Labels as int64, shape (n,), checked against the features' shape and K; -1 is left out."""
+    """Labels as int64, shape (n,), checked against the features' shape and K.
+
+    Samples of label -1 or -100 are left out; both are -1 in what is returned.
+    """
     found = to_numpy(labels)
     if found.ndim != 1 or tuple(shape) != (len(found), d):
         hint = ""
@@ -27,6 +32,7 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
         )
     if not len(found):
         return np.zeros(0, dtype=np.int64)
+    found = np.where(found == _IGNORED, -1, found) if found.dtype.kind == "i" else found
     check_labels(found, len(found), K)
     return found.astype(np.int64)
 

@@ -104,7 +104,7 @@ class GNCMetrics:
 
         Args:
             features: raw, any floating dtype and device, shape (n, d); gradients are not followed.
-            labels: integers, shape (n,); samples of label -1 are left out.
+            labels: integers, shape (n,); samples of label -1 or -100 are left out.
             logits: shape (n, K), for the accuracy.
 
         Raises:
@@ -232,7 +232,7 @@ class GNCMetrics:
         if whole.alone:
             self._touch()
             raise UsageError(
-                "judge() came before sync(), by the class means of one process alone; call sync() "
+                "judge() came before sync(), by the class means of only one process; call sync() "
                 "again, and then judge()"
             )
         if whole.stale:

@@ -104,7 +104,7 @@ class Measurer:
             for name in ("means_from", "bootstrap"):
                 if getattr(request, name) is not None:
                     raise UsageError(
-                        f"{spelled(name)} is about samples, and there are weights alone; drop it"
+                        f"{spelled(name)} is about samples, and there are only weights; drop it"
                     )
         assert weights is not None
         deadline, (K, d) = self.reading.deadline(), weights.rows.shape

@@ -2,12 +2,21 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.plot_epochs import (
+    COLOUR_OF_SET,
+    TITLES,
+    Line,
+    draw_gnc2,
+    draw_line,
+    draw_metric,
+    set_epochs,
+    spaced,
+)
 from gnc_cli.collapse.result import (
     OF_THE_FILE,
     ClassRow,
@@ -15,6 +24,7 @@ from gnc_cli.collapse.result import (
     MeasureResult,
     MeasureSeries,
 )
+from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.io.outputs import check_plot_suffix
 
@@ -27,11 +37,12 @@ _MOST_LABELS = 12
 """Lines or files that are named."""
 Row = MeasureResult | MeasureGroup
 _PANELS = (
-    ("GNC1: variability within classes", "log", ("gnc1",)),
-    ("GNC2: one-vs-rest distance", "linear", ("gnc2.lower",)),
-    ("GNC3: distance from self-duality", "log", ("gnc3",)),
-    ("NCC (solid, filled) and accuracy (dashed, open)", "linear", ("ncc_accuracy", "accuracy")),
+    (TITLES["gnc1"], ("gnc1",)),
+    (TITLES["gnc2"], ("gnc2.lower",)),
+    (TITLES["gnc3"], ("gnc3",)),
+    ("Accuracy (solid, filled) and NCC (dashed, open)", ("accuracy", "ncc_accuracy")),
 )
+_LINES = ("gnc1", "gnc2.lower", "gnc2.upper", "gnc3", "accuracy", "ncc_accuracy")
 
 
 def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[str]) -> None:
@@ -77,41 +88,65 @@ def _draw_set(figure: Any, result: MeasureResult) -> None:
         right.set_axis_off()
     name = os.path.basename(result.file or "arrays")
     title = f"{name}: {result.snapshot}" if result.snapshot else name
-    samples = "" if result.N is None else f", N = {result.N:,}"
+    samples = "" if result.N is None else f", N = {count(result.N)}"
     figures = (
         ("GNC1", result.gnc1, ".3g"), ("GNC2", result.gnc2.lower, ".6g"),
         ("GNC3", result.gnc3, ".3g"), ("NCC accuracy", result.ncc_accuracy, ".4f"),
         ("accuracy", result.accuracy, ".4f"),
     )  # fmt: skip
     show_heading(
-        figure, f"{title}     d = {result.d}, K = {result.K:,}{samples}",
+        figure, f"{title}     d = {result.d}, K = {count(result.K)}{samples}",
         "     ".join(f"{name} {v:{form}}" for name, v, form in figures if v is not None),
     )  # fmt: skip
 
 
 def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> None:
-    """Histogram of the classes' one-vs-rest distances, with GNC2 and its reference marked."""
+    """Histogram of the classes' one-vs-rest distances, with GNC2 and its reference marked.
+
+    Both axes are logarithmic where some classes lie far nearer to the hull than most.
+    """
     low, high = float(distances.min()), float(distances.max())
     bins = int(np.clip(2.0 * len(distances) ** 0.5, 12, 80))
-    if high - low < _NARROW:
-        low, high, bins = low - 0.01, high + 0.01, 21
-    ax.hist(distances, bins=bins, range=(low, high), color=BLUE, linewidth=0)
+    outliers = has_outliers(distances)
+    edges: Any = bins
+    if outliers:
+        edges = np.geomspace(low, high, 2 * bins + 1)
+        edges[0], edges[-1] = low, high  # the logarithms rounded them
+    elif high - low < _NARROW:
+        low, high, edges = low - 0.01, high + 0.01, 21
+    ax.hist(distances, bins=edges, range=(low, high), color=BLUE, linewidth=0)
     rho, reference = result.gnc2.lower, result.gnc2_reference
-    ax.axvline(rho, color=ORANGE, lw=1.6, label=f"GNC2 {rho:.4f}")
+    ax.axvline(rho, color=ORANGE, lw=1.6, label=f"GNC2 {_distance(rho)}")
     if reference is not None:
         kind = "optimum" if reference.proven else "reference"
-        label = f"{kind} {reference.value:.4f}"
+        label = f"{kind} {_distance(reference.value)}"
         ax.axvline(reference.value, color=GREEN, lw=1.6, ls="--", label=label)
+    if outliers:
+        ax.set(xscale="log", yscale="log")
+        ax.set_ylim(bottom=0.5)
+        ax.xaxis.set_major_formatter(spaced)
+    else:
+        ax.locator_params(axis="x", nbins=6)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.set_major_formatter(spaced)
     ax.margins(y=0.2)
-    ax.legend(loc="upper right", frameon=True, framealpha=0.9, edgecolor="none")
+    ax.legend(loc="upper center" if outliers else "upper right", frameon=True, framealpha=0.9,
+              edgecolor="none")  # fmt: skip
     some = len(distances) < result.K
-    of = f" ({len(distances):,} of {result.K:,} classes)" if some else ""
+    of = f" ({count(len(distances))} of {count(result.K)} classes)" if some else ""
     ax.set_title(f"One-vs-rest distances{of}")
     ax.set_xlabel("distance to the convex hull of the others")
     ax.set_ylabel("classes")
-    ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.locator_params(axis="x", nbins=6)
     ax.grid(axis="y")
+
+
+def has_outliers(distances: np.ndarray) -> bool:
+    """Whether the smallest distance is positive, and less than a tenth of the median."""
+    return bool(0.0 < distances.min() < 0.1 * np.median(distances))
+
+
+def _distance(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.01 else f"{value:.3g}"
 
 
 def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
@@ -123,8 +158,15 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
     ax.errorbar(middle, place, xerr=half, ls="none", ecolor=BLUE, elinewidth=3.0)
     ax.scatter(middle, place, s=46, color=[ORANGE, *[BLUE] * (len(worst) - 1)], zorder=3)
     # A difference of rounding is none: the axis opens to what can be seen.
-    span = max(float(np.ptp(ends)), 0.02 * float(middle.max()), _NARROW)
-    ax.set_xlim(max(0.0, float(ends.min()) - 0.15 * span), float(ends.max()) + 0.15 * span)
+    low, high = float(ends.min()), float(ends.max())
+    if 0.0 < low < 0.1 * high:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(spaced)
+        ax.set_xlim(low * (low / high) ** 0.08, high * (high / low) ** 0.08)
+    else:
+        span = max(high - low, 0.02 * float(middle.max()), _NARROW)
+        ax.set_xlim(max(0.0, low - 0.15 * span), high + 0.15 * span)
+        ax.locator_params(axis="x", nbins=5)
     ax.set_yticks(place, [_name(c.label, c.name) for c in worst])
     ax.set_ylim(len(worst) - 0.4, -0.6)
     beside = ax.secondary_yaxis("right")
@@ -137,7 +179,6 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
         axis.tick_params(axis="y", length=0)
         axis.spines[["left", "right"]].set_visible(False)
     ax.set_xlabel("distance to the convex hull of the others")
-    ax.locator_params(axis="x", nbins=5)
     ax.grid()
 
 
@@ -151,42 +192,30 @@ def _escaped(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    """One run, or the mean of a group of runs, along the epochs."""
-
-    name: str
-    x: np.ndarray
-    """Epochs, increasing, shape (m,)."""
-    y: dict[str, np.ndarray]
-    """By dotted key, NaN where there is none."""
-    band: dict[str, np.ndarray] | None = None
-    """Standard deviations; None for a single run."""
-
-
 def draw_series(figure: Any, result: MeasureSeries) -> None:
     """The panels of what was measured, two a line, with one legend below, in an empty figure."""
     axis, lines, ticks = lines_of(result)
     panels = [
         panel for panel in _PANELS
-        if any(np.isfinite(line.y[key]).any() for line in lines for key in panel[2])
+        if any(np.isfinite(line.y[key]).any() for line in lines for key in panel[1])
     ]  # fmt: skip
     columns = min(2, max(1, len(panels)))
     rows = -(-len(panels) // columns) or 1
     axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True).flat)
-    colours = _colours(len(lines))
-    for ax, (title, scale, keys) in zip(axes, panels, strict=False):
-        for line, colour in zip(lines, colours, strict=True):
-            for key, style in zip(keys, ("-", "--"), strict=False):
-                draw_line(ax, line, key, scale, colour, style, joined=not ticks)
+    colours = _colours([line.name for line in lines])
+    joined = not ticks
+    for ax, (title, keys) in zip(axes, panels, strict=False):
         ax.set_title(title)
-        ax.set_yscale(scale)
         ax.grid()
-        if scale == "log" and not any((line.y[keys[0]] > 0.0).any() for line in lines):
-            ax.tick_params(axis="y", which="both", left=False, labelleft=False)
-        if "gnc2.lower" in keys:
-            _draw_references(ax, result.rows)
-        if "accuracy" in keys:
+        if keys[0] == "gnc2.lower":
+            references = [r.gnc2_reference for r in result.rows if r.gnc2_reference]
+            draw_gnc2(ax, lines, colours, references, joined)
+        elif len(keys) == 1:
+            draw_metric(ax, lines, keys[0], colours, joined)
+        else:
+            for key, style in zip(keys, ("-", "--"), strict=True):
+                for line, colour in zip(lines, colours, strict=True):
+                    draw_line(ax, line, key, "linear", colour, style, joined)
             ax.set_ylabel("share of samples")
     for ax in axes[max(0, len(panels) - columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
@@ -194,8 +223,7 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
             some = range(0, len(ticks), -(-len(ticks) // _MOST_LABELS))
             ax.set_xticks(some, [ticks[i] for i in some], rotation=30, ha="right")
         else:
-            ax.set_xlabel(axis)
-            ax.locator_params(axis="x", integer=True)
+            set_epochs(ax, axis)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     if len(lines) > 1:
@@ -205,7 +233,7 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
     files = {os.path.basename(row.file or "arrays") for row in result.rows}
-    sizes = {f"d = {row.d}, K = {row.K:,}" for row in result.rows}
+    sizes = {f"d = {row.d}, K = {count(row.K)}" for row in result.rows}
     facts = [files.pop() if len(files) == 1 else f"{len(files)} files", f"{len(result.rows)} rows"]
     facts += [sizes.pop()] if len(sizes) == 1 else []
     facts += [f"mean and one deviation over {result.group}"] if result.groups else []
@@ -259,7 +287,7 @@ def _names(
 def _line(name: str, x: Sequence[float], rows: Sequence[Row]) -> Line:
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     y, band = {}, {}
-    for key in (key for *_, keys in _PANELS for key in keys):
+    for key in _LINES:
         value = attrgetter(key)
         pairs = [
             (row.mean.get(key), row.deviation.get(key)) if isinstance(row, MeasureGroup)
@@ -272,62 +300,12 @@ def _line(name: str, x: Sequence[float], rows: Sequence[Row]) -> Line:
     return Line(name, np.asarray(x, dtype=float)[order], y, deviations)
 
 
-def draw_line(
-    ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool = True
-) -> None:
-    """One key of a line: marked points where there are few, filled with style `-`, open with `--`;
-    a band where it has deviations. The scale `log` puts zeros on the bottom edge. Values that are
-    not finite are left out."""
-    y = line.y[key]
-    if scale == "log":
-        _mark_zeros(ax, line.x[y == 0.0], colour)
-        y = np.where(y > 0.0, y, np.nan)
-    seen = np.isfinite(y)
-    if not seen.any():
-        return
-    few = len(line.x) <= 40
-    ax.plot(
-        line.x[seen], y[seen], ls=style if joined else "none", color=colour, lw=1.7,
-        marker=("o" if style == "-" else "D") if few else None, ms=4.5 if joined else 7,
-        mfc="white" if style == "--" else colour,
-    )  # fmt: skip
-    if line.band is None:
-        return
-    x, y, deviation = line.x[seen], y[seen], line.band[key][seen]
-    if not joined:
-        ax.errorbar(x, y, deviation, ls="none", ecolor=colour, lw=1.4)
-        return
-    # On a logarithmic axis a deviation above the mean would reach below zero.
-    low = np.maximum(y - deviation, y / 10.0) if scale == "log" else y - deviation
-    ax.fill_between(x, low, y + deviation, color=colour, alpha=0.18, lw=0)
-
-
-def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:
-    """What a logarithmic axis cannot hold stands on its bottom edge, labelled 0."""
-    if not x.size:
-        return
-    edge = ax.get_xaxis_transform()
-    ax.plot(x, np.zeros(x.size), ls="none", marker="v", ms=7, color=colour, transform=edge,
-            clip_on=False, zorder=3)  # fmt: skip
-    for at in x[:_MOST_LABELS]:
-        ax.annotate("0", (at, 0.0), (0, 5), xycoords=edge, textcoords="offset points",
-                    ha="center", va="bottom", color=INK, fontsize=9)  # fmt: skip
-
-
-def _draw_references(ax: Any, rows: Sequence[MeasureResult]) -> None:
-    known = {r.gnc2_reference.value: r.gnc2_reference.proven for r in rows if r.gnc2_reference}
-    for value, proven in sorted(known.items())[-3:]:
-        label = f"{'optimum' if proven else 'reference'} {value:.4f}"
-        ax.axhline(value, color=GREY, lw=1.3, ls="--", zorder=1, label=label)
-    low, high = ax.get_ylim()
-    ax.set_ylim(min(0.0, low), high + 0.05 * (high - min(0.0, low)))
-    if known:
-        ax.legend(loc="lower right")
-
-
-def _colours(count: int) -> list[Any]:
-    if count <= len(COLOURS):
-        return list(COLOURS[:count])
+def _colours(names: Sequence[str]) -> list[Any]:
+    """Sets of samples have theirs, as in the picture of `train`; runs come in order."""
+    if set(names) <= set(COLOUR_OF_SET):
+        return [COLOUR_OF_SET[name] for name in names]
+    if len(names) <= len(COLOURS):
+        return list(COLOURS[: len(names)])
     from matplotlib import colormaps
 
-    return [colormaps["viridis"](0.9 * i / (count - 1)) for i in range(count)]
+    return [colormaps["viridis"](0.9 * i / (len(names) - 1)) for i in range(len(names))]

@@ -52,7 +52,9 @@ class SampleMargins:
     positive_share: float
     """Share of samples whose margin is above 0."""
     min: float
+    """The smallest margin."""
     mean: float
+    """Mean over all samples."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,13 @@ class ClassCounts:
     """How the samples fall on the classes."""
 
     present: int
+    """Classes with at least one sample."""
     missing: int
     """Classes without a sample; they enter no mean."""
     min_count: int | None
     """Samples of the smallest class present; None without features."""
     max_count: int | None
+    """Samples of the largest class; None without features."""
     single_sample: int | None
     """Classes with one sample: they add nothing to the within-class covariance."""
     missing_labels: tuple[int, ...] = ()
@@ -76,8 +80,11 @@ class ClassRow:
     """One class, as `--per-class` lists it."""
 
     label: int
+    """Label of the class, from 0, as the file has it."""
     name: str | None
+    """Its name by `--class-names`; None without names."""
     count: int | None
+    """Samples of the class; None without features."""
     mean_norm: float | None
     """Norm of the mean of its unit features, at most 1."""
     spread: float | None
@@ -87,7 +94,9 @@ class ClassRow:
     nearest: int | None
     """The class whose weight makes the largest cosine with its own."""
     nearest_name: str | None
+    """Name of that class; None without names."""
     nearest_cosine: float | None
+    """Cosine of the two weights; None where rows are not unit or there was no time."""
     rattler: bool | None
     """One-vs-rest: proved to lie farther out than the minimum by more than the tolerance."""
     accuracy: float | None = None
@@ -101,10 +110,15 @@ class DuplicatePair:
     """Two classes whose weights nearly coincide."""
 
     a: int
+    """Label of one class."""
     b: int
+    """Label of the other."""
     cosine: float
+    """Cosine of their weights."""
     a_name: str | None = None
+    """Name of `a`; None without names."""
     b_name: str | None = None
+    """Name of `b`; None without names."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,9 @@ class Precision:
     storage: str | None
     """Dtype of the features; None without samples."""
     sums: str = "float64"
+    """Dtype in which sums over samples were taken."""
     decisions: str = "float32 products, near ties again in float64"
+    """How nearest class means and classes were decided."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +165,11 @@ class Policy:
     classes: str | None
     """The file of `--classes`."""
     min_count: int | None
+    """The least number of samples of `--min-count`; None where it was not given."""
     classes_left_out: int
-    """By these two."""
+    """Classes left out by `classes` and `min_count`."""
     precision: Precision
+    """Dtypes of the features, the sums and the decisions."""
     variants: str
     """`none`, `authors`, `classic` or `all`."""
 
@@ -165,12 +183,15 @@ class MeasureResult(Result):
     snapshot: str | None
     """The group of `/snapshots` in the file."""
     epoch: float | None
-    """What the file says of it; likewise the next ones."""
+    """Epoch that the file or the snapshot names; None where it names none."""
     step: float | None
+    """Step that the file or the snapshot names; None where it names none."""
     layer: str | None
+    """Layer that the file or the snapshot names; None where it names none."""
     split: str | None
+    """Set of samples (`train`, `test`) that the file or the snapshot names, or None."""
     N: int | None
-    """Samples; None where there are weights alone."""
+    """Samples; None where there are only weights."""
     d: int
     """Dimension of the features and weights."""
     K: int
@@ -183,6 +204,8 @@ class MeasureResult(Result):
     """Smallest one-vs-rest distance of the unit weights, certified; of the class means without
     weights."""
     gnc2_quantiles: Gnc2Quantiles | None
+    """Quantiles of the classes' one-vs-rest distances; None in `gnc train` and from
+    `GNCMetrics` without `detail`."""
     gnc2_reference: Gnc2Reference | None
     """None where nothing is known, or rows are taken as they are."""
     gnc2_ratio: float | None
@@ -198,20 +221,27 @@ class MeasureResult(Result):
     ncc_agreement: float | None
     """Share of samples on which the classifier and the nearest class mean agree."""
     sample_margins: SampleMargins | None
+    """One-vs-rest margins of the samples; None without both features and weights."""
     margins: MeasureMargins
+    """The margins that CosFace and ArcFace could still ask of this classifier."""
     max_cosine: float | None
     """Of two class weights; None where a weight is zero."""
     rattlers: Rattlers | None
+    """How many class weights are free to move, by either distance."""
     variants: dict[str, dict[str, Any]]
     """The metrics of `--variants` by family, `authors` and `classic`."""
     bootstrap: BootstrapIntervals | None
+    """95 % intervals by resampling; None without `--bootstrap`."""
     classes: ClassCounts
+    """How the samples fall on the classes."""
     worst_classes: tuple[ClassRow, ...]
     """The ten classes nearest to the hull of the others, the nearest first."""
     duplicates: tuple[DuplicatePair, ...] | None
     """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
     without_duplicates: WithoutDuplicates | None
+    """What is left without duplicates; None without `--duplicates`, or where time ran out."""
     policy: Policy
+    """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
     attrs: dict[str, Any] = field(default_factory=dict)
@@ -249,17 +279,22 @@ class MeasureResult(Result):
 
 @dataclass(frozen=True)
 class MeasureGroup:
-    """Rows that differ in one key alone (`--group seed`): mean and standard deviation."""
+    """Rows that differ only in one key (`--group seed`): mean and standard deviation."""
 
     epoch: float | None
-    """Shared by the rows of the group; likewise the next ones."""
+    """Epoch that all rows of the group have; None where they name none."""
     step: float | None
+    """Step that all rows have, or None."""
     layer: str | None
+    """Layer that all rows have, or None."""
     split: str | None
+    """Set of samples that all rows have, or None."""
     snapshot: str | None
+    """Snapshot that all rows have, or None."""
     attrs: dict[str, Any]
     """What else the files say and the rows share: a temperature, the name of a network."""
     count: int
+    """Number of rows in the group."""
     mean: dict[str, float | None]
     """Of each number of the rows: gnc1, gnc2.lower, gnc3, accuracy, ..."""
     deviation: dict[str, float | None]
@@ -273,11 +308,13 @@ class MeasureSeries(Result):
     rows: tuple[MeasureResult, ...]
     """One per file and snapshot; with `--resume` also those that the file had already."""
     groups: tuple[MeasureGroup, ...]
+    """Mean and deviation of the rows by `--group`; empty without it."""
     group: str | None
     """The key that the rows of a group differ in."""
     skipped: int
     """Sets that were not measured again, for `--resume` found them in the file."""
     out: str | None = None
+    """The file that the rows were written to; None where there is none."""
     interrupted: bool = field(default=False, metadata=HIDDEN)
     """Stopped before all sets were measured."""
 

@@ -151,7 +151,7 @@ class SolvedRow(JudgedRow):
     problem: str
     """What was optimised."""
     method: str
-    """`auto`: theorems first; `descent`: a search alone."""
+    """`auto`: theorems first; `descent`: only a search."""
     origin: str
     """What found the code."""
     outcome: str

@@ -17,7 +17,7 @@ import typer
 
 from gnc_cli.console.conversation import conversation
 from gnc_cli.console.interruption import interruptible
-from gnc_cli.console.options import GateOptions, OutputOptions, Shape
+from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
 from gnc_cli.console.progress import progress_on_terminal
 from gnc_cli.console.show import print_line
 from gnc_cli.io.arguments import check_files
@@ -63,7 +63,10 @@ def expose(
     signature = inspect.signature(function)
     every = declared(function)
     own = {name: p for name, p in every.items() if p.in_shell}
-    groups = {OutputOptions: declared(OutputOptions), GateOptions: declared(GateOptions)}
+    groups = {
+        OutputOptions: declared(OutputOptions),
+        GateOptions: gate_parameters(function.__name__),
+    }
     everything = own | groups[OutputOptions] | groups[GateOptions]
 
     def command(**given: Any) -> None:

@@ -1,15 +1,23 @@
 """The options that every command has beside the parameters of its function: output and gates."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Annotated
 
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Parameter, one_of
+from gnc_cli.parameters import Parameter, declared, one_of
 
 _OUTPUT = "Output"
 _GATES = "Gates for CI"
+EXAMPLES = {
+    "solve": "max_cosine<0.34 and contacts>=10",
+    "measure": "gnc2_ratio>=0.8 and classes.missing==0",
+    "bounds": "lower>=0.6 and upper<1.2",
+    "train": "test_accuracy>=0.9 and gnc1<0.5",
+    "compare": "gap<=1e-9 and passed==true",
+}
+"""What `--check` may say of the result of each command."""
 
 
 class Shape(Enum):
@@ -105,18 +113,19 @@ class GateOptions:
     ] = None  # fmt: skip
     maximum: Annotated[
         list[str] | None,
-        Parameter("The same from above. Repeatable.", group=_GATES, flag="--max",
+        Parameter("Exit 5 if a number of the result is above VALUE, 4 if its bracket straddles "
+                  "it. Repeatable.", group=_GATES, flag="--max",
                   metavar="KEY=VALUE", repeatable=True),
     ] = None  # fmt: skip
     check: Annotated[
         list[str] | None,
-        Parameter("Any comparison: 'max_cosine<0.34 and contacts>=10'. Repeatable.", group=_GATES,
-                  metavar="EXPR", repeatable=True),
+        Parameter("Exit 5 if this comparison is false, 4 if a bracket leaves it open. Repeatable.",
+                  group=_GATES, metavar="EXPR", repeatable=True),
     ] = None  # fmt: skip
     rows: Annotated[
         Rows,
-        Parameter("Where there are several rows, which must pass. Default last.", one_of(Rows),
-                  _GATES),
+        Parameter("Which rows must pass where there are several. Default last: only the last row "
+                  "is judged.", one_of(Rows), _GATES),
     ] = Rows.LAST  # fmt: skip
     baseline: Annotated[
         str | None,
@@ -125,6 +134,16 @@ class GateOptions:
     ] = None  # fmt: skip
     allow: Annotated[
         list[str] | None,
-        Parameter("How much worse than the baseline a number may be: 10% or 0.01. Repeatable.",
-                  group=_GATES, metavar="KEY=CHANGE", repeatable=True),
+        Parameter("How much worse than the baseline a number may be: 10% is relative, 0.01 "
+                  "absolute. Repeatable.", group=_GATES, metavar="KEY=CHANGE", repeatable=True),
     ] = None  # fmt: skip
+
+
+def gate_parameters(command: str) -> dict[str, Parameter]:
+    """The options of `GateOptions`; the help of `--check` has an example for the command."""
+    parameters = declared(GateOptions)
+    check = parameters["check"]
+    example = EXAMPLES.get(command)
+    if example is None:
+        return parameters
+    return parameters | {"check": replace(check, help=f"{check.help} Example: '{example}'.")}

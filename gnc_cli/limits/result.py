@@ -26,6 +26,7 @@ class BoundRow:
     side: Side
     """Of the optimum: `lower` or `upper`."""
     value: float
+    """The bound: a one-vs-rest distance, or a largest cosine."""
     angle_deg: float | None
     """The minimum angle of that cosine in degrees; None for one-vs-rest."""
     valid: bool
@@ -39,10 +40,12 @@ class BoundRow:
     constructive: bool
     """Whether such a code can be built."""
     name: str
+    """Name of the bound, such as `rankin`."""
     bisector: bool
     """Whether the bisector theorem turns a bound on the cosine into this one on the distance, or
     back."""
     source: str
+    """The theorem or paper, or the code that shows it."""
     how: str | None
     """The command that builds it."""
 
@@ -70,12 +73,17 @@ class BestBounds:
     K: int
     quantity: Quantity
     lower: float
+    """Largest valid lower bound on the optimum: of the distance or of the cosine."""
     upper: float
+    """Smallest valid upper bound on the optimum."""
     lower_name: str
+    """Name of the bound behind `lower`."""
     upper_name: str
+    """Name of the bound behind `upper`."""
     lower_deg: float | None
     """One-vs-one: the minimum angle of the best code lies in [lower_deg, upper_deg], degrees."""
     upper_deg: float | None
+    """Upper end of that angle, degrees; None for one-vs-rest."""
     exact: bool
     """Whether the ends meet, but for rounding: the value is known exactly."""
     best_known: BestKnown | None
@@ -99,18 +107,26 @@ class DimensionRow:
     """From which d one bound allows a margin."""
 
     K: int
+    """Number of points."""
     name: str
+    """Name of the bound, such as `rankin`."""
     side: Side
+    """Of the optimum that the bound is on: `lower` or `upper`."""
     d: int | None
+    """With `exists`, a code has the margin from this dimension on; otherwise the smallest dimension
+    that is not excluded, 1000001 where none up to a million is. None where the bound names none."""
     ending: Ending
     """`found`, `never` (in no dimension, by this bound) or `beyond` (not up to 10^6)."""
     exists: bool
     """True: from d on a code with the margin exists. False: below d none does."""
     constructive: bool
+    """Whether such a code can be built."""
     bisector: bool
     """Whether it rests on the bisector theorem."""
     source: str
+    """The theorem or paper, or the code that shows it."""
     how: str | None
+    """The command that builds a code; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +146,14 @@ class DimensionAnswer:
     """The dimensions that a margin needs."""
 
     rows: tuple[DimensionRow, ...]
+    """One per K and bound."""
     best: tuple[DimensionBest, ...]
+    """One per K: the interval of dimensions."""
     sufficient: int | None
-    """For all K asked at once."""
+    """The largest `sufficient` of the rows of `best`: enough for every K asked; None where one is
+    missing."""
     necessary: int | None
+    """The largest `necessary` of the rows of `best`; None where one is missing."""
     scale: float | None
     """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
 
@@ -144,19 +164,24 @@ class ClassesRow:
 
     d: int
     name: str
+    """Name of the bound, such as `rankin`."""
     side: Side
+    """Of the optimum that the bound is on: `lower` or `upper`."""
     K: int | None
     """Exact; None where it has more than fifteen digits, or the bound says nothing."""
     log10_K: float | None
-    """None where the bound says nothing."""
+    """Base-10 logarithm of K; None where the bound says nothing."""
     exists: bool
     """True: a code of K points with the margin exists. False: none of K points, the smallest
     such K."""
     constructive: bool
+    """Whether such a code can be built."""
     bisector: bool
     """Whether it rests on the bisector theorem."""
     source: str
+    """The theorem or paper, or the code that shows it."""
     how: str | None
+    """The command that builds a code; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -165,11 +190,15 @@ class ClassesBest:
 
     d: int
     guaranteed: int | None
-    """The largest K known to have a code with the margin."""
+    """The largest K known to have a code with the margin; None where it has more than fifteen
+    digits, or none is known."""
     log10_guaranteed: float | None
+    """Its base-10 logarithm; None where none is known."""
     excluded: int | None
-    """The smallest K proved to have none."""
+    """The smallest K proved to have none; None where it has more than fifteen digits, or none is
+    proved."""
     log10_excluded: float | None
+    """Its base-10 logarithm; None where none is proved."""
 
 
 @dataclass(frozen=True)
@@ -177,14 +206,20 @@ class ClassesAnswer:
     """How many points a margin leaves room for."""
 
     rows: tuple[ClassesRow, ...]
+    """One per d and bound."""
     best: tuple[ClassesBest, ...]
+    """One per d: what is guaranteed and what is excluded."""
     guaranteed: int | None
-    """In every d asked."""
+    """The largest K guaranteed in every d asked; None as in `best`."""
     log10_guaranteed: float | None
+    """Its base-10 logarithm; None where none is known in some d."""
     excluded: int | None
-    """In some d asked."""
+    """The smallest K excluded in some d asked; None as in `best`."""
     log10_excluded: float | None
+    """Its base-10 logarithm; None where none is proved."""
     scale: float | None
+    """With a probability: the scale s = 1/tau that is enough for the guaranteed K; None
+    otherwise."""
 
 
 @dataclass(frozen=True)
@@ -199,12 +234,17 @@ class BoundsResult(Result):
     arcface_m: float | None
     """One-vs-one: smallest angle asked for, radians."""
     probability: float | None
+    """Softmax probability that `scale` is given for; None where it was not asked."""
     outcome: Literal["complete", "time_limit", "interrupted"]
     """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
     rows: tuple[BoundRow, ...]
+    """One per (d, K) and bound; empty where a dimension or a number of points was asked for."""
     best: tuple[BestBounds, ...]
+    """The best interval of each (d, K); empty likewise."""
     dimension: DimensionAnswer | None = None
+    """Which d a margin needs; None where that was not asked."""
     classes: ClassesAnswer | None = None
+    """How many points a margin leaves room for; None where that was not asked."""
     best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
     """Whether rows of CSV and JSON lines are those of `best`."""
     lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)

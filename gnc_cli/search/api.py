@@ -83,7 +83,8 @@ def solve(
     ] = 1,
     fixed: Annotated[
         Any,
-        Parameter("Keep the rows of FILE and place only the others ('-': HDF5 on stdin).",
+        Parameter("Keep the rows of FILE, scaled to norm 1, and place only the others; a bias is "
+                  "ignored ('-': HDF5 on stdin).",
                   group=_PROBLEM, metavar="FILE", reads=True),
     ] = None,
     symmetry: Annotated[
@@ -113,13 +114,16 @@ def solve(
     ] = None,
     restarts: Annotated[
         int | None,
-        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default adapts "
-                  "to d and K.",
+        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. softmax with "
+                  "--fixed adds a quarter more, which look for a Tammes code first. Default "
+                  "adapts to d and K.",
                   whole(0), _SEARCH),
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter("Descent steps per start. Default adapts to d and K.", whole(1), _SEARCH),
+        Parameter("Descent steps of a start; all starts of a round step together. The result also "
+                  "counts the steps of the starts that --fixed adds and of the polish of ufm. "
+                  "Default adapts to d and K.", whole(1), _SEARCH),
     ] = None,
     target: Annotated[
         float | None,

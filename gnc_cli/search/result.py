@@ -61,13 +61,17 @@ class UfmMeasures:
     """What the unconstrained feature model adds: collapse of its own W and H."""
 
     tau: float
+    """Temperature: logits are products / tau."""
     weight_decay: float | None
     """lambda of eq. B.1; None on the sphere (eq. 2)."""
     n: int
     """Samples per class."""
     gnc1: float
+    """Variability of the optimal features within classes; 0 at collapse."""
     gnc2: Bracket
+    """Smallest one-vs-rest distance of the unit rows of W."""
     gnc3: float
+    """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     hardmax_gap: Bracket | None
     """tau * log(total loss) + rho*, with rho* between this pair's margin and theorem 3.3's value:
     how far the cross-entropy optimum is from HardMax. None with weight decay."""
@@ -86,6 +90,7 @@ class Optimum:
     name: str
     """The bound that `upper` is from, as `gnc bounds` names it."""
     source: str
+    """The theorem or paper behind it."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class SolveResult(Result):
     """A code with its certificate: the result of `gnc solve`."""
 
     problem: str
+    """`softmax`, `tammes` or `ufm`."""
     d: int
     K: int
     origin: str
@@ -100,10 +106,15 @@ class SolveResult(Result):
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
     max_cosine: float
+    """Largest cosine of two rows."""
     min_angle_deg: float
+    """Its angle, the smallest between two rows, in degrees."""
     rho_one_vs_one: float
+    """Its chord, the smallest distance between two rows, at most 2."""
     rho_one_vs_rest: Bracket
+    """Smallest distance of a row from the convex hull of the others, certified."""
     rattlers: Rattlers
+    """How many rows are free to move."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance."""
     stationarity: float | None
@@ -112,26 +123,35 @@ class SolveResult(Result):
     """Optimum of the last linear programme: what the objective could still gain to first order;
     None or NaN, null in JSON, where it was not solved."""
     margins: Margins
+    """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None
+    """The best known code of (d, K), or one that holds a code of that size; None where there is
+    none."""
     status: ComparisonStatus | None
     """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
     model, whose optimum at a positive temperature is no code of largest distance."""
     gap: float | None
     """max_cosine - best_known: negative is better."""
     optimum: Optimum | None
+    """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
     """How good the code is, in a sentence: beside the best known and the best possible distance."""
     seed: int
+    """Seed of the search."""
     restarts: int
+    """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
     steps: int
+    """Gradient steps in all: starts of a round step together; with `ufm` those of the polish
+    too."""
     out: str | None
+    """The file that the code was written to; None where there is none."""
     weights: Any = field(metadata=HIDDEN, repr=False, compare=False)
     """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
     object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
     features: Any = field(metadata=HIDDEN, repr=False, compare=False)
     """The optimal features, one row per class, shape (K, d); None where not computed."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
-    """Of the feature model alone; its fields stand beside the others."""
+    """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With a target: how the search ended, whatever became of the target."""
     extras: dict[str, Any] = field(
@@ -158,10 +178,15 @@ class SolveSweep(Result):
     """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
 
     problem: str
+    """`ufm`, the only problem with a temperature."""
     d: int
+    """Dimension."""
     K: int
+    """Number of classes."""
     rows: tuple[SolveResult, ...]
+    """One result per temperature, in the order given."""
     out: str | None
+    """The file that the codes were written to; None where there is none."""
 
     command = "solve"
 
@@ -173,6 +198,7 @@ class ConstructionRow:
     name: str
     """What `--construction` takes; a family shows its parameter as a letter."""
     title: str
+    """What it is, in words; of a family with the range of its parameter."""
     d: str
     """A number, or a family's formula; likewise K and max_cosine."""
     K: str
@@ -181,6 +207,7 @@ class ConstructionRow:
     proven: bool | None
     """Proved optimal for the Tammes problem; None for a family."""
     reference: str
+    """The paper or book that has it."""
 
 
 @dataclass(frozen=True)
@@ -188,5 +215,6 @@ class ConstructionList(Result):
     """What `gnc solve --list-constructions` shows."""
 
     rows: tuple[ConstructionRow, ...]
+    """One per code, by d and K, then one per family."""
 
     command = "solve"

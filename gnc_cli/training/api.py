@@ -92,7 +92,8 @@ def train(
     ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
-        Parameter("Of crop, flip, rotate; or none. Default all, but no flip of glyphs.",
+        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
+                  "glyphs.",
                   text(_augmentations, "NAMES"), _DATA),
     ] = None,
     ood: Annotated[
@@ -108,7 +109,8 @@ def train(
     feature_dim: Annotated[
         int | None,
         Parameter("Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
-                  "that of a fixed code.", whole(2), _NETWORK, short="--d -d"),
+                  "with --head fixed:FILE the code's dimension.",
+                  whole(2), _NETWORK, short="--d -d"),
     ] = None,
     width: Annotated[
         float | None,
@@ -152,7 +154,7 @@ def train(
     ] = None,
     beta: Annotated[
         float | None,
-        Parameter("cmf: the share of the old weights that stays at each step. Default 0.9.",
+        Parameter("Share of the old weights that cmf keeps at each step. Default 0.9.",
                   real(least=0.0, below=1.0), _HEAD, in_shell=False),
     ] = None,
     loss: Annotated[
@@ -162,8 +164,9 @@ def train(
     ] = None,
     margin: Annotated[
         float | None,
-        Parameter("Of cosface (a cosine) or arcface (radians). Default: the largest that the "
-                  "fixed code, or the best known one, can satisfy.", real(least=0.0), _HEAD),
+        Parameter("Margin of cosface (difference of cosines) or arcface (radians). Default: the "
+                  "largest that the fixed code, or the best known one, can satisfy.",
+                  real(least=0.0), _HEAD),
     ] = None,
     assignment: Annotated[
         str | None,
@@ -179,24 +182,26 @@ def train(
     config: Annotated[
         Path | None,
         Parameter("Options from a TOML file, by their names (epochs = 20); also the settings that "
-                  "have no option: stem, norm, beta, momentum, gamma, warmup, clip, "
-                  "channels_last, compile. Options given beside it win.",
+                  "have no option: stem (default auto), norm (batch), beta (0.9), momentum (0.9), "
+                  "gamma (0.1), warmup (a twentieth of the epochs, at most 5), clip (none), "
+                  "channels_last (true), compile (false). Options given beside it win.",
                   group=_TRAINING, metavar="FILE", reads=True),
     ] = None,
     preset: Annotated[
         str | None,
-        Parameter("The paper's settings of this figure; options given beside it win.",
+        Parameter("The paper's settings: figure 2, 4, 5, B.1, B.3 or B.6, or the fine-tuning of "
+                  "section 5. Options given beside it win.",
                   one_of(Preset), _TRAINING),
     ] = None,
     epochs: Annotated[
         int | None,
-        Parameter("Passes over the training set. Default 200; for glyphs what makes some 900 "
-                  "steps, 60 of 100 classes.", whole(1), _TRAINING),
+        Parameter("Passes over the training set. Default 200; for glyphs about 900 steps (60 "
+                  "epochs for 100 classes).", whole(1), _TRAINING),
     ] = None,
     batch_size: Annotated[
         int | None,
-        Parameter("Images per step, of all processes together. Default 128; 64 for glyphs, fewer "
-                  "for few classes.", whole(2), _TRAINING),
+        Parameter("Images per step, of all processes together. Default 128; for glyphs 64, or "
+                  "fewer where classes are few.", whole(2), _TRAINING),
     ] = None,
     optimizer: Annotated[
         str | None,
@@ -210,11 +215,12 @@ def train(
     ] = None,
     momentum: Annotated[
         float | None,
-        Parameter("Of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING, in_shell=False),
+        Parameter("Momentum of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING,
+                  in_shell=False),
     ] = None,
     weight_decay: Annotated[
         float | None,
-        Parameter("Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
+        Parameter("Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
                   real(least=0.0), _TRAINING),
     ] = None,
     schedule: Annotated[
@@ -234,8 +240,8 @@ def train(
     ] = None,
     warmup: Annotated[
         float | None,
-        Parameter("Epochs of linear warm-up. Default one in twenty, at most 5; none in the "
-                  "paper's recipes.", real(least=0.0), _TRAINING, in_shell=False),
+        Parameter("Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
+                  "the presets, except on glyphs.", real(least=0.0), _TRAINING, in_shell=False),
     ] = None,
     clip: Annotated[
         float | None,
@@ -288,7 +294,7 @@ def train(
     snapshot_every: Annotated[
         int | None,
         Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
-                  "the last epoch alone.", whole(1), _OUTPUT, metavar="EPOCHS"),
+                  "only the last epoch.", whole(1), _OUTPUT, metavar="EPOCHS"),
     ] = None,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
@@ -298,8 +304,8 @@ def train(
 ) -> "TrainResult | TrainSeries":  # fmt: skip
     """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
 
-    What is None is taken from the preset, else from what learns on this data with this network.
-    Started by `torchrun`, the processes train one network together; the batch is of all of them.
+    Options not given come from the preset, else from defaults that depend on data and network.
+    Started by `torchrun`, several processes train one network and share each batch.
 
     Args:
         data: `glyphs`, `cifar10`, `cifar100` (also `cifar10:PATH`), `folder:PATH`, `h5:PATH`.
@@ -336,7 +342,7 @@ def train(
         channels_last: memory layout.
         compile: compile the network first.
         measure_every: epochs between measurements; by default at most 10 % of the run time.
-        snapshot_every: epochs between snapshots of features; by default the last epoch alone.
+        snapshot_every: epochs between snapshots of features; by default only the last epoch.
         seed: decides everything random, by default 0; a resumed run keeps its own.
         device: `auto`, `cpu`, `cuda` or `cuda:N`.
         threads: by default all cores.

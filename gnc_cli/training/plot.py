@@ -1,40 +1,37 @@
 """The picture of `gnc train --plot`: a run over its epochs, or placements of classes compared."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.plot_epochs import (
+    COLOUR_OF_SET,
+    TITLES,
+    Line,
+    draw_gnc2,
+    draw_line,
+    draw_metric,
+    set_epochs,
+)
 from gnc_cli.collapse.result import Gnc2Reference
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.numbers import count
+from gnc_cli.console.plot_style import GREY, save, show_heading, styled
 from gnc_cli.training.places import MOST_NAMED, class_labels, show_places
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
-_METRICS = {
-    "gnc1": "GNC1: variability within classes", "gnc2": "GNC2: one-vs-rest distance",
-    "gnc3": "GNC3: distance from self-duality", "loss": "Loss while training",
-}  # fmt: skip
+_LOSS = "Loss while training"
 _ACCURACIES = (
-    ("train_accuracy", "training set", BLUE, "-"),
-    ("test_accuracy", "test set", ORANGE, "-"),
-    ("ood_accuracy", "out of distribution", GREEN, "-"),
-    ("ncc_accuracy", "NCC, training set", "#56B4E9", "--"),
-    ("test_ncc_accuracy", "NCC, test set", "#E69F00", "--"),
+    ("train_accuracy", "training set", COLOUR_OF_SET["train"], "-"),
+    ("test_accuracy", "test set", COLOUR_OF_SET["test"], "-"),
+    ("ood_accuracy", "out of distribution", COLOUR_OF_SET["ood"], "-"),
+    ("ncc_accuracy", "NCC, training set", COLOUR_OF_SET["train"], "--"),
+    ("test_ncc_accuracy", "NCC, test set", COLOUR_OF_SET["test"], "--"),
 )
 _HEADS = {"learned": "learned classifier", "cmf": "class means as classifier",
           "fixed": "fixed classifier"}  # fmt: skip
-_KINDS = {"file": "reached by", "pinned": "given"}
-_BEST = {True: "optimal", False: "best known lower bound"}
-_MARKERS = {"-": "o", "--": "D", ":": "."}
-_SPAN = 10.0
-"""What spans more than this factor is drawn on a logarithmic axis."""
-_FEW_TICKS = 300.0
-"""Within this factor a logarithmic axis has ticks between the powers of ten."""
-_MANY_MEASURED = 40
-"""Beyond so many points of a line they are not marked."""
-_LONGEST = 34
-"""Letters of the name of a reference."""
 _MOST_ROWS = 60
 """Placements that are drawn, the best of them."""
 _HIGH = 0.5
@@ -89,7 +86,7 @@ def _run_figure(result: Any) -> Any:
     show_gnc2(axes["gnc2"], history, reference)
     show_accuracies(axes["accuracy"], history)
     name = str(result.data.get("name", "data")).replace("$", r"\$")
-    facts = [_code(result), f"{result.epochs:,} epoch" + ("" if result.epochs == 1 else "s")]
+    facts = [_code(result), f"{count(result.epochs)} epoch" + ("" if result.epochs == 1 else "s")]
     shares = {"test": result.test_accuracy, "training": result.train_accuracy}
     facts += [f"{of} accuracy {value:.4f}" for of, value in shares.items() if value is not None]
     title = f"{name}: {result.model}, {_HEADS[result.head.kind]}"
@@ -132,7 +129,8 @@ def _settle(figure: Any) -> None:
 
 
 def _code(result: TrainResult) -> str:
-    size = f"d = {result.measured.d}, K = {result.measured.K:,}     " if result.measured else ""
+    m = result.measured
+    size = f"d = {m.d}, K = {count(m.K)}     " if m else ""
     if result.head.constraint == "decay":
         return size + "weight decay"
     return size + rf"$\tau$ = {result.head.tau:g}"
@@ -140,86 +138,50 @@ def _code(result: TrainResult) -> str:
 
 def show_metric(ax: Any, history: Sequence[EpochRow], key: str) -> None:
     """One metric over the epochs it was measured at, logarithmic where it spans decades."""
-    x, y = _line(history, key)
-    _over_epochs(ax, x, y, _METRICS[key], color=BLUE)
-    if y.size and y.min() > 0.0 and y.max() > _SPAN * y.min():
-        ax.set_yscale("log")
-        if y.max() < _FEW_TICKS * y.min():
-            _plain_ticks(ax)
-    else:
-        ax.set_ylim(bottom=0.0)
+    line = _line(history, key)
+    if _begun(ax, line, TITLES.get(key, _LOSS)):
+        draw_metric(ax, [line], key, [COLOUR_OF_SET["train"]])
 
 
 def show_gnc2(ax: Any, history: Sequence[EpochRow], reference: Gnc2Reference | None) -> None:
     """The certified lower end of GNC2, its bracket where that is wide, and what is within reach."""
-    x, low = _line(history, "gnc2", lambda bracket: bracket.lower)
-    _, high = _line(history, "gnc2", lambda bracket: bracket.upper)
-    _over_epochs(ax, x, low, _METRICS["gnc2"], color=BLUE)
-    if len(low) == len(high):
-        ax.fill_between(x, low, high, color=BLUE, alpha=0.18, lw=0)
-    if reference is not None:
-        said = _KINDS.get(reference.kind, _BEST[reference.proven])
-        name = reference.source if reference.kind == "pinned" else reference.id
-        name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-        ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", zorder=1)
-        ax.annotate(
-            f"{said} {reference.value:.4f}\n{name}".replace("$", r"\$"), (0.98, reference.value),
-            (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color=INK,
-            fontsize=9, ha="right", va="bottom",
-        )  # fmt: skip
-    ax.margins(y=0.3)
-    ax.set_ylim(bottom=0.0)
+    measured = [row for row in history if row.gnc2 is not None]
+    line = _line(measured, "gnc2.lower", "gnc2.upper")
+    if _begun(ax, line, TITLES["gnc2"]):
+        draw_gnc2(ax, [line], [COLOUR_OF_SET["train"]], [reference] if reference else [])
 
 
 def show_accuracies(ax: Any, history: Sequence[EpochRow]) -> None:
     """Shares of right answers, with a legend above the axes."""
     running = ("running_accuracy", "while training", GREY, ":")
     for key, name, colour, style in (running, *_ACCURACIES):
-        x, y = _line(history, key)
-        if x.size:
-            _over_epochs(ax, x, y, "Accuracy", color=colour, ls=style, label=name)
+        line = _line(history, key)
+        if line.x.size:
+            draw_line(ax, line, key, "linear", colour, style, label=name)
+            _begun(ax, line, "Accuracy (solid, filled) and NCC (dashed, open)")
     ax.set_ylabel("share of samples")
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, columnspacing=1.4,
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, -0.42), ncols=6, columnspacing=1.4,
               borderaxespad=0.2)  # fmt: skip
 
 
-def _line(
-    history: Sequence[EpochRow], key: str, value: Callable[[Any], float] = float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The finite values of a key, behind their epochs."""
-    found = [(row.epoch, value(getattr(row, key))) for row in history
-             if getattr(row, key) is not None]  # fmt: skip
-    pairs = np.array(found, dtype=float).reshape(-1, 2)
-    epochs, values = pairs[np.isfinite(pairs[:, 1])].T
-    return epochs, values
+def _line(history: Sequence[EpochRow], key: str, *others: str) -> Line:
+    """The finite values of a key, and what others are there, along their epochs."""
+    values = {k: np.array([attrgetter(k)(row) for row in history], dtype=float)
+              for k in (key, *others)}  # fmt: skip
+    seen = np.isfinite(values[key])
+    epochs = np.array([row.epoch for row in history], dtype=float)[seen]
+    return Line("", epochs, {k: y[seen] for k, y in values.items()})
 
 
-def _over_epochs(ax: Any, x: np.ndarray, y: np.ndarray, title: str, **looks: Any) -> None:
-    """A line with marked points where they are few; a solid one above others."""
-    from matplotlib.ticker import MaxNLocator
-
-    if not x.size:
+def _begun(ax: Any, line: Line, title: str) -> bool:
+    """Whether there is anything to draw; the axes then have their title, grid and epochs."""
+    if not line.x.size:
         ax.set_axis_off()
-        return
-    style = looks.setdefault("ls", "-")
-    ax.plot(
-        x, y, lw=1.7, marker=_MARKERS[style] if len(x) <= _MANY_MEASURED else None, ms=4.5,
-        mfc="white" if style == "--" else looks["color"], zorder=2.1 if style == "-" else 2.0,
-        **looks,
-    )  # fmt: skip
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+        return False
     ax.set_title(title)
-    ax.set_xlabel("epoch")
     ax.grid(True)
-
-
-def _plain_ticks(ax: Any) -> None:
-    """Plain numbers where powers of ten are few: at 1, 2 and 5 times them."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter("{x:.6g}")
-    ax.yaxis.set_minor_locator(NullLocator())
+    set_epochs(ax)
+    return True
 
 
 def ranked(rows: Sequence[TrainResult]) -> list[TrainResult]:

@@ -27,14 +27,19 @@ class EpochRow:
     train_accuracy: float | None = None
     """Share of the training set that is right after the epoch, in eval mode, every sample once."""
     test_accuracy: float | None = None
+    """Share of the test set that is right; None without a test set."""
     ood_accuracy: float | None = None
-    """Of the out-of-distribution set, its classes matched by name."""
+    """Share of the out-of-distribution set that is right, its classes matched by name."""
     test_ncc_accuracy: float | None = None
     """Nearest-class-mean accuracy of the test set, by the means of the training set."""
     gnc1: float | None = None
+    """GNC1 of the training features: variability within classes; 0 at collapse."""
     gnc2: Bracket | None = None
+    """GNC2 of the classifier: smallest one-vs-rest distance of its unit rows, certified."""
     gnc3: float | None = None
+    """GNC3: distance of classifier and class means from self-duality; 0 at collapse."""
     ncc_accuracy: float | None = None
+    """Share of the training set whose nearest class mean is its own."""
     seconds: float = 0.0
     """Of training."""
     measure_seconds: float = 0.0
@@ -52,7 +57,9 @@ class HeadFacts:
     constraint: str
     """`sphere`: unit features and weights; `decay`: free lengths, held by weight decay."""
     tau: float
+    """Temperature: logits are scores / tau; 1 with `decay`."""
     loss: str
+    """`ce`, `hardmax`, `cosface` or `arcface`."""
     margin: float | None
     """Of `cosface` (a cosine) or `arcface` (radians)."""
     beta: float | None
@@ -64,9 +71,11 @@ class HeadFacts:
     permutation: tuple[int, ...] | None
     """Class k has row permutation[k] of the code."""
     encoder_parameters: int
+    """Parameters of the network before the classifier."""
     head_parameters: int
     """K d, trained or not."""
     trained_parameters: int
+    """Parameters that the optimizer moves, network and classifier together."""
     saved_share: float
     """Share of all parameters that need no gradient and no optimizer state, against `learned`."""
     margin_source: str | None = None
@@ -82,30 +91,43 @@ class TrainResult(Result):
     outcome: str
     """`completed`, `time_limit` or `interrupted`."""
     advice: str | None
+    """One sentence: what to do next; None where there is nothing to say."""
     data: dict[str, Any]
     """Name, counts, image size, classes, what was dropped or merged, warnings."""
     model: str
+    """Name of the network, as in `--model`."""
     head: HeadFacts
+    """The classifier and what it costs."""
     recipe: dict[str, Any]
     """Optimizer, schedule, batch size, precision, augmentation, preset."""
     seed: int
+    """Decides everything random in the run."""
     device: str
+    """Where it ran: `cpu`, `cuda` or `cuda:1`."""
     processes: int
+    """Processes that trained together (torchrun); 1 otherwise."""
     epochs: int
     """Epochs done."""
     epochs_asked: int
+    """Epochs that `--epochs`, the preset or the default asks for."""
     loss: float | None
+    """Mean loss of the last epoch's samples, as they were trained on; None before the first
+    epoch."""
     train_accuracy: float | None
     """Micro, of the whole training set in eval mode, when it was measured last."""
     test_accuracy: float | None
+    """Share of the test set that is right, when measured last; None without a test set."""
     ood_accuracy: float | None
+    """Share of the `--ood` set that is right, when measured last; None without one."""
     test_ncc_accuracy: float | None
+    """Share of the test set whose nearest class mean (of the training set) is its own; None without
+    a test set."""
     best: dict[str, Any] | None
     """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
     measure_share: float
     """Share of the wall time that measuring took."""
     images_per_second: float | None
-    """Median over epochs, of training alone."""
+    """Median over epochs, of training only."""
     history: tuple[EpochRow, ...]
     """One row per epoch, as in metrics.jsonl."""
     measured: MeasureResult | None = field(
@@ -147,7 +169,9 @@ class TrainSeries(Result):
     run: str
     """The folder that holds the runs."""
     outcome: str
+    """That of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
+    """One run per placement."""
 
     command = "train"
 

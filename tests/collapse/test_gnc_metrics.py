@@ -406,7 +406,7 @@ def test_results_are_of_the_batches_so_far() -> None:
     ("features", "labels", "message"),
     [
         ([[1.0, 2.0]], [3], "label 3 is out of range; expected 0 to 2, or -1"),
-        ([[1.0, 2.0]], [-100], "label -100 is out of range"),
+        ([[1.0, 2.0]], [-2], "label -2 is out of range"),
         ([[1.0, 2.0]], [0.0], "dtype float64; expected .*, integers"),
         ([[1.0, float("nan")]], [0], "row 0 is not finite"),
         ([[0.0, 0.0]], [0], "row 0 is zero"),
@@ -485,3 +485,16 @@ def test_arrays_need_no_torch() -> None:
         "assert not {'torch', 'matplotlib', 'h5py'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
+
+
+def test_samples_of_label_minus_100_are_left_out_as_those_of_minus_1() -> None:
+    features = np.random.default_rng(0).normal(size=(6, 3))
+    found = []
+    for ignored in (-1, -100):
+        metrics = GNCMetrics(d=3, K=2)
+        labels = np.array([0, 1, ignored, 0, 1, ignored])
+        metrics.update(features, labels, logits=np.eye(2)[[0, 1, 1, 0, 0, 1]])
+        metrics.judge(features, labels)
+        result = metrics.compute()
+        found.append((result.N, result.gnc1, result.accuracy, result.ncc_accuracy))
+    assert found[0] == found[1] and found[0][0] == 4

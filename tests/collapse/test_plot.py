@@ -10,10 +10,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import measure
-from gnc_cli.collapse.plot import draw_series, lines_of, plot_measure
+from gnc_cli.collapse.plot import draw_series, has_outliers, lines_of, plot_measure
+from gnc_cli.collapse.plot_epochs import COLOUR_OF_SET
 from gnc_cli.collapse.result import MeasureGroup, MeasureResult, MeasureSeries
 from gnc_cli.errors import UsageError
 from gnc_cli.records import Bracket
+from gnc_cli.training.plot import show_accuracies
+from tests.training.pictures import epoch_row
 
 
 def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
@@ -122,17 +125,38 @@ def test_lines_follow_the_epochs_and_skip_what_is_null(series: MeasureSeries) ->
 
 
 def test_zeros_stand_on_the_edge_of_logarithmic_panels(series: MeasureSeries) -> None:
-    done = [replace(r, gnc1=0.0 if r.epoch == 10 else r.gnc1, gnc3=0.0) for r in series.rows[::2]]
+    values = {1: 1.0, 2: 0.01, 10: 0.0}
+    done = [replace(r, gnc1=values[r.epoch or 0], gnc3=0.0) for r in series.rows[::2]]
     figure = Figure()
     draw_series(figure, replace(series, rows=tuple(done), groups=()))
     figure.canvas.draw()
-    for panel, zeros in ((0, [10.0]), (2, [1.0, 2.0, 10.0])):
-        ax = figure.axes[panel]
-        (line,) = [found for found in ax.lines if found.get_marker() == "v"]
-        assert line.get_xdata().tolist() == zeros and not line.get_clip_on()
-        seen = line.get_transform().transform([(x, 0.0) for x in zeros])
-        assert seen[:, 1] == pytest.approx(ax.get_window_extent().y0)
-        assert [text.get_text() for text in ax.texts] == ["0"] * len(zeros)
-    # Zeros alone have no scale.
-    labelled = [[t.label1.get_visible() for t in ax.yaxis.get_major_ticks()] for ax in figure.axes]
-    assert all(labelled[0]) and not any(labelled[2])
+    ax, gnc3 = figure.axes[0], figure.axes[2]
+    (line,) = [found for found in ax.lines if found.get_marker() == "v"]
+    assert line.get_xdata().tolist() == [10.0] and not line.get_clip_on()
+    seen = line.get_transform().transform([(10.0, 0.0)])
+    assert seen[:, 1] == pytest.approx(ax.get_window_extent().y0)
+    assert [text.get_text() for text in ax.texts] == ["0"]
+    # What does not span a decade has an axis from 0.
+    assert (ax.get_yscale(), gnc3.get_yscale(), gnc3.get_ylim()[0]) == ("log", "linear", 0.0)
+
+
+def test_sets_have_the_colours_that_train_gives_them(series: MeasureSeries) -> None:
+    rows = [replace(r, split=s) for r in series.rows[::2] for s in ("test", "train")]
+    figure = Figure()
+    draw_series(figure, replace(series, rows=tuple(rows), groups=()))
+    named = {h.get_label(): h.get_color() for h in figure.legends[0].legend_handles}
+    assert named == {name: COLOUR_OF_SET[name] for name in ("test", "train")}
+    history = [epoch_row(1, 2), epoch_row(2, 2)]
+    ax = Figure().add_subplot()
+    show_accuracies(ax, history)
+    told = {line.get_label(): line.get_color() for line in ax.lines}
+    assert told["training set"] == told["NCC, training set"] == COLOUR_OF_SET["train"]
+    assert told["test set"] == told["NCC, test set"] == COLOUR_OF_SET["test"]
+
+
+def test_a_set_with_outliers_has_logarithmic_axes(tmp_path: Path, result: MeasureResult) -> None:
+    near = np.r_[1e-4, np.linspace(0.4, 0.6, 11)]
+    assert has_outliers(near) and not has_outliers(near[1:]) and not has_outliers(0.0 * near)
+    plot_measure(replace(result, one_vs_rest=(near, near), K=1200, N=36000), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "<!-- 0.001 -->" in text and "K = 1 200, N = 36 000" in text

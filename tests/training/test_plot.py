@@ -43,7 +43,7 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
         plot_train(RESULTS["square"], tmp_path / f"{name}.svg")
     text = (tmp_path / "one.svg").read_text()
     assert text == (tmp_path / "two.svg").read_text()
-    for words in ("glyphs: cnn, learned classifier", "optimal 1.0000", "automobile",
+    for words in ("glyphs: cnn, learned classifier", "optimum 1.0000", "automobile",
                   "GNC1: variability", "NCC, test set", "Unit features (dots)"):  # fmt: skip
         assert f"<!-- {words}" in text, words
     plot_train(RESULTS["uneven lengths"], tmp_path / "raw.svg")
@@ -55,7 +55,7 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("kind", "said", "name"),
-    [("theorem", "optimal", "x"), ("solved", "best known lower bound", "x"),
+    [("theorem", "optimum", "x"), ("solved", "best known", "x"),
      ("pinned", "given", "proven optimal Tammes code"), ("file", "reached by", "x")],
 )  # fmt: skip
 def test_references_are_named_and_only_proved_ones_called_optimal(
@@ -63,7 +63,7 @@ def test_references_are_named_and_only_proved_ones_called_optimal(
 ) -> None:
     ax = Figure().add_subplot()
     reference = Gnc2Reference(
-        0.75, kind, "x", "proven optimal Tammes code", None, said == "optimal"
+        0.75, kind, "x", "proven optimal Tammes code", None, said == "optimum"
     )
     show_gnc2(ax, run(3).history, reference)
     assert [text.get_text() for text in ax.texts] == [f"{said} 0.7500\n{name}"]

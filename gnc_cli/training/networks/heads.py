@@ -102,6 +102,8 @@ class Head(nn.Module):
 
     weight: Tensor
     """(K, d), a parameter or a buffer; every kind of head saves it under this name."""
+    bias: None = None
+    """There is none; with `in_features` and `out_features`, what loops ask of an `nn.Linear`."""
 
     def __init__(self, d: int, K: int, tau: float = 1.0, *, sphere: bool = True) -> None:
         """Sizes and temperature, which every kind of head has.
@@ -121,6 +123,16 @@ class Head(nn.Module):
             raise UsageError(f"temperature tau={tau} must be a positive number, such as 0.1")
         super().__init__()
         self.d, self.K, self.tau, self.sphere = int(d), int(K), float(tau), sphere
+
+    @property
+    def in_features(self) -> int:
+        """Dimension d of the features, as in `nn.Linear`."""
+        return self.d
+
+    @property
+    def out_features(self) -> int:
+        """Number of classes K, as in `nn.Linear`."""
+        return self.K
 
     @property
     def weights(self) -> Tensor:

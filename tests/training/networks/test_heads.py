@@ -248,3 +248,13 @@ def test_two_processes_are_one_with_the_joined_batch() -> None:
         dist.destroy_process_group()
         """
     )
+
+
+@pytest.mark.parametrize(
+    "head",
+    [SphereHead(3, 4), DecayHead(3, 4), FixedHead(np.eye(3)), ClassMeanHead(3, 4)],
+)
+def test_a_head_answers_what_loops_ask_of_a_linear_layer(head: Head) -> None:
+    K, d = head.weight.shape
+    assert (head.in_features, head.out_features, head.bias) == (d, K, None)
+    assert "bias" not in head.state_dict()

@@ -1,0 +1,67 @@
+"""The help of the options that all commands share: it can be followed as it is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gnc_cli import schemas
+from gnc_cli.cli import app
+from gnc_cli.console.options import EXAMPLES
+
+
+def gnc(*words: Any) -> Any:
+    plain = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
+    return plain.invoke(app, [str(word) for word in words], prog_name="gnc")
+
+
+def shown_help(command: str) -> str:
+    """The help text as one line."""
+    return " ".join(gnc(command, "--help").stdout.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("command", schemas.RESULTS)
+def test_help_has_an_example_of_check(command: str) -> None:
+    assert f"Example: '{EXAMPLES[command]}'." in shown_help(command)
+
+
+@pytest.mark.parametrize("command", schemas.RESULTS)
+def test_the_example_names_keys_of_the_result(command: str) -> None:
+    words = EXAMPLES[command].replace(">=", "=").replace("<=", "=").replace("<", "=").split(" and ")
+    schema = json.dumps(schemas.load(command))
+    for key in (word.split("=")[0].strip() for word in words):
+        assert all(f'"{part}": ' in schema for part in key.split("."))
+
+
+def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
+    code, sets = tmp_path / "code.txt", tmp_path / "run.npz"
+    np.savetxt(code, np.vstack([np.eye(3), -np.eye(3)]))
+    np.savez(sets, features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+    for words in (
+        ("solve", "--d", 3, "--K", 6), ("measure", sets), ("bounds", "--d", 3, "--K", 6),
+        ("compare", code),
+    ):  # fmt: skip
+        run = gnc(*words, "--check", EXAMPLES[words[0]])
+        assert run.exit_code == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("solve", "also counts the steps of the starts that --fixed adds"),
+        ("solve", "adds a quarter more"),
+        ("solve", "a bias is ignored"),
+        ("train", "Options not given come from the preset"),
+        ("train", "momentum (0.9)"),
+        ("train", "figure 2, 4, 5, B.1, B.3 or B.6"),
+        ("measure", "resampled within each class"),
+        ("measure", "only the last row is judged"),
+        ("measure", "10% is relative, 0.01 absolute"),
+        ("measure", "CPU threads"),
+    ],
+)
+def test_help_says_what_options_do(command: str, said: str) -> None:
+    assert said in shown_help(command)
