@@ -1,7 +1,7 @@
 """What GNC2 is held against: a one-vs-rest distance known to be within reach for (d, K).
 
-The clearance 1 - t of the best known code: by the bisector theorem (docs/theorem.md) rho* itself
-where that code is proved optimal, else the best known lower bound.
+The clearance 1 - t of the best known code: by the bisector theorem (docs/theory/theorem.md) rho*
+itself where that code is proved optimal, else the best known lower bound.
 """
 
 import os

@@ -1,8 +1,8 @@
 """What the bounds answer together: how far apart for (d, K), in which d, and up to which K.
 
-By the bisector theorem (docs/theorem.md) rho* = 1 - t*, t* the smallest possible largest cosine: a
-bound on one is a bound on the other. A code in d dimensions lies in all higher ones, and rows may
-be dropped from it: one bound that says "exists" is enough, and so is one that excludes.
+By the bisector theorem (docs/theory/theorem.md) rho* = 1 - t*, t* the smallest possible largest
+cosine: a bound on one is a bound on the other. A code in d dimensions lies in all higher ones, and
+rows may be dropped from it: one bound that says "exists" is enough, and so is one that excludes.
 """
 
 import math

@@ -114,10 +114,10 @@ def bounds(
 
     Returns:
         With d and K: every bound that applies to the largest one-vs-rest distance rho*(d, K), lower
-        and upper, and the best interval. With K and a margin: the smallest d known to have a code
-        with it, and the smallest not excluded. With d and a margin: the largest K known to have
-        one, and the smallest excluded. With all three: whether such a code exists. Values are good
-        to a relative 1e-13; counts are exact up to fifteen digits.
+        and upper, and the best interval. With K and a margin: the smallest d where gnc knows
+        a code with it to exist, and the smallest not excluded. With d and a margin: the largest K
+        for which it knows one, and the smallest excluded. With all three: whether such a code
+        exists. Values are good to a relative 1e-13; counts are exact up to fifteen digits.
 
     Raises:
         UsageError, DataError, OutputError: see `gnc_cli.errors`.

@@ -2,8 +2,8 @@
 
 Most bounds are about the Tammes cosine t*, the smallest largest cosine of K unit vectors in R^d. We
 keep the **clearance** 1 - t* in its place, for it has full precision where points crowd: a chord is
-sqrt(2 clearance). By the bisector theorem (docs/theorem.md) it is the largest one-vs-rest distance
-too, rho* = 1 - t*: every bound is about one number.
+sqrt(2 clearance). By the bisector theorem (docs/theory/theorem.md) it is the largest one-vs-rest
+distance too, rho* = 1 - t*: every bound is about one number.
 """
 
 import math

@@ -2,8 +2,8 @@
 
 `status` and `gap` compare largest cosines, as `compare` does. The verdict and `optimum` speak of
 the distance that the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-1 - max_cosine of a Tammes code. By the bisector theorem (docs/theorem.md) the largest possible
-distance is one number for both, rho* = 1 - t*.
+1 - max_cosine of a Tammes code. By the bisector theorem (docs/theory/theorem.md) the largest
+possible distance is one number for both, rho* = 1 - t*.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
 from gnc_cli.search.result import Optimum
 
 _MEET = 1e-9
-"""A code this near to the proved upper end is optimal; distances this near are equal."""
+"""A code this near to the proved upper end counts as optimal; distances this near are equal."""
 _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
@@ -122,7 +122,7 @@ def _verdict(
     known: Reference | None, distance: float, optimum: Optimum, restriction: str | None
 ) -> str:
     if optimum.proved:
-        return "optimal (proved)"
+        return "optimal to 1e-9 (the optimal value is proved)"
     without = f" without the {restriction}" if restriction else ""
     bound = optimum.name.replace("-", " ").title()
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without} ({bound})"

@@ -67,7 +67,7 @@ def test_a_million_classes_with_margin_0_3() -> None:
 
 
 def test_the_source_of_an_exclusion_excludes() -> None:
-    """E8's margin is 1/2, so it leaves room in d = 4; the 600-cell, of margin 0.191, leaves none."""
+    """E8's margin is 1/2: it leaves room in d = 4; the 600-cell, of margin 0.191, leaves none."""
     proved = row(dimension(10**6, margin=0.3), "proved-optimum", False)
     assert proved.d == 5 and proved.source.startswith("optimal code (4, 120): 600-cell")
     kissing = row(dimension(300, max_cosine=0.5), "kissing", False)

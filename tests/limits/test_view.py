@@ -189,7 +189,7 @@ def test_dimensions_in_words() -> None:
         (8, 2, "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
                "between them it is open"),
         (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
-        (None, 8, "no dimension is known to have a code of K = 9 points with M; below d = 8 none "
+        (None, 8, "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none "
                   "exists, from there on it is open"),
         (None, None, "no code of K = 9 points with M exists in any dimension"),
         (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),
@@ -214,7 +214,7 @@ def test_numbers_of_points_in_words() -> None:
     )
     nothing = replace(best, guaranteed=None, log10_guaranteed=None, log10_excluded=None)
     assert best_text(nothing, "M") == (
-        "no K is known to have a code with M in d = 3; no K is excluded"
+        "gnc knows no K with a code with M in d = 3; no K is excluded"
     )
 
 
@@ -224,4 +224,5 @@ def test_cosines_near_one_keep_their_distance() -> None:
     assert interval(best) == "1 - 7.89569e-23 <= t <= 1 - 1.97392e-23"
     best = replace(best, upper_deg=3.6e-10, exact=True)
     assert interval(best).startswith("t = 1 - 1.9739")
-    assert interval(replace(best, lower=-0.0, upper=6e-17)) == "t = 0 (known exactly)"
+    zero = replace(best, lower=-0.0, upper=6e-17)
+    assert interval(zero) == "t = 0 (the bounds meet to 12 digits)"
