@@ -35,14 +35,14 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
     solved = [
         _Code(
             code.d, code.K, code.rho,
-            f"Softmax Code ({code.d}, {code.K}) solved by this project, certified distance",
+            f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
             partial(_as_it_was, code.command),
         )
         for code in stored_margins().entries
     ]  # fmt: skip
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
-        CodeList("solved-code", "Softmax Codes solved by this project", solved, of_rho=True),
+        CodeList("solved-code", "numerical codes solved by this project", solved, of_rho=True),
         ConstructionLimit(),
         ProvedOptimumLimit(ours),
     ]

@@ -1,8 +1,8 @@
 """From (d, K) to one code: which problem is searched, from where, and what is said of its end.
 
 By the bisector theorem (docs/theory/theorem.md) every Tammes code is a Softmax Code, so both
-problems are one search: the Tammes problem, with half the unknowns. Weights and features are searched
-separately only where given rows must not move, for which the theorem says nothing.
+problems are one search: the Tammes problem, with half the unknowns. Weights and features are
+searched separately only where given rows must not move, for which the theorem says nothing.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""docs/theory/theorem.md: the bisector theorem in exact arithmetic, its sharpness, its use on codes.
+"""docs/theory/theorem.md: the bisector theorem in exact numbers, its sharpness, its use on codes.
 
 The proof is checked by Coq (proofs/). These tests hold its statement against numbers: rational
 quadruples without any tolerance, and the certified directions of random and of solved codes.
