@@ -169,7 +169,8 @@ def _optima(table: KnownCodes) -> Iterator[_Code]:
         yield _Code(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
     for entry in table.select(proven=True):
         if (entry.d, entry.K) not in single:
-            cited = f"optimal code ({entry.d}, {entry.K}): table of known codes"
+            said = entry.source.removeprefix("proven optimal").removeprefix(": ")
+            cited = f"optimal code ({entry.d}, {entry.K}): {said or 'table of known codes'}"
             yield _Code(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
 
 

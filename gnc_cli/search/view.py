@@ -58,7 +58,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
     ]  # fmt: skip
     if r.best_known is not None:
-        source = "" if r.best_known.source == "proven optimal" else f", {r.best_known.source}"
+        source = f", {r.best_known.source}".removeprefix(", proven optimal")
         proved = "proved optimal" if r.best_known.proven else "not proved"
         rows.append(("best known cosine", decimals(r.best_known.max_cosine), proved + source,
                      "best_known"))  # fmt: skip
