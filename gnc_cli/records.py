@@ -49,7 +49,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Rattlers:
-    """How many rows are free to move, by either distance; None where not computed."""
+    """How many rows lie above the minimum, by either distance; None where not computed."""
 
     one_vs_one: int | None
     """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
@@ -66,7 +66,8 @@ class Margins:
     cosface: float
     """Additive cosine margin with features at their best: the certified lower end of rho."""
     arcface_rad: float
-    """Additive angle with each feature on its class weight: the minimum angle, radians."""
+    """Additive angle: the smallest angle between two weights, radians; features on their weights
+    attain it."""
 
 
 @dataclass(frozen=True)

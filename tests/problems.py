@@ -5,7 +5,7 @@ that no code of this size does better. `rho` is the one-vs-rest distance of the 
 stationary Tammes code it is `1 - max_cosine` (PAPER section 3), and it is the largest possible
 where `softmax_proven` says so (theorem 3.3 of arXiv 2310.05351).
 
-Sources: [FT] L. Fejes Toth 1943; [SW] K. Schuette, B. L. van der Waerden 1951; [D] L. Danzer 1963;
+Sources: [FT] L. Fejes Tóth 1943; [SW] K. Schütte, B. L. van der Waerden 1951; [D] L. Danzer 1963;
 [R] R. M. Robinson 1961; [L] V. I. Levenshtein 1992, sharp codes as listed in table 1 of H. Cohn and
 A. Kumar, Universally optimal distribution of points on spheres, 2007; [BV] C. Bachoc and
 F. Vallentin 2009; [LLK] D. de Laat, N. M. Leijenhorst and W. H. H. de Muinck Keizer 2024; [RR]

@@ -36,8 +36,8 @@ class MeasureMargins:
     cosface: float
     """Additive cosine margin, features at their best: the certified lower end of GNC2."""
     arcface_rad: float | None
-    """Additive angle with each feature on its class weight: the minimum angle, radians; None where
-    a weight is zero."""
+    """Additive angle: the smallest angle between two weights, radians, attained by features on
+    their weights; None where a weight is zero."""
     scale: float | None
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
     no margin is left."""
@@ -209,7 +209,8 @@ class MeasureResult(Result):
     gnc2_reference: Gnc2Reference | None
     """None where nothing is known, or rows are taken as they are."""
     gnc2_ratio: float | None
-    """gnc2.lower / gnc2_reference.value."""
+    """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
+    above 1 only where that value is not proved optimal."""
     gnc3: float | None
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     ncc_accuracy: float | None

@@ -13,7 +13,6 @@ from gnc_cli.parameters import (
     PlotOrPage,
     Seed,
     Threads,
-    TimeLimit,
     real,
     whole,
     wholes,
@@ -33,41 +32,32 @@ def compare(
     *files: Annotated[
         Any,
         Parameter("Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
-                  "Sloane's); FILE:KEY picks a dataset; '-' is HDF5 on stdin.", group=_COMPARE,
+                  "one coordinate per line, as in Sloane's tables); FILE:KEY picks a dataset; '-' "
+                  "is HDF5 on stdin.", group=_COMPARE,
                   metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     list: Annotated[
-        bool, Parameter("List the table, or what --d and --K leave of it.", group=_COMPARE)
+        bool, Parameter("List the table; --d and --K restrict it.", group=_COMPARE)
     ] = False,
     solve: Annotated[
         bool, Parameter("Solve every pair of --d and --K and compare that.", group=_COMPARE)
     ] = False,
     d: Annotated[
         Any,
-        Parameter("Dimensions: 3, 3,5 or 3..8. Beside files one: of a file with one number per "
-                  "line, how many make a point.",
-                  wholes(2), _COMPARE, short="-d"),
+        Parameter("Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
+                  "coordinate per line.", wholes(2), _COMPARE, short="-d"),
     ] = None,
     K: Annotated[
         Any,
         Parameter("Numbers of points: 24, 2..100 or 10..100..10.", wholes(2), _COMPARE,
                   short="-K"),
     ] = None,
-    proven: Annotated[bool, Parameter("List proved optima alone.", group=_COMPARE)] = False,
+    proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False,
     table: Annotated[
         "Table",
         Parameter("A current table of known codes, d,N,cosine per line, held beside our copy.",
                   group=_COMPARE, metavar="FILE", reads=True),
     ] = None,
-    tolerance: Annotated[
-        float,
-        Parameter("Exit 5 where a cosine is worse than the best known by more. Default 1e-9.",
-                  real(0.0), _GATES),
-    ] = TOLERANCE,
-    require_entry: Annotated[
-        bool,
-        Parameter("Exit 5 on no_entry as well: nothing as good to compare with.", group=_GATES),
-    ] = False,
     digits: Annotated[
         int | None,
         Parameter("Polish each file's code until its cosine has this many decimals, and propose "
@@ -80,25 +70,39 @@ def compare(
     ] = None,
     budget: Annotated[
         float | None,
-        Parameter("Time of each solve. Default 10.", real(above=0.0), _SOLVES, metavar="SECONDS"),
+        Parameter("Time limit of each solve. Default 10.", real(above=0.0), _SOLVES,
+                  metavar="SECONDS"),
     ] = None,
     workers: Annotated[
         int | None,
         Parameter("Solves side by side, one process each. Default 1.", whole(1), _SOLVES),
     ] = None,
     seed: Seed = 0,
-    time_limit: TimeLimit = None,
+    time_limit: Annotated[
+        float | None,
+        Parameter("Time limit of the whole run; the rows so far are kept. Default none.",
+                  real(above=0.0), "Effort and machine", metavar="SECONDS"),
+    ] = None,
     threads: Threads = None,
     out: Annotated[
         Path | None,
-        Parameter("Keep the rows of --solve, each as it is ready: .jsonl.", group=_SOLVES,
+        Parameter("With --solve: keep the rows, each as it is ready: .jsonl.", group=_SOLVES,
                   metavar="FILE", writes=(".jsonl",)),
     ] = None,
     resume: Annotated[
-        bool, Parameter("Go on from the rows in the --out file.", group=_SOLVES)
+        bool, Parameter("With --solve: go on from the rows in the --out file.", group=_SOLVES)
     ] = False,
     force: Force = False,
     plot: PlotOrPage = None,
+    tolerance: Annotated[
+        float,
+        Parameter("Exit 5 if the largest cosine exceeds the best known by more than this. "
+                  "Default 1e-9.", real(0.0), _GATES),
+    ] = TOLERANCE,
+    require_entry: Annotated[
+        bool,
+        Parameter("Exit 5 also where (d, K) is not on record (status no_entry).", group=_GATES),
+    ] = False,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[CompareRow], None] | None" = None,
@@ -110,21 +114,21 @@ def compare(
     Args:
         files: codes: files that `gnc` reads, `FILE:key`, `-` for HDF5 on stdin, arrays (K, d),
             results of `solve`.
-        list: the table itself, narrowed by `d`, `K` and `proven`.
+        list: the table itself; `d`, `K` and `proven` restrict it.
         solve: a fresh solve of every pair of `d` and `K`.
-        d, K: at least 2, one or several; beside files d says how many coordinates make a point
-            where a file has one per line.
+        d, K: at least 2, one or several; beside files d is the dimension of a file that
+            lists one coordinate per line.
         proven: of the table only what is proved optimal.
         table: a table of known codes or its file, `d,N,cosine` per line; our copy by default.
-        tolerance: the largest gap that passes.
-        require_entry: pairs that the table lacks do not pass.
+        tolerance: by how much the largest cosine may exceed the best known.
+        require_entry: pairs that are not on record (status no_entry) do not pass.
         digits: polish each code and give this many decimals of its cosine, and its minimal
             polynomial.
         export: folder for coordinates, Gram matrix, contact graph and inner products.
         budget: seconds of a solve, 10 by default.
         workers: solves side by side, 1 by default.
         seed: of the solves.
-        time_limit: seconds; a normal end.
+        time_limit: seconds for the whole run; a normal end.
         threads: of the measurement; by default chosen from the size.
         out: file for the rows of solves, JSON lines, each as it is ready.
         resume: go on from the rows in `out`.

@@ -43,7 +43,7 @@ class CompareRow:
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
     rattlers: Rattlers | None
-    """Points that are free to move; None where not known."""
+    """Points whose own distance is above the minimum, by either distance; None where not known."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance; None where not known."""
     congruent_to: str | None = None

@@ -59,7 +59,7 @@ def write_code_page(
         title, facts: the heading and the line below it.
         weights: unit rows, shape (K, d).
         contacts: pairs of rows, shape (m, 2).
-        rattlers: shape (K,), true where a point is free to move.
+        rattlers: shape (K,), true where the own one-vs-one distance is above the minimum.
         names: of the points, for hovering.
 
     Raises:

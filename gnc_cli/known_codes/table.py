@@ -37,6 +37,18 @@ _ROUNDED_UP = 12
 _EXACT_FROM = 21
 """Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
+_CITED = {
+    "published improvement, 2026": "improvement on Cohn's Table of spherical codes, 2026",
+    "published value": "Cohn's Table of spherical codes",
+    "best published": "best published (Sloane tables / equal circles on a sphere)",
+}
+"""What can be cited, by what table.csv says; data/known_codes/SOURCES.md says whose they are."""
+_OPTIMA = {
+    (3, 10): "Danzer 1963", (3, 11): "Danzer 1963",
+    (3, 13): "Musin and Tarasov 2012", (3, 14): "Musin and Tarasov 2015",
+    (21, 112): "Cohn and Kumar 2007, Table 1",
+}  # fmt: skip
+"""Who proved the optima that are no construction here, which has its own reference."""
 _PROVEN = {"yes": True, "no": False, "unknown": None, "": None}
 
 
@@ -284,6 +296,9 @@ def _entry(named: dict[str, str], where: str, source: str, rounding: float) -> K
         for name in ("rattlers", "contacts")
     )
     said = named.get("source") or source
+    said = _CITED.get(said, said)
+    if said == "proven optimal" and (d, K) in _OPTIMA:
+        said += f": {_OPTIMA[d, K]}"
     return KnownCode(d, K, figure, _PROVEN[proven], rattlers, contacts, said, rounding)
 
 

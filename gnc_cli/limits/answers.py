@@ -156,7 +156,9 @@ def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
     assert request.target is not None
     reach = limit.dimension(K, loosened(request.target))
     d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
-    found = None if d is None or d > LARGEST_D else limit.at(d, K)
+    # What excludes the dimensions below d is what it says of the last of them.
+    asked = d if d is None or limit.exists else d - 1
+    found = None if asked is None or asked < 2 else limit.at(asked, K)
     return DimensionRow(
         K=K, d=d, ending=reach.ending, **_told(limit, request.quantity, found, d or 0, K)
     )

@@ -24,12 +24,12 @@ _ASKED = "What is asked"
 def bounds(
     d: Annotated[
         int | Iterable[int] | str | None,
-        Parameter("Dimensions, up to 1e6: 512, 128,256,512 or 2..512.", wholes(2, 10**6), _ASKED,
+        Parameter("Dimensions, 2 to 1e6: 512, 128,256,512 or 2..512.", wholes(2, 10**6), _ASKED,
                   short="-d"),
     ] = None,
     K: Annotated[
         int | Iterable[int] | str | None,
-        Parameter("Numbers of classes or points, up to 1e300: 1e6 or 10572,85742,360232.",
+        Parameter("Numbers of classes or points, 2 to 1e300: 1e6 or 10572,85742,360232.",
                   wholes(2, _LARGEST_K), _ASKED, short="-K"),
     ] = None,
     *,
@@ -41,13 +41,13 @@ def bounds(
     ] = None,
     arcface_m: Annotated[
         float | None,
-        Parameter("ArcFace's angle, in place of --margin: all angles of the code at least so "
-                  "large.", real(above=0.0, most=pi), _ASKED, metavar="RADIANS"),
+        Parameter("Smallest angle allowed between two points (ArcFace's margin), in place of "
+                  "--margin.", real(above=0.0, most=pi), _ASKED, metavar="RADIANS"),
     ] = None,
     max_cosine: Annotated[
         float | None,
-        Parameter("The same as a cosine: --d 8 --max-cosine 0.5 is the kissing problem.",
-                  real(least=-1.0, below=1.0), _ASKED),
+        Parameter("Largest cosine allowed between two points, in place of --margin; --d 8 "
+                  "--max-cosine 0.5 is the kissing problem.", real(least=-1.0, below=1.0), _ASKED),
     ] = None,
     quantity: Annotated[
         str | None,
@@ -57,13 +57,14 @@ def bounds(
     ] = None,
     probability: Annotated[
         float | None,
-        Parameter("Also give the scale s = 1/tau from which softmax reaches it on every class.",
-                  real(above=0.0, below=1.0), _ASKED),
+        Parameter("Also print a scale s = 1/tau that is enough for probability P on every class. "
+                  "Default none.", real(above=0.0, below=1.0), _ASKED, metavar="P"),
     ] = None,
     lp: Annotated[
         bool,
         Parameter("Add Delsarte's linear programme, verified in exact arithmetic: about a second "
-                  "per pair.", group=_ASKED),
+                  "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
+                  group=_ASKED),
     ] = False,
     table: Annotated[
         "KnownCodes | Path | None",
@@ -77,8 +78,8 @@ def bounds(
     ] = None,
     best: Annotated[
         bool,
-        Parameter("Rows of --csv, --jsonl and --out: one per pair, K or d, with what is known of "
-                  "it, in place of one per bound.", group="Output"),
+        Parameter("In --csv, --jsonl and --out write one row per (d, K), d or K with the best "
+                  "bounds, not one per bound.", group="Output"),
     ] = False,
     out: Annotated[
         Path | None,
@@ -92,20 +93,22 @@ def bounds(
 ) -> "BoundsResult":  # fmt: skip
     """Say what is possible: how far apart K classes can be in d dimensions, proved from both sides.
 
-    Give two of d, K and a margin; the third is answered.
+    Give two of d, K and a margin to get the third; give all three to ask
+    whether such a code exists. Codes that gnc does not know are not counted.
 
     Args:
         d: one or several dimensions, 2 to 10^6.
         K: one or several numbers of points, 2 to 10^300.
         margin: one-vs-rest distance (CosFace's margin), above 0, up to 2.
-        arcface_m: ArcFace's angle in radians: the angles of the code are to be at least this.
-        max_cosine: the same as a cosine, in [-1, 1).
+        arcface_m: ArcFace's angle in radians: the smallest that two points may have.
+        max_cosine: the largest that two points may have, in [-1, 1).
         quantity: `one-vs-rest` or `one-vs-one` (cosine and angle); follows from the target.
-        probability: also give the softmax scale that reaches it.
-        lp: add Delsarte's linear programme, verified in exact arithmetic.
+        probability: also give a softmax scale that is enough for it on every class.
+        lp: add Delsarte's linear programme, verified in exact arithmetic, for d up to 1000, K up to
+            10^9 and polynomials of degree 40.
         time_limit: seconds for the linear programmes.
         table: known codes, `d,N,cosine` per line, held beside our copy.
-        best: rows of `out` hold what is known of each pair, K or d, not what each bound says.
+        best: rows of `out` hold the best bounds of each (d, K), d or K, not what each bound says.
         out: file for the rows: .csv, .json, .h5.
         force: overwrite files.
         plot: PNG, SVG or PDF.
@@ -114,10 +117,10 @@ def bounds(
 
     Returns:
         With d and K: every bound that applies to the largest one-vs-rest distance rho*(d, K), lower
-        and upper, and the best interval. With K and a margin: the smallest d known to have a code
-        with it, and the smallest not excluded. With d and a margin: the largest K known to have
-        one, and the smallest excluded. With all three: whether such a code exists. Values are good
-        to a relative 1e-13; counts are exact up to fifteen digits.
+        and upper, and the best interval. With K and a margin: the smallest d where gnc knows
+        a code with it to exist, and the smallest not excluded. With d and a margin: the largest K
+        for which it knows one, and the smallest excluded. With all three: whether such a code
+        exists. Values are good to a relative 1e-13; counts are exact up to fifteen digits.
 
     Raises:
         UsageError, DataError, OutputError: see `gnc_cli.errors`.

@@ -35,14 +35,14 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
     solved = [
         _Code(
             code.d, code.K, code.rho,
-            f"Softmax Code ({code.d}, {code.K}) solved by this project, certified distance",
+            f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
             partial(_as_it_was, code.command),
         )
         for code in stored_margins().entries
     ]  # fmt: skip
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
-        CodeList("solved-code", "Softmax Codes solved by this project", solved, of_rho=True),
+        CodeList("solved-code", "numerical codes solved by this project", solved, of_rho=True),
         ConstructionLimit(),
         ProvedOptimumLimit(ours),
     ]
@@ -169,7 +169,8 @@ def _optima(table: KnownCodes) -> Iterator[_Code]:
         yield _Code(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
     for entry in table.select(proven=True):
         if (entry.d, entry.K) not in single:
-            cited = f"optimal code ({entry.d}, {entry.K}): table of known codes"
+            said = entry.source.removeprefix("proven optimal").removeprefix(": ")
+            cited = f"optimal code ({entry.d}, {entry.K}): {said or 'table of known codes'}"
             yield _Code(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
 
 

@@ -6,14 +6,16 @@ every angle below theta cannot cover it, then for all those angles there are K p
 limit, the sphere being compact, for theta itself: the clearance 1 - cos(theta) is reached. No code
 is named: choosing points greedily, wherever they are still free, finds one in principle.
 
-When can n caps not cover? In every dimension if their shares sum to at most 1 (Shannon, Wyner). On
-S^2 Fejes Toth's theorem says more, for overlaps are unavoidable there: n >= 3 caps of radius r
-cover only if cos r <= cot(w)/sqrt(3), w = n pi / (6 (n - 2)).
+When can n caps not cover? In every dimension if their shares sum to less than 1
+(Chabauty, Shannon, Wyner). On S^2 Fejes Tóth's theorem says more, for overlaps are unavoidable
+there: n >= 3 caps of radius r cover only if cos r <= cot(w)/sqrt(3), w = n pi / (6 (n - 2)).
 
 References:
+    C. Chabauty, Résultats sur l'empilement de calottes égales sur une périsphère de R^n et
+    correction à un travail antérieur, C. R. Acad. Sci. Paris 236 (1953).
     C. E. Shannon, Probability of error for optimal codes in a Gaussian channel, Bell Syst. Tech. J.
     38 (1959). A. D. Wyner, Capabilities of bounded discrepancy decoding, ibid. 44 (1965).
-    L. Fejes Toth, Lagerungen in der Ebene, auf der Kugel und im Raum, Springer (1953), chapter V.
+    L. Fejes Tóth, Lagerungen in der Ebene, auf der Kugel und im Raum, Springer (1953), chapter V.
 """
 
 import math
@@ -35,7 +37,7 @@ _JUST_ABOVE_1 = Fraction(math.nextafter(1.0, 2.0))
 
 
 class _Covering(Limit):
-    """K - 1 caps whose shares sum to 1 at most, any d and K.
+    """K - 1 caps cannot cover while their shares sum to less than 1, any d and K.
 
     Falls with K, since larger caps have larger shares. Rises with d from K = 4 on, where the caps
     are less than half of the sphere: the angle to a fixed point has a density proportional to
@@ -43,7 +45,7 @@ class _Covering(Limit):
     """
 
     name = "covering"
-    source = "Shannon 1959, Wyner 1965: K - 1 caps cannot cover the sphere"
+    source = "Chabauty 1953, Shannon 1959, Wyner 1965: K - 1 caps cannot cover the sphere"
     exists = True
 
     def at(self, d: int, K: int) -> Finding:
@@ -64,10 +66,10 @@ class _Covering(Limit):
 
 
 class _Covering3(Limit):
-    """Fejes Toth's covering theorem, d = 3 and K >= 4; falls with K."""
+    """Fejes Tóth's covering theorem, d = 3 and K >= 4; falls with K."""
 
     name = "covering-3"
-    source = "Fejes Toth 1953: K - 1 caps cannot cover S^2"
+    source = "Fejes Tóth 1953: K - 1 caps cannot cover S^2"
     exists = True
 
     def at(self, d: int, K: int) -> Finding | None:

@@ -6,11 +6,12 @@ largest cosine above 1/2: their clearance is strictly below 1/2, by an amount th
 `at` says 1/2, while `points` and `dimension` exclude a target of 1/2 itself.
 
 Only bounds that a source calls proved are kept. Leijenhorst and de Laat 2024 print smaller ones for
-11 to 23 dimensions, not verified rigorously. Those of Mittelmann and Vallentin from 14 dimensions
-on lie above rigorous ones of Machado and de Oliveira Filho, who improve all of 9 to 23.
+11 to 23 dimensions, not verified rigorously. The bounds are exact for d = 2, 3, 4, 8 and 24. From
+14 to 23 dimensions they are those of Mittelmann and Vallentin, not the smallest known: rigorous
+ones of Machado and de Oliveira Filho, who improve all of 9 to 23, lie below.
 
 References:
-    K. Schuette, B. L. van der Waerden, Das Problem der dreizehn Kugeln, Math. Ann. 125, 1953
+    K. Schütte, B. L. van der Waerden, Das Problem der dreizehn Kugeln, Math. Ann. 125, 1953
     V. I. Levenshtein, On bounds for packings in n-dimensional Euclidean space, Soviet Math. Dokl.
     20, 1979
     A. M. Odlyzko, N. J. A. Sloane, New bounds on the number of unit spheres that can touch a unit
@@ -34,7 +35,7 @@ _MACHADO = "Machado and de Oliveira Filho 2018"
 
 KISSING_BOUNDS: dict[int, tuple[int, str]] = {
     2: (6, "regular hexagon"),
-    3: (12, "Schuette and van der Waerden 1953"),
+    3: (12, "Schütte and van der Waerden 1953"),
     4: (24, "Musin 2008"),
     5: (44, _MITTELMANN),
     6: (77, "de Laat, Leijenhorst and de Muinck Keizer 2024"),
@@ -71,7 +72,7 @@ class _Kissing(Limit):
     """Silent for K up to the bound, and beyond 24 dimensions."""
 
     name = "kissing"
-    source = "kissing numbers: proved upper bounds in up to 24 dimensions"
+    source = "published rigorous upper bounds on kissing numbers, d <= 24"
     exists = False
 
     def at(self, d: int, K: int) -> Finding | None:

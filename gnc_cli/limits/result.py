@@ -85,7 +85,7 @@ class BestBounds:
     upper_deg: float | None
     """Upper end of that angle, degrees; None for one-vs-rest."""
     exact: bool
-    """Whether the ends meet, but for rounding: the value is known exactly."""
+    """Whether the ends meet, to a relative 1e-12: the value is known to 12 digits."""
     best_known: BestKnown | None
     """The best code known, for either quantity."""
     status: Status | None
@@ -135,7 +135,7 @@ class DimensionBest:
 
     K: int
     sufficient: int | None
-    """The smallest d known to have a code with the margin; None where none is known."""
+    """The smallest d where gnc knows a code with the margin to exist; None where it knows none."""
     necessary: int | None
     """The smallest d not excluded, 1000001 where none up to a million is; None where the margin is
     impossible in every dimension."""
@@ -190,7 +190,7 @@ class ClassesBest:
 
     d: int
     guaranteed: int | None
-    """The largest K known to have a code with the margin; None where it has more than fifteen
+    """The largest K for which gnc knows a code with the margin; None where it has more than fifteen
     digits, or none is known."""
     log10_guaranteed: float | None
     """Its base-10 logarithm; None where none is known."""

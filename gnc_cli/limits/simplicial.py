@@ -1,7 +1,7 @@
 """The simplicial bounds: no packing of caps is denser than caps around a regular simplex.
 
 Caps of angular radius r < pi/4 about the points of a code with minimum angle 2r are a packing. By
-Boroczky's theorem the density of each in its Dirichlet-Voronoi cell is at most that of d caps that
+Böröczky's theorem the density of each in its Dirichlet-Voronoi cell is at most that of d caps that
 touch one another in the spherical simplex of their centres, which is regular with edge 2r; so the
 density on the whole sphere is. Every vertex angle of that simplex is a cone of d - 1 unit vectors
 with pairwise cosine c / (1 + c), c = cos 2r, and the area of a cap cancels:
@@ -12,7 +12,7 @@ share(n, c) that of S^(n-1) in the cone of n unit vectors with pairwise cosine c
 from infinity at r = 0 to 2d at r = pi/4; where points crowd it tends to Rogers' bound on sphere
 packings.
 
-For d = 3 it is Fejes Toth's, and elementary: among K points on S^2 some two lie within the angle
+For d = 3 it is Fejes Tóth's, and elementary: among K points on S^2 some two lie within the angle
 phi with 4 - 4 sin^2(phi/2) = csc^2 w, where w = K pi / (6 (K - 2)): the side of the equilateral
 triangle whose area is the mean area of a triangulation by K points. So the clearance is at most
 (4 - csc^2 w)/2, with equality at K = 3, 4, 6 and 12: triangle, tetrahedron, octahedron,
@@ -30,11 +30,11 @@ imaginary axis, nothing oscillates or cancels, and the trapezoid rule converges 
 whatever n: 41 points give full precision.
 
 References:
-    L. Fejes Toth, Ueber die Abschaetzung des kuerzesten Abstandes zweier Punkte eines auf einer
-    Kugelflaeche liegenden Punktsystems, Jahresbericht der DMV 53 (1943).
+    L. Fejes Tóth, Über eine Abschätzung des kürzesten Abstandes zweier Punkte eines auf einer
+    Kugelfläche liegenden Punktsystems, Jahresbericht der DMV 53 (1943).
     H. S. M. Coxeter, An upper bound for the number of equal nonoverlapping spheres that can touch
     another of the same size, Proc. Symp. Pure Math. 7 (1963).
-    K. Boroczky, Packing of spheres in spaces of constant curvature, Acta Math. Acad. Sci. Hungar.
+    K. Böröczky, Packing of spheres in spaces of constant curvature, Acta Math. Acad. Sci. Hungar.
     32 (1978).
 """
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 Point = TypeVar("Point", complex, np.ndarray)
 
 _FIRST_D = 4
-"""In three dimensions it is Fejes Toth's bound."""
+"""In three dimensions it is Fejes Tóth's bound."""
 _BETTER = 128
 """In more dimensions Levenshtein's bound is better."""
 _FLAT = -70.0
@@ -68,7 +68,7 @@ class _FejesToth(Limit):
     """The bound in three dimensions."""
 
     name = "fejes-toth"
-    source = "Fejes Toth 1943, the shortest distance of two of K points on a sphere"
+    source = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
     exists = False
 
     def at(self, d: int, K: int) -> Finding | None:
@@ -105,10 +105,10 @@ FEJES_TOTH = _FejesToth()
 
 
 class _Simplicial(Limit):
-    """Boroczky's theorem, for K > 2d; fewer points may have a minimum angle of pi/2."""
+    """Böröczky's theorem, for K > 2d; fewer points may have a minimum angle of pi/2."""
 
     name = "simplicial"
-    source = "Coxeter 1963, Boroczky 1978: packing of spheres in spaces of constant curvature"
+    source = "Coxeter 1963, Böröczky 1978: packing of spheres in spaces of constant curvature"
     exists = False
 
     def at(self, d: int, K: int) -> Finding | None:
@@ -162,7 +162,7 @@ SIMPLICIAL = _Simplicial()
 def log_simplicial_bound(d: int, log_clearance: float) -> float:
     """Logarithm of the largest number of points, not rounded; it falls as the clearance grows.
 
-    Its error is below d * 1e-14, from d = 3 on, where it is Fejes Toth's bound.
+    Its error is below d * 1e-14, from d = 3 on, where it is Fejes Tóth's bound.
     """
     if log_clearance < _FLAT:
         return log_simplicial_bound(d, _FLAT) + 0.5 * (d - 1) * (_FLAT - log_clearance)

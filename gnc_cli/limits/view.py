@@ -137,7 +137,7 @@ def interval(best: BestBounds) -> str:
         return f"{low} <= {symbol} <= {high}"
     if " " not in low:
         low = f"{round(best.lower, 15) + 0.0 if symbol == 't' else best.lower:.12g}"
-    return f"{symbol} = {low} (known exactly)"
+    return f"{symbol} = {low} (the bounds meet to 12 digits)"
 
 
 def angle(best: BestBounds) -> str:
@@ -217,7 +217,7 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
         known = best.log10_excluded is not None
         none = f"from K = {high} on none exists" if known else "no K is excluded"
         if best.log10_guaranteed is None:
-            return f"no K is known to have a {code}; {none}"
+            return f"gnc knows no K with a {code}; {none}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
         between = "; between them gnc does not decide" if known and not closed else ""
         return f"up to K = {low} points a {code} exists; {none}{between}"
@@ -230,7 +230,7 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
     below = f"below d = {high} none exists" if least > 2 else "no dimension is excluded"
     if enough is None:
         on = ", from there on gnc does not decide" if least > 2 else ""
-        return f"no dimension is known to have a {code}; {below}{on}"
+        return f"gnc knows no dimension with a {code}; {below}{on}"
     if enough <= least:
         below = "and below none exists" if least > 2 else "that is always"
         return f"a {code} exists from d = {low} on, {below}"

@@ -75,8 +75,8 @@ def solve(
     ] = None,
     weight_decay: Annotated[
         float | None,
-        Parameter("ufm: free lengths with weight decay LAMBDA, in place of unit lengths.",
-                  real(above=0.0), _PROBLEM, metavar="LAMBDA"),
+        Parameter("ufm: free lengths in place of unit lengths: mean cross-entropy + LAMBDA/2 times "
+                  "the squared lengths.", real(above=0.0), _PROBLEM, metavar="LAMBDA"),
     ] = None,
     n: Annotated[
         int, Parameter("ufm: samples per class. Default 1.", whole(1), _PROBLEM)
@@ -89,7 +89,8 @@ def solve(
     ] = None,
     symmetry: Annotated[
         str | None,
-        Parameter("Search codes with a symmetry: antipodal or cyclic:n.",
+        Parameter("antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
+                  "orthogonal map g with g^n = 1; n at most K.",
                   text(parsing.symmetry, "GROUP"), _PROBLEM),
     ] = None,
     method: Annotated[
@@ -127,8 +128,8 @@ def solve(
     ] = None,
     target: Annotated[
         float | None,
-        Parameter("Stop at a one-vs-rest distance of at least this (softmax), a largest cosine of "
-                  "at most this (tammes). Exit 4 if it is missed.", real(), _SEARCH),
+        Parameter("Stop at a one-vs-rest distance of at least this (softmax), or at most this "
+                  "largest cosine (tammes). Exit 4 if it is missed.", real(), _SEARCH),
     ] = None,
     resume: Annotated[
         bool, Parameter("Go on from the search in the --out file (.h5).", group=_SEARCH)
@@ -149,7 +150,7 @@ def solve(
     progress: Progress | None = None,
     command_line: str | None = None,
 ) -> "SolveResult | SolveSweep | ConstructionList":  # fmt: skip
-    """Find K points in d dimensions that are as far apart as possible, with a certificate.
+    """Search for K points in d dimensions with a large smallest distance; certify the code found.
 
     The one-vs-rest distance of a point is its distance from the convex hull
     of all others; a code that maximises the smallest is a Softmax Code.
@@ -164,7 +165,8 @@ def solve(
         tau, weight_decay, n: temperature, weight decay and samples per class of `ufm`, of no other
             problem; several temperatures give a sweep.
         fixed: rows (F, d) that stay, array or file; they come first in the code, and K counts them.
-        symmetry: `antipodal` or `cyclic:n`.
+        symmetry: `antipodal`, codes with -w for every w, or `cyclic:n`, codes invariant under an
+            orthogonal map g with g^n = 1, n at most K.
         method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
             before it searches; `descent` does neither; `paper` is the paper's plain recipe.
         construction: build this one, or its first K rows; no search.
@@ -172,7 +174,7 @@ def solve(
         init: a start (K, d), array or file; `-` reads HDF5 from stdin.
         restarts: descents in all, for K up to 2896; by default adapted to d and K.
         steps: gradient steps of a descent.
-        target: stop at this rho (softmax) or cosine (tammes).
+        target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
         resume: go on from the state in `out`.
         seed: decides every random choice; the same seed gives the same code.
         time_limit: seconds; a normal end.

@@ -19,7 +19,11 @@ from gnc_cli.records import (
 TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 
 class Outcome(Enum):
-    """How a solve ended; each ending carries its own advice."""
+    """How a solve ended; each ending carries its own advice.
+
+    `converged`: the first-order conditions hold to the printed residual; those of second order are
+    not checked. `local_optimum`: the same, but a better value for (d, K) is proved.
+    """
 
     CONVERGED = "converged"
     LOCAL_OPTIMUM = "local_optimum"
@@ -41,8 +45,8 @@ class Outcome(Enum):
 
 _ADVICE = {
     Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
-    Outcome.LOCAL_OPTIMUM: "stationary, but the optimum is known and better; raise --restarts or "
-    "try another --seed",
+    Outcome.LOCAL_OPTIMUM: "the first-order conditions hold, but a better value is proved; raise "
+    "--restarts or try another --seed",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
@@ -73,8 +77,8 @@ class UfmMeasures:
     gnc3: float
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     hardmax_gap: Bracket | None
-    """tau * log(total loss) + rho*, with rho* between this pair's margin and theorem 3.3's value:
-    how far the cross-entropy optimum is from HardMax. None with weight decay."""
+    """tau * log(total loss) + rho*, all that is proved of rho*(d, K) used: how far the
+    cross-entropy optimum is from HardMax's. None with weight decay."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Optimum:
     shortfall: float
     """At most this share of `upper` is missing."""
     proved: bool
-    """The code is optimal: it reaches `upper` to 1e-9."""
+    """The code reaches `upper` to an absolute 1e-9."""
     name: str
     """The bound that `upper` is from, as `gnc bounds` names it."""
     source: str
@@ -120,8 +124,8 @@ class SolveResult(Result):
     stationarity: float | None
     """Largest absolute residual of the first-order (KKT) equations."""
     first_order_gain: float | None
-    """Optimum of the last linear programme: what the objective could still gain to first order;
-    None or NaN, null in JSON, where it was not solved."""
+    """The largest first-order increase of the objective over moves of bounded size, the optimum of
+    a linear programme; 0 exactly at KKT points. None or NaN, null in JSON, where not solved."""
     margins: Margins
     """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None

@@ -20,7 +20,7 @@ from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
 from gnc_cli.search.result import Optimum
 
 _MEET = 1e-9
-"""A code this near to the proved upper end is optimal; distances this near are equal."""
+"""A code this near to the proved upper end counts as optimal; distances this near are equal."""
 _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
@@ -122,7 +122,7 @@ def _verdict(
     known: Reference | None, distance: float, optimum: Optimum, restriction: str | None
 ) -> str:
     if optimum.proved:
-        return "optimal (proved)"
+        return "optimal to 1e-9 (the optimal value is proved)"
     without = f" without the {restriction}" if restriction else ""
     bound = optimum.name.replace("-", " ").title()
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without} ({bound})"

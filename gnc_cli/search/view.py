@@ -49,8 +49,8 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         *(_feature_model(r.ufm) if r.ufm is not None else []),
         ("CosFace margin", decimals(r.margins.cosface), "largest m that every class can satisfy",
          "margins.cosface"),
-        ("ArcFace margin", decimals(r.margins.arcface_rad), "radians",
-         "margins.arcface_rad"),
+        ("ArcFace margin", decimals(r.margins.arcface_rad),
+         "smallest angle of two weights, radians", "margins.arcface_rad"),
         ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
         ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
         ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
@@ -58,7 +58,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
     ]  # fmt: skip
     if r.best_known is not None:
-        source = "" if r.best_known.source == "proven optimal" else f", {r.best_known.source}"
+        source = f", {r.best_known.source}".removeprefix(", proven optimal")
         proved = "proved optimal" if r.best_known.proven else "not proved"
         rows.append(("best known cosine", decimals(r.best_known.max_cosine), proved + source,
                      "best_known"))  # fmt: skip

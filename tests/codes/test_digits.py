@@ -50,7 +50,7 @@ CLOSED: list[tuple[Callable[[], np.ndarray], tuple[int, ...], float]] = [
     (cell24, (2, -1), 0.5),
     (snub_cube, (7, 1, -3, -1), 0.723),
 ]
-"""Codes with the minimal polynomials of their cosines, by hand or from Schuette and van der
+"""Codes with the minimal polynomials of their cosines, by hand or from Schütte and van der
 Waerden 1951 (seven points) and Robinson 1961 (the snub cube)."""
 
 

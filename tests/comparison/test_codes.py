@@ -176,7 +176,7 @@ def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path) -> None:
 
 
 def test_impossible_tables_are_refused(tmp_path: Path) -> None:
-    """No twelve points on the sphere do better than the icosahedron (Fejes Toth)."""
+    """No twelve points on the sphere do better than the icosahedron (Fejes Tóth)."""
     (tmp_path / "t.txt").write_text("3,11,0.45\n3,12,0.3\n3,13,0.6\n4,12,0.3\n")
     with pytest.raises(DataError, match="N = 12 with cosine 0.3 is impossible"):
         compare(built("icosahedron"), table=tmp_path / "t.txt")

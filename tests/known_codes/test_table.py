@@ -234,3 +234,15 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
     touching = gram > gram.max() - 1e-9
     assert np.count_nonzero(touching) // 2 == entry.contacts
     assert np.count_nonzero(~touching.any(axis=1)) == entry.rattlers
+
+
+def test_sources_can_be_cited() -> None:
+    """data/known_codes/SOURCES.md names the tables; a construction has its own reference."""
+    table = stored_table()
+    sources = {key: entry.source for key, entry in table.entries.items()}
+    assert not {"published improvement, 2026", "published value", "best published"} & set(
+        sources.values()
+    )
+    assert sources[10, 136] == "improvement on Cohn's Table of spherical codes, 2026"
+    assert sources[3, 11] == "proven optimal: Danzer 1963"
+    assert sources[3, 12] == "proven optimal"  # the construction has its own reference

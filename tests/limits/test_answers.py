@@ -66,6 +66,14 @@ def test_a_million_classes_with_margin_0_3() -> None:
     assert (alone.sufficient, alone.necessary) == (answer.sufficient, answer.necessary)
 
 
+def test_the_source_of_an_exclusion_excludes() -> None:
+    """E8's margin is 1/2: it leaves room in d = 4; the 600-cell, of margin 0.191, leaves none."""
+    proved = row(dimension(10**6, margin=0.3), "proved-optimum", False)
+    assert proved.d == 5 and proved.source.startswith("optimal code (4, 120): 600-cell")
+    kissing = row(dimension(300, max_cosine=0.5), "kissing", False)
+    assert kissing.d == 9 and kissing.source.startswith("kissing number in 8 dimensions")
+
+
 @pytest.mark.parametrize(
     ("K", "margin", "sufficient", "necessary"),
     [

@@ -32,7 +32,7 @@ def value(limit: Limit, d: int, K: int) -> float | None:
 def test_known_codes_of_more_points_count() -> None:
     found = KNOWN.at(10, 100)
     assert found is not None and found.source == (
-        "known code (10, 136): published improvement, 2026"
+        "known code (10, 136): improvement on Cohn's Table of spherical codes, 2026"
     )
     assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
     assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13

@@ -138,7 +138,7 @@ def test_at_improves_on_levenshtein(d: int, K: int, gain: float) -> None:
 
 
 def test_the_600_cell_is_optimal() -> None:
-    # Boroczky 1978, Andreev 1999; Levenshtein's bound is 0.0018 above.
+    # Böröczky 1978, Andreev 1999; Levenshtein's bound is 0.0018 above.
     found = LP.at(4, 120)
     assert found is not None
     assert 0 <= found.value - (3 - math.sqrt(5)) / 4 < 1e-9

@@ -111,11 +111,11 @@ def test_dimension_with_few_points_or_large_targets() -> None:
     assert SIMPLICIAL.dimension(1000, Fraction(3, 2)).d == 500, "up to K = 2d it is silent"
 
 
-# Fejes Toth's bound
+# Fejes Tóth's bound
 
 
 def printed(K: int) -> mpmath.mpf:
-    """The clearance as Fejes Toth writes it; it cancels, so take many digits."""
+    """The clearance as Fejes Tóth writes it; it cancels, so take many digits."""
     w = K * mpmath.pi / (6 * (K - 2))
     return (4 - mpmath.csc(w) ** 2) / 2
 

@@ -111,7 +111,7 @@ def test_one_pair() -> None:
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
     text = words("pair")
-    assert "from below solved-code Softmax Code (10, 100)" in text
+    assert "from below solved-code numerical code (10, 100)" in text
     assert "from above levenshtein Levenshtein 1979" in text
     assert "best known code cosine 0.330883873197 gnc solve --d 10 --K 100" in text
     assert "margin 0.6 a code exists solved-code" in text
@@ -197,7 +197,7 @@ def test_dimensions_in_words() -> None:
         (8, 2, "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
                "between them gnc does not decide"),
         (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
-        (None, 8, "no dimension is known to have a code of K = 9 points with M; below d = 8 none "
+        (None, 8, "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none "
                   "exists, from there on gnc does not decide"),
         (None, None, "no code of K = 9 points with M exists in any dimension"),
         (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),
@@ -223,7 +223,7 @@ def test_numbers_of_points_in_words() -> None:
     )
     nothing = replace(best, guaranteed=None, log10_guaranteed=None, log10_excluded=None)
     assert best_text(nothing, "M") == (
-        "no K is known to have a code with M in d = 3; no K is excluded"
+        "gnc knows no K with a code with M in d = 3; no K is excluded"
     )
 
 
@@ -233,4 +233,5 @@ def test_cosines_near_one_keep_their_distance() -> None:
     assert interval(best) == "1 - 7.89569e-23 <= t <= 1 - 1.97392e-23"
     best = replace(best, upper_deg=3.6e-10, exact=True)
     assert interval(best).startswith("t = 1 - 1.9739")
-    assert interval(replace(best, lower=-0.0, upper=6e-17)) == "t = 0 (known exactly)"
+    zero = replace(best, lower=-0.0, upper=6e-17)
+    assert interval(zero) == "t = 0 (the bounds meet to 12 digits)"

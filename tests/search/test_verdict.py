@@ -18,6 +18,8 @@ from gnc_cli.search.api import solve
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.verdict import Judgement, judge
 
+_OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
+
 
 def judged(W: np.ndarray, problem: str = "softmax") -> Judgement:
     K, d = W.shape
@@ -29,7 +31,7 @@ def test_a_proved_optimum(problem: str) -> None:
     code = find("e8-roots")
     assert code is not None
     found = judged(np.asarray(code.build()), problem)
-    assert found.verdict == "optimal (proved)" and found.optimum.proved
+    assert found.verdict == _OPTIMAL and found.optimum.proved
     assert found.status is ComparisonStatus.MATCHES and not found.misses_known_optimum
     assert found.optimum.upper == pytest.approx(0.5, abs=1e-12)
     assert found.optimum.shortfall == pytest.approx(0.0, abs=1e-12)
@@ -106,7 +108,7 @@ def test_what_kept_a_search_from_most_codes_is_named() -> None:
 def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
     optimum = 0.2769215316664915
     found = judge("softmax", 3, 24, None, 0.8, Bracket(optimum - gap, optimum + 1e-9))
-    assert found.verdict == "optimal (proved)" and not found.misses_known_optimum
+    assert found.verdict == _OPTIMAL and not found.misses_known_optimum
 
 
 def test_the_upper_end_shown_is_not_below_the_certified_distance() -> None:
@@ -141,7 +143,7 @@ def test_a_local_optimum_is_called_one() -> None:
 def test_a_search_ends_at_a_proved_optimum() -> None:
     result = solve(3, 12, method="descent", restarts=640)
     assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
-    assert result.verdict == "optimal (proved)" and result.restarts == 64
+    assert result.verdict == _OPTIMAL and result.restarts == 64
 
 
 def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,10 @@ from gnc_cli.constructions.construction import transitive_code
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+_OPTIMAL = (
+    "Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: "
+    "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+)
 
 
 @cache
@@ -120,7 +124,7 @@ def _leech_552() -> IntegerRows:
 
 CODES = (
     transitive_code(
-        "leech", "minimal vectors of the Leech lattice", 24, _SHARP,
+        "leech", "minimal vectors of the Leech lattice", 24, _OPTIMAL,
         lambda: IntegerRows(minimal_vectors()),
         ("1/2", 4600), ("1/4", 47104), ("0", 93150), ("-1/4", 47104), ("-1/2", 4600), ("-1", 1),
     ),

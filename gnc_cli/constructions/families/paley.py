@@ -32,7 +32,7 @@ from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 from gnc_cli.constructions.sign_rows import SignRows
 
 _LINES = "van Lint and Seidel 1966, Equilateral point sets in elliptic geometry"
-_TOTH = "Fejes Toth 1943, Ueber eine Abschaetzung des kuerzesten Abstandes zweier Punkte"
+_TOTH = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
 _MATRICES = "Sylvester 1867; Paley 1933, On orthogonal matrices"
 _LARGEST = 8192
 """Dimensions up to which a Hadamard matrix, 64 MB in int8, is made."""

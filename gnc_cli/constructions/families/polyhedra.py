@@ -1,7 +1,7 @@
 """Codes with irrational coordinates: icosahedron, snub cube, best 7, 8, 9 points, the 600-cell.
 
-Sources: L. Fejes Toth, 1943, Ueber eine Abschaetzung des kuerzesten Abstandes zweier Punkte eines
-auf einer Kugelflaeche liegenden Punktsystems; K. Schuette and B. L. van der Waerden, 1951, Auf
+Sources: L. Fejes Tóth, 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte eines
+auf einer Kugelfläche liegenden Punktsystems; K. Schütte and B. L. van der Waerden, 1951, Auf
 welcher Kugel haben 5, 6, 7, 8 oder 9 Punkte mit Mindestabstand Eins Platz?; R. M. Robinson, 1961,
 Arrangement of 24 points on a sphere. Coordinates and cosines are worked out here.
 """
@@ -15,7 +15,7 @@ from gnc_cli.constructions.algebraic_rows import AlgebraicRows, RealField
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-_SCHUETTE = "Schuette and van der Waerden 1951, Auf welcher Kugel haben 5, 6, 7, 8 oder 9 ..."
+_SCHUETTE = "Schütte and van der Waerden 1951, Auf welcher Kugel haben 5, 6, 7, 8 oder 9 ..."
 _GOLDEN = RealField((1, 1), (1, 2))
 
 
@@ -113,7 +113,7 @@ def _icosians() -> AlgebraicRows:
 CODES = (
     Construction(
         "icosahedron", "vertices of the icosahedron", 3, 12, Cosine.root(Fraction(1, 5)), True,
-        "Fejes Toth 1943, Ueber eine Abschaetzung des kuerzesten Abstandes zweier Punkte",
+        "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte",
         _icosahedron, (("1/sqrt(5)", 5), ("-1/sqrt(5)", 5), ("-1", 1)), transitive=True,
     ),
     Construction(
@@ -138,7 +138,7 @@ CODES = (
     Construction(
         "600-cell", "vertices of the 600-cell: the unit icosians", 4, 120,
         Cosine("(1+sqrt(5))/4", 0.80901699437494742410229341718282), True,
-        "Boeroeczky 1978, Packing of spheres in spaces of constant curvature; "
+        "Böröczky 1978, Packing of spheres in spaces of constant curvature; "
         "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1",
         _icosians,
         (

@@ -1,4 +1,4 @@
-"""Root systems, Gosset's figures and Smith's code: small codes with integer coordinates.
+"""Root systems, Gosset's figures, the Barnes-Wall lattice, Smith's code: integer coordinates.
 
 The roots of D4, D5, E6, E7 and E8, of one length and at 60 degrees or more, are the best kissing
 configurations known in 4 to 8 dimensions. Gosset's semiregular figures have 240 (the roots of E8),
@@ -7,8 +7,9 @@ the one before. Here each has its own classical coordinates: pairs out of eight 
 lines), Schlaefli's double six with its fifteen, half a cube, pairs out of five.
 
 Sources: J. H. Conway and N. J. A. Sloane, 1988, Sphere Packings, Lattices and Groups, chapters 1
-and 4; T. Gosset, 1900, On the regular and semi-regular figures in space of n dimensions. Smith's
-code: W. D. Smith in the tables of N. J. A. Sloane with R. H. Hardin and W. D. Smith; B. Ballinger,
+and 4; E. S. Barnes and G. E. Wall, 1959, Some extreme forms defined in terms of Abelian groups; T.
+Gosset, 1900, On the regular and semi-regular figures in space of n dimensions. Smith's code: W. D.
+Smith in the tables of N. J. A. Sloane with R. H. Hardin and W. D. Smith; B. Ballinger,
 G. Blekherman, H. Cohn, N. Giansiracusa, E. Kelly and A. Schuermann, 2009, Experimental study of
 energy-minimizing point configurations on spheres.
 """
@@ -23,6 +24,10 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SPLAG = "Conway and Sloane 1988, Sphere Packings, Lattices and Groups, chapter 4"
 _SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+_OPTIMAL = (
+    "Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: "
+    "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+)
 
 
 def _d_roots(d: int) -> np.ndarray:
@@ -84,6 +89,22 @@ def _schlaefli() -> IntegerRows:
         for part, height in ((six, 3), (six, -3), (_pairs(6, -4, 2), 0))
     ]
     return IntegerRows(np.concatenate(rows), 6)
+
+
+def _barnes_wall() -> IntegerRows:
+    """Two entries +-2, or signs on a word of weight 8 of the Reed-Muller code RM(1, 4), an even
+    number of them minus.
+
+    Vectors of squared length 8 in 16 coordinates: 480 and 30 * 128. Two words of weight 8 are equal
+    or complements, or meet in 4 places; so no product exceeds 4.
+    """
+    places = np.arange(16)[:, None] >> np.arange(4) & 1
+    forms = places @ (np.arange(1, 16)[:, None] >> np.arange(4) & 1).T % 2
+    words = np.concatenate([forms.T, 1 - forms.T])
+    rows = np.zeros((len(words), 128, 16), dtype=np.int64)
+    for block, word in zip(rows, words, strict=True):
+        block[:, word == 1] = _even_signs(8)
+    return IntegerRows(np.concatenate([2 * _d_roots(16), rows.reshape(-1, 16)]))
 
 
 def _smith() -> IntegerRows:
@@ -149,7 +170,7 @@ CODES = (
         ("1/2", 32), ("0", 60), ("-1/2", 32), ("-1", 1), proven=False,
     ),
     transitive_code(
-        "e8-roots", "roots of E8: Gosset's 4_21", 8, _SHARP,
+        "e8-roots", "roots of E8: Gosset's 4_21", 8, _OPTIMAL,
         # Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs.
         lambda: IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)])),
         ("1/2", 56), ("0", 126), ("-1/2", 56), ("-1", 1),
@@ -175,10 +196,16 @@ CODES = (
         lambda: IntegerRows(_pairs(5, 3, -2), 4), ("1/6", 6), ("-2/3", 3),
     ),
     transitive_code(
+        "barnes-wall", "minimal vectors of the Barnes-Wall lattice", 16,
+        "Barnes and Wall 1959, Some extreme forms defined in terms of Abelian groups",
+        _barnes_wall, ("1/2", 280), ("1/4", 1024), ("0", 1710), ("-1/4", 1024), ("-1/2", 280),
+        ("-1", 1), proven=False,
+    ),
+    transitive_code(
         "smith", "Smith's 40 points: orientations of five tetrahedra", 10,
         "Ballinger, Blekherman, Cohn, Giansiracusa, Kelly and Schuermann 2009, "
         "Experimental study of energy-minimizing point configurations on spheres",
         _smith, ("1/6", 24), ("0", 4), ("-1/3", 3), ("-1/2", 8), proven=False,
     ),
 )  # fmt: skip
-"""Not proved optimal, but conjectured: D5, E6, E7 and Smith's code."""
+"""Not proved optimal, but conjectured: D5, E6, E7, the Barnes-Wall lattice and Smith's code."""

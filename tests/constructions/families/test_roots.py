@@ -3,8 +3,10 @@
 import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from gnc_cli import bounds
 from gnc_cli.constructions.combine import cross_section
 from gnc_cli.constructions.integer_rows import IntegerRows
 from tests.constructions.checks import named
@@ -47,3 +49,15 @@ def test_rows_outside_of_their_frame_are_caught() -> None:
     moved[0, :2] = 0
     with pytest.raises(ValueError, match="frame misses"):
         IntegerRows(moved, frame=roots.frame).verify()
+
+
+def test_the_barnes_wall_lattice_touches_4320_others() -> None:
+    """The kissing number known in 16 dimensions; the neighbours of one are 280 in 15."""
+    rows = integers("barnes-wall")
+    assert len(np.unique(rows.vectors, axis=0)) == 4320 and rows.square == 8
+    for t in (2, 4, 6):  # a spherical 7-design (Conway and Sloane 1988, chapter 3)
+        moment = np.mean((rows.vectors @ rows.vectors[0] / 8.0) ** t)
+        expected = {2: 1 / 16, 4: 3 / (16 * 18), 6: 15 / (16 * 18 * 20)}[t]
+        assert moment == pytest.approx(expected, rel=1e-12)
+    assert cross_section(rows, 0, Fraction(1, 2)).shape == (280, 15)
+    assert bounds(d=16, max_cosine=0.5).classes.guaranteed == 4320  # type: ignore[union-attr]
