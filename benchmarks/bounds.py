@@ -187,7 +187,7 @@ def report(kept: dict[str, Any]) -> str:
     said += [
         "### The interval of rho*",
         "Ends are rounded outward. "
-        "The bisector theorem, rho* = 1 - t*, makes every bound on the largest "
+        "The bisector theorem, rho* = 1 - t* (docs/theorem.md), makes every bound on the largest "
         "cosine t* one on rho*. Without it an upper bound from the same sources is the chord "
         "sqrt(2 - 2 t*), or 1 from K = d + 2 on; the lower end is the same. `exact`: both ends are "
         "one number. The last two columns name the sources of the ends.",

@@ -1,4 +1,4 @@
-"""docs/theory/theorem.md: the bisector theorem in exact numbers, its sharpness, its use on codes.
+"""docs/theorem.md: the bisector theorem in exact arithmetic, its sharpness, and its use on codes.
 
 The proof is checked by Coq (proofs/). These tests hold its statement against numbers: rational
 quadruples without any tolerance, and the certified directions of random and of solved codes.
@@ -180,7 +180,7 @@ def test_bisecting_a_solved_code(K: int, spread: float, rng: np.random.Generator
 
 
 def test_the_page_names_what_coq_proves() -> None:
-    page = (_ROOT / "docs/theory/theorem.md").read_text(encoding="utf-8")
+    page = (_ROOT / "docs/theorem.md").read_text(encoding="utf-8")
     stated = (_ROOT / "proofs/Statements.v").read_text(encoding="utf-8")
     proved = set(re.findall(r"^Check @(\w+)\.$", stated, flags=re.MULTILINE))
     rows = [line for line in page.splitlines() if re.search(r"\| .*\.v\b.* \|$", line)]
