@@ -116,6 +116,8 @@ class _State:
         scale: float,
     ) -> None:
         self._active_pairs, self._free, self._scale = active_pairs, free, scale
+        self._normal: np.ndarray | None = None
+        """The last normal matrix, kept until the next is made: so its memory is not given back."""
         self.points = self._onto_spheres(points)
         self.width = 0.3 * scale
         top = active_pairs(self.points, -np.inf).largest(self.points)
@@ -155,7 +157,7 @@ class _State:
         """One damped Newton step; returns whether it moved and the next Levenberg shift."""
         lam, s, m = self.multipliers, self.slack, len(self.slack)
         D = lam / s
-        normal = linear.normal(lam, D)
+        normal = self._normal = linear.normal(lam, D)
         # Coincident or orthogonal rows leave the diagonal 0, but not the blocks beside it.
         beside = 1e-3 * float(lam.sum()) / len(self.points)
         curvature = max(float(np.abs(linear.curvature(lam)).mean()), beside)
@@ -165,12 +167,16 @@ class _State:
         r1 = -(gradient + linear.adjoint(push))
         r2 = 1.0 - lam.sum() - push.sum()
         total = D.sum()
-        matrix = normal - np.outer(u, u) / total
         floor = 1e-12 * max(1.0, float(np.abs(np.diag(normal)).mean()))
+        # In place: large matrices made anew cost more in memory pages than in arithmetic.
+        rank_one = np.outer(u, u)
+        rank_one /= total
+        normal -= rank_one
         for _ in range(_MOST_SHIFTS):
             if deadline.expired:
                 return False, shift
-            trial = matrix.copy()
+            trial = rank_one  # its memory, anew
+            trial[:] = normal
             trial[np.diag_indices_from(trial)] += floor + shift
             try:
                 factor = cho_factor(trial, check_finite=False, overwrite_a=True)
