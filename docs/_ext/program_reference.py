@@ -1,7 +1,7 @@
 """Directives that show what the program says of itself, so that no page repeats it by hand.
 
 `gnc-options COMMAND` lists the options, `gnc-keys COMMAND` the keys of the JSON, `gnc-exit-codes`
-the exit codes, `gnc-bounds` the bounds, `gnc-constructions` the codes from algebra.
+the exit codes, `gnc-constructions` the codes from algebra.
 """
 
 import ast
