@@ -33,7 +33,7 @@ class CodeSymmetries:
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
-        UsageError: more than 100 rows, or so many cases that the search was given up.
+        UsageError: more than 100 rows, or too many cases for the search.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])

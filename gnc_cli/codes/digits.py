@@ -125,7 +125,7 @@ def touching_pairs(W: np.ndarray, guesses: int = 1) -> list[np.ndarray]:
 
     Pairs are ranked by how far their cosine lies below the largest. From one pair to the next this
     distance grows by some factor; where the factor is largest the contacts are likely to end.
-    For each of so many guesses, the largest factor first: index pairs i < j, shape (m, 2), sorted.
+    For each of the guesses, the largest factor first: index pairs i < j, shape (m, 2), sorted.
     """
     i, j = np.triu_indices(len(W), 1)
     cosines = (W @ W.T)[i, j]
@@ -148,7 +148,7 @@ def many_digits(
     contacts: np.ndarray | None = None,
     deadline: Deadline | None = None,
 ) -> Digits | Refused:
-    """The code near W whose contacts are exact, to so many decimals; or why there is none.
+    """The code near W whose contacts are exact, to the decimals asked for; or why there is none.
 
     Args:
         W: rows of a polished code, shape (K, d). Where they span fewer dimensions, the result is
@@ -330,7 +330,7 @@ def _checked(
 
 
 def _text(value: Any, decimals: int) -> str:
-    """A real of FLINT with so many decimals, rounded to nearest."""
+    """A real of FLINT with `decimals` decimals, rounded to nearest."""
     ratio = value.fmpq()
     return decimal_text(round(Fraction(int(ratio.p), int(ratio.q)) * 10**decimals), decimals)
 

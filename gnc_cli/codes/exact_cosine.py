@@ -209,7 +209,7 @@ def rounded_coordinates(
     cosine_decimals: int = 12,
     deadline: Deadline | None = None,
 ) -> tuple[list[list[str]], Ceiling]:
-    """Coordinates with so many decimals, of floats or longer texts, verified as they are printed.
+    """Coordinates of floats or longer texts to some decimals, verified as they are printed.
 
     One row a point, not exactly of unit length; the largest cosine is that of their directions.
 

@@ -17,6 +17,7 @@ from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, Me
 from gnc_cli.collapse.sources import Source, find_sources
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.ledger import Ledger
+from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import flatten, plain, read_plain
@@ -154,7 +155,7 @@ def _write(
             "policy": result.policy, "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }  # fmt: skip
         write_per_class(per_class, result.per_class, force=force, provenance=made)
-    if plot is not None and os.fspath(plot).lower().endswith(".html"):
+    if plot is not None and is_page(plot):
         from gnc_cli.collapse.page import write_snapshots
 
         write_snapshots(plot, sources)

@@ -11,6 +11,7 @@ from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.console.viewer import write_code_page
+from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import best
 from gnc_cli.records import ComparisonStatus
 from gnc_cli.search.plot import sampled_cosines, show_cosines
@@ -49,7 +50,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         OutputError: the file cannot be written; nothing has changed.
     """
     codes = result.codes
-    if os.fspath(path).lower().endswith(".html"):
+    if is_page(path):
         _write_page(codes[0], path)
         return
     with styled():

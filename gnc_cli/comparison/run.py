@@ -12,6 +12,7 @@ from gnc_cli import __version__
 from gnc_cli.comparison.request import Request, read_request
 from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
+from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import Path, spelled
@@ -34,7 +35,7 @@ def run(
     """Compare with checked arguments; see `api.compare`."""
     started = time.monotonic()
     request = read_request(files, **options)
-    if plot is not None and os.fspath(plot).lower().endswith(".html") and len(files) != 1:
+    if plot is not None and is_page(plot) and len(files) != 1:
         raise UsageError(
             f"{spelled('plot')} {os.fspath(plot)!r} is a page of one code; give one file, or draw "
             "a .png"

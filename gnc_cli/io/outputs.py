@@ -141,6 +141,11 @@ def check_suffix(
     return suffix
 
 
+def is_page(path: _Path | None) -> bool:
+    """Whether a picture is asked for as a page (.html)."""
+    return path is not None and PurePath(path).suffix.lower() == ".html"
+
+
 def check_plot_suffix(path: _Path) -> str:
     """The suffix of a picture file, in lower case; see `check_suffix`."""
     return check_suffix(path, PLOT_SUFFIXES)

@@ -1,20 +1,19 @@
 """`bounds`: what is possible for K classes in d dimensions. The function behind `gnc bounds`."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import pi
 from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.parameters import Force, Parameter, Path, Plot, one_of, real, wholes
+from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
     from gnc_cli.known_codes.table import KnownCodes
     from gnc_cli.limits.result import BoundsResult
 
-Progress = Callable[[str, int, int, float], None]
-"""`progress(stage, done, total, worst)`."""
 _LARGEST_K = max(10**300, int(1e300))
 """The double 1e300 is a little more."""
 _ASKED = "What is asked"

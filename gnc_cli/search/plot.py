@@ -12,6 +12,7 @@ import numpy as np
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.console.viewer import seriated, write_code_page
+from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import best
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
@@ -32,7 +33,7 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
-    if os.fspath(path).lower().endswith(".html"):
+    if is_page(path):
         code = result.rows[-1] if isinstance(result, SolveSweep) else result
         title, facts = _heading(code)
         write_code_page(

@@ -15,7 +15,7 @@ import torch
 
 from gnc_cli import __version__
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.outputs import check_apart
+from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -68,7 +68,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
     asked["deadline"] = Deadline(asked.pop("time_limit"), asked["interrupt"])
     options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
     asked["compile"] = asked["compile"] or None
-    page = options.plot is not None and options.plot.lower().endswith(".html")
+    page = is_page(options.plot)
     if not options.resume:
         # What is wrong by itself is said before anything is loaded.
         epochs = settings_of(asked).epochs
