@@ -75,6 +75,11 @@ def _each_once(matrices: np.ndarray) -> np.ndarray:
     return matrices[np.sort(first)]
 
 
+def _size(rng: np.random.Generator, least: int, most: int) -> int:
+    """A whole number, each doubling of it as likely as the next."""
+    return int(np.exp(rng.uniform(np.log(least), np.log(most + 1))))
+
+
 def _represented(
     rng: np.random.Generator, group: Group, d: int, rational: bool | None = None
 ) -> tuple[str, np.ndarray]:
@@ -84,17 +89,17 @@ def _represented(
 
 
 def _cyclic(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    return _represented(rng, cyclic_group(int(rng.integers(2, min(most, 30) + 1))), d, False)
+    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, False)
 
 
 def _rational_cyclic(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    return _represented(rng, cyclic_group(int(rng.integers(2, min(most, 30) + 1))), d, True)
+    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, True)
 
 
 def _dihedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
     if most >= 8 and rng.random() < 0.3:
-        return _represented(rng, dicyclic_group(int(rng.integers(2, min(most // 4, 10) + 1))), d)
-    return _represented(rng, _dihedral_group(int(rng.integers(2, max(3, min(most // 2, 24))))), d)
+        return _represented(rng, dicyclic_group(_size(rng, 2, min(most // 4, 10))), d)
+    return _represented(rng, _dihedral_group(_size(rng, 2, min(most // 2, 24))), d)
 
 
 def _dihedral_group(n: int) -> Group:
@@ -133,7 +138,7 @@ def _frobenius(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.nda
         if not choices:
             return None
         return _represented(rng, _field_group(*choices[rng.integers(len(choices))]), d)
-    n = int(rng.integers(3, min(most // 2, 40) + 1)) if most >= 6 else 3
+    n = _size(rng, 3, max(3, min(most // 2, 40)))
     units = [r for r in range(2, n) if gcd(r, n) == 1 and n * _order(r, n) <= most]
     if not units:
         return None
@@ -194,8 +199,8 @@ def _polyhedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.nd
 def _small(rng: np.random.Generator, most: int) -> Group:
     """A cyclic or dihedral group of order 2 to `most`."""
     if most >= 6 and rng.random() < 0.4:
-        return _dihedral_group(int(rng.integers(3, most // 2 + 1)))
-    return cyclic_group(int(rng.integers(2, most + 1)))
+        return _dihedral_group(_size(rng, 3, most // 2))
+    return cyclic_group(_size(rng, 2, most))
 
 
 def _permutations(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
