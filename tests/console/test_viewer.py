@@ -175,6 +175,11 @@ def test_pages_fit_and_can_be_read(
             lightness(browser, "body", style) for style in ("backgroundColor", "color")
         )
         assert (ground < 0.2 and letters > 0.6) if scheme == "dark" else (ground > letters + 0.6)
+        widths = browser.execute_script(
+            "return [...document.querySelectorAll('#panels > div')]"
+            ".map(e => [e.clientWidth, e.layout.width ?? e._fullLayout.width])"
+        )
+        assert all(drawn <= room + 1 for room, drawn in widths), widths
         panels = browser.execute_script(
             "return [...document.querySelectorAll('#panels .xtitle')].map(e => e.style.fill)"
         )
