@@ -106,7 +106,7 @@ def certified(bracket: Bracket) -> str:
     if bracket.width == 0.0:
         return "certified, exact to rounding"
     if bracket.width > 1e-6:
-        return f"certified: at least this, at most {bracket.upper:.6f}"
+        return f"certified lower end; at most {bracket.upper:.6f}"
     return f"certified, bracket {bracket.width:.1e}"
 
 
