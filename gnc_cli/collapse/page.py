@@ -42,7 +42,7 @@ def write_snapshots(
         )
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
-        path, title=f"Features and class weights: d = {d}, K = {K}",
+        path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
         facts=f"unit rows, {len(snapshots)} snapshots", snapshots=snapshots, names=names,
     )  # fmt: skip
 
