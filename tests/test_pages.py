@@ -73,8 +73,8 @@ def test_what_is_left_out_is_said_and_chosen_evenly(tmp_path: Path) -> None:
     around = np.histogram(np.arctan2(arcs[:, 1], arcs[:, 0]), 8, (-np.pi, np.pi))[0]
     assert around.min() > 0.9 * around.max()
     assert "points" in legend and "one-vs-one rattlers (7)" in legend
-    for said in ("3 000 of 4 000 points", f"{len(arcs):,} of 11 994 contacts".replace(",", " "),
-                 "400 of 4 000 points in the heat map", "evenly"):  # fmt: skip
+    for said in ("3,000 of 4,000 points", f"{len(arcs):,} of 11,994 contacts",
+                 "400 of 4,000 points in the heat map", "evenly"):  # fmt: skip
         assert said in legend, said
 
 
@@ -99,7 +99,7 @@ def test_samples_are_drawn_from_each_class_and_means_keep_their_class(tmp_path: 
     (frame,) = data["frames"]
     assert np.bincount(frame["classes"]).tolist() == [1000, 0, 1000, 0, 0, 1000]
     assert frame["of"] == [0, 2, 5] and data["names"] == [*"abcdef"]
-    assert "3 000 of 6 000 samples" in legend and "diamonds" in legend
+    assert "3,000 of 6,000 samples" in legend and "diamonds" in legend
 
 
 def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:

@@ -162,9 +162,9 @@ def spaced(value: float, _: int | None = None) -> str:
     """A tick's number, in groups of three as in the tables.
 
     >>> spaced(50000.0), spaced(0.2)
-    ('50 000', '0.2')
+    ('50,000', '0.2')
     """
-    return f"{value:,.6g}".replace(",", " ")
+    return f"{value:,.6g}"
 
 
 def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:
