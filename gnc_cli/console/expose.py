@@ -32,11 +32,15 @@ Watch = Callable[[OutputOptions], contextlib.AbstractContextManager[dict[str, An
 
 
 @contextlib.contextmanager
-def progress_and_rows(output: OutputOptions) -> Iterator[dict[str, Any]]:
-    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl."""
+def progress_and_rows(output: OutputOptions, first: str = "working") -> Iterator[dict[str, Any]]:
+    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl.
+
+    Args:
+        first: what it does before it calls `progress`.
+    """
     from gnc_cli.io.outputs import is_rank_zero
 
-    with progress_on_terminal(output.quiet) as progress:
+    with progress_on_terminal(output.quiet, first) as progress:
         # Of several processes under torchrun the first alone prints.
         yield {} if not is_rank_zero() else {
             "progress": progress,
@@ -86,6 +90,7 @@ def expose(
         with in_shell(*(every.keys() - own.keys())):
             check_files(everything, given)
             gates = Gates.read(gate_options)
+            gates.check_keys(_gate_keys(function.__name__) if gates.gates else {})
             gates.expect(_question(function.__name__, own, arguments))
             with (
                 conversation(output.quiet, output.verbose),
@@ -147,6 +152,17 @@ def _question(name: str, own: dict[str, Parameter], given: dict[str, Any]) -> di
         if isinstance(value, (int, str)):
             asked[key] = plain(value)
     return asked
+
+
+def _gate_keys(name: str) -> dict[str, Any]:
+    """The keys that a row of the command's results may have, each with its type."""
+    from gnc_cli.schemas import RESULTS
+
+    module, records = RESULTS[name]
+    found: dict[str, Any] = {}
+    for record in records:
+        found |= getattr(import_module(module), record).gate_keys()
+    return found
 
 
 def _is_off(parameter: Parameter, value: Any) -> bool:
