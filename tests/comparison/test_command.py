@@ -106,7 +106,7 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
         "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
         "polynomial       5x^2 - 1",
-        "matches: ties the best known code within 1e-11",
+        "matches: ties the best known code, within 1e-11",
     ):
         assert line in said, line
     verbose = gnc("compare", "good.npy", "-v").stdout
