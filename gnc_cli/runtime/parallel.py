@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -306,6 +307,8 @@ class _JoblibWorkers:
         self.workers = workers
         self._ours = isinstance(get_active_backend()[0], LokyBackend)
         if self._ours:
+            # Said where a worker has grown and another takes its place, at no harm to the tasks.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
             with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
                 self._parallel = make(initializer=_prepare, initargs=(os.getpid(),))
         else:
