@@ -36,7 +36,7 @@ _LOOK = 0.005
 """Seconds between looks at the file that means stop, of some microseconds each."""
 _DEATHS = 3
 """Calls of joblib in which a worker may die before the tasks are given up."""
-_CONNECT = 8.0
+_CONNECT = 5.0
 """Seconds for reaching a scheduler."""
 _PROCESS = uuid4().hex
 """Of this process; a worker has its own."""
@@ -298,14 +298,16 @@ class _JoblibWorkers:
         import joblib
         from joblib.parallel import LokyBackend, get_active_backend
 
-        # The active backend belongs to this thread, so it is read here. Arrays are sent as copies:
-        # joblib's memory maps could not be written to.
+        # The active backend belongs to this thread, so it is read here. Some (Ray) return all
+        # results together. Arrays are sent as copies: joblib's memory maps cannot be written to.
+        backend = get_active_backend()[0]
+        returned = "generator_unordered" if backend.supports_return_generator else "list"
         make = partial(
-            joblib.Parallel, n_jobs=workers, return_as="generator_unordered", batch_size=1,
+            joblib.Parallel, n_jobs=workers, return_as=returned, batch_size=1,
             pre_dispatch="all", max_nbytes=None,
         )  # fmt: skip
         self.workers = workers
-        self._ours = isinstance(get_active_backend()[0], LokyBackend)
+        self._ours = isinstance(backend, LokyBackend)
         if self._ours:
             # Said where a worker has grown and another takes its place, at no harm to the tasks.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")

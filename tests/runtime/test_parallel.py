@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from joblib.parallel import ThreadingBackend
 
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.runtime import parallel
@@ -128,8 +130,12 @@ def test_an_interruption_takes_what_comes_and_gives_up_the_rest() -> None:
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
 
 
-def test_backends_of_the_caller_are_used() -> None:
-    joblib = pytest.importorskip("joblib")
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_backends_of_the_caller_are_used(
+    one_by_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some, as Ray's, cannot return results one by one."""
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", one_by_one)
     with joblib.parallel_config("threading"), ready(Pool(2).__enter__()) as pool:
         found = pool.run(descend, small_tasks(), Deadline())
     assert {result[1] for result in found if result} == {os.getpid()}
