@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
 from gnc_cli.search.parametrisation import (
@@ -20,7 +21,7 @@ from gnc_cli.search.parametrisation import (
     random_generator,
 )
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine
+from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
@@ -38,6 +39,8 @@ class Found:
     weights: np.ndarray
     order: FirstOrder | None
     """None where the code was not polished."""
+    second: SecondOrder | None
+    """Whether it is a local minimum; None where the code was not polished."""
     finished: bool
     """The whole effort was spent, or the target reached."""
     restarts: int
@@ -97,11 +100,15 @@ def solve_code(
         best = _no_worse(problem, best, deadline)
         if best.polished:  # kept, lest a resumed search return less
             state.finds = best_distinct([*state.finds, best])
+    best, second = settle(problem, best, deadline)
+    if best is not state.best and best.polished:  # a saddle was left
+        state.finds = best_distinct([*state.finds, best])
     whole, order = _finish(problem, best, deadline)
     history = np.array([(step, _converted(request, value)) for step, value in state.history])
     return Found(
         weights=whole[: request.K],
         order=order,
+        second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts + state.cut_restarts,
         steps=state.steps + state.cut_steps,

@@ -62,6 +62,7 @@ def test_tammes_codes_with_known_answers(known: Problem) -> None:
     if known.name != "within-orthoplex":  # there optima form a continuum, with flat directions
         assert result.outcome is Outcome.CONVERGED
         assert result.stationarity is not None and result.stationarity <= 1e-9
+    assert result.local_minimum == "yes"
     if known.rattlers is not None:
         assert result.rattlers.one_vs_one == known.rattlers
     if known.contacts is not None:
