@@ -5,6 +5,7 @@ whole process group, and the parent alone decides), and leaves when its parent h
 """
 
 import os
+import pickle
 import queue
 import signal
 import tempfile
@@ -194,7 +195,13 @@ class _Board(Generic[T, R]):
             handed = self._waiting[::-1]
             self._waiting.clear()
             self.handed = set(handed)
-        return [_Call(self.work, at, self.tasks[at], end, stop, _PROCESS) for at in handed]
+        return [
+            _Call(
+                self.work, at, pickle.dumps(self.tasks[at]), end, stop, _PROCESS,
+                textwrap.shorten(str(self.tasks[at]), 60),
+            )
+            for at in handed
+        ]  # fmt: skip
 
     def work_here(self) -> None:
         """Work on the tasks that wait, until none does or the deadline has expired."""
@@ -250,13 +257,16 @@ class _Call:
 
     work: Callable[[Any, Deadline], Any]
     at: int
-    task: Any
+    task: bytes
+    """Pickled here: some backends hand out arrays that cannot be written to."""
     end: float | None
     """Of its time, by the clock of the day."""
     stop: str
     """The file that means stop."""
     parent: str
     """The process that waits for the result; a thread of it may be the worker."""
+    name: str
+    """Of the task, in messages."""
 
     def __call__(self, *flags: Flag) -> _Answer:
         """Work on it, here; the flags mean stop as well."""
@@ -267,10 +277,7 @@ class _Call:
         if _PROCESS != self.parent:
             _one_thread()
         with flush_denormals():
-            return _Answer(self.at, True, self.work(self.task, deadline))
-
-    def __str__(self) -> str:
-        return textwrap.shorten(str(self.task), 60)
+            return _Answer(self.at, True, self.work(pickle.loads(self.task), deadline))
 
 
 class _Workers(Protocol):
@@ -343,7 +350,7 @@ class _JoblibWorkers:
                 # One dead worker ends the whole call. Tasks begin in their order.
                 deaths += 1
                 if deaths == _DEATHS:
-                    first = [str(call) for call in missing.values()][: self.workers]
+                    first = [call.name for call in missing.values()][: self.workers]
                     raise UnavailableError(
                         f"a worker died at {' or '.join(first)}, {deaths} times; is memory short? "
                         f"use fewer {spelled('workers')}"
@@ -407,7 +414,7 @@ class _DaskWorkers:
             answer: _Answer = future.result()
         except KilledWorker:
             raise UnavailableError(
-                f"{spelled('cluster', self.address)}: every worker died at {call}; is memory "
+                f"{spelled('cluster', self.address)}: every worker died at {call.name}; is memory "
                 "short? use fewer workers per machine"
             ) from None
         except CancelledError:
