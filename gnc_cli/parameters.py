@@ -151,6 +151,16 @@ Threads = Annotated[
     Parameter("CPU threads. Default adapts to the size of the problem.", whole(1),
               "Effort and machine"),
 ]  # fmt: skip
+Workers = Annotated[
+    int | None,
+    Parameter("Processes that work side by side, of one thread each. Default: one per core.",
+              whole(1), "Effort and machine"),
+]  # fmt: skip
+Cluster = Annotated[
+    str | None,
+    Parameter("Work on a cluster: tcp://host:8786, the address of a Dask scheduler. Needs "
+              "gnc-cli[cluster].", text(parsing.scheduler, "URL"), "Effort and machine"),
+]  # fmt: skip
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
 """What a code can be written as; `io/formats.py` has a writer for each."""
