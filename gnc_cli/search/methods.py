@@ -7,10 +7,10 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
-from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
+from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.request import Request, RuntimeOptions
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import Judgement, judge, proved_interval
@@ -52,9 +52,9 @@ def search_run(
 
     del torch  # loaded before threads are limited, and so limited as well
     deadline = runtime.deadline
-    with runtime.limited_threads(request.K**2 * request.d):
+    with runtime.limited_threads(request.K**2 * request.d), Pool(runtime.workers) as pool:
         found = solve_code(
-            request, deadline, target=_end_of_search(request),
+            request, deadline, pool, target=_end_of_search(request),
             device=str(resolve_device(runtime.device)), progress=runtime.progress, state=state,
         )  # fmt: skip
         order = found.order
@@ -86,12 +86,11 @@ def search_run(
 
 
 def _end_of_search(request: Request) -> float | None:
-    """The user's target, else the optimum where that is proved: nothing is left to search for."""
-    known = best(request.d, request.K)
-    if request.target is not None or known is None or not known.proven:
+    """The user's target, else what is proved to be the most: nothing is left to search for."""
+    if request.target is not None or request.restriction is not None:
         return request.reachable_target
-    t = known.max_cosine + _PROVED_DIGITS
-    return 1.0 - t if request.problem == "softmax" else t
+    rho = proved_interval(request.d, request.K).upper - _PROVED_DIGITS
+    return rho if request.problem == "softmax" else 1.0 - rho
 
 
 def paper_run(request: Request, runtime: RuntimeOptions) -> SolveResult:

@@ -83,6 +83,7 @@ class RuntimeOptions:
     device: str = "auto"
     threads: int | None = None
     progress: Progress | None = None
+    workers: int = 1
 
     def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
         """The user's number of threads, or one that suits calls of this size."""
