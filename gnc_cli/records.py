@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from html import escape
@@ -10,6 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 SCHEMA = 1
+_HEAD = ("schema", "command", "version")
 _LARGEST_INTEGER = 2**63
 """Readers of JSON seldom take larger integers."""
 
@@ -137,6 +139,8 @@ class Result:
     """Properties that stand in the JSON beside the fields."""
     labels: ClassVar[tuple[str, ...]] = ()
     """Keys of its samples that tell them apart, besides those of all commands."""
+    csv_head: ClassVar[tuple[str, ...]] = _HEAD
+    """Columns of CSV before those of the record of a line."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary: Python scalars, lists, no NaN (null), no arrays."""
@@ -190,21 +194,28 @@ class Result:
         return rows_of(self.to_json())
 
     def csv_rows(self) -> tuple[list[str], list[dict[str, Any]]]:
-        """The rows of CSV under dotted keys, and the columns: the same for every such result."""
-        rows = [flatten(line, lists=False) for line in self.lines()]
-        declared = [name for kind in self.line_kinds for name in _columns(kind)]
-        head = ["schema", "command", "version"]
-        names = dict.fromkeys([*(h for h in head if rows and h in rows[0]), *declared])
-        for row in rows:
-            # A record that is null here has columns of its own in another result.
-            names |= {n: None for n in row if not any(c.startswith(f"{n}.") for c in names)}
-        return list(names), rows
+        """The columns of CSV, the same for every result with lines of this kind, and the rows.
+
+        Keys of records are dotted. A dictionary is one cell of JSON, a list of texts one text;
+        tables inside a row are left out.
+        """
+        own = [name for kind in self.line_kinds for name in _columns(kind)]
+        names = list(dict.fromkeys([*self.csv_head, *own]))
+        rows = [{name: _cell(look_up(line, name)) for name in names} for line in self.lines()]
+        return names, rows
 
     @property
     def line_kinds(self) -> tuple[type, ...]:
         """The records that `lines` are made of."""
-        hint = get_type_hints(type(self)).get("rows")
-        return _records_in(hint) if hint is not None else (type(self),)
+        return _row_kinds(type(self)) or (type(self),)
+
+    @classmethod
+    def gate_keys(cls) -> dict[str, Any]:
+        """The keys of the rows that gates look at, each with its type."""
+        found = {name: hint for name, hint in keys_of(cls).items() if name != "rows"}
+        for kind in _row_kinds(cls):
+            found |= keys_of(kind)
+        return found
 
     def judged(self) -> list[dict[str, Any]]:
         """The rows that gates look at."""
@@ -248,29 +259,98 @@ def _records_in(hint: Any) -> tuple[type, ...]:
     return tuple(record for part in get_args(hint) for record in _records_in(part))
 
 
-def _columns(kind: type) -> list[str]:
-    """The dotted keys of a record's line: those of `flatten(plain(record), lists=False)`."""
-    hints = get_type_hints(kind)
-    names: list[str] = []
-    for field in dataclasses.fields(kind):
-        hint = hints[field.name]
-        if field.name == "version" or not field.metadata.get("json", True):
-            continue
-        inner = [name for record in _records_in(hint) for name in _columns(record)]
+def _row_kinds(result: type) -> tuple[type, ...]:
+    """The records of a result's `rows`; none where it is one row itself."""
+    hint = get_type_hints(result).get("rows")
+    return () if hint is None else _records_in(hint)
+
+
+def keys_of(record: type) -> dict[str, Any]:
+    """The keys that `plain` gives a record, of a result with its head, each with its type."""
+    hints = get_type_hints(record)
+    found: dict[str, Any] = {}
+    if issubclass(record, Result):
+        found |= {"schema": int, "command": str, "version": str}
+    for field in dataclasses.fields(record):
         if field.metadata.get("spread"):
-            names += [name for name in inner if name.partition(".")[0] not in field.metadata["but"]]
-        elif _is_list(hint):
-            names += [field.name] if str in get_args(hint) else []
+            without = {*found, *field.metadata["but"]}
+            for inner in map(keys_of, _records_in(hints[field.name])):
+                found |= {key: inner[key] for key in inner if key not in without}
+        elif field.metadata.get("json", True):
+            found[field.name] = hints[field.name]
+    for name in getattr(record, "computed", ()):
+        found[name] = get_type_hints(getattr(record, name).fget)["return"]
+    return found
+
+
+def _columns(kind: type) -> list[str]:
+    """The dotted keys of a record's line that are columns of CSV."""
+    names: list[str] = []
+    for name, hint in keys_of(kind).items():
+        inner = [column for record in _records_in(hint) for column in _columns(record)]
+        if _is_list(hint):
+            names += [name] if str in get_args(_bare(hint)) else []
         elif inner:
-            names += [f"{field.name}.{name}" for name in inner]
-        elif dict not in (hint, get_origin(hint)):
-            names.append(field.name)
-    return list(dict.fromkeys([*names, *getattr(kind, "computed", ())]))
+            names += [f"{name}.{column}" for column in inner]
+        else:
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def _cell(value: Any) -> Any:
+    """What stands in a column of CSV."""
+    if isinstance(value, dict):
+        return json.dumps(value, allow_nan=False)
+    return "; ".join(value) or None if isinstance(value, list) else value
+
+
+def _bare(hint: Any) -> Any:
+    """`X` of `X | None`."""
+    if get_origin(hint) in (Union, UnionType):
+        parts = [part for part in get_args(hint) if part is not NoneType]
+        return parts[0] if len(parts) == 1 else hint
+    return hint
 
 
 def _is_list(hint: Any) -> bool:
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return any(get_origin(part) in (tuple, list) for part in parts)
+    return get_origin(_bare(hint)) in (tuple, list)
+
+
+def types_under(hint: Any, key: str) -> list[Any]:
+    """The types that a dotted key leads to from a type; none where there is no such key.
+
+    Example:
+        >>> types_under(Bracket | None, "lower"), types_under(Bracket, "middle")
+        ([<class 'float'>], [])
+    """
+    if not key:
+        return [hint]
+    part, _, rest = key.partition(".")
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return [found for each in parts for found in types_under(each, key)]
+    if dataclasses.is_dataclass(hint):
+        keys = keys_of(hint)  # type: ignore[arg-type]
+        return types_under(keys[part], rest) if part in keys else []
+    if hint is Any or dict in (hint, origin):
+        return types_under(parts[1] if parts else Any, rest)
+    return types_under(parts[0], rest) if origin in (tuple, list) and part.isdigit() else []
+
+
+def key_names(hints: Iterable[Any]) -> list[str]:
+    """The dotted keys of the records among some types; those in dictionaries are not known, those
+    in lists not named.
+
+    Example:
+        >>> key_names([Bracket | None, float])
+        ['lower', 'upper']
+    """
+    found: dict[str, None] = {}
+    records = [r for hint in hints if not _is_list(hint) for r in _records_in(hint)]
+    for record in records:
+        for name, inner in keys_of(record).items():
+            found |= dict.fromkeys([name, *(f"{name}.{part}" for part in key_names([inner]))])
+    return list(found)
 
 
 def plain(value: Any) -> Any:

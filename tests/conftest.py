@@ -1,11 +1,11 @@
 """One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream.
 
 Tests marked slow wait for `pytest --slow`: what a faster test covers in small, in full. It also
-tries laws on eight times as many examples.
+tries laws on eight times as many examples. With `--no-skips` a test that skips fails.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 # Before anything loads a BLAS: two workers with two threads each wait for each other.
@@ -25,6 +25,7 @@ settings.load_profile("gnc")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="torch device of the tests that use one")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+    parser.addoption("--no-skips", action="store_true", help="a test that skips fails")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,6 +38,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if item.get_closest_marker("slow")]
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
+
+
+def _without_skip(report: Any, config: pytest.Config) -> Any:
+    if report.skipped and config.getoption("--no-skips"):
+        report.outcome, report.longrepr = "failed", f"--no-skips: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    return _without_skip((yield), item.config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    return _without_skip((yield), collector.config)
 
 
 @pytest.fixture

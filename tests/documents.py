@@ -51,6 +51,10 @@ class Block:
                 found[-1][1].append(line.rstrip())
         return found
 
+    def until(self, place: int) -> tuple[str, ...]:
+        """The commands up to this one, which its output hangs on."""
+        return tuple(command for command, _ in self.commands[: place + 1])
+
 
 def blocks(text: str, *languages: str) -> list[Block]:
     """The fenced blocks of a Markdown text in these languages."""
@@ -123,8 +127,12 @@ def _in_process(line: str, folder: Path, given: bytes) -> tuple[int, bytes, str]
     return run.exit_code, b"" if file else run.stdout_bytes, run.stderr
 
 
-def with_outputs(page: Path, folder: Path) -> str:
-    """The text of a page with what its commands print today."""
+def with_outputs(page: Path, folder: Path, shown: dict[tuple[str, ...], str]) -> str:
+    """The text of a page with what its commands print today.
+
+    `shown` collects the outputs: a command that several pages show is shown with those of one run,
+    since the seconds of two would differ.
+    """
     text = page.read_text(encoding="utf-8")
     written: list[tuple[tuple[int, int], str]] = []
     names: dict[str, Any] = {}
@@ -135,9 +143,10 @@ def with_outputs(page: Path, folder: Path) -> str:
                 exec("\n".join(lines) + "\n", names)
             continue
         body = ""
-        for command, told, _ in outputs(block, folder, shorter=False):
-            shown = "\n".join(line.rstrip() for line in told).strip("\n")
-            body += f"$ {command}\n" + (f"{shown}\n" if shown else "")
+        for place, (command, told, _) in enumerate(outputs(block, folder, shorter=False)):
+            live = "\n".join(line.rstrip() for line in told).strip("\n")
+            printed = shown.setdefault(block.until(place), live)
+            body += f"$ {command}\n" + (f"{printed}\n" if printed else "")
         if block.language == "console":
             written.append((block.span, body))
     for (start, end), body in reversed(written):
@@ -147,7 +156,8 @@ def with_outputs(page: Path, folder: Path) -> str:
 
 if __name__ == "__main__":
     chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
+    shown: dict[tuple[str, ...], str] = {}
     for path in chosen:
         with tempfile.TemporaryDirectory() as name:
-            path.write_text(with_outputs(path, Path(name)), encoding="utf-8")
+            path.write_text(with_outputs(path, Path(name), shown), encoding="utf-8")
         print(path.relative_to(ROOT))

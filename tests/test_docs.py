@@ -3,6 +3,7 @@
 import doctest
 import hashlib
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,12 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=_name)
+COMMANDS = [page for page in PAGES if runnable(page) and page.name != "cookbook.md"]
+"""Pages of commands; the cookbook's recipes are for frameworks: see test_cookbook.py."""
+
+
+@pytest.mark.parametrize("page", COMMANDS, ids=_name)
 def test_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page.name == "cookbook.md":
-        pytest.skip("its recipes are for frameworks: see test_cookbook.py")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in runnable(page):
@@ -51,6 +54,22 @@ def test_every_block_is_in_a_language_that_runs(page: Path) -> None:
     fences = [line.removeprefix("```") for line in text.splitlines() if line.startswith("```")]
     others = {fence for fence in fences if fence and not fence.startswith("{")}
     assert others <= {"bash", "console", "python", "bibtex", "yaml"}
+
+
+def test_a_command_has_one_output_on_all_pages() -> None:
+    """Two recorded runs of one command would show different seconds."""
+    shown: dict[tuple[str, ...], tuple[Path, list[str]]] = {}
+    for page in COMMANDS:
+        for block in [block for block in runnable(page) if block.language == "console"]:
+            for place, (_, told) in enumerate(block.commands):
+                first, expected = shown.setdefault(block.until(place), (page, told))
+                assert told == expected, f"{page} and {first}: {block.until(place)[-1]}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=_name)
+def test_prose_is_wrapped_at_100_columns(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert [s for s in prose.splitlines() if len(s) > 100 and not s.startswith("|")] == []
 
 
 def _run_python(block: Block, names: dict[str, Any]) -> None:
@@ -146,6 +165,18 @@ def test_documents_link_to_files_that_exist() -> None:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", text):
             assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_readme_in_a_package_index_links_to_no_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert links and all(link.startswith("https://") for link in links)
+    paths = re.findall(r"\(`([^`]*)`\)", text)
+    assert "docs/install.md" in paths and all((ROOT / path).exists() for path in paths)
+    assert "<!--" not in text
 
 
 def test_known_codes_match_their_birth_certificate() -> None:

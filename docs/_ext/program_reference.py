@@ -6,6 +6,7 @@ the exit codes, `gnc-constructions` the codes from algebra.
 
 import ast
 import inspect
+import itertools
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
@@ -51,8 +52,7 @@ class _Table(SphinxDirective):
         row = nodes.row()
         for cell in cells:
             entry = nodes.entry()
-            text = cell.replace("|", "\\|")
-            self.state.nested_parse(StringList([text]), self.content_offset, entry)
+            self.state.nested_parse(StringList([cell]), self.content_offset, entry)
             row += entry
         return row
 
@@ -137,7 +137,8 @@ def _type_name(part: dict[str, Any]) -> str:
     if "$ref" in part:
         return "object"
     if "anyOf" in part:
-        return " or ".join(dict.fromkeys(_type_name(option) for option in part["anyOf"]))
+        names = [_type_name(option).split(" or ") for option in part["anyOf"]]
+        return " or ".join(dict.fromkeys(itertools.chain.from_iterable(names)))
     if "enum" in part:
         return " or ".join(f"`{value}`" for value in part["enum"])
     kind = part.get("type", "any")
@@ -166,13 +167,15 @@ class ExitCodes(_Table):
 class Constructions(_Table):
     """Every code that `--construction` can name."""
 
-    heads = ("name", "code", "d", "K", "largest cosine", "proved optimal", "source")
+    heads = ("name", "code", "d", "K", "largest cosine", "proved", "source")
+    widths = (17, 20, 5, 8, 16, 8, 26)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         listed: Any = solve(list_constructions=True)
         for row in listed.rows:
             proved = {True: "yes", False: "no", None: ""}[row.proven]
-            yield (f"`{row.name}`", row.title, row.d, row.K, row.max_cosine, proved, row.reference)
+            name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
+            yield (name, row.title, row.d, row.K, cosine, proved, row.reference)
 
 
 def _plain_signature(

@@ -325,6 +325,11 @@ class MeasureSeries(Result):
         """Each row as a result of its own, as `on_row` gets it."""
         return [row.to_json() for row in self.rows]
 
+    @classmethod
+    def gate_keys(cls) -> dict[str, Any]:
+        """The keys of the rows that gates look at, each with its type."""
+        return MeasureResult.gate_keys()
+
     @property
     def title(self) -> str:
         """The heading of a report."""

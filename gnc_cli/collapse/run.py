@@ -148,7 +148,7 @@ def _write(
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
     if result.out is not None and not is_ledger(result.out):
-        write_rows(result.out, result.to_json(), force=force)
+        write_rows(result.out, result, force=force)
     if per_class is not None and isinstance(result, MeasureResult):
         made = {
             "command": "gnc measure", "file": result.file, "snapshot": result.snapshot,

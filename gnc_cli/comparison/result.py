@@ -201,6 +201,11 @@ class CompareResult(Result):
             )
         return ()
 
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The record of `lines`."""
+        return ({Mode.FILES: FileRow, Mode.LIST: ListedRow, Mode.SOLVE: SolvedRow}[self.mode],)
+
     def lines(self) -> list[dict[str, Any]]:
         """The rows of CSV and JSON lines: without the counts and the table's stamp."""
         body = self.to_json()

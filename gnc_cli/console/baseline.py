@@ -54,6 +54,11 @@ class Allowance:
     relative: bool
     baseline: "Baseline"
 
+    @property
+    def keys(self) -> list[str]:
+        """The key that it is about."""
+        return [self.key]
+
     def find(self, row: dict[str, Any]) -> Finding:
         """Decide for one row of the new result.
 

@@ -100,6 +100,14 @@ class Joined:
 Expression = Comparison | Joined
 
 
+def keys_in(expression: Expression) -> list[str]:
+    """The keys that an expression names, in its order."""
+    if isinstance(expression, Joined):
+        return [key for part in expression.parts for key in keys_in(part)]
+    sides = (expression.left, expression.right)
+    return [side.name for side in sides if isinstance(side, Key)]
+
+
 def parse(text: str) -> Expression:
     """Read an expression.
 
@@ -173,20 +181,10 @@ def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
         return None, f"{key} has several parts; name one of them"
     if value is not None:
         return value, f"{key} = {value:.10g}" if type(value) is float else f"{key} = {value}"
-    import difflib
-
-    names = list(_keys(row))
-    if key in names:
-        return None, f"{key} is null"
-    near = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
-    return None, f"{key} is missing" + (f"; did you mean {near[0]}?" if near else "")
-
-
-def _keys(value: Any, prefix: str = "") -> list[str]:
-    if not isinstance(value, dict):
-        return []
-    names = [f"{prefix}{k}" for k in value]
-    return names + [n for k, v in value.items() for n in _keys(v, f"{prefix}{k}.")]
+    parent, _, last = key.rpartition(".")
+    there = look_up(row, parent) if parent else row
+    named = isinstance(there, dict) and last in there
+    return None, f"{key} is {'null' if named else 'missing'}"
 
 
 def _compare(left: Any, operator: str, right: Any) -> Status:

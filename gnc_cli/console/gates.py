@@ -1,25 +1,29 @@
 """Gates for CI: --min, --max and --check decide, per row, whether a result is good enough.
 
-Everything that can be wrong with a gate by itself is found when it is read, before the long
-computation; what the result then says is a Verdict.
+Everything that can be wrong with a gate is found before the long computation, also a key that no
+result of the command has; what the result then says is a Verdict.
 """
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gnc_cli.console.baseline import Baseline
-from gnc_cli.console.check import Comparison, Expression, Finding, Key, Status, parse
+from gnc_cli.console.check import Comparison, Expression, Finding, Key, Status, keys_in, parse
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import Result
+from gnc_cli.records import Result, key_names, types_under
 
 
 class _Gate(Protocol):
     @property
     def text(self) -> str: ...
+
+    @property
+    def keys(self) -> list[str]: ...
 
     def find(self, row: dict[str, Any]) -> Finding: ...
 
@@ -30,6 +34,10 @@ class _Check:
 
     text: str
     expression: Expression
+
+    @property
+    def keys(self) -> list[str]:
+        return keys_in(self.expression)
 
     def find(self, row: dict[str, Any]) -> Finding:
         return self.expression.find(row)
@@ -83,6 +91,26 @@ class Gates:
             gates += [earlier.allowance(text) for text in options.allow]
         return cls(tuple(gates), options.rows, earlier)
 
+    def check_keys(self, known: Mapping[str, Any]) -> None:
+        """Refuse a gate on a key that no row of the result can have.
+
+        Args:
+            known: the keys of rows with their types, as `Result.gate_keys` has them.
+
+        Raises:
+            UsageError: the message names the nearest keys, or all of them.
+        """
+        for gate in self.gates:
+            for key in gate.keys:
+                first, _, rest = key.partition(".")
+                types = types_under(known[first], rest) if first in known else []
+                if not types:
+                    raise UsageError(f"{gate.text}: {_unknown(key, known)}")
+                parts = key_names(types)
+                if parts and not {"lower", "upper"} <= {*parts}:
+                    named = ", ".join(f"{key}.{part}" for part in parts)
+                    raise UsageError(f"{gate.text}: {key} has several parts; name one: {named}")
+
     def expect(self, question: dict[str, Any]) -> None:
         """Check before the computation that the baseline answers the same question.
 
@@ -111,6 +139,18 @@ class Gates:
             number_passed = sum(f.status is Status.PASSED for f in findings)
             detail += f"; {number_passed} of {len(findings)} rows pass"
         return Verdict(gate.text, found.status, detail)
+
+
+def _unknown(key: str, known: Mapping[str, Any]) -> str:
+    """What is wrong with a key that does not exist, and which are meant or exist."""
+    names = [*known, *(f"{k}.{part}" for k, hint in known.items() for part in key_names([hint]))]
+    text = key.lower()
+    near = difflib.get_close_matches(key, names, n=3)
+    near += [name for name in known if text in name.lower() and name not in near]
+    said = f"the result has no key {key!r}"
+    if near:
+        return f"{said}; did you mean {' or '.join(near[:3])}?"
+    return f"{said}; its keys are {', '.join(known)} (texts stand in quotes)"
 
 
 def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:

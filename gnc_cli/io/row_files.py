@@ -5,7 +5,6 @@ Writing is atomic and reproducible: equal rows, equal bytes.
 
 import csv
 import io
-import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
@@ -16,7 +15,7 @@ from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.outputs import check_suffix
 from gnc_cli.parameters import spelled
-from gnc_cli.records import flatten
+from gnc_cli.records import Result
 
 ROW_SUFFIXES = (".csv", ".json", ".h5")
 
@@ -25,22 +24,20 @@ _Path = str | os.PathLike[str]
 
 def write_rows(
     path: _Path,
-    result: dict[str, Any],
+    result: Result,
     *,
-    rows: Sequence[dict[str, Any]] | None = None,
     options: dict[str, Any] | None = None,
     force: bool = False,
 ) -> None:
     """Write the rows of a result in the format of the suffix.
 
     `.csv`: a line a row under dotted keys, as --csv prints them. `.json`: the whole result, as
-    --json prints it. `.h5`: group `/rows` with a dataset a key, one value a row; what is null is
+    --json prints it. `.h5`: group `/rows` with a dataset a column, one value a row; what is null is
     NaN, or an empty text.
 
     Args:
         path: the target.
-        result: `to_json()` of a result, or of a series.
-        rows: those of .csv and .h5; by default `rows` of the result, or the result itself.
+        result: the record of a command.
         options: how the result was asked for, for the provenance of .h5.
         force: replace an existing file.
 
@@ -49,20 +46,15 @@ def write_rows(
         OutputError: the file exists without `force`, or cannot be written; nothing has changed.
     """
     suffix = check_suffix(path, ROW_SUFFIXES, spelled("out"))
-    head = {"command": result["command"], "version": result["version"]}
-    held = result.get("rows", [result]) if rows is None else rows
-    lines = [head | flatten(row, lists=False) for row in held]
-    for line in lines:
-        line.pop("schema", None)
-    names = list(dict.fromkeys(name for line in lines for name in line))
+    names, lines = result.csv_rows()
     with atomic_file(path, force=force) as file:
         if suffix == ".json":
-            file.write(json.dumps(result, allow_nan=False).encode() + b"\n")
+            file.write(result.dumps().encode() + b"\n")
         elif suffix == ".csv":
             write_csv(file, names, ([line.get(name) for name in names] for line in lines))
         else:
             columns = {name: column([line.get(name) for line in lines]) for name in names}
-            made = {"command": f"gnc {result['command']}", "options": options}
+            made = {"command": f"gnc {result.command}", "options": options}
             write_columns(file, "rows", columns, {k: v for k, v in made.items() if v})
 
 

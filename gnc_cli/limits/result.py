@@ -7,7 +7,7 @@ from typing import Any, Literal, Union
 
 from gnc_cli.console.numbers import count, points
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, SCHEMA, BestKnown, Result, plain
+from gnc_cli.records import HIDDEN, SCHEMA, BestKnown, Result, keys_of, plain
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -252,6 +252,7 @@ class BoundsResult(Result):
 
     command = "bounds"
     labels = ("quantity", "margin", "max_cosine", "arcface_m", "probability")
+    csv_head = ("schema", "command", "version", "margin", "max_cosine")
 
     @property
     def answer(self) -> Union["BoundsResult", DimensionAnswer, ClassesAnswer]:
@@ -309,6 +310,25 @@ class BoundsResult(Result):
         With `best_rows` one per pair, K or d, with what is known of it, in place of one per bound.
         """
         return self._lines(self.answer.best if self.best_rows else self.answer.rows)
+
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The records of `lines`."""
+        row, best = {
+            BoundsResult: (BoundRow, BestBounds),
+            DimensionAnswer: (DimensionRow, DimensionBest),
+            ClassesAnswer: (ClassesRow, ClassesBest),
+        }[type(self.answer)]
+        return (best if self.best_rows else row,)
+
+    @classmethod
+    def gate_keys(cls) -> dict[str, Any]:
+        """The keys of the rows that gates look at, each with its type."""
+        own = keys_of(cls)
+        found = {key: own[key] for key in cls.csv_head}
+        for best in (BestBounds, DimensionBest, ClassesBest):
+            found |= keys_of(best)
+        return found
 
     def judged(self) -> list[dict[str, Any]]:
         """Gates look at what is known of each pair, K or d."""

@@ -90,7 +90,7 @@ def run(
         options = {"d": request.d, "K": [float(n) for n in request.K], "lp": lp, "best": best}
         options |= asked | {"quantity": request.quantity}
         options["table"] = None if table is None else str(getattr(table, "stamp", table))
-        write_rows(out, result.to_json(), rows=result.lines(), options=options, force=force)
+        write_rows(out, result, options=options, force=force)
     if plot is not None and result.answer.best:
         from gnc_cli.limits.plot import plot_bounds
 

@@ -28,8 +28,10 @@ _FIRST = (1, 2, 4)
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
 """Of the steps of a long descent, in the first rounds; then all."""
-_PRIORS = {"fresh": 1.0, "symmetric": 1.5, "neighbour": 0.5, "hop": 2.0, "shake": 2.0}
-_PRIORS_DEAR = {"fresh": 1.0, "symmetric": 1.0, "neighbour": 0.5, "hop": 6.0, "shake": 0.5}
+_PRIORS = {
+    "fresh": 1.0, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5, "hop": 2.0, "shake": 2.0,
+}  # fmt: skip
+_PRIORS_DEAR = _PRIORS | {"symmetric": 1.0, "hop": 6.0, "shake": 0.5}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a shake
 or a symmetric task."""
 _ALL_SOURCES = 2
@@ -120,7 +122,7 @@ def _drawn(
         if effort.shakes and any(c.polished for c in state.pool):
             names.append("shake")
         if problem.parametrisation.is_free:
-            names += ["symmetric", "neighbour"]
+            names += ["symmetric", "neighbour", "algebra"]
     priors = _PRIORS if effort.polishes else _PRIORS_DEAR
     weights = [priors[name] * (1.0 + _REWARD * state.credit.get(name, 0.0)) for name in names]
     shares = np.cumsum(weights)

@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs
 from gnc_cli.search.effort import Effort
-from gnc_cli.search.parametrisation import orbits
+from gnc_cli.search.parametrisation import cyclic_orbits
 from gnc_cli.search.problem import Problem, Tammes
 
 POOL = 10
@@ -27,6 +27,8 @@ class Candidate:
     """The problem over the user's symmetry, which the candidate must keep; None where free."""
     active: tuple[ActivePairs, np.ndarray] | None = None
     """Active pairs of the polish and their multipliers."""
+    origin: str = ""
+    """The group or construction that its first start was made with; empty for a random one."""
 
     @property
     def polished(self) -> bool:
@@ -143,6 +145,7 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
         "value": np.float64(candidate.value),
         "whole": candidate.whole,
         "stationarity": np.float64(candidate.stationarity),
+        "origin": candidate.origin,
     }
     if candidate.restricted is not None:
         group = candidate.restricted.parametrisation.group
@@ -162,10 +165,12 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
     restricted = active = None
     if "symmetry" in plain:
         group = plain["symmetry"]
-        restricted = Tammes(orbits(np.asarray(group["generator"]), int(group["order"]), shape[0]))
+        generator = np.asarray(group["generator"])
+        restricted = Tammes(cyclic_orbits(generator, int(group["order"]), shape[0]))
     if "proof" in plain:
         proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
         active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]
     return Candidate(
-        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active
+        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active,
+        plain["origin"],
     )

@@ -8,6 +8,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
   codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120). The polish
   that follows is free;
 - `neighbour`: codes of K + 1 points less one, and of K - 1 points with one in the deepest hole;
+- `algebra`: codes made of nearby constructions (`starts`);
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
   tasks of its own, for the best only;
@@ -17,7 +18,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 The start sharpness decides which basins are found, so it varies within every batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,10 +28,18 @@ from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import Annealing, anneal
 from gnc_cli.search.effort import Effort
-from gnc_cli.search.parametrisation import Parametrisation, free, orbits, random_generator
+from gnc_cli.search.groups import random_group
+from gnc_cli.search.parametrisation import (
+    Parametrisation,
+    cyclic_orbits,
+    free,
+    orbits,
+    random_generator,
+)
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
+from gnc_cli.search.starts import algebraic_start
 from gnc_cli.search.state import POOL, Candidate, best_distinct
 
 NEAR = 1e-3
@@ -41,7 +50,6 @@ ESTIMATE = 2e-5
 """What the estimates are then good to, relative to the scale."""
 _GROUPS = 6
 """Random groups in a symmetric task."""
-_ORDERS = (2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 10, 12)
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
 
@@ -108,8 +116,9 @@ class _Work:
         return typical_scale(self.problem.d, self.problem.K)
 
     def descend(
-        self, problem: Problem, starts: np.ndarray, decades: tuple[float, float], share: float
-    ) -> list[Candidate]:
+        self, problem: Problem, starts: np.ndarray, decades: tuple[float, float], share: float,
+        origins: Sequence[str] | None = None,
+    ) -> list[Candidate]:  # fmt: skip
         """The finite ends of descents from (R, P, d), best estimate first."""
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
@@ -120,8 +129,10 @@ class _Work:
         self.restarts += len(descent.estimates)
         self.steps += descent.steps
         found = [
-            Candidate(float(estimate), problem.whole(points))
-            for estimate, points in zip(descent.estimates, descent.points, strict=True)
+            Candidate(float(estimate), problem.whole(points), origin=origin)
+            for estimate, points, origin in zip(
+                descent.estimates, descent.points, origins or [""] * len(starts), strict=True
+            )
             if np.isfinite(estimate)
         ]
         return sorted(found, key=lambda c: c.value)
@@ -165,32 +176,44 @@ def _symmetric(work: _Work) -> Found:
         return work.found()
     found = []
     for _ in range(_GROUPS):
-        drawn = _random_symmetry(work.rng, work.problem)
+        drawn = _random_symmetry(work.rng, work.problem.d, work.problem.K)
         if drawn is not None and not work.deadline.expired:
-            starts = drawn.starts(work.rng, max(4, work.effort.batch // 4))
-            found += work.descend(drawn, starts, _FRESH, 0.5 * work.task.share)
+            origin, problem = drawn
+            starts = problem.starts(work.rng, max(4, work.effort.batch // 4))
+            origins = [origin] * len(starts)
+            found += work.descend(problem, starts, _FRESH, 0.5 * work.task.share, origins)
     if not found:
         return _fresh(work)
     work.admit(sorted(found, key=lambda c: c.value), independent=True)
     return work.found()
 
 
-def _random_symmetry(rng: np.random.Generator, problem: Problem) -> Problem | None:
-    """The problem over orbits of a random cyclic group, or None where no draw fits K."""
-    d, K = problem.d, problem.K
+def _random_symmetry(rng: np.random.Generator, d: int, K: int) -> tuple[str, Problem] | None:
+    """The problem over a union of orbits of a random group; None where no draw fits K."""
     for _ in range(8):
-        order = int(rng.choice(_ORDERS))
-        if d > 4 and K % 2 == 0 and rng.random() < 0.3:
-            order, generator = 2, -np.eye(d)
-        else:
-            generator = random_generator(rng, d, order)
+        name, group = random_group(rng, d, K)
         try:
-            parametrisation = orbits(generator, order, K)
+            parametrisation = orbits(group, K, rng)
         except UsageError:
             continue
         if parametrisation.unknown <= 0.75 * K:
-            return type(problem)(parametrisation)
+            return f"orbits of {name}", Tammes(parametrisation)
     return None
+
+
+def _algebra(work: _Work) -> Found:
+    """Codes made of nearby constructions, descended a little."""
+    rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
+    drawn = [algebraic_start(rng, d, K) for _ in range(work.effort.batch)]
+    origins = [origin for origin, _ in filter(None, drawn)]
+    if not origins:
+        return _fresh(work)
+    starts = np.array([work.problem.from_code(code) for _, code in filter(None, drawn)])
+    work.admit(
+        work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins),
+        independent=False,
+    )
+    return work.found()
 
 
 def _neighbour(work: _Work) -> Found:
@@ -228,13 +251,14 @@ def _with_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
 def _hop(work: _Work) -> Found:
     """Perturbed members of the pool, the better the more often; features on their weights."""
     rng, problem, pool = work.rng, work.problem, work.task.pool
-    starts = []
+    starts, origins = [], []
     for _ in range(work.effort.batch):
         parent = pool[min(int(rng.exponential(len(pool) / 3)), len(pool) - 1)]
         mate = pool[rng.integers(len(pool))]
         code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
         starts.append(problem.from_code(code))
-    found = work.descend(problem, np.array(starts), _HOP, 2 / 3 * work.task.share)
+        origins.append(parent.origin)
+    found = work.descend(problem, np.array(starts), _HOP, 2 / 3 * work.task.share, origins)
     work.admit(found, independent=False)
     return work.found()
 
@@ -268,8 +292,8 @@ def _shake(work: _Work) -> Found:
 
 
 SOURCES: dict[str, Callable[[_Work], Found]] = {
-    "fresh": _fresh, "symmetric": _symmetric, "neighbour": _neighbour, "hop": _hop,
-    "polish": _polish, "shake": _shake,
+    "fresh": _fresh, "symmetric": _symmetric, "neighbour": _neighbour, "algebra": _algebra,
+    "hop": _hop, "polish": _polish, "shake": _shake,
 }  # fmt: skip
 
 
@@ -279,10 +303,10 @@ def user_orbits(
     """The user's symmetry, by a random group of its kind that fits; UsageError where none does."""
     kind, order = symmetry
     if kind == "antipodal":
-        return orbits(-np.eye(d), 2, K)
+        return cyclic_orbits(-np.eye(d), 2, K)
     for _ in range(49):
         try:
-            return orbits(random_generator(rng, d, order), order, K)
+            return cyclic_orbits(random_generator(rng, d, order), order, K)
         except UsageError:
             continue
-    return orbits(random_generator(rng, d, order), order, K)
+    return cyclic_orbits(random_generator(rng, d, order), order, K)

@@ -141,6 +141,12 @@ class TrainResult(Result):
     """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
 
     command = "train"
+    csv_head = ("run",)
+
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The record of `lines`."""
+        return (EpochRow,)
 
     def __getattr__(self, name: str) -> Any:
         """Measure's figures (`gnc1`, `gnc2`, `ncc_accuracy`, ...) stand here as in the JSON."""
@@ -174,6 +180,12 @@ class TrainSeries(Result):
     """One run per placement."""
 
     command = "train"
+    csv_head = ("run",)
+
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The record of `lines`."""
+        return (EpochRow,)
 
     def lines(self) -> list[dict[str, Any]]:
         """One row per run and epoch."""

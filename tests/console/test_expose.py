@@ -73,7 +73,7 @@ def test_verbose_table_names_the_keys_of_gates(gnc: Any) -> None:
 
 
 def test_json_is_pure_whatever_else_is_said(gnc: Any, tmp_path: Path) -> None:
-    run = gnc(*BASE, "--json", "--min", "nothing=1", "--report", tmp_path / "r.md", "-v")
+    run = gnc(*BASE, "--json", "--min", "contacts=999", "--report", tmp_path / "r.md", "-v")
     assert run.exit_code == 5
     assert json.loads(run.stdout)["K"] == 100
     assert len(run.stderr.splitlines()) == 1

@@ -290,7 +290,7 @@ def test_files_are_refused_before_the_work(tmp_path: Path) -> None:
                 bounds(10, 100, progress=lambda *report: reports.append(report), **{option: path})
         assert (tmp_path / name).read_bytes() == b"old" and reports == []
     bounds(10, 100, out=tmp_path / "old.csv", force=True)
-    assert (tmp_path / "old.csv").read_text().startswith("command,version,d,K,")
+    assert (tmp_path / "old.csv").read_text().startswith("schema,command,version,margin,")
 
 
 def test_large_integers_of_json_are_doubles() -> None:

@@ -1,0 +1,103 @@
+"""A gate on a key that no result has is refused before the work."""
+
+from typing import Any
+
+import pytest
+
+from gnc_cli import bounds, compare, measure, solve
+from gnc_cli.console.gates import Gates
+from gnc_cli.console.options import EXAMPLES, GateOptions
+from gnc_cli.errors import UsageError
+from gnc_cli.records import Result, types_under
+from gnc_cli.schemas import RESULTS
+from tests.console.stand_in import StandIn
+from tests.training.pictures import run as made_run
+
+SOLVE = ("solve", "--d", "3", "--K", "5")
+
+
+@pytest.mark.parametrize(
+    ("gate", "hint"),
+    [
+        (("--min", "rho=0.5"), "did you mean rho_one_vs_one or rho_one_vs_rest?"),
+        (("--max", "max_cosin=0.5"), "did you mean max_cosine"),
+        (("--max", "rho_one_vs_rest.lowr=0.5"), "did you mean rho_one_vs_rest.lower"),
+        (("--check", "contacts>1 and contatcs>2"), "did you mean contacts"),
+        (("--check", "outcome==converged"), "texts stand in quotes"),
+        (("--min", "zzz=1"), "its keys are schema, command, version, seconds, problem, d, K,"),
+        (("--min", "margins=0.5"), "name one: margins.cosface, margins.arcface_rad"),
+        (("--max", "seconds.wall=1"), "no key 'seconds.wall'"),
+    ],
+)
+def test_misspelt_keys(gnc: Any, fake: StandIn, gate: tuple[str, str], hint: str) -> None:
+    run = gnc(*SOLVE, *gate)
+    assert run.exit_code == 2 and hint in run.stderr and gate[1] in run.stderr
+    assert run.stderr.count("\n") == 1 and fake.calls == []
+
+
+def test_misspelt_key_of_an_allowance(gnc: Any, fake: StandIn, tmp_path: Any) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(gnc(*SOLVE, "--json").stdout)
+    fake.calls.clear()
+    run = gnc(*SOLVE, "--baseline", file, "--allow", "max_cosin=1%")
+    assert run.exit_code == 2 and "did you mean max_cosine" in run.stderr and fake.calls == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bounds", "--d", "3", "--K", "5", "--min", "lowr=0.1"),
+        ("measure", "missing.h5", "--min", "gnc_2=0.1"),
+        ("train", "--out", "missing/run", "--check", "test_acuracy>0.5"),
+        ("compare", "missing.h5", "--max", "gapp=0"),
+    ],
+)
+def test_every_command_checks_first(words: tuple[str, ...]) -> None:
+    from gnc_cli.cli import app
+    from tests.conftest import runner
+
+    run = runner(app)(*words)
+    assert run.exit_code == 2 and "did you mean" in run.stderr
+
+
+def _known(command: str) -> dict[str, Any]:
+    from gnc_cli.console.expose import _gate_keys
+
+    return _gate_keys(command)
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_examples_name_keys_that_exist(command: str) -> None:
+    Gates.read(GateOptions(check=[EXAMPLES[command]])).check_keys(_known(command))
+
+
+def test_every_key_of_a_row_can_be_named() -> None:
+    square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    results: list[Result] = [
+        solve(3, 6), solve(2, 3, problem="ufm", tau=[1.0, 0.5]), solve(list_constructions=True),
+        bounds(3, 5), bounds(K=9, margin=0.3), bounds(d=9, max_cosine=0.3),
+        compare(square), compare(list=True, d=3), compare(solve=True, d=3, K=4),
+        measure(weights=square, variants="all"), made_run(),
+    ]  # fmt: skip
+
+    def paths(value: Any, prefix: str) -> list[str]:
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            inner = [*value.items()]
+        elif isinstance(value, list):
+            inner = [(str(at), item) for at, item in enumerate(value)]
+        return [prefix, *(p for k, item in inner for p in paths(item, f"{prefix}.{k}"))]
+
+    for result in results:
+        known = _known(result.command)
+        for row in result.judged():
+            for key in (path for name in row for path in paths(row[name], name)):
+                first, _, rest = key.partition(".")
+                assert first in known and types_under(known[first], rest), (result.command, key)
+
+
+def test_keys_of_dictionaries_are_not_known_before() -> None:
+    gates = Gates.read(GateOptions(minimum=["variants.classic.nc1=0", "attrs.seed=1"]))
+    gates.check_keys(_known("measure"))
+    with pytest.raises(UsageError, match="'variant.classic'"):
+        Gates.read(GateOptions(minimum=["variant.classic=0"])).check_keys(_known("measure"))
