@@ -33,6 +33,7 @@ _BATCH_PAIRS = {True: 1_000_000, False: 80_000}
 that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600, take half
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
+_RAMP = (0.1, 0.25, 0.5)
 _MOST_SHAKES = 40
 _HITS = 20
 
@@ -46,7 +47,10 @@ class Effort:
     batch: int
     """Descents in a task."""
     steps: int
-    """Gradient steps of a long descent; see `schedule` for the others."""
+    """Gradient steps of a descent from a random start; others take a part."""
+    ramp: tuple[float, ...]
+    """The part of the steps that descents of the first rounds take, that there be something soon;
+    empty where the user asks for starts or steps."""
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
@@ -73,15 +77,14 @@ def plan_effort(
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
     batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
+    ramp = _RAMP if restarts is None and steps is None else ()
     steps = steps or _STEPS[d == 3]
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
-    polish = polish_seconds(coordinates)
-    shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish)))
+    polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
+    shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish))) if polish else 0
     polishes = 4 if shakes == _MOST_SHAKES else 0
-    if coordinates > MAX_UNKNOWNS:
-        polish, shakes = 0.0, 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
-    plan = Effort(UNLIMITED, batch, steps, polishes, shakes, UNLIMITED, _HITS, per_task)
+    plan = Effort(UNLIMITED, batch, steps, ramp, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
         batch = max(1, min(batch, restarts))
         tasks = -(-restarts // batch)

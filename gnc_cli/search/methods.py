@@ -77,7 +77,8 @@ def search_run(
     else:
         outcome = Outcome.STALLED
     result = assemble(
-        request, runtime, found.weights, certified, outcome=outcome, origin="descent",
+        request, runtime, found.weights, certified, outcome=outcome,
+        origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
         gain=None if order is None else order.gain,
         restarts=found.restarts, steps=found.steps, history=found.history,

@@ -106,7 +106,9 @@ class SolveResult(Result):
     d: int
     K: int
     origin: str
-    """What found it: `closed form: ...`, `descent`, `paper recipe`, `large-scale descent`."""
+    """What found it: `closed form: ...`, `construction: ...`, `descent` (from random points),
+    `descent from ...` (orbits of a group, points of a construction), `paper recipe`, `large-scale
+    descent`."""
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
     max_cosine: float

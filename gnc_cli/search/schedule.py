@@ -26,8 +26,6 @@ from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
-_SHARES = (0.1, 0.25, 0.5)
-"""Of the steps of a long descent, in the first rounds; then all."""
 _PRIORS = {
     "fresh": 1.0, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5, "hop": 2.0, "shake": 2.0,
 }  # fmt: skip
@@ -100,7 +98,7 @@ def _tasks(
         rough = [c for c in near if not c.polished][: -(-size // 8)]
     plain = Task(
         "fresh", (seed, r, 0), problem, effort, bar=bar, symmetry=symmetry, device=device,
-        share=_SHARES[r] if r < len(_SHARES) else 1.0, pool=tuple(good[:1]),
+        share=effort.ramp[r] if r < len(effort.ramp) else 1.0, pool=tuple(good[:1]),
     )  # fmt: skip
     for i, candidate in enumerate(rough):
         yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
@@ -121,7 +119,7 @@ def _drawn(
             names.append("hop")
         if effort.shakes and any(c.polished for c in state.pool):
             names.append("shake")
-        if problem.parametrisation.is_free:
+        if problem.parametrisation.is_free and problem.d > 2:
             names += ["symmetric", "neighbour", "algebra"]
     priors = _PRIORS if effort.polishes else _PRIORS_DEAR
     weights = [priors[name] * (1.0 + _REWARD * state.credit.get(name, 0.0)) for name in names]
@@ -138,7 +136,7 @@ def _counting(
     """Tell of every task that ends, with the best value so far."""
     if progress is None:
         return None
-    done, best = state.tasks, state.value
+    done, best = state.tasks, _front(effort, state)
     total = effort.tasks if effort.tasks < UNLIMITED else 0
     progress(done, total, best)
 
@@ -150,22 +148,40 @@ def _counting(
     return count
 
 
+def _front(effort: Effort, state: SearchState) -> float:
+    """The best value so far: polished, or an estimate where a polish is dear."""
+    if effort.polishes:
+        return state.leader.value if state.leader else np.inf
+    return min((c.value for c in state.pool), default=np.inf)
+
+
+def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
+    """Without those whose estimate another's value explains."""
+    kept: list[Candidate] = []
+    for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
+        near = 1.5 * ESTIMATE * problem.scale(c.value)
+        if c.polished or all(abs(c.value - other.value) > near for other in kept):
+            kept.append(c)
+    return kept
+
+
 def _learned(
     problem: Problem, effort: Effort, state: SearchState, found: list[Found]
 ) -> SearchState:
     """The state after a round: pool, counts, credits and how often the best was found."""
-    before = state.value
+    before = _front(effort, state)
     used = {value for each in found for value in each.used}
     kept = [c for c in state.pool if c.polished or c.value not in used]
+    candidates = kept + [c for each in found for c in each.candidates]
     after = replace(
         state, round=state.round + 1, tasks=state.tasks + len(found),
         restarts=state.restarts + sum(each.restarts for each in found),
         steps=state.steps + sum(each.steps for each in found),
         starts=state.starts + sum(each.restarts for each in found if each.ends),
-        pool=best_distinct(kept + [c for each in found for c in each.candidates]),
+        pool=best_distinct(_once(candidates, problem)),
         credit={name: _FADING * value for name, value in state.credit.items()},
     )  # fmt: skip
-    best = after.value
+    best = _front(effort, after)
     if not after.pool:
         return after
     # Where a polish is dear, most values are estimates.

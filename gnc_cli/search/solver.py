@@ -41,6 +41,8 @@ class Found:
     """The whole effort was spent, or the target reached."""
     restarts: int
     steps: int
+    origin: str
+    """The group or construction that the first start was made with; empty for a random one."""
     history: np.ndarray
     """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
     state: SearchState
@@ -112,6 +114,7 @@ def solve_code(
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts + state.cut_restarts,
         steps=state.steps + state.cut_steps,
+        origin=best.origin,
         history=history.reshape(-1, 2),
         state=state,
     )

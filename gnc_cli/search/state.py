@@ -72,11 +72,6 @@ class SearchState:
         """The best of all that was found."""
         return _best_of(self.pool + self.finds)
 
-    @property
-    def value(self) -> float:
-        """The best value of the pool, polished or estimated; infinite while it is empty."""
-        return min((c.value for c in self.pool), default=np.inf)
-
     def done(self, effort: Effort, target: float | None) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
         found again and again."""
