@@ -1,7 +1,8 @@
 """Directives that show what the program says of itself, so that no page repeats it by hand.
 
-`gnc-options COMMAND` lists the options, `gnc-keys COMMAND` the keys of the JSON, `gnc-exit-codes`
-the exit codes, `gnc-constructions` the codes from algebra.
+`gnc-program` lists the options of `gnc`, `gnc-options COMMAND` those of a command, `gnc-keys
+COMMAND` the keys of the JSON, `gnc-exit-codes` the exit codes, `gnc-constructions` the codes
+from algebra.
 """
 
 import ast
@@ -15,9 +16,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from typer.main import get_command
 
 import gnc_cli
 from gnc_cli import errors, schemas, solve
+from gnc_cli.cli import app as program
 from gnc_cli.console.options import GateOptions, OutputOptions
 from gnc_cli.parameters import Parameter, declared
 
@@ -91,6 +94,19 @@ def _written(name: str, parameter: Parameter) -> str:
         value = "|".join(parameter.kind.choices)
     flags = [parameter.flag or parameter.option(name), *(parameter.short or "").split()]
     return ", ".join(f"`{flag}`" for flag in flags) + (f" `{value}`" if value else "")
+
+
+class Program(_Table):
+    """The options of `gnc` itself."""
+
+    heads = ("option", "meaning")
+    widths = (35, 65)
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        command = get_command(program)
+        context = command.context_class(command, help_option_names=["-h", "--help"])
+        for option in command.get_params(context):
+            yield ", ".join(f"`{name}`" for name in option.opts), getattr(option, "help", "")
 
 
 class Keys(_Table):
@@ -202,8 +218,8 @@ def _plain_signature(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in (
-        ("gnc-options", Options), ("gnc-keys", Keys), ("gnc-exit-codes", ExitCodes),
-        ("gnc-constructions", Constructions),
+        ("gnc-program", Program), ("gnc-options", Options), ("gnc-keys", Keys),
+        ("gnc-exit-codes", ExitCodes), ("gnc-constructions", Constructions),
     ):  # fmt: skip
         app.add_directive(name, directive)
     app.connect("autodoc-process-signature", _plain_signature)

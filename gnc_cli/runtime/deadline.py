@@ -1,8 +1,8 @@
 """When to stop (a time limit, an interruption), polled by every long loop, and how far it is."""
 
-import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
@@ -10,19 +10,26 @@ StageProgress = Callable[[int, int, float], None]
 """The same of one stage: `progress(done, total, best)`."""
 
 
+class Flag(Protocol):
+    """What tells a computation to stop: a threading.Event, a file that another process writes."""
+
+    def is_set(self) -> bool:
+        """Stop now; cheap enough to ask at each step."""
+
+
 class Deadline:
     """A clock that long computations poll at each step or block.
 
     Args:
         seconds: time allowed from now on; None for no limit.
-        interrupt: set from outside (a signal handler, another thread) to stop early.
+        interrupt: set from outside (a signal handler, another thread or process) to stop early.
         clock: monotonic clock in seconds; tests hand in their own.
     """
 
     def __init__(
         self,
         seconds: float | None = None,
-        interrupt: threading.Event | None = None,
+        interrupt: Flag | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seconds = seconds

@@ -80,6 +80,25 @@ def limit_threads(count: int) -> Iterator[None]:
                 torch.set_num_threads(before)
 
 
+@contextmanager
+def flush_denormals() -> Iterator[None]:
+    """Treat denormal numbers as zero in this thread, where they cost twenty times more; restore.
+
+    Example:
+        >>> with flush_denormals():
+        ...     sys.float_info.min / 2
+        0.0
+    """
+    import torch
+
+    before = sys.float_info.min / 2 == 0.0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
 class Workers:
     """A context with `count` threads for torch; thread settings are restored on exit.
 

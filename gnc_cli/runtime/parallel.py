@@ -1,0 +1,523 @@
+"""Independent tasks on every core of this machine, or on a cluster, through joblib or Dask.
+
+A worker process loads its libraries with one BLAS thread, hears no signals (Ctrl-C reaches the
+whole process group, and the parent alone decides), and leaves when its parent has died.
+"""
+
+import os
+import queue
+import signal
+import tempfile
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from multiprocessing import resource_tracker
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import uuid4
+
+from gnc_cli.errors import UnavailableError
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import Deadline, Flag
+from gnc_cli.runtime.threads import flush_denormals, limit_threads
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_POLL = 0.05
+"""Seconds between looks at the deadline while the workers are busy."""
+_PATIENCE = 3.0
+"""Seconds that workers have for their partial results once the deadline has expired."""
+_LOOK = 0.005
+"""Seconds between looks at the file that means stop, of some microseconds each."""
+_DEATHS = 3
+"""Calls of joblib in which a worker may die before the tasks are given up."""
+_CONNECT = 8.0
+"""Seconds for reaching a scheduler."""
+_PROCESS = uuid4().hex
+"""Of this process; a worker has its own."""
+
+
+class Pool:
+    """Runs independent tasks in processes of one thread each, or in this process.
+
+    Processes are started by joblib (loky), which keeps them for the next pool; inside
+    `joblib.parallel_config(...)` its backend is used in their place (Ray, Dask, threads).
+
+    Args:
+        workers: processes; 1 works in the calling process and starts none.
+        cluster: address of a Dask scheduler, whose workers are used: `tcp://host:8786`.
+
+    Raises:
+        UnavailableError: on entry: Dask is not installed, or no scheduler answers.
+
+    Example:
+        >>> with Pool() as pool:
+        ...     pool.run(lambda task, deadline: task + 10, [1, 2], Deadline())
+        [11, 12]
+    """
+
+    def __init__(self, workers: int = 1, cluster: str | None = None) -> None:
+        self.workers = workers
+        self.cluster = cluster
+        self._workers: _Workers | None = None
+        self._warming: threading.Thread | None = None
+        self._warm = threading.Event()
+        self._closed = threading.Event()
+
+    def __enter__(self) -> "Pool":
+        if self.cluster is not None:
+            self._workers = _DaskWorkers(self.cluster)
+        elif self.workers > 1:
+            self._workers = _JoblibWorkers(self.workers)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._workers is not None:
+            self._closed.set()
+            if self._warming is not None and not self.ready:
+                self._workers.stop()
+                self._warming.join(_PATIENCE)
+            self._workers.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether tasks given to `run` begin at once: workers have started, or none are used."""
+        return self._workers is None or self._warm.is_set()
+
+    def warm(self) -> None:
+        """Begin to start the workers, which takes some two seconds, and return at once."""
+        if self._workers is not None and self._warming is None:
+            self._warming = _thread(self._start_workers, self._workers)
+
+    def _start_workers(self, workers: "_Workers") -> None:
+        # What fails here fails again at the first task, where somebody is listening.
+        with suppress(Exception):
+            workers.load(self._closed)
+        self._warm.set()
+
+    def run(
+        self,
+        work: Callable[[T, Deadline], R],
+        tasks: Sequence[T],
+        deadline: Deadline,
+        done: Callable[[int, R], None] | None = None,
+    ) -> list[R | None]:
+        """`[work(task, its deadline) for task in tasks]`.
+
+        While the workers start, this process works on the first tasks. Every task has one thread
+        of BLAS and torch and treats denormal numbers as zero, so that its result is the same
+        wherever it ran.
+
+        Args:
+            work: a function at the top level of a module, which polls its deadline and then
+                returns what it has.
+            tasks: picklable; what `str` makes of one stands in error messages.
+            deadline: no task is begun after it has expired. Workers that have not returned a few
+                seconds later are stopped.
+            done: called here with `(index, result)` as results arrive, in any order.
+
+        Returns:
+            Results in the order of the tasks; None where a task was not begun or was given up.
+
+        Raises:
+            UnavailableError: workers died again and again, or the cluster was lost.
+            Exception: the first that `work` or `done` raised; the other tasks are stopped.
+        """
+        import torch  # noqa: F401  # before its threads are counted
+
+        board: _Board[T, R] = _Board(work, list(tasks), deadline, done or (lambda i, result: None))
+        with limit_threads(1):
+            if self._workers is None or (len(tasks) < 2 and not self.cluster):
+                board.work_here()
+            else:
+                self.warm()
+                with _stop_file() as stop:
+                    self._share(board, self._workers, stop)
+        return board.results
+
+    def _share(self, board: "_Board[Any, Any]", workers: "_Workers", stop: str) -> None:
+        """Work here until the workers are ready, then wait for what they return."""
+        over = threading.Event()
+        calls = board.hand_over(stop) if self.ready else None
+
+        def serve() -> None:
+            while not self._warm.wait(_POLL):
+                if over.is_set():
+                    return
+            try:
+                workers.stream(calls or board.hand_over(stop), board.arrived.put, over)
+            except BaseException as error:
+                board.arrived.put(error)
+
+        server = _thread(serve)
+        try:
+            board.work_here()
+            board.collect(lambda: _touch(stop))
+        finally:
+            over.set()
+            if board.handed:
+                _touch(stop)
+                workers.stop()
+                self._warming = None
+                self._warm.clear()
+            server.join(_PATIENCE)
+
+
+@dataclass
+class _Board(Generic[T, R]):
+    """The tasks of one `run`: which wait, which were handed to workers, and their results."""
+
+    work: Callable[[T, Deadline], R]
+    tasks: list[T]
+    deadline: Deadline
+    done: Callable[[int, R], None]
+    arrived: "queue.SimpleQueue[_Answer | BaseException]" = field(default_factory=queue.SimpleQueue)
+    handed: set[int] = field(default_factory=set)
+    """At the workers."""
+
+    def __post_init__(self) -> None:
+        self.results: list[R | None] = [None] * len(self.tasks)
+        self._waiting = list(range(len(self.tasks)))[::-1]
+        self._lock = threading.Lock()
+
+    def hand_over(self, stop: str) -> "list[_Call]":
+        """All tasks that wait, for the workers."""
+        end = None
+        if self.deadline.seconds is not None:
+            end = time.time() + self.deadline.remaining
+        with self._lock:
+            handed = self._waiting[::-1]
+            self._waiting.clear()
+            self.handed = set(handed)
+        return [_Call(self.work, at, self.tasks[at], end, stop, _PROCESS) for at in handed]
+
+    def work_here(self) -> None:
+        """Work on the tasks that wait, until none does or the deadline has expired."""
+        while True:
+            with self._lock:
+                if self.deadline.expired:
+                    self._waiting.clear()
+                if not self._waiting:
+                    return
+                at = self._waiting.pop()
+            with flush_denormals():
+                result = self.work(self.tasks[at], self.deadline)
+            self._finish(at, result)
+            while not self.arrived.empty():
+                self._take(self.arrived.get())
+
+    def collect(self, stop: Callable[[], None]) -> None:
+        """Take results of workers until all are there or the deadline is long past."""
+        given_up = float("inf")
+        while self.handed and time.monotonic() < given_up:
+            if self.deadline.expired and given_up == float("inf"):
+                stop()
+                given_up = time.monotonic() + _PATIENCE
+            try:
+                self._take(self.arrived.get(timeout=_POLL))
+            except queue.Empty:
+                pass
+
+    def _take(self, answer: "_Answer | BaseException") -> None:
+        if isinstance(answer, BaseException):
+            raise answer
+        self.handed.discard(answer.at)
+        if answer.begun:
+            self._finish(answer.at, answer.result)
+
+    def _finish(self, at: int, result: Any) -> None:
+        self.results[at] = result
+        self.done(at, result)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a worker returns for one task."""
+
+    at: int
+    begun: bool
+    result: Any = None
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One task with all that a worker needs for it."""
+
+    work: Callable[[Any, Deadline], Any]
+    at: int
+    task: Any
+    end: float | None
+    """Of its time, by the clock of the day."""
+    stop: str
+    """The file that means stop."""
+    parent: str
+    """The process that waits for the result; a thread of it may be the worker."""
+
+    def __call__(self, *flags: Flag) -> _Answer:
+        """Work on it, here; the flags mean stop as well."""
+        seconds = None if self.end is None else max(0.0, self.end - time.time())
+        deadline = Deadline(seconds, _Stop(self.stop, flags))
+        if deadline.expired:
+            return _Answer(self.at, begun=False)
+        if _PROCESS != self.parent:
+            _one_thread()
+        with flush_denormals():
+            return _Answer(self.at, True, self.work(self.task, deadline))
+
+    def __str__(self) -> str:
+        return textwrap.shorten(str(self.task), 60)
+
+
+class _Workers(Protocol):
+    """Where tasks are worked on beside this process. All but `close` may be called in threads."""
+
+    def load(self, over: threading.Event) -> None:
+        """Start the workers and load their libraries; returns when one is there at least."""
+
+    def stream(
+        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+    ) -> None:
+        """Work on the calls, and hand over each answer as it arrives."""
+
+    def stop(self) -> None:
+        """End what is still at work, once `over` is set: nothing new begins."""
+
+    def close(self) -> None:
+        """Give back what this pool alone holds."""
+
+
+class _JoblibWorkers:
+    """The workers of joblib's active backend; loky's processes by default."""
+
+    def __init__(self, workers: int) -> None:
+        import joblib
+        from joblib.parallel import LokyBackend, get_active_backend
+
+        # The active backend belongs to this thread, so it is read here. Arrays are sent as copies:
+        # joblib's memory maps could not be written to.
+        make = partial(
+            joblib.Parallel, n_jobs=workers, return_as="generator_unordered", batch_size=1,
+            pre_dispatch="all", max_nbytes=None,
+        )  # fmt: skip
+        self.workers = workers
+        self._ours = isinstance(get_active_backend()[0], LokyBackend)
+        if self._ours:
+            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+                self._parallel = make(initializer=_prepare, initargs=(os.getpid(),))
+        else:
+            self._parallel = make()
+        self._lock = threading.Lock()
+
+    def load(self, over: threading.Event) -> None:
+        for _ in self._results([_load] * self.workers, over):
+            pass
+
+    def _results(self, calls: Sequence[Callable[[], Any]], over: threading.Event) -> Iterable[Any]:
+        from joblib import delayed
+
+        with self._lock:
+            return () if over.is_set() else self._parallel(delayed(call)() for call in calls)
+
+    def stream(
+        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+    ) -> None:
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        missing = {call.at: call for call in calls}
+        deaths = 0
+        while missing and not over.is_set():
+            try:
+                for answer in self._results(list(missing.values()), over):
+                    del missing[answer.at]
+                    put(answer)
+            except TerminatedWorkerError:
+                # One dead worker ends the whole call. Tasks begin in their order.
+                deaths += 1
+                if deaths == _DEATHS:
+                    first = [str(call) for call in missing.values()][: self.workers]
+                    raise UnavailableError(
+                        f"a worker died at {' or '.join(first)}, {deaths} times; is memory short? "
+                        f"use fewer {spelled('workers')}"
+                    ) from None
+
+    def stop(self) -> None:
+        from joblib.externals.loky import get_reusable_executor
+
+        if self._ours:
+            with self._lock:
+                get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+
+    def close(self) -> None:
+        """Nothing: idle workers serve the next pool, and leave with this process."""
+
+
+class _DaskWorkers:
+    """The workers of a Dask scheduler. One that dies costs its own task, which Dask runs again."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UnavailableError(
+                f"{spelled('cluster', address)} needs Dask; pip install 'gnc-cli[cluster]'"
+            ) from None
+        self.address = address
+        try:
+            self._client = Client(address, timeout=_CONNECT, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UnavailableError(
+                f"{spelled('cluster', address)}: no scheduler answers there "
+                f"({_first_line(error)}); start one with `dask scheduler`"
+            ) from None
+        self._futures: list[Any] = []
+
+    def load(self, over: threading.Event) -> None:
+        while not (addresses := list(self._client.nthreads())):
+            if over.wait(_POLL):
+                return
+        loads = [
+            self._client.submit(_load, workers=[address], allow_other_workers=True, pure=False)
+            for address in addresses
+        ]
+        self._client.gather(loads)
+
+    def stream(
+        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+    ) -> None:
+        from distributed import as_completed
+
+        self._futures = [self._client.submit(_call_on_dask, call, pure=False) for call in calls]
+        of = {future.key: call for future, call in zip(self._futures, calls, strict=True)}
+        for future in as_completed(self._futures, loop=self._client.loop):
+            put(self._result(future, of[future.key]))
+
+    def _result(self, future: Any, call: _Call) -> _Answer:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            answer: _Answer = future.result()
+        except KilledWorker:
+            raise UnavailableError(
+                f"{spelled('cluster', self.address)}: every worker died at {call}; is memory "
+                "short? use fewer workers per machine"
+            ) from None
+        except CancelledError:
+            raise UnavailableError(
+                f"{spelled('cluster', self.address)}: the scheduler was lost; see its log"
+            ) from None
+        except ModuleNotFoundError as error:
+            raise UnavailableError(
+                f"{spelled('cluster', self.address)}: a worker lacks {error.name}; install "
+                "gnc-cli there, in the same version"
+            ) from error
+        return answer
+
+    def stop(self) -> None:
+        self._client.cancel(self._futures, force=True)
+
+    def close(self) -> None:
+        self._client.close(timeout=_PATIENCE)
+
+
+def _call_on_dask(call: _Call) -> _Answer:
+    return call(_Cancelled())
+
+
+class _Cancelled:
+    """In a Dask worker: whether the task at work has been cancelled, by its own worker's books."""
+
+    def __init__(self) -> None:
+        from distributed import get_worker
+
+        self._tasks = get_worker().state.tasks
+        self._key = get_worker().get_current_task()
+
+    def is_set(self) -> bool:
+        task = self._tasks.get(self._key)
+        return task is None or task.state == "cancelled"
+
+
+class _Stop:
+    """Set once a file is there or one of the flags is set; looks every few milliseconds."""
+
+    def __init__(self, path: str, flags: tuple[Flag, ...]) -> None:
+        self._path, self._flags = path, flags
+        self._set = False
+        self._next = 0.0
+
+    def is_set(self) -> bool:
+        if not self._set and (now := time.monotonic()) >= self._next:
+            self._set = os.path.exists(self._path) or any(flag.is_set() for flag in self._flags)
+            self._next = now + _LOOK
+        return self._set
+
+
+@contextmanager
+def _stop_file() -> Iterator[str]:
+    """The path of a file that does not exist; it is removed where somebody made it."""
+    path = os.path.join(tempfile.gettempdir(), f"gnc-stop-{uuid4().hex}")
+    try:
+        yield path
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def _touch(path: str) -> None:
+    open(path, "w").close()
+
+
+def _thread(target: Callable[..., None], *args: Any) -> threading.Thread:
+    """Start a thread that hears no signals, so that processes it starts hear none."""
+
+    def silent() -> None:
+        if hasattr(signal, "pthread_sigmask"):
+            # It unblocks the signals when it starts, so it starts first.
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        target(*args)
+
+    thread = threading.Thread(target=silent, daemon=True)
+    thread.start()
+    return thread
+
+
+def _prepare(parent: int) -> None:
+    """Make a process a worker, which leaves with its parent."""
+
+    def leave_with_the_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=leave_with_the_parent, daemon=True).start()
+    _load()
+
+
+def _load() -> None:
+    """Load what a search needs."""
+    import geoopt  # noqa: F401
+    import torch  # noqa: F401
+
+
+def _one_thread() -> None:
+    """Hold BLAS of this process and torch in this thread to one thread, for good."""
+    import torch
+
+    _one_blas_thread()
+    torch.set_num_threads(1)
+
+
+@cache
+def _one_blas_thread() -> None:
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
