@@ -151,6 +151,16 @@ Threads = Annotated[
     Parameter("CPU threads. Default adapts to the size of the problem.", whole(1),
               "Effort and machine"),
 ]  # fmt: skip
+Workers = Annotated[
+    int | None,
+    Parameter("Processes that search side by side. Default all cores.", whole(1),
+              "Effort and machine"),
+]  # fmt: skip
+Cluster = Annotated[
+    str | None,
+    Parameter("Search on the workers of a Dask scheduler, tcp://host:8786.",
+              group="Effort and machine", metavar="ADDRESS"),
+]  # fmt: skip
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
 """What a code can be written as; `io/formats.py` has a writer for each."""

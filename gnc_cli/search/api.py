@@ -8,6 +8,7 @@ from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
     CODE_SUFFIXES,
+    Cluster,
     Device,
     Force,
     Parameter,
@@ -16,6 +17,7 @@ from gnc_cli.parameters import (
     Seed,
     Threads,
     TimeLimit,
+    Workers,
     one_of,
     real,
     reals,
@@ -138,6 +140,8 @@ def solve(
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         Parameter("Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
@@ -177,9 +181,13 @@ def solve(
         target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
         resume: go on from the state in `out`.
         seed: decides every random choice; the same seed gives the same code.
-        time_limit: seconds; a normal end.
+        time_limit: seconds; with a limit the search has no other end, but a code that is proved
+            optimal or was found again and again, or the number of `restarts`.
         device: `auto`, `cpu`, `cuda`, `cuda:1`.
         threads: by default chosen from the size of the problem.
+        workers: processes that search side by side, by default all cores; the code found depends on
+            the seed and the effort, not on their number.
+        cluster: address of a Dask scheduler, whose workers search in their place.
         out: file for the code; its suffix chooses the format; `-` is HDF5 on stdout.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).

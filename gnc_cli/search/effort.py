@@ -35,7 +35,7 @@ the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
 _RAMP = (0.1, 0.25, 0.5)
 _MOST_SHAKES = 40
-_HITS = 20
+_HITS = 8
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Effort:
     patience: int
     """Tasks without a better value after which the search ends."""
     hits: int
-    """Independent starts that end in the best value, after which the search ends."""
+    """Independent tasks that end in the best value, after which the search ends."""
     seconds: float
     """What a task takes on one core, roughly."""
 

@@ -10,7 +10,6 @@ from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
-from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.request import Request, RuntimeOptions
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import Judgement, judge, proved_interval
@@ -51,11 +50,11 @@ def search_run(
     from gnc_cli.search.state import to_plain
 
     del torch  # loaded before threads are limited, and so limited as well
-    deadline = runtime.deadline
-    with runtime.limited_threads(request.K**2 * request.d), Pool(runtime.workers) as pool:
+    deadline, device = runtime.deadline, str(resolve_device(runtime.device))
+    with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
-            request, deadline, pool, target=_end_of_search(request),
-            device=str(resolve_device(runtime.device)), progress=runtime.progress, state=state,
+            request, deadline, pool, target=_end_of_search(request), device=device,
+            progress=runtime.progress, state=state,
         )  # fmt: skip
         order = found.order
         polished = order is not None and (
@@ -81,7 +80,8 @@ def search_run(
         origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
         gain=None if order is None else order.gain,
-        restarts=found.restarts, steps=found.steps, history=found.history,
+        restarts=found.restarts, batches=found.batches, hits=found.hits, steps=found.steps,
+        history=found.history,
     )  # fmt: skip
     return result, to_plain(found.state)
 
@@ -193,6 +193,8 @@ def assemble(
     stationarity: float | None = None,
     gain: float | None = None,
     restarts: int = 0,
+    batches: int = 0,
+    hits: int = 0,
     steps: int = 0,
     history: np.ndarray | None = None,
 ) -> SolveResult:
@@ -224,6 +226,7 @@ def assemble(
         stationarity=stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle), **judged,
-        seed=request.seed, restarts=restarts, steps=steps, out=None, weights=weights,
-        features=certified.features, extras={k: v for k, v in extras.items() if v is not None},
+        seed=request.seed, restarts=restarts, batches=batches, hits=hits, steps=steps,
+        out=None, weights=weights, features=certified.features,
+        extras={k: v for k, v in extras.items() if v is not None},
     )  # fmt: skip

@@ -13,7 +13,8 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import declared, spelled
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
-from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.runtime.parallel import Pool
+from gnc_cli.runtime.threads import available_cores, limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
 _UNIT = 1e-14
@@ -83,7 +84,14 @@ class RuntimeOptions:
     device: str = "auto"
     threads: int | None = None
     progress: Progress | None = None
-    workers: int = 1
+    workers: int | None = None
+    cluster: str | None = None
+
+    def pool(self, device: str) -> Pool:
+        """The processes that search; this one alone feeds a GPU."""
+        if device != "cpu":
+            return Pool(1)
+        return Pool(self.workers or available_cores(), self.cluster)
 
     def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
         """The user's number of threads, or one that suits calls of this size."""

@@ -43,8 +43,9 @@ class Outcome(Enum):
         return _ADVICE[self]
 
 
+_MORE = "more --restarts or a --time-limit may find a better code"
 _ADVICE = {
-    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find better",
+    Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
@@ -144,6 +145,10 @@ class SolveResult(Result):
     """Seed of the search."""
     restarts: int
     """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
+    batches: int
+    """Batches of starts that knew nothing of each other: how often the code may have been found."""
+    hits: int
+    """Of these, how many ended in this value, polished; 0 where a polish is too dear to tell."""
     steps: int
     """Gradient steps in all: starts of a round step together; with `ufm` those of the polish
     too."""
@@ -174,6 +179,9 @@ class SolveResult(Result):
         searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
         if searched and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
+        if outcome is Outcome.CONVERGED and self.hits > 1:
+            found = f"found by {self.hits} of {self.batches} independent batches of starts"
+            return f"{found}; {'a better code is unlikely' if self.hits > 7 else _MORE}"
         return outcome.advice
 
 

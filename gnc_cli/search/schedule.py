@@ -177,7 +177,7 @@ def _learned(
         state, round=state.round + 1, tasks=state.tasks + len(found),
         restarts=state.restarts + sum(each.restarts for each in found),
         steps=state.steps + sum(each.steps for each in found),
-        starts=state.starts + sum(each.restarts for each in found if each.ends),
+        batches=state.batches + sum(each.independent for each in found),
         pool=best_distinct(_once(candidates, problem)),
         credit={name: _FADING * value for name, value in state.credit.items()},
     )  # fmt: skip
@@ -190,7 +190,11 @@ def _learned(
     for each in found if state.round >= _ALL_SOURCES else []:
         if any(c.value < better for c in each.candidates):
             after.credit[each.source] = after.credit.get(each.source, 0.0) + 1.0
-    again = sum(abs(value - best) <= _SAME for each in found for value in each.ends)
+    again = sum(
+        each.independent
+        and any(c.polished and abs(c.value - best) <= _SAME for c in each.candidates)
+        for each in found
+    )
     after.hits = again + (0 if best < before - _SAME else state.hits)
     after.history = [*state.history, (after.steps, best)]
     return after

@@ -40,6 +40,8 @@ class Found:
     finished: bool
     """The whole effort was spent, or the target reached."""
     restarts: int
+    batches: int
+    hits: int
     steps: int
     origin: str
     """The group or construction that the first start was made with; empty for a random one."""
@@ -113,6 +115,7 @@ def solve_code(
         order=order,
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts + state.cut_restarts,
+        batches=state.batches, hits=state.hits,
         steps=state.steps + state.cut_steps,
         origin=best.origin,
         history=history.reshape(-1, 2),

@@ -47,10 +47,10 @@ class SearchState:
     steps: int = 0
     idle: int = 0
     """Tasks since the best value last fell."""
-    starts: int = 0
-    """Descents that knew nothing of earlier finds."""
+    batches: int = 0
+    """Independent tasks: their starts knew nothing of earlier finds."""
     hits: int = 0
-    """Of these, how many ended in the best value."""
+    """Of these, how many ended in the best value, polished."""
     credit: dict[str, float] = field(default_factory=dict)
     """Per source of starts: improvements of late."""
     pool: list[Candidate] = field(default_factory=list)
@@ -101,7 +101,7 @@ def best_distinct(pool: list[Candidate]) -> list[Candidate]:
 
 
 _COUNTS = (
-    "round", "tasks", "restarts", "steps", "idle", "starts", "hits", "cut_restarts", "cut_steps",
+    "round", "tasks", "restarts", "steps", "idle", "batches", "hits", "cut_restarts", "cut_steps",
 )  # fmt: skip
 
 

@@ -83,8 +83,8 @@ class Found:
     candidates: list[Candidate]
     restarts: int = 0
     steps: int = 0
-    ends: tuple[float, ...] = ()
-    """Polished values of starts that know nothing of earlier finds."""
+    independent: bool = False
+    """Its starts knew nothing of earlier finds."""
     used: tuple[float, ...] = ()
     """Values of unpolished candidates of the pool that were polished."""
 
@@ -103,7 +103,6 @@ class _Work:
     restarts: int = 0
     steps: int = 0
     candidates: list[Candidate] = field(default_factory=list)
-    ends: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.task.seed)
@@ -137,7 +136,7 @@ class _Work:
         ]
         return sorted(found, key=lambda c: c.value)
 
-    def admit(self, found: list[Candidate], *, independent: bool) -> None:
+    def admit(self, found: list[Candidate]) -> None:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
@@ -146,22 +145,19 @@ class _Work:
             if near and rank < self.effort.polishes and not self.deadline.expired:
                 candidate = polish_candidate(self.problem, candidate, self.deadline, bar=best)
                 best = min(best, candidate.value)
-                if independent:
-                    self.ends.append(candidate.value)
             self.candidates.append(candidate)
 
-    def found(self) -> Found:
+    def found(self, *, independent: bool = False) -> Found:
         return Found(
-            self.task.source, best_distinct(self.candidates), self.restarts, self.steps,
-            tuple(self.ends),
-        )  # fmt: skip
+            self.task.source, best_distinct(self.candidates), self.restarts, self.steps, independent
+        )
 
 
 def _fresh(work: _Work) -> Found:
     problem, share = work.problem, work.task.share
     starts = problem.starts(work.rng, work.effort.batch)
-    work.admit(work.descend(problem, starts, _FRESH, share), independent=True)
-    return work.found()
+    work.admit(work.descend(problem, starts, _FRESH, share))
+    return work.found(independent=True)
 
 
 def _symmetric(work: _Work) -> Found:
@@ -172,8 +168,8 @@ def _symmetric(work: _Work) -> Found:
         starts = restricted.starts(work.rng, work.effort.batch)
         found = work.descend(restricted, starts, _FRESH, work.task.share)
         kept = [replace(candidate, restricted=restricted) for candidate in found]
-        work.admit(kept, independent=True)
-        return work.found()
+        work.admit(kept)
+        return work.found(independent=True)
     found = []
     for _ in range(_GROUPS):
         drawn = _random_symmetry(work.rng, work.problem.d, work.problem.K)
@@ -184,8 +180,8 @@ def _symmetric(work: _Work) -> Found:
             found += work.descend(problem, starts, _FRESH, 0.5 * work.task.share, origins)
     if not found:
         return _fresh(work)
-    work.admit(sorted(found, key=lambda c: c.value), independent=True)
-    return work.found()
+    work.admit(sorted(found, key=lambda c: c.value))
+    return work.found(independent=True)
 
 
 def _random_symmetry(rng: np.random.Generator, d: int, K: int) -> tuple[str, Problem] | None:
@@ -209,10 +205,7 @@ def _algebra(work: _Work) -> Found:
     if not origins:
         return _fresh(work)
     starts = np.array([work.problem.from_code(code) for _, code in filter(None, drawn)])
-    work.admit(
-        work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins),
-        independent=False,
-    )
+    work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
     return work.found()
 
 
@@ -229,8 +222,8 @@ def _neighbour(work: _Work) -> Found:
             starts.append(_without_one(rng, end.whole) if other > K else _with_one(rng, end.whole))
     if starts and not work.deadline.expired:
         found = work.descend(work.problem, np.array(starts), _NEXT, 0.4 * share)
-        work.admit(found, independent=True)
-    return work.found()
+        work.admit(found)
+    return work.found(independent=True)
 
 
 def _without_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
@@ -259,7 +252,7 @@ def _hop(work: _Work) -> Found:
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
     found = work.descend(problem, np.array(starts), _HOP, 2 / 3 * work.task.share, origins)
-    work.admit(found, independent=False)
+    work.admit(found)
     return work.found()
 
 

@@ -89,9 +89,9 @@ def test_a_target_or_patience_ends_it() -> None:
 
 
 def test_the_same_code_found_again_and_again_ends_it() -> None:
-    """Independent starts that end in the best value are counted, and the others too."""
+    """Independent tasks that end in the best value are counted, and the others too."""
     often = run(Tammes(free(3, 6)), 50, hits=6)
-    assert 6 <= often.hits <= often.starts and often.tasks < 50
+    assert 6 <= often.hits <= often.batches <= often.tasks < 50
     same(run(Tammes(free(3, 6)), 50, often, hits=6), often)
 
 

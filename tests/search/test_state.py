@@ -25,7 +25,7 @@ def some_state(rng: np.random.Generator) -> SearchState:
         ),
     ]
     return SearchState(
-        round=3, tasks=7, restarts=24, steps=900, idle=1, starts=20, hits=4,
+        round=3, tasks=7, restarts=24, steps=900, idle=1, batches=20, hits=4,
         credit={"hop": 0.5}, pool=pool, history=[(300, 0.3), (900, 0.1)], finds=[pool[0]],
         cut_restarts=5, cut_steps=6,
     )  # fmt: skip
