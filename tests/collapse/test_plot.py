@@ -159,4 +159,4 @@ def test_a_set_with_outliers_has_logarithmic_axes(tmp_path: Path, result: Measur
     assert has_outliers(near) and not has_outliers(near[1:]) and not has_outliers(0.0 * near)
     plot_measure(replace(result, one_vs_rest=(near, near), K=1200, N=36000), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
-    assert "<!-- 0.001 -->" in text and "K = 1 200, N = 36 000" in text
+    assert "<!-- 0.001 -->" in text and "K = 1,200, N = 36,000" in text

@@ -106,7 +106,7 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
         "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
         "polynomial       5x^2 - 1",
-        "matches: ties the best known code within 1e-11",
+        "matches: ties the best known code, within 1e-11",
     ):
         assert line in said, line
     verbose = gnc("compare", "good.npy", "-v").stdout
@@ -205,7 +205,7 @@ def test_rows_without_a_verdict_are_undecided(gnc: Run, folder: Path) -> None:
     np.save("large.npy", np.random.default_rng(0).standard_normal((3001, 3)))
     run = gnc("compare", "large.npy", "--time-limit", "1e-9")
     assert run.exit_code == 4 and "gate undecided: --tolerance" in run.stderr
-    assert "no time for d = 3, K = 3001 (large.npy)" in run.stderr
+    assert "no time for d = 3, K = 3,001 (large.npy)" in run.stderr
     assert gnc("compare", "bad.npy", "large.npy", "--time-limit", "30", "-q").exit_code == 5
 
 

@@ -254,7 +254,7 @@ def test_on_a_cluster_an_interruption_cancels_what_is_at_work(cluster: str) -> N
     stop = threading.Event()
     with ready(Pool(cluster=cluster).__enter__()) as pool:
         found = pool.run(last_forever, [0, 1, 2, 3], Deadline(None, stop), lambda i, r: stop.set())
-        assert found[0] == 0 and found[3] is None
+        assert found[0] == 0 and None in found[1:]  # which two begin is for Dask to say
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
 
 

@@ -198,7 +198,7 @@ def test_a_missed_target_under_a_time_limit_is_4() -> None:
     assert run.exit_code == 4
     result = json.loads(run.stdout)
     assert (result["outcome"], result["ending"]) == ("target_missed", "time_limit")
-    assert "stopped by --time-limit" in result["advice"]
+    assert "raise --time-limit" in result["advice"]
     VALIDATOR.validate(result)
 
 
