@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from gnc_cli import compare, measure, solve, train
+from gnc_cli.console.viewer import write_code_page
 from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.io.codefile import CodeFile, write_code
 
 pytest.importorskip("plotly")
 
@@ -21,6 +23,11 @@ def _page(path: Path) -> dict[str, Any]:
     (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
     found: dict[str, Any] = json.loads(data)
     return found
+
+
+def _legend(path: Path) -> str:
+    (legend,) = re.findall(r'<p id="legend">(.*)</p>', path.read_text(encoding="utf-8"))
+    return str(legend)
 
 
 def _array(packed: dict[str, str]) -> np.ndarray:
@@ -36,7 +43,63 @@ def test_a_code_and_its_comparison(tmp_path: Path) -> None:
         points = _array(page["views"]["as it is"]).T
         np.testing.assert_allclose(points, code.weights, atol=1e-5)
         assert page["degrees"] == {"x": [5], "y": [12]}  # the icosahedron
-        assert sorted(page["heat"]["order"]) == list(range(12))
+        assert sorted(page["heat"]["names"]) == sorted(f"point {k}" for k in range(12))
+
+
+def test_points_have_the_names_that_the_file_has(tmp_path: Path) -> None:
+    names = ["a <b>", "cat", "dog", "eel"]
+    code: Any = solve(3, 4)
+    write_code(tmp_path / "named.h5", CodeFile(code.weights, attrs={"class_names": names}))
+    compare(tmp_path / "named.h5", plot=tmp_path / "a.html")
+    page = _page(tmp_path / "a.html")
+    shown = ["a &lt;b&gt;", *names[1:]]
+    assert page["labels"] == [f"{name}<br>3 contacts" for name in shown]
+    assert sorted(page["heat"]["names"]) == shown
+
+
+def test_what_is_left_out_is_said_and_chosen_evenly(tmp_path: Path) -> None:
+    K = 4000
+    angles = 2 * np.pi * np.arange(K) / K
+    W = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(K)])
+    pairs = np.array([(j, k) for k in range(K) for j in (k - 1, k - 2, k - 3) if j >= 0])
+    page = tmp_path / "a.html"
+    write_code_page(page, title="", facts="", weights=W, contacts=pairs, rattlers=np.arange(K) < 7)
+    data, legend = _page(page), _legend(page)
+    shown = _array(data["views"]["as it is"]).T
+    turned = np.unwrap(np.arctan2(shown[:, 1], shown[:, 0]))
+    assert len(shown) == 3000 and np.diff(turned).max() < 2.1 * 2 * np.pi / K
+    arcs = _array(data["arcs"]["as it is"]).T[::10]
+    assert 2000 < len(arcs) <= 6000
+    around = np.histogram(np.arctan2(arcs[:, 1], arcs[:, 0]), 8, (-np.pi, np.pi))[0]
+    assert around.min() > 0.9 * around.max()
+    assert "points" in legend and "one-vs-one rattlers (7)" in legend
+    for said in ("3,000 of 4,000 points", f"{len(arcs):,} of 11,994 contacts",
+                 "400 of 4,000 points in the heat map", "evenly"):  # fmt: skip
+        assert said in legend, said
+
+
+def test_contacts_that_were_not_counted_are_not_called_none(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    W = np.eye(4)
+    write_code_page(page, title="", facts="", weights=W, contacts=None, rattlers=None)
+    data = _page(page)
+    assert data["degrees"] is None and data["labels"] == [f"point {k}" for k in range(4)]
+    assert "contacts were not counted" in _legend(page) and "rattler" not in _legend(page)
+
+
+def test_samples_are_drawn_from_each_class_and_means_keep_their_class(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.tile(np.array([0, 2, 5]), 2000)
+    features = np.eye(6)[labels] + 0.01 * rng.standard_normal((6000, 6))
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join("abcdef"))
+    np.savez(tmp_path / "a.npz", features=features, labels=labels)
+    measure(tmp_path / "a.npz", class_names=names, plot=tmp_path / "a.html")
+    data, legend = _page(tmp_path / "a.html"), _legend(tmp_path / "a.html")
+    (frame,) = data["frames"]
+    assert np.bincount(frame["classes"]).tolist() == [1000, 0, 1000, 0, 0, 1000]
+    assert frame["of"] == [0, 2, 5] and data["names"] == [*"abcdef"]
+    assert "3,000 of 6,000 samples" in legend and "diamonds" in legend
 
 
 def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
@@ -44,7 +107,10 @@ def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
                      out=tmp_path / "run", plot=tmp_path / "run.html")  # fmt: skip
     measure(tmp_path / "run/snapshots.h5", select={"split": "train"}, plot=tmp_path / "file.html")
     page = _page(tmp_path / "run.html")
-    assert page == _page(tmp_path / "file.html")
+    file = _page(tmp_path / "file.html")
+    assert page["frames"] == file["frames"] and file["names"] == []
+    config = json.loads((tmp_path / "run/config.json").read_text())
+    assert page["names"] == config["class_names"] and len(page["names"]) == 3
     assert [frame["name"] for frame in page["frames"]] == ["epoch 1", "epoch 2"]
     last = page["frames"][-1]
     points = _array(last["points"]).T

@@ -13,7 +13,7 @@ import pytest
 
 import gnc_cli
 from gnc_cli.parameters import declared
-from tests.browser import chromium, errors, served
+from tests.browser import chromium, errors, lightness, served, shown_as
 from tests.documents import ROOT
 
 pytest.importorskip("sphinx")
@@ -90,15 +90,11 @@ def test_pages_open_without_errors_and_fit_a_phone(opened: tuple[Any, str], site
         browser.get(f"{address}/{page}")
         assert errors(browser) == [], page
         assert browser.find_element("css selector", "h1").text, page
-    phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    try:
+    with shown_as(browser, width=390):
         for page in _pages(site):
             browser.get(f"{address}/{page}")
             width = browser.execute_script("return document.documentElement.scrollWidth")
-            assert width <= phone["width"], page
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            assert width <= 390, page
 
 
 def test_the_search_finds_what_people_look_for(opened: tuple[Any, str]) -> None:
@@ -112,25 +108,16 @@ def test_the_search_finds_what_people_look_for(opened: tuple[Any, str]) -> None:
         )
 
 
-def test_the_dark_theme_is_dark_and_readable(opened: tuple[Any, str]) -> None:
+def test_every_page_is_dark_and_readable_in_the_dark_theme(
+    opened: tuple[Any, str], site: Path
+) -> None:
     browser, address = opened
-    scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-    try:
-        for page in ("index.html", "reference/cli.html", "tutorials/collapsed.html"):
+    with shown_as(browser, scheme="dark"):
+        for page in _pages(site):
             browser.get(f"{address}/{page}")
-            ground = _lightness(browser, "body", "backgroundColor")
-            letters = _lightness(browser, "article p", "color")
+            ground = lightness(browser, "body", "backgroundColor")
+            letters = lightness(browser, "h1", "color")
             assert ground < 0.2 and letters > 0.6, (page, ground, letters)
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def _lightness(browser: Any, selector: str, style: str) -> float:
-    script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
-    colour = browser.execute_script(script, selector, style)
-    red, green, blue = (float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3])
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_a_command_is_copied_without_prompt_and_output(opened: tuple[Any, str]) -> None:

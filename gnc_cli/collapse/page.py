@@ -1,5 +1,6 @@
 """`--plot FILE.html` of `gnc measure` and `gnc train`: features as they move over the snapshots."""
 
+import json
 import os
 from collections.abc import Sequence
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import Source, find_sources
-from gnc_cli.console.viewer import MOST_POINTS, Snapshot, write_run_page
+from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
 
@@ -15,8 +16,15 @@ _BLOCK = 1 << 16
 """Rows read at once."""
 
 
-def write_snapshots(path: str | os.PathLike[str], sources: Sequence[Source]) -> None:
+def write_snapshots(
+    path: str | os.PathLike[str], sources: Sequence[Source], names: Sequence[str] = ()
+) -> None:
     """Write the page of the sources that hold features and labels, in their order.
+
+    Args:
+        path: the .html file; an existing one is replaced.
+        sources: files and snapshots.
+        names: of the classes, by label.
 
     Raises:
         DataError: none does, or they are of several dimensions.
@@ -35,24 +43,27 @@ def write_snapshots(path: str | os.PathLike[str], sources: Sequence[Source]) -> 
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
         path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
-        facts=f"unit rows, {len(snapshots)} snapshots; diamonds are class weights",
-        snapshots=snapshots,
+        facts=f"unit rows, {len(snapshots)} snapshots", snapshots=snapshots, names=names,
     )  # fmt: skip
 
 
 def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
     """Write the page of a run folder of `gnc train`: its training snapshots."""
     file = os.path.join(folder, "snapshots.h5")
-    write_snapshots(path, find_sources(
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as config:
+        names = json.load(config)["class_names"]
+    sources = find_sources(
         [file], {}, shards=False, transpose_weights=False, select=[("split", "train")]
-    ))  # fmt: skip
+    )
+    write_snapshots(path, sources, names)
 
 
 def _snapshot(source: Source, samples: Samples) -> Snapshot:
-    """At most `MOST_POINTS` samples, evenly spaced; class means stand in for missing weights."""
+    """At most `MOST_POINTS` samples, the same share of each class; class means stand in for missing
+    weights."""
     assert samples.features is not None and samples.labels is not None
     N = samples.features.shape[0]
-    chosen = np.linspace(0, N - 1, min(N, MOST_POINTS)).astype(np.intp)
+    chosen = np.sort(np.argsort(samples.labels, kind="stable")[evenly(N, MOST_POINTS)])
     parts = []
     for start in range(0, N, _BLOCK):
         rows = samples.features.read(start, min(start + _BLOCK, N))
@@ -61,10 +72,13 @@ def _snapshot(source: Source, samples: Samples) -> Snapshot:
     features, labels = _unit(np.concatenate(parts)), samples.labels[chosen]
     weights = samples.weights
     if weights is None:
-        weights = np.array([features[labels == k].mean(axis=0) for k in np.unique(labels)])
+        classes = np.unique(labels)
+        weights = np.array([features[labels == k].mean(axis=0) for k in classes])
+    else:
+        classes = np.arange(len(weights))
     epoch = source.attrs.get("epoch")
     name = f"epoch {epoch:g}" if epoch is not None else source.snapshot or source.file or "samples"
-    return Snapshot(name, features, labels, _unit(weights))
+    return Snapshot(name, features, labels, _unit(weights), classes, N)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

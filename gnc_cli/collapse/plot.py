@@ -15,6 +15,7 @@ from gnc_cli.collapse.plot_epochs import (
     draw_line,
     draw_metric,
     set_epochs,
+    set_shares,
     spaced,
 )
 from gnc_cli.collapse.result import (
@@ -25,10 +26,20 @@ from gnc_cli.collapse.result import (
     MeasureSeries,
 )
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.plot_style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    save,
+    show_heading,
+    styled,
+)
 from gnc_cli.io.outputs import check_plot_suffix
 
-COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", INK)
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", INK)
 _LONGEST = 18
 """Letters of a class's name that fit beside the picture."""
 _NARROW = 1e-6
@@ -129,9 +140,8 @@ def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> No
         ax.locator_params(axis="x", nbins=6)
         ax.yaxis.get_major_locator().set_params(integer=True)
     ax.yaxis.set_major_formatter(spaced)
-    ax.margins(y=0.2)
-    ax.legend(loc="upper center" if outliers else "upper right", frameon=True, framealpha=0.9,
-              edgecolor="none")  # fmt: skip
+    ax.margins(y=0.08)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
     some = len(distances) < result.K
     of = f" ({count(len(distances))} of {count(result.K)} classes)" if some else ""
     ax.set_title(f"One-vs-rest distances{of}")
@@ -216,7 +226,7 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
             for key, style in zip(keys, ("-", "--"), strict=True):
                 for line, colour in zip(lines, colours, strict=True):
                     draw_line(ax, line, key, "linear", colour, style, joined)
-            ax.set_ylabel("share of samples")
+            set_shares(ax)
     for ax in axes[max(0, len(panels) - columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
         if ticks:

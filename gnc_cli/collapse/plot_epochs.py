@@ -1,10 +1,12 @@
 """Lines over epochs, as the pictures of `measure` and `train` both draw them.
 
 A colour is a set of samples or a run, a solid line with filled points a metric or an accuracy, a
-dashed one with open points the nearest class mean. A metric that spans more than a decade has a
-logarithmic axis, any other one that starts at 0.
+dashed one with open points the nearest class mean. The scale belongs to the metric, so that the
+pictures of one run agree: GNC1, GNC3 and the loss have a logarithmic axis of whole decades, GNC2 a
+linear one from 0, shares one from 0 to 1.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +23,10 @@ TITLES = {
 COLOUR_OF_SET = {"train": BLUE, "test": ORANGE, "ood": GREEN}
 _KINDS = {"file": "reached by", "pinned": "given"}
 _BEST = {True: "optimum", False: "best known"}
-_SPAN = 10.0
-"""What spans more than this factor is drawn on a logarithmic axis."""
-_FEW_TICKS = 300.0
-"""Within this factor a logarithmic axis has ticks between the powers of ten."""
+_FEW_DECADES = 2
+"""Up to so many a logarithmic axis has ticks between the powers of ten."""
+_PLAIN = (-4, 6)
+"""Powers of ten that are written out, as 0.001."""
 _MANY = 40
 """Beyond this number of points of a line they are not marked."""
 _LONGEST = 34
@@ -51,11 +53,17 @@ class Line:
 def draw_metric(
     ax: Any, lines: Sequence[Line], key: str, colours: Sequence[Any], joined: bool = True
 ) -> None:
-    """One metric of all lines, on the scale that its values need."""
-    scale = scale_of(line.y[key] for line in lines)
+    """One metric of all lines on a logarithmic axis; zeros lie on its bottom edge."""
     for line, colour in zip(lines, colours, strict=True):
-        draw_line(ax, line, key, scale, colour, "-", joined)
-    set_scale(ax, scale, np.concatenate([line.y[key] for line in lines] or [np.zeros(0)]))
+        draw_line(ax, line, key, "log", colour, "-", joined)
+    _set_decades(ax, np.concatenate([line.y[key] for line in lines] or [np.zeros(0)]))
+
+
+def set_shares(ax: Any) -> None:
+    """The y axis of shares of samples, from 0 to 1 whatever they are."""
+    ax.set_ylim(0.0, 1.0)
+    ax.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    ax.set_ylabel("share of samples")
 
 
 def draw_gnc2(
@@ -107,6 +115,7 @@ def draw_line(
         line.x[seen], y[seen], ls=style if joined else "none", color=colour, lw=1.7,
         marker=_MARKERS[style] if len(line.x) <= _MANY else None, ms=4.5 if joined else 7,
         mfc="white" if style == "--" else colour, zorder=2.1 if style == "-" else 2.0, label=label,
+        clip_on=False,
     )  # fmt: skip
     if line.band is None:
         return
@@ -119,28 +128,23 @@ def draw_line(
     ax.fill_between(x, low, y + deviation, color=colour, alpha=0.18, lw=0)
 
 
-def scale_of(values: Iterable[np.ndarray]) -> str:
-    """`log` where the positive values span more than a decade, else `linear`."""
-    positive = _positive(np.concatenate([*values, np.zeros(0)]))
-    spans = positive.size and positive.max() > _SPAN * positive.min()
-    return "log" if spans else "linear"
+def _set_decades(ax: Any, values: np.ndarray) -> None:
+    """A logarithmic axis from one power of ten to another; from 0.1 to 1 where nothing is
+    positive."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-
-def set_scale(ax: Any, scale: str, values: np.ndarray) -> None:
-    """A logarithmic axis with plain numbers where decades are few, or a linear one from 0."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    positive = _positive(values)
-    if scale == "linear":
-        ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.1 * positive.max(initial=0.0)))
-        if positive.size and positive.max() >= 1000.0:
-            ax.yaxis.set_major_formatter(spaced)
-        return
+    positive = values[np.isfinite(values) & (values > 0.0)]
+    low = math.floor(math.log10(positive.min(initial=math.inf))) if positive.size else -1
+    high = math.ceil(math.log10(positive.max(initial=0.0))) if positive.size else 0
+    high = max(high, low + 1)
     ax.set_yscale("log")
-    if positive.max() < _FEW_TICKS * positive.min():
+    ax.set_ylim(10.0**low, 10.0**high)
+    if high - low <= _FEW_DECADES:
         ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_major_formatter(spaced)
         ax.yaxis.set_minor_locator(NullLocator())
+    if low >= _PLAIN[0] and high <= _PLAIN[1]:
+        ax.yaxis.set_major_formatter(spaced)
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def set_epochs(ax: Any, axis: str = "epoch") -> None:
@@ -150,19 +154,17 @@ def set_epochs(ax: Any, axis: str = "epoch") -> None:
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     ax.xaxis.set_major_formatter(spaced)
     ax.set_xlabel(axis)
+    if axis == "epoch":
+        ax.set_xlim(left=0.0)
 
 
 def spaced(value: float, _: int | None = None) -> str:
     """A tick's number, in groups of three as in the tables.
 
     >>> spaced(50000.0), spaced(0.2)
-    ('50 000', '0.2')
+    ('50,000', '0.2')
     """
-    return f"{value:,.6g}".replace(",", " ")
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    return values[np.isfinite(values) & (values > 0.0)]
+    return f"{value:,.6g}"
 
 
 def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:

@@ -16,6 +16,7 @@ from gnc_cli.collapse.request import is_ledger, read_request
 from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, find_sources
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
@@ -80,7 +81,7 @@ def run(
             result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
         )
         if processes.first and series.rows:
-            _write(result, per_class, plot, force, sources)
+            _write(result, per_class, plot, force, sources, request.class_names)
     return result
 
 
@@ -145,6 +146,7 @@ def _write(
     plot: Path | None,
     force: bool,
     sources: Sequence[Source],
+    class_names: str | None,
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
     if result.out is not None and not is_ledger(result.out):
@@ -158,7 +160,7 @@ def _write(
     if plot is not None and is_page(plot):
         from gnc_cli.collapse.page import write_snapshots
 
-        write_snapshots(plot, sources)
+        write_snapshots(plot, sources, [] if class_names is None else read_lines(class_names))
     elif plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 

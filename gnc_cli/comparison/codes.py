@@ -57,6 +57,8 @@ class Code:
     """As they are stored, shape (K, d), float64."""
     file: str | None
     """As the user named it; None for an array."""
+    names: list[str] | None = None
+    """Of the points, where the file has an attribute `class_names`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,8 @@ class Judged:
     contact_pairs: np.ndarray | None
     rattles: np.ndarray | None
     """One-vs-one rattlers, shape (K,), bool."""
+    names: list[str] | None = None
+    """Of the points, where the file has them."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,10 @@ class _Measured:
 def load_code(source: Any, d: int | None = None) -> Code:
     """The code in a file, an array (K, d), or whatever carries `weights`, as a solve's result."""
     if isinstance(source, (str, os.PathLike)):
-        return Code(read_published(source, d).weights, os.fspath(source))
+        found = read_published(source, d)
+        names = [str(name) for name in np.atleast_1d(found.attrs.get("class_names", ()))]
+        known = names if len(names) == len(found.weights) else None
+        return Code(found.weights, os.fspath(source), known)
     try:
         rows = np.array(getattr(source, "weights", source), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -146,7 +153,7 @@ def judge_code(
     )  # fmt: skip
     row = replace(row, passed=passes(row, tolerance=tolerance, require_entry=require_entry))
     pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
-    return Judged(row, W, pairs, rattles)
+    return Judged(row, W, pairs, rattles, code.names)
 
 
 def _unit(code: Code) -> np.ndarray:

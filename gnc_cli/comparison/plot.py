@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,15 @@ from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.io.outputs import is_page
-from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.records import ComparisonStatus
-from gnc_cli.search.plot import sampled_cosines, show_cosines
 
 _TITLES = {
     Mode.FILES: "Codes beside the best known ones",
     Mode.SOLVE: "Fresh solves beside the best known codes",
     Mode.LIST: "Best known spherical codes",
 }
-_GAP = "|largest cosine - best known|"
+_GAP = "size of the gap, largest cosine - best known"
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
 _TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
@@ -40,10 +39,10 @@ _MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-    One file: its largest cosine among the best known ones of its dimension, and its own cosines;
-    .html is a page to turn the code. Several files: one line each with the gap. Fresh solves: gaps
-    against K, one panel for each d. The list: packing density against K, one colour for
-    each d.
+    One file: its largest cosine among the best known ones of about its size, and its gap beside
+    their differences; .html is a page to turn the code. Several files: one line each with the gap.
+    Fresh solves: gaps against K, one panel for each d. The list: packing density against K, one
+    colour for each d.
 
     Raises:
         UsageError: unknown suffix.
@@ -57,7 +56,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         if result.mode is Mode.LIST:
             figure = _density_figure(result)
         elif len(codes) == 1 and codes[0].row.max_cosine is not None:
-            figure = _code_figure(codes[0])
+            figure = code_figure(codes[0])
         else:
             figure = _gap_figure(result)
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
@@ -65,29 +64,35 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
 
 
 def _write_page(code: Any, path: str | os.PathLike[str]) -> None:
-    pairs = np.empty((0, 2), np.intp) if code.contact_pairs is None else code.contact_pairs
     title, facts = _heading(code.row)
     write_code_page(
-        path, title=title, facts=facts, weights=code.weights, contacts=pairs, rattlers=code.rattles
-    )
+        path, title=title, facts=facts, weights=code.weights, contacts=code.contact_pairs,
+        rattlers=code.rattles, names=code.names,
+    )  # fmt: skip
 
 
-def _code_figure(code: Any) -> Any:
-    """The best known cosines around the code's K with the code among them, and its own cosines."""
+def code_figure(code: Any) -> Any:
+    """The code among the best known ones of about its size, and its gap beside theirs."""
     from matplotlib.figure import Figure
 
     row: CompareRow = code.row
-    figure = Figure(figsize=(12.0, 5.2), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
-    _show_neighbours(left, row)
-    show_cosines(right, sampled_cosines(code.weights)[1], row.K, row.best_known)
+    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
+    known = {K: found for K in sizes if (found := best(row.d, K)) is not None}
+    if row.best_known is None:
+        figure = Figure(figsize=(8.0, 5.2), layout="constrained")
+        _show_neighbours(figure.add_subplot(), row, known)
+    else:
+        figure = Figure(figsize=(12.0, 5.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _show_neighbours(left, row, known)
+        _show_gap(right, row, known)
     show_heading(figure, *_heading(row))
     return figure
 
 
 def _heading(row: CompareRow) -> tuple[str, str]:
     """Title and facts of one code."""
-    said = [f"largest cosine {row.max_cosine:.12g}"]
+    said = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
     if row.best_known is not None and row.gap is not None:
         said += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
     if row.contacts is not None:
@@ -96,22 +101,51 @@ def _heading(row: CompareRow) -> tuple[str, str]:
     return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(said)
 
 
-def _show_neighbours(ax: Any, row: CompareRow) -> None:
-    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
-    known = [(K, found) for K in sizes if (found := best(row.d, K)) is not None]
+def _show_neighbours(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
+    """Largest cosines against K; the code is a ring, so that what it surrounds is seen."""
     for proven, face, name in ((True, GREEN, "proved optimal"), (False, "white", "best known")):
-        some = [(K, found.max_cosine) for K, found in known if found.proven is proven]
+        some = [(K, found.max_cosine) for K, found in known.items() if found.proven is proven]
         if some:
             ax.scatter(*zip(*some, strict=True), s=46, facecolors=face, edgecolors=GREEN,
                        label=name, zorder=3)  # fmt: skip
-    if row.best_known is not None:
-        ax.plot([row.K, row.K], [row.best_known, row.max_cosine], color=ORANGE, lw=1.6)
-    ax.scatter([row.K], [row.max_cosine], s=90, color=ORANGE, marker="*", label="this code",
-               zorder=4)  # fmt: skip
+    ax.scatter([row.K], [row.max_cosine], s=170, facecolors="none", edgecolors=ORANGE,
+               linewidths=1.8, label="this code", zorder=4)  # fmt: skip
     ax.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    _count_points(ax)
     ax.grid()
     ax.legend()
+
+
+def _show_gap(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
+    """How far this code is from the best known one, beside how far those of other sizes are."""
+    sides = (("fewer points: smaller by", "v", -1), ("more points: larger by", "^", 1))
+    ax.set_yscale("log")
+    highest = max(_height(row), 1e-8)
+    for name, marker, side in sides:
+        some = {K: max(side * (found.max_cosine - (row.best_known or 0.0)), _FLOOR)
+                for K, found in known.items() if side * (K - row.K) > 0}  # fmt: skip
+        if some:
+            ax.scatter(some.keys(), some.values(), s=40, color=GREEN, marker=marker, label=name,
+                       zorder=3, clip_on=False)  # fmt: skip
+            highest = max(highest, *some.values())
+    colour, marker, size, word = _mark(row)
+    ax.vlines(row.K, _FLOOR, _height(row), color=colour, lw=1.6)
+    ax.scatter(row.K, _height(row), s=2 * size, color=colour, marker=marker, zorder=4,
+               clip_on=False, label=f"this code: {word}, gap {row.gap or 0.0:.2g}")  # fmt: skip
+    ax.axhline(_FLOOR, color=GREY, lw=0.8)
+    ax.set_ylim(_FLOOR / 4.0, 4.0 * highest)
+    ax.set_yticks(list(_TICKS), list(_TICKS.values()))
+    ax.set(title=f"Difference from the best known code of {count(row.K)} points", xlabel="K",
+           ylabel="difference of largest cosines")  # fmt: skip
+    _count_points(ax)
+    ax.grid(axis="y")
+    ax.legend(loc="center left")
+
+
+def _count_points(ax: Any) -> None:
+    """Whole numbers along the axis of K, in groups of three."""
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
 
 
 # How far many codes are from the best known ones, on a log scale
@@ -159,7 +193,7 @@ def _show_gaps_by_size(
                         textcoords="offset points", color=_mark(row)[0])  # fmt: skip
         ax.set_title(f"d = {d}")
         ax.grid(axis="y")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        _count_points(ax)
         ax.tick_params(labelbottom=True)
         ax.set_yticks(list(_TICKS), list(_TICKS.values()))
     figure.supxlabel("K", fontsize=10)
@@ -176,7 +210,7 @@ def _show_gaps_by_file(ax: Any, rows: Sequence[CompareRow]) -> None:
         ax.hlines(line, _FLOOR, _height(row), color=colour, lw=1.0, alpha=0.6)
         ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3,
                    clip_on=False)  # fmt: skip
-    ax.set_yticks(range(len(rows)), [f"{row.file}  ({row.d}, {row.K:,})" for row in rows])
+    ax.set_yticks(range(len(rows)), [f"{row.file}  ({row.d}, {count(row.K)})" for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xticks(list(_TICKS), list(_TICKS.values()))
     ax.set_xlabel(_GAP)
@@ -232,14 +266,18 @@ def _density_figure(result: CompareResult) -> Any:
     sizes = [row.K for row in result.rows]
     if sizes and max(sizes) > 30 * min(sizes):
         ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
     ax.scatter([], [], s=24, color=INK, label="proved optimal")
     ax.scatter([], [], s=14, facecolors="white", edgecolors=INK, label="best known")
     figure.legend(loc="outside right upper", ncols=1 + len(dims) // 25)
-    ax.set_yscale("log" if least < 0.1 else "linear")
+    if least < 0.1:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(0.0, 1.02)
     ax.set_xlabel("K")
     ax.set_ylabel("share of the sphere under caps of half the smallest angle")
     ax.grid()
-    facts = f"{len(sizes):,} codes in {len(dims)} dimensions     table of {result.table.date}"
+    facts = f"{count(len(sizes))} codes in {len(dims)} dimensions     table of {result.table.date}"
     show_heading(figure, _TITLES[Mode.LIST], facts)
     return figure
 

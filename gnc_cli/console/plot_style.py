@@ -16,6 +16,7 @@ from gnc_cli.io.outputs import check_plot_suffix
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GREEN = "#009E73"
+PURPLE = "#CC79A7"
 GREY = "#8A8F98"
 INK = "#22262B"
 
@@ -24,6 +25,7 @@ _STYLE: Any = {
     "axes.titlesize": 11.0,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.titlepad": 9.0,
     "axes.labelcolor": INK,
     "axes.edgecolor": GREY,
     "axes.spines.top": False,

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE
 from gnc_cli.io.atomic import write_text
 
 MOST_POINTS = 3000
-"""Of larger codes evenly spaced points are drawn."""
+"""Of larger codes and sets evenly spaced points are drawn."""
 _MOST_LINES = 6000
+"""Contacts that are drawn; of more, evenly spaced ones."""
 _MOST_HEAT = 400
 """Rows and columns of a heat map that are put in order by clustering; more are sampled."""
 _ARC = 9
@@ -30,16 +32,20 @@ _ARC = 9
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Features of a run at one moment."""
+    """Features of a run at one moment, at most `MOST_POINTS` of them."""
 
     name: str
     """Such as `epoch 10`."""
     features: np.ndarray
-    """Unit rows, shape (N, d)."""
+    """Unit rows, shape (m, d)."""
     labels: np.ndarray
-    """Classes, shape (N,)."""
+    """Classes, shape (m,)."""
     weights: np.ndarray
     """Unit rows, shape (K, d)."""
+    classes: np.ndarray
+    """Class of each row of `weights`, shape (K,)."""
+    N: int
+    """Samples of the file, drawn or not."""
 
 
 def write_code_page(
@@ -48,8 +54,9 @@ def write_code_page(
     title: str,
     facts: str,
     weights: np.ndarray,
-    contacts: np.ndarray,
-    rattlers: np.ndarray,
+    contacts: np.ndarray | None,
+    rattlers: np.ndarray | None,
+    distance: str = "one-vs-one",
     names: Sequence[str] | None = None,
 ) -> None:
     """A code to turn: its points with contacts and rattlers, its Gram matrix, its degrees.
@@ -58,68 +65,119 @@ def write_code_page(
         path: the .html file; an existing one is replaced.
         title, facts: the heading and the line below it.
         weights: unit rows, shape (K, d).
-        contacts: pairs of rows, shape (m, 2).
-        rattlers: shape (K,), true where the own one-vs-one distance is above the minimum.
+        contacts: pairs of rows, shape (m, 2); None where they were not counted.
+        rattlers: shape (K,), true where the own distance is above the minimum; None if unknown.
+        distance: of which rattlers are meant.
         names: of the points, for hovering.
 
     Raises:
         OutputError: the file cannot be written.
     """
     K = len(weights)
-    shown = np.linspace(0, K - 1, min(K, MOST_POINTS)).astype(np.intp)
-    degrees = np.bincount(contacts.ravel(), minlength=K)
+    shown = evenly(K, MOST_POINTS)
+    free = np.zeros(K, dtype=bool) if rattlers is None else rattlers
+    pairs = np.empty((0, 2), np.intp) if contacts is None else contacts
+    degrees = np.bincount(pairs.ravel(), minlength=K)
     place = np.full(K, -1)
     place[shown] = np.arange(len(shown))
-    lines = place[contacts]
-    lines = lines[(lines >= 0).all(axis=1)][:_MOST_LINES]
+    between = place[pairs]
+    between = between[(between >= 0).all(axis=1)]
+    lines = between[evenly(len(between), _MOST_LINES)]
     W = weights[shown]
+    points = [f"point {k}" for k in range(K)] if names is None else _shown(names)
     labels = [
-        f"{names[k] if names is not None else f'point {k}'}<br>{degrees[k]} contacts"
-        + ("<br>rattler" if rattlers[k] else "")
+        points[k]
+        + ("" if contacts is None else f"<br>{degrees[k]} contacts")
+        + ("<br>rattler" if free[k] else "")
         for k in shown
     ]
     views = {name: points.round(5) for name, points in _views(W, lines).items()}
     order = seriated(weights)
     counts = np.bincount(degrees)
-    _write(path, title, facts, {
+    kinds = [_dot(BLUE, "points")]
+    kinds += [_dot(ORANGE, f"{distance} rattlers ({count(free.sum())})")] if free.any() else []
+    kinds += ["lines: contacts"] if len(lines) else []
+    kinds += ["contacts were not counted"] if contacts is None else []
+    parts = [
+        (len(shown), K, "points"), (len(lines), len(pairs), "contacts"),
+        (len(order), K, "points in the heat map"),
+    ]  # fmt: skip
+    _write(path, title, facts, _legend(kinds, parts), {
         "views": {name: _packed(points.T) for name, points in views.items()},
         "arcs": {name: _packed(_lines(points, lines, weights.shape[1] <= 3))
                  for name, points in views.items()},
         "labels": labels,
-        "colours": np.where(rattlers[shown], ORANGE, BLUE).tolist(),
+        "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
         "opacity": float(np.clip(150 / max(1, len(lines)), 0.06, 0.65)),
         "sphere": weights.shape[1] <= 3,
-        "heat": {"order": order.tolist(), "z": _packed(weights[order] @ weights[order].T)},
-        "degrees": {"x": np.flatnonzero(counts).tolist(), "y": counts[counts > 0].tolist()},
+        "heat": {"names": [points[k] for k in order],
+                 "z": _packed(weights[order] @ weights[order].T)},
+        "degrees": None if contacts is None else
+                   {"x": np.flatnonzero(counts).tolist(), "y": counts[counts > 0].tolist()},
     })  # fmt: skip
 
 
 def write_run_page(
-    path: str | os.PathLike[str], *, title: str, facts: str, snapshots: Sequence[Snapshot]
-) -> None:
+    path: str | os.PathLike[str], *, title: str, facts: str, snapshots: Sequence[Snapshot],
+    names: Sequence[str] = (),
+) -> None:  # fmt: skip
     """The features of a run as they move over its snapshots, with the class weights.
 
     Beyond three dimensions they are seen along the principal axes of the last weights.
+
+    Args:
+        path: the .html file; an existing one is replaced.
+        title, facts: the heading and the line below it.
+        snapshots: in their order, at least one.
+        names: of the classes, by label, for hovering.
 
     Raises:
         OutputError: the file cannot be written.
     """
     axes = _axes(snapshots[-1].weights)
-    frames = []
-    for snapshot in snapshots:
-        N = len(snapshot.features)
-        some = np.linspace(0, N - 1, min(N, MOST_POINTS)).astype(np.intp)
-        frames.append({
+    frames = [
+        {
             "name": snapshot.name,
-            "points": _packed((snapshot.features[some] @ axes).T),
-            "classes": snapshot.labels[some].tolist(),
+            "points": _packed((snapshot.features @ axes).T),
+            "classes": snapshot.labels.tolist(),
             "weights": _packed((snapshot.weights @ axes).T),
-        })  # fmt: skip
+            "of": snapshot.classes.tolist(),
+        }
+        for snapshot in snapshots
+    ]  # fmt: skip
     d = snapshots[-1].weights.shape[1]
-    _write(path, title, facts, {"frames": frames, "sphere": d <= 3})
+    kinds = ["dots: features", "diamonds: class weights", "one colour per class"]
+    kinds += ["projected on the principal axes of the last weights"] if d > 3 else []
+    drawn = max(snapshots, key=lambda snapshot: snapshot.N)
+    legend = _legend(kinds, [(len(drawn.features), drawn.N, "samples")])
+    data = {"frames": frames, "sphere": d <= 3, "names": _shown(names)}
+    _write(path, title, facts, legend, data)
 
 
-def _write(path: str | os.PathLike[str], title: str, facts: str, data: dict[str, Any]) -> None:
+def evenly(n: int, most: int) -> np.ndarray:
+    """At most so many of the numbers 0 to n - 1, evenly spaced, both ends among them."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+
+
+def _shown(names: Sequence[str]) -> list[str]:
+    """As hover texts, which know some HTML."""
+    return [html.escape(name, quote=False) for name in names]
+
+
+def _dot(colour: str, words: str) -> str:
+    return f'<span style="color: {colour}">●</span> {words}'
+
+
+def _legend(kinds: Sequence[str], parts: Sequence[tuple[int, int, str]]) -> str:
+    """What the colours are, and how much of what was left out: shown, of how many, of what."""
+    left_out = [f"{count(m)} of {count(n)} {what}" for m, n, what in parts if m < n]
+    sentence = f". Drawn: {', '.join(left_out)}, evenly spaced." if left_out else "."
+    return ", ".join(kinds) + sentence
+
+
+def _write(
+    path: str | os.PathLike[str], title: str, facts: str, legend: str, data: dict[str, Any]
+) -> None:
     from plotly.offline import get_plotlyjs
 
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
@@ -128,7 +186,7 @@ def _write(path: str | os.PathLike[str], title: str, facts: str, data: dict[str,
     body = json.dumps(data | {"palette": colours}).replace("</", "<\\/")
     parts = re.split(r"@(\w+)@", template)
     filled = {
-        "TITLE": html.escape(title), "FACTS": html.escape(facts), "DATA": body,
+        "TITLE": html.escape(title), "FACTS": html.escape(facts), "LEGEND": legend, "DATA": body,
         "PLOTLY": get_plotlyjs(),
     }  # fmt: skip
     parts[1::2] = [filled[name] for name in parts[1::2]]
@@ -193,6 +251,6 @@ def seriated(W: np.ndarray) -> np.ndarray:
     """Rows (at most `_MOST_HEAT`, evenly spaced) in an order that puts near points side by side."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
-    rows = np.linspace(0, len(W) - 1, min(len(W), _MOST_HEAT)).astype(np.intp)
+    rows = evenly(len(W), _MOST_HEAT)
     tree = linkage(W[rows], "average", optimal_ordering=True)
     return np.asarray(rows[leaves_list(tree)])

@@ -151,6 +151,27 @@ class Linearisation:
         entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
         return sparse.csr_matrix(entries, shape=(m, self.size))
 
+    def best_move(
+        self, values: np.ndarray, reach: float, seconds: float, *, unit: float = 1.0
+    ) -> np.ndarray | None:
+        """Coordinates u (n,), at most `reach` each, with the least `max(values + J u)`.
+
+        By a linear programme (HiGHS) in units of `unit`, which the solver's tolerance of 1e-7 is
+        relative to; None where it was not solved in the `seconds` given.
+        """
+        from scipy.optimize import linprog
+
+        m, n = len(values), self.size
+        # Unknowns (u, s): minimise s with values - max + J u <= s.
+        matrix = sparse.hstack([self.jacobian(), -np.ones((m, 1))], format="csr")
+        cost = np.zeros(n + 1)
+        cost[-1] = 1.0
+        box = [(-reach / unit, reach / unit)] * n + [(None, None)]
+        limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
+        room = (values.max() - values) / unit
+        done = linprog(cost, matrix, room, bounds=box, method="highs-ipm", options=limit)
+        return unit * done.x[:-1] if done.status == 0 else None
+
 
 def linearise(pairs: ActivePairs, points: np.ndarray, free: np.ndarray) -> Linearisation:
     """Differentiate the values of pairs at unit rows.

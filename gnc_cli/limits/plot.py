@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gnc_cli.console.numbers import count, points, rounded
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.plot_style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    save,
+    show_heading,
+    styled,
+)
 from gnc_cli.io.outputs import check_plot_suffix
 from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
 from gnc_cli.limits.result import (
@@ -241,8 +251,8 @@ def _curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int])
 
 _LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
     ("theorem 3.9, upper", ("theorem-3.9",), False, {"color": GREY, "ls": "--"}),
-    ("Levenshtein", ("levenshtein",), False, {"color": ORANGE, "ls": "-."}),
-    ("linear programme", ("delsarte-lp",), False, {"color": ORANGE, "ls": ":"}),
+    ("Levenshtein", ("levenshtein",), False, {"color": PURPLE, "ls": "-."}),
+    ("linear programme", ("delsarte-lp",), False, {"color": PURPLE, "ls": ":"}),
     ("codes", ("known-code", "solved-code", "construction", "theorem-3.3"), True,
      {"color": GREEN, "ls": "-"}),
     ("covering", ("covering", "covering-3"), True, {"color": INK, "ls": "-"}),
@@ -261,8 +271,8 @@ def _bound_lines(ax: "Axes", result: BoundsResult, along: str, places: dict[int,
         if found:
             marker = "o" if len(found) <= _MOST_MARKS else None
             at = sorted(found)
-            ax.plot([places[s] for s in at], [found[s] for s in at], label=label, lw=1.4, ms=3.5,
-                    marker=marker, **style)  # fmt: skip
+            ax.step([places[s] for s in at], [found[s] for s in at], where=_holds(along, exists),
+                    label=label, lw=1.4, ms=3.5, marker=marker, **style)  # fmt: skip
 
 
 def _dimension_regions(ax: "Axes", answer: DimensionAnswer) -> None:

@@ -23,6 +23,7 @@ from gnc_cli.constructions.combine import embedded, first_rows
 from gnc_cli.constructions.construction import Construction, Rows
 from gnc_cli.constructions.registry import families, find, names, single_codes
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.io.codefile import check_stream_target
 from gnc_cli.known_codes.best import constructed
@@ -37,6 +38,8 @@ _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
 _EVERY_CLASS = 1e7
 """K^2 d up to which each class of a construction gets its own bracket."""
+_MOST_EXAMINED = 1500
+"""K d up to which a code is polished for the multipliers of the second-order test."""
 _EXACT = 1e-12
 """Computed and exact cosine agree to this."""
 _NEAR = {False: 1.45, True: 1.75}
@@ -165,7 +168,7 @@ def with_start(request: Request, choice: Choice, constructed: SolveResult) -> Re
 def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -> SolveResult:
     """Build and certify."""
     construction = choice.construction
-    contacts, bound = None, ""
+    contacts, bound, second = None, "", None
     with runtime.limited_threads(2.0 * request.K**2 * request.d):
         rows = construction.build()
         if request.large:
@@ -175,9 +178,11 @@ def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -
         else:
             weights = np.asarray(rows)
             certified = _certified_by_pairs(rows, weights, construction)
+            second = _second_order(weights, construction, runtime)
     result = assemble(
         request, runtime, weights, certified,
         outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}{bound}",
+        second=second,
     )  # fmt: skip
     return result if contacts is None else replace(result, contacts=contacts)
 
@@ -202,6 +207,19 @@ def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
         seconds=found.seconds,
         extras={**constructed.extras, "history": found.extras.get("history")},
     )
+
+
+def _second_order(
+    weights: np.ndarray, construction: Construction, runtime: RuntimeOptions
+) -> SecondOrder | None:
+    """Whether the code is a local minimum; None where it is proved optimal."""
+    if construction.proven:
+        return None
+    if weights.size > _MOST_EXAMINED:
+        return SecondOrder(UNDECIDED, f"codes from algebra of K d > {_MOST_EXAMINED} are untested")
+    from gnc_cli.search.refine import examine
+
+    return examine(weights, runtime.deadline)
 
 
 def _certified_by_pairs(rows: Rows, weights: np.ndarray, construction: Construction) -> Certified:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.geometry.second_order import NO, YES, SecondOrder
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
@@ -70,7 +71,8 @@ def search_run(
     elif not found.finished:
         outcome = Outcome.TIME_LIMIT
     elif polished:
-        outcome = Outcome.CONVERGED
+        saddle = found.second is not None and found.second.local_minimum == NO
+        outcome = Outcome.SADDLE if saddle else Outcome.CONVERGED
     elif order is None or np.isnan(order.gain):
         outcome = Outcome.MAX_STEPS_REACHED
     else:
@@ -79,7 +81,7 @@ def search_run(
         request, runtime, found.weights, certified, outcome=outcome,
         origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
-        gain=None if order is None else order.gain,
+        gain=None if order is None else order.gain, second=found.second,
         restarts=found.restarts, batches=found.batches, hits=found.hits, steps=found.steps,
         history=found.history,
     )  # fmt: skip
@@ -192,6 +194,7 @@ def assemble(
     origin: str,
     stationarity: float | None = None,
     gain: float | None = None,
+    second: SecondOrder | None = None,
     restarts: int = 0,
     batches: int = 0,
     hits: int = 0,
@@ -209,6 +212,9 @@ def assemble(
         judged = vars(judgement)
         if judgement.misses_known_optimum and not request.restriction:
             outcome = Outcome.LOCAL_OPTIMUM if outcome is Outcome.CONVERGED else outcome
+        proved = judgement.optimum is not None and judgement.optimum.proved
+        if proved and (second is None or second.local_minimum != YES):
+            second = SecondOrder(YES, "its value is proved optimal")
     extras = {
         "history": history,
         "one_vs_rest_lower": certified.one_vs_rest_lower,
@@ -225,6 +231,8 @@ def assemble(
         rattlers=certified.rattlers, contacts=None if pairs is None else len(pairs),
         stationarity=stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
+        local_minimum=None if second is None else second.local_minimum,
+        local_minimum_reason=None if second is None else second.reason,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle), **judged,
         seed=request.seed, restarts=restarts, batches=batches, hits=hits, steps=steps,
         out=None, weights=weights, features=certified.features,

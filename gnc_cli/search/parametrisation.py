@@ -120,19 +120,18 @@ def extending(fixed: np.ndarray, K: int) -> Parametrisation:
     return Parametrisation(d, K, K - given, np.arange(given, K), fixed=fixed)
 
 
-def orbits(
-    group: np.ndarray, K: int, rng: np.random.Generator, *, share: float = 0.3
-) -> Parametrisation:
+def orbits(group: np.ndarray, K: int, rng: np.random.Generator) -> Parametrisation:
     """Codes that a finite group maps to themselves: a random union of its orbits with K points.
+
+    How much unions of few orbits are preferred is drawn too.
 
     Args:
         group: all its matrices, each once, the unit first, shape (n, d, d).
-        share: a union of m orbits is drawn with a probability proportional to share**m.
 
     Raises:
         UsageError: K is no sum of lengths of orbits.
     """
-    types = orbit_types(group)
+    types, share = orbit_types(group), 10.0 ** rng.uniform(-1.5, 0.0)
     return _union(types, random_union(types, K, rng, share), K, group)
 
 

@@ -36,14 +36,15 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
     if is_page(path):
         code = result.rows[-1] if isinstance(result, SolveSweep) else result
         title, facts = _heading(code)
+        rattlers, distance = _rattlers(code)
         write_code_page(
-            path, title=title, facts=facts, weights=_unit(code),
-            contacts=_contacts(code), rattlers=_rattlers(code),
+            path, title=title, facts=facts, weights=_unit(code), distance=distance,
+            contacts=code.extras.get("contact_pairs"), rattlers=rattlers,
         )  # fmt: skip
         return
     with styled():
         if isinstance(result, SolveSweep):
-            figure = _sweep_figure(result)
+            figure = sweep_figure(result)
         elif result.problem == "ufm" and result.d == 2 and len(result.features) == result.K:
             figure = _plane_figure(result)
         else:
@@ -73,7 +74,7 @@ def _code_figure(result: SolveResult) -> Any:
     grid = figure.add_gridspec(len(panels), 2, width_ratios=(1.45, 1.0))
     left = figure.add_subplot(grid[:, 0])
     if result.d <= 3:
-        draw_code(left, W, _contacts(result), _rattlers(result))
+        draw_code(left, W, _contacts(result), _rattlers(result)[0])
     else:
         _show_gram(figure, left, W)
     for row, show in enumerate(panels):
@@ -133,29 +134,33 @@ def _plane_figure(result: SolveResult) -> Any:
     return figure
 
 
-def _sweep_figure(sweep: SolveSweep) -> Any:
-    figure = _figure(10.4, 4.6)
+def sweep_figure(sweep: SolveSweep) -> Any:
+    figure = _figure(11.5, 4.8)
     pairs = [(row.ufm.tau, row) for row in sweep.rows if row.ufm is not None]
     taus, rows = zip(*sorted(pairs, key=lambda pair: pair[0]), strict=True)
     known = best(sweep.d, sweep.K)
     limit = None if known is None else known.max_cosine
-    for ax, values, end, label in zip(
+    word = "optimal" if known is not None and known.proven else "best known"
+    for ax, values, end, title in zip(
         figure.subplots(1, 2),
         ([row.max_cosine for row in rows], [row.rho_one_vs_rest.lower for row in rows]),
         (limit, None if limit is None else 1.0 - limit),
-        ("largest cosine between classes", r"one-vs-rest distance $\rho$"),
+        ("Largest cosine", "One-vs-rest distance"),
         strict=True,
     ):
-        if end is not None:
-            name = r"$\tau \to 0$: best known code"
-            ax.axhline(end, color=GREEN, lw=1.4, ls="--", label=name)
         ax.plot(taus, values, "o-", color=BLUE, ms=5, label="cross-entropy optimum")
+        if end is not None:
+            name = rf"$\tau \to 0$: {word} code, {end:z.4f}"
+            ax.axhline(end, color=GREEN, lw=1.4, ls="--", label=name)
         ax.set_xscale("log")
-        ax.set(xlabel=r"temperature $\tau$", ylabel=label)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.margins(y=0.1)
+        ax.set(title=title, xlabel=r"temperature $\tau$")
         ax.grid()
-        ax.legend()
-    title = f"UFM optimum against temperature: d = {sweep.d}, K = {count(sweep.K)}"
-    figure.suptitle(title, fontsize=13, fontweight="bold")
+        ax.legend(loc="best")
+    number = f"{count(len(taus))} temperatures from {taus[0]:g} to {taus[-1]:g}"
+    facts = number if len(taus) > 1 else rf"$\tau$ = {taus[0]:g}"
+    show_heading(figure, f"UFM optimum: d = {sweep.d}, K = {count(sweep.K)}", facts)
     return figure
 
 
@@ -180,13 +185,14 @@ def _heading(result: SolveResult) -> tuple[str, str]:
     return title, facts
 
 
-def _rattlers(result: SolveResult) -> np.ndarray:
-    """By the distance that the problem is about, else by the other one, shape (K,)."""
-    names = ["rattlers_one_vs_rest", "rattlers_one_vs_one"]
-    for name in reversed(names) if result.problem == "tammes" else names:
+def _rattlers(result: SolveResult) -> tuple[np.ndarray, str]:
+    """By the distance that the problem is about, else by the other one, shape (K,); which it is."""
+    distances = ["one-vs-rest", "one-vs-one"]
+    for distance in reversed(distances) if result.problem == "tammes" else distances:
+        name = f"rattlers_{distance.replace('-', '_')}"
         if name in result.extras:
-            return np.asarray(result.extras[name])
-    return np.zeros(result.K, dtype=bool)
+            return np.asarray(result.extras[name]), distance
+    return np.zeros(result.K, dtype=bool), distances[0]
 
 
 def _history(result: SolveResult) -> np.ndarray | None:

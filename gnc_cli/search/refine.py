@@ -7,6 +7,9 @@ optimum lies below the present value is the first-order gain; at a first-order (
 By duality convex multipliers bound it: `gain <= sum lambda (max c - c) + |J^T lambda|_1`, and
 polished multipliers make that bound tight to rounding. Where the bound is not small the programme
 itself is solved (HiGHS).
+
+A first-order point may be a saddle. `settle` asks the second-order test (`geometry.second_order`)
+and goes on from a saddle by its direction of descent.
 """
 
 from collections.abc import Callable
@@ -14,14 +17,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy import sparse
-from scipy.optimize import linprog
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
 from gnc_cli.geometry.polish import polish
+from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs
-from gnc_cli.search.problem import Problem
+from gnc_cli.search.parametrisation import free
+from gnc_cli.search.problem import Problem, Tammes
 from gnc_cli.search.state import Candidate
 
 _Smoothed = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -30,6 +33,8 @@ _FAIR_CHANCE = 40
 _SHARPNESS = (1e4, 1e5, 1e6)
 _SMALL = 1e-9
 _MOST_ENTRIES = 2_000_000
+_MOST_SADDLES = 5
+"""Saddles left one after the other."""
 
 
 @dataclass(frozen=True)
@@ -128,19 +133,46 @@ def first_order(
         return FirstOrder(stationarity, bound, bound)
     if seconds <= 0.0 or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
         return FirstOrder(stationarity, np.nan, bound)
-    return FirstOrder(stationarity, _programme(linear.jacobian(), values, seconds), bound)
+    move = linear.best_move(values, 1.0, seconds)
+    if move is None:
+        return FirstOrder(stationarity, np.nan, bound)
+    gain = float(values.max() - (values + linear.forward(move)).max())
+    return FirstOrder(stationarity, max(0.0, gain), bound)
 
 
-def _programme(jacobian: sparse.csr_matrix, values: np.ndarray, seconds: float) -> float:
-    """The gain by the linear programme; NaN where it was not solved."""
-    m, n = jacobian.shape
-    # Unknowns (u, s): minimise s with values - max + J u <= s; the gain is -s.
-    matrix = sparse.hstack([jacobian, -np.ones((m, 1))], format="csr")
-    cost = np.zeros(n + 1)
-    cost[-1] = 1.0
-    box = [(-1.0, 1.0)] * n + [(None, None)]
-    limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
-    done = linprog(
-        cost, matrix, values.max() - values, bounds=box, method="highs-ipm", options=limit
-    )
-    return max(0.0, -float(done.fun)) if done.status == 0 else np.nan
+def settle(
+    problem: Problem, candidate: Candidate, deadline: Deadline
+) -> tuple[Candidate, SecondOrder | None]:
+    """A polished candidate, or the better one below it where it is a saddle; the last verdict.
+
+    A candidate that must keep a symmetry stays: the direction of descent may break it.
+    """
+    verdict = None
+    for _ in range(_MOST_SADDLES):
+        if candidate.active is None:
+            break
+        verdict = second_order(
+            candidate.whole, *candidate.active, problem.movable(), problem.active_pairs,
+            scale=problem.scale(candidate.value), deadline=deadline,
+        )  # fmt: skip
+        if verdict.lower is None or candidate.restricted is not None:
+            break
+        below = Candidate(problem.value(verdict.lower), verdict.lower)
+        below = polish_candidate(problem, below, deadline)
+        if not below.value < candidate.value - 1e-12:
+            break
+        candidate, verdict = below, None
+    return candidate, verdict
+
+
+def examine(weights: np.ndarray, deadline: Deadline) -> SecondOrder:
+    """The second-order test of a given code (K, d), with the multipliers of its polish."""
+    K, d = weights.shape
+    problem = Tammes(free(d, K))
+    candidate = Candidate(problem.value(weights), weights)
+    active = polish_candidate(problem, candidate, deadline).active
+    assert active is not None, "a polish gives multipliers"
+    return second_order(
+        weights, *active, problem.movable(), problem.active_pairs,
+        scale=problem.scale(candidate.value), deadline=deadline,
+    )  # fmt: skip

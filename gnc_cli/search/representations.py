@@ -144,26 +144,41 @@ def random_representation(
 ) -> np.ndarray:
     """A random sum of irreducible representations of dimension d, shape (n, d, d).
 
-    A first part that tells apart as many elements as d dimensions can, then parts drawn by their
-    dimensions, which makes multiples of the regular representation the most likely.
+    A first part that tells apart as many elements as d dimensions can. The others are drawn as
+    often as they occur in the regular representation: independently, or so evenly that the sum is
+    nearly a multiple of it, as on points that the group permutes freely.
 
     Args:
-        rational: conjugate representations occur equally often.
+        rational: conjugate representations occur equally often, where d allows that of a part that
+            tells all elements apart.
     """
-    all_parts = group.irreducibles
-    blocks = rational_blocks(group) if rational else [[i] for i in range(len(all_parts))]
-    sizes = np.array([sum(all_parts[i].shape[1] for i in block) for block in blocks])
-    kernels = np.array([_kernel(all_parts, block) for block in blocks])
-    fitting = np.flatnonzero(sizes <= d)
-    faithful = fitting[kernels[fitting] == kernels[fitting].min()]
-    chosen = [int(rng.choice(faithful))]
+    parts = group.irreducibles
+    blocks = rational_blocks(group) if rational else [[i] for i in range(len(parts))]
+    sizes = np.array([sum(parts[i].shape[1] for i in block) for block in blocks])
+    kernels = np.array([_kernel(parts, block) for block in blocks])
+    least = kernels[sizes <= d].min()
+    if rational and least > kernels.min():
+        return random_representation(rng, group, d, rational=False)
+    chosen = [int(rng.choice(np.flatnonzero((sizes <= d) & (kernels == least))))]
     left = d - sizes[chosen[0]]
-    while left:
-        fitting = np.flatnonzero(sizes <= left)
-        share = sizes[fitting].astype(float)
-        chosen.append(int(rng.choice(fitting, p=share / share.sum())))
-        left -= sizes[chosen[-1]]
-    return direct_sum([all_parts[i] for block in chosen for i in blocks[block]])
+    # Copies of a part arrive at its rate: at random times, or one in each unit of time.
+    rates = np.array([_regular(parts[block[0]]) for block in blocks])
+    if rng.random() < 0.5:
+        times = rng.exponential(size=(len(blocks), d)).cumsum(axis=1)
+    else:
+        times = np.arange(d) + rng.random((len(blocks), d))
+    for copy in np.argsort(times / rates[:, None], axis=None):
+        block = int(copy // d)
+        if sizes[block] <= left:
+            chosen.append(block)
+            left -= sizes[block]
+    return direct_sum([parts[i] for block in chosen for i in blocks[block]])
+
+
+def _regular(part: np.ndarray) -> float:
+    """How often an irreducible representation (n, f, f) occurs in the regular one."""
+    character = np.trace(part, axis1=1, axis2=2)
+    return float(part.shape[1] / (character @ character / len(part)))
 
 
 def direct_sum(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -21,12 +21,14 @@ TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimu
 class Outcome(Enum):
     """How a solve ended; each ending carries its own advice.
 
-    `converged`: the first-order conditions hold to the printed residual; those of second order are
-    not checked. `local_optimum`: the same, but a better value for (d, K) is proved.
+    `converged`: the first-order conditions hold to the printed residual; `local_minimum` says what
+    is known of those of second order. `local_optimum`: the same, but a better value for (d, K) is
+    proved. `saddle`: the same, but codes nearby are better.
     """
 
     CONVERGED = "converged"
     LOCAL_OPTIMUM = "local_optimum"
+    SADDLE = "saddle"
     CLOSED_FORM = "closed_form"
     CONSTRUCTED = "constructed"
     MAX_STEPS_REACHED = "max_steps_reached"
@@ -43,10 +45,11 @@ class Outcome(Enum):
         return _ADVICE[self]
 
 
-_MORE = "more --restarts or a --time-limit may find a better code"
+_MORE = "more --restarts may find better"
 _ADVICE = {
     Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
+    Outcome.SADDLE: "codes nearby are better; raise --time-limit, or drop --symmetry",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
@@ -127,6 +130,12 @@ class SolveResult(Result):
     first_order_gain: float | None
     """The largest first-order increase of the objective over moves of bounded size, the optimum of
     a linear programme; 0 exactly at KKT points. None or NaN, null in JSON, where not solved."""
+    local_minimum: str | None
+    """`yes`: no code nearby is better, by second-order sufficient conditions or since the value is
+    proved optimal. `no`: some codes nearby are better, as at a saddle. `undecided`: neither was
+    shown. Rotations and rattlers do not count. None where not examined."""
+    local_minimum_reason: str | None
+    """What decided `local_minimum`, or why nothing did."""
     margins: Margins
     """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine
+from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
@@ -37,6 +38,8 @@ class Found:
     weights: np.ndarray
     order: FirstOrder | None
     """None where the code was not polished."""
+    second: SecondOrder | None
+    """Whether it is a local minimum; None where the code was not polished."""
     finished: bool
     """The whole effort was spent, or the target reached."""
     restarts: int
@@ -108,11 +111,15 @@ def solve_code(
     if best is None:  # stopped before the first task had an end
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
+    best, second = settle(problem, best, deadline)
+    if best is not state.best and best.polished:  # a saddle was left
+        state.finds = best_distinct([*state.finds, best])
     whole, order = _finish(problem, best, deadline)
     history = np.array([(step, _converted(request, value)) for step, value in state.history])
     return Found(
         weights=whole[: request.K],
         order=order,
+        second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts + state.cut_restarts,
         batches=state.batches, hits=state.hits,

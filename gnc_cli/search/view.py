@@ -62,6 +62,8 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
          "stationarity"),
         ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
+        ("local minimum", r.local_minimum or "-", r.local_minimum_reason or "not examined",
+         "local_minimum"),
     ]  # fmt: skip
     if r.best_known is not None:
         rows.insert(*_best_known(r, r.best_known, verbose))

@@ -15,6 +15,7 @@ from gnc_cli.collapse.plot_epochs import (
     draw_line,
     draw_metric,
     set_epochs,
+    set_shares,
 )
 from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.console.numbers import count
@@ -34,8 +35,8 @@ _HEADS = {"learned": "learned classifier", "cmf": "class means as classifier",
           "fixed": "fixed classifier"}  # fmt: skip
 _MOST_ROWS = 60
 """Placements that are drawn, the best of them."""
-_HIGH = 0.5
-"""Where all shares are above it, the axis does not start at 0."""
+_BELOW = -0.28
+"""Where the legend of the accuracies begins, in heights of their axes."""
 
 
 def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) -> None:
@@ -137,30 +138,32 @@ def _code(result: TrainResult) -> str:
 
 
 def show_metric(ax: Any, history: Sequence[EpochRow], key: str) -> None:
-    """One metric over the epochs it was measured at, logarithmic where it spans decades."""
+    """One metric, or the loss, over the epochs it was measured at, on a logarithmic axis."""
     line = _line(history, key)
-    if _begun(ax, line, TITLES.get(key, _LOSS)):
+    if line.x.size:
         draw_metric(ax, [line], key, [COLOUR_OF_SET["train"]])
+    _finish(ax, TITLES.get(key, _LOSS))
 
 
 def show_gnc2(ax: Any, history: Sequence[EpochRow], reference: Gnc2Reference | None) -> None:
     """The certified lower end of GNC2, its bracket where that is wide, and what is within reach."""
     measured = [row for row in history if row.gnc2 is not None]
     line = _line(measured, "gnc2.lower", "gnc2.upper")
-    if _begun(ax, line, TITLES["gnc2"]):
+    if line.x.size:
         draw_gnc2(ax, [line], [COLOUR_OF_SET["train"]], [reference] if reference else [])
+    _finish(ax, TITLES["gnc2"])
 
 
 def show_accuracies(ax: Any, history: Sequence[EpochRow]) -> None:
-    """Shares of right answers, with a legend above the axes."""
+    """Shares of right answers, with a legend below the axes."""
     running = ("running_accuracy", "while training", GREY, ":")
     for key, name, colour, style in (running, *_ACCURACIES):
         line = _line(history, key)
         if line.x.size:
             draw_line(ax, line, key, "linear", colour, style, label=name)
-            _begun(ax, line, "Accuracy (solid, filled) and NCC (dashed, open)")
-    ax.set_ylabel("share of samples")
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, -0.42), ncols=6, columnspacing=1.4,
+    _finish(ax, "Accuracy (solid, filled) and NCC (dashed, open)")
+    set_shares(ax)
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, _BELOW), ncols=6, columnspacing=1.4,
               borderaxespad=0.2)  # fmt: skip
 
 
@@ -173,15 +176,14 @@ def _line(history: Sequence[EpochRow], key: str, *others: str) -> Line:
     return Line("", epochs, {k: y[seen] for k, y in values.items()})
 
 
-def _begun(ax: Any, line: Line, title: str) -> bool:
-    """Whether there is anything to draw; the axes then have their title, grid and epochs."""
-    if not line.x.size:
+def _finish(ax: Any, title: str) -> None:
+    """Title, grid and epochs of axes with lines; axes without any are blank."""
+    if not ax.lines:
         ax.set_axis_off()
-        return False
+        return
     ax.set_title(title)
     ax.grid(True)
     set_epochs(ax)
-    return True
 
 
 def ranked(rows: Sequence[TrainResult]) -> list[TrainResult]:
@@ -212,8 +214,8 @@ def placement_text(row: TrainResult) -> str:
 def show_assignments(ax: Any, rows: Sequence[TrainResult]) -> None:
     """A line per placement, the best on top: its accuracies as dots, one a little below another.
 
-    The axis starts at 0, with a line at the share that chance gets right, unless all shares are so
-    high that nothing could be told apart; it then says where it starts.
+    The axis goes from 0 to 1, with a line at the share that chance gets right; what the placements
+    are ranked by is written on the right.
 
     Args:
         ax: Matplotlib axes.
@@ -222,27 +224,25 @@ def show_assignments(ax: Any, rows: Sequence[TrainResult]) -> None:
     height = np.arange(len(rows))[::-1]
     for y in height[::2]:
         ax.axhspan(y - 0.5, y + 0.5, color="#F1F3F5", lw=0, zorder=0)
-    lowest = 1.0
     for (key, name, colour, _), up in zip(_ACCURACIES[:3], (0.2, -0.2, 0.0), strict=True):
         found = [(getattr(row, key), y + up) for row, y in zip(rows, height, strict=True)
                  if getattr(row, key) is not None]  # fmt: skip
         if found:
-            lowest = min(lowest, *(value for value, _ in found))
             ax.plot(*zip(*found, strict=True), "o", ms=5, mec=colour, label=name, clip_on=False,
                     mfc="white" if key == "train_accuracy" else colour)  # fmt: skip
-    label = "share of samples"
-    ax.margins(x=0.08)
-    if lowest < _HIGH:
-        K = len(rows[0].head.permutation or ())
-        ax.set_xlim(left=0.0)
-        ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", zorder=1, label=f"chance, 1/{K}")
-    else:
-        label += f"; the axis starts at {ax.get_xlim()[0]:.3f}"
+    K = len(rows[0].head.permutation or ())
+    ax.set_xlim(0.0, 1.0)
+    ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", zorder=1, label=f"chance, 1/{K}")
     ax.set_yticks(height, [placement_text(row) for row in rows])
+    beside = ax.secondary_yaxis("right")
+    judged = [_judged(row)[1] for row in rows]
+    beside.set_yticks(height, ["" if share is None else f"{share:.4f}" for share in judged])
+    beside.tick_params(axis="y", labelsize=8.0, length=0.0)
+    beside.spines["right"].set_visible(False)
     ax.tick_params(axis="y", labelsize=8.0, length=0.0)
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="x")
-    ax.set_xlabel(label)
+    ax.set_xlabel(f"share of samples; on the right the {_judged(rows[0])[0]}")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 

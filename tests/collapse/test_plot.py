@@ -15,7 +15,7 @@ from gnc_cli.collapse.plot_epochs import COLOUR_OF_SET
 from gnc_cli.collapse.result import MeasureGroup, MeasureResult, MeasureSeries
 from gnc_cli.errors import UsageError
 from gnc_cli.records import Bracket
-from gnc_cli.training.plot import show_accuracies
+from gnc_cli.training.plot import show_accuracies, show_metric
 from tests.training.pictures import epoch_row
 
 
@@ -136,8 +136,36 @@ def test_zeros_stand_on_the_edge_of_logarithmic_panels(series: MeasureSeries) ->
     seen = line.get_transform().transform([(10.0, 0.0)])
     assert seen[:, 1] == pytest.approx(ax.get_window_extent().y0)
     assert [text.get_text() for text in ax.texts] == ["0"]
-    # What does not span a decade has an axis from 0.
-    assert (ax.get_yscale(), gnc3.get_yscale(), gnc3.get_ylim()[0]) == ("log", "linear", 0.0)
+    assert (ax.get_yscale(), gnc3.get_yscale(), gnc3.get_ylim()) == ("log", "log", (0.1, 1.0))
+
+
+def test_a_run_has_the_same_axes_in_the_pictures_of_measure_and_train(
+    series: MeasureSeries,
+) -> None:
+    """Also where the snapshots begin late, and their values would ask for another scale."""
+    late = replace(series.rows[-1], epoch=3, gnc1=0.005, gnc3=0.5, accuracy=0.97)
+    figure = Figure()
+    rows = (late, replace(late, epoch=9, gnc1=0.004, gnc3=0.45, accuracy=0.98))
+    draw_series(figure, replace(series, rows=rows, groups=()))
+    figure.draw_without_rendering()
+    history = [epoch_row(1, 2, gnc1=0.009, gnc3=0.9, train_accuracy=0.1)]
+    history += [epoch_row(9, 2, gnc1=0.004, gnc3=0.45, train_accuracy=0.98)]
+    trained: Any = Figure().subplots(3)
+    show_metric(trained[0], history, "gnc1")
+    show_metric(trained[1], history, "gnc3")
+    show_accuracies(trained[2], history)
+    trained[0].figure.draw_without_rendering()
+    gnc1, _, gnc3, shares = figure.axes
+    for one, other in zip((gnc1, gnc3, shares), trained, strict=True):
+        for ax in (one, other):
+            low, high = ax.get_ylim()
+            assert all(low <= y <= high for line in ax.lines for y in line.get_ydata())
+        assert one.get_yscale() == other.get_yscale()
+        assert one.get_ylim() == other.get_ylim()
+        assert one.get_xlim() == pytest.approx(other.get_xlim(), rel=0.05)
+        ticks = [[t.get_text() for t in ax.get_yticklabels()] for ax in (one, other)]
+        assert ticks[0] == ticks[1]
+    assert shares.get_ylim() == (0.0, 1.0) and shares.get_yscale() == "linear"
 
 
 def test_sets_have_the_colours_that_train_gives_them(series: MeasureSeries) -> None:

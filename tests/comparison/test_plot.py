@@ -11,7 +11,7 @@ from PIL import Image
 
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import Judged
-from gnc_cli.comparison.plot import packing_density, plot_compare
+from gnc_cli.comparison.plot import code_figure, packing_density, plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
 
@@ -96,6 +96,33 @@ def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
         shades = np.asarray(image.convert("L"))
     assert 0.001 < (shades < 160).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
+
+
+@pytest.mark.parametrize("gap", [0.0037, 1e-9, 0.0, -1e-5])
+def test_a_small_gap_is_seen_beside_the_neighbours_in_the_table(gap: float) -> None:
+    known = 0.542636486830
+    status = (ComparisonStatus.WORSE if gap > 0 else ComparisonStatus.IMPROVES if gap < 0
+              else ComparisonStatus.MATCHES)  # fmt: skip
+    judged = code(random_code(3, 13), row=dataclasses.replace(
+        row(3, 13, status, gap), max_cosine=known + gap, best_known=known
+    ))  # fmt: skip
+    figure = code_figure(judged)
+    left, right = figure.axes
+    ring = left.collections[-1]
+    assert ring.get_offsets().tolist() == [[13.0, known + gap]]
+    assert len(ring.get_facecolors()) == 0  # what it surrounds is seen
+    drawn = {tuple(at) for c in right.collections for at in np.asarray(c.get_offsets()).tolist()}
+    assert (13.0, max(abs(gap), 1e-13)) in drawn
+    neighbours = {K: abs(height) for K, height in drawn if K not in (0, 13)}
+    assert sorted(neighbours) == [*range(5, 13), *range(14, 22)]
+    assert neighbours[12] == pytest.approx(known - 5**-0.5, abs=1e-9)  # the icosahedron
+    assert neighbours[6] == pytest.approx(known, abs=1e-9)  # the octahedron
+    assert right.get_yscale() == "log" and not right.patches  # no histogram
+    assert f"gap {gap:.2g}" in right.get_legend().get_texts()[-1].get_text()
+
+
+def test_a_code_without_a_reference_has_no_gap() -> None:
+    assert len(code_figure(code(random_code(3, 13), row=row(3, 13, None, None))).axes) == 1
 
 
 def test_pictures_are_reproducible(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ def code(**changes: Any) -> SolveResult:
         contacts=843,
         stationarity=2e-15,
         first_order_gain=None,
+        local_minimum="yes",
+        local_minimum_reason="second-order sufficient conditions hold",
         margins=Margins(0.66, 1.2290608925951367),
         best_known=None,
         status=ComparisonStatus.NO_ENTRY,

@@ -1,5 +1,6 @@
 """The pages that `--plot FILE.html` writes, opened and turned in a browser."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from gnc_cli import solve
 from gnc_cli.console.viewer import Snapshot, write_code_page, write_run_page
 from gnc_cli.geometry.gram import pairs_above
-from tests.browser import chromium, errors, served
+from tests.browser import chromium, errors, lightness, served, shown_as
 
 pytest.importorskip("plotly")
 
@@ -39,11 +40,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]
     W = solve(5, 10).weights  # type: ignore[union-attr]
     labels = np.repeat(np.arange(10), 4)
     snapshots = []
-    for epoch, spread in ((1, 0.5), (10, 0.01)):
+    for epoch, spread in ((1, 0.5), (5, 0.1), (10, 0.01)):
         H = W[labels] + spread * rng.standard_normal((40, 5))
         H /= np.linalg.norm(H, axis=1, keepdims=True)
-        snapshots.append(Snapshot(f"epoch {epoch}", H, labels, W))
-    write_run_page(folder / "run.html", title="run", facts="", snapshots=snapshots)
+        snapshots.append(Snapshot(f"epoch {epoch}", H, labels, W, np.arange(10), 40))
+    names = [f"kind {k}" for k in range(10)]
+    write_run_page(folder / "run.html", title="run", facts="", snapshots=snapshots, names=names)
     with chromium() as browser, served(folder) as address:
         yield browser, address
 
@@ -61,6 +63,15 @@ def _until(browser: Any, script: str) -> Any:
     return WebDriverWait(browser, 60).until(lambda b: b.execute_script(f"return {script}"))
 
 
+def _rests(browser: Any) -> dict[str, float]:
+    """The camera's eye, once what a click stopped has come to rest."""
+    time.sleep(0.3)
+    eye: dict[str, float] = _until(browser, _DRAWN)
+    time.sleep(0.5)
+    assert _until(browser, _DRAWN) == eye
+    return eye
+
+
 _DRAWN = "document.getElementById('space')?.layout?.scene?.camera?.eye"
 
 
@@ -70,10 +81,7 @@ def test_a_code_on_its_sphere_turns_until_it_is_touched(pages: tuple[Any, str]) 
     before = _until(browser, _DRAWN)
     _until(browser, f"Math.abs({_DRAWN}.y - {before['y']}) > 0.02")
     browser.find_element("id", "space").click()
-    time.sleep(0.3)
-    still = _until(browser, _DRAWN)
-    time.sleep(0.5)
-    assert _until(browser, _DRAWN) == still
+    _rests(browser)
     points = _points(browser, 1)
     assert points.shape == (24, 3)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0, atol=1e-4)
@@ -83,6 +91,109 @@ def test_a_code_on_its_sphere_turns_until_it_is_touched(pages: tuple[Any, str]) 
     assert [k for k, colour in enumerate(colours) if colour != colours[0]] == [3]
     assert browser.find_element("css selector", "h1").text == "snub-cube & co"
     assert errors(browser) == []
+
+
+def test_a_mouse_turns_the_code(pages: tuple[Any, str]) -> None:
+    from selenium.webdriver import ActionChains
+
+    browser, address = pages
+    browser.get(f"{address}/snub.html")
+    _until(browser, _DRAWN)
+    space = browser.find_element("id", "space")
+    space.click()
+    before = _rests(browser)
+    drag = ActionChains(browser).move_to_element(space).click_and_hold()
+    for _ in range(6):
+        drag = drag.move_by_offset(20, 8)
+    drag.release().perform()
+    after = _rests(browser)
+    eyes = np.array([[eye[axis] for axis in "xyz"] for eye in (before, after)])
+    lengths = np.linalg.norm(eyes, axis=1)
+    turned = np.degrees(np.arccos(eyes[0] @ eyes[1] / lengths.prod()))
+    assert turned > 10.0 and lengths[1] == pytest.approx(lengths[0], rel=1e-3)
+    assert errors(browser) == []
+
+
+def test_hovering_names_the_point_and_the_legend_the_colours(pages: tuple[Any, str]) -> None:
+    browser, address = pages
+    browser.get(f"{address}/snub.html")
+    _until(browser, _DRAWN)
+    texts = browser.execute_script("return document.getElementById('space').data[1].text")
+    assert texts[3] == "class &lt;3&gt;<br>5 contacts<br>rattler" and len(texts) == 24
+    legend = browser.find_element("id", "legend").text
+    assert legend == "● points, ● one-vs-one rattlers (1), lines: contacts."
+    script = """return [...document.querySelectorAll('#legend span')].map(e => e.style.color)"""
+    marks = "return document.getElementById('space').data[1].marker.color.map(c => c)"
+    blue, orange = browser.execute_script(script)
+    colours = browser.execute_script(marks)
+    rgb = [f"rgb({', '.join(str(int(c[i : i + 2], 16)) for i in (1, 3, 5))})" for c in colours]
+    assert (rgb[0], rgb[3]) == (blue, orange)
+
+
+def test_play_has_one_clock_and_ends(pages: tuple[Any, str]) -> None:
+    browser, address = pages
+    browser.get(f"{address}/run.html")
+    _until(browser, _DRAWN)
+    # Clocks that run when the test says so, however slow the browser is.
+    browser.execute_script("""
+        window.clocks = new Map();
+        let id = 1000;
+        window.setInterval = f => { window.clocks.set(++id, f); return id; };
+        window.clearInterval = which => window.clocks.delete(which);
+        window.tick = () => [...window.clocks.values()].forEach(f => f());
+    """)
+    play = browser.find_element("id", "play")
+    assert play.text == "play"
+    for clocks, word in ((1, "stop"), (0, "play"), (1, "stop")):
+        play.click()
+        assert (browser.execute_script("return window.clocks.size"), play.text) == (clocks, word)
+    browser.execute_script("tick()")
+    assert (play.text, browser.find_element("css selector", "output").text) == ("stop", "epoch 5")
+    browser.execute_script("tick()")
+    assert browser.execute_script("return window.clocks.size") == 0
+    assert (play.text, browser.find_element("css selector", "output").text) == ("play", "epoch 10")
+    play.click()  # from the beginning
+    assert browser.find_element("css selector", "output").text == "epoch 1"
+    browser.execute_script("const s = document.getElementById('epoch'); s.value = 1; s.oninput()")
+    assert (browser.execute_script("return window.clocks.size"), play.text) == (0, "play")
+    assert _texts(browser, 0)[:5] == ["kind 0"] * 4 + ["kind 1"]
+    assert _texts(browser, 1)[9] == "weight of kind 9"
+    assert errors(browser) == []
+
+
+def _texts(browser: Any, trace: int) -> list[str]:
+    script = "return document.getElementById('space').data[arguments[0]].text"
+    return list(browser.execute_script(script, trace))
+
+
+@pytest.mark.parametrize("page", ["snub", "e8", "run"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_pages_fit_and_can_be_read(
+    pages: tuple[Any, str], page: str, width: int, scheme: str
+) -> None:
+    browser, address = pages
+    with shown_as(browser, width=width, scheme=scheme):
+        browser.get(f"{address}/{page}.html")
+        _until(browser, _DRAWN)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        ground, letters = (
+            lightness(browser, "body", style) for style in ("backgroundColor", "color")
+        )
+        assert (ground < 0.2 and letters > 0.6) if scheme == "dark" else (ground > letters + 0.6)
+        widths = browser.execute_script(
+            "return [...document.querySelectorAll('#panels > div')]"
+            ".map(e => [e.clientWidth, e.layout.width ?? e._fullLayout.width])"
+        )
+        assert all(drawn <= room + 1 for room, drawn in widths), widths
+        panels = browser.execute_script(
+            "return [...document.querySelectorAll('#panels .xtitle')].map(e => e.style.fill)"
+        )
+        assert all(_grey(fill) == pytest.approx(letters, abs=0.1) for fill in panels)
+        assert errors(browser) == []
+
+
+def _grey(colour: str) -> float:
+    return float(np.mean([float(part) for part in re.findall(r"[\d.]+", colour)[:3]])) / 255
 
 
 def test_more_dimensions_have_projections_a_heat_map_and_degrees(pages: tuple[Any, str]) -> None:
@@ -109,7 +220,7 @@ def test_features_move_over_the_epochs(pages: tuple[Any, str]) -> None:
     _until(browser, _DRAWN)
     early, weights = _points(browser, 0), _points(browser, 1)
     browser.execute_script(
-        "const slider = document.getElementById('epoch'); slider.value = 1; slider.oninput()"
+        "const slider = document.getElementById('epoch'); slider.value = 2; slider.oninput()"
     )
     _until(browser, "document.querySelector('output').textContent === 'epoch 10'")
     late = _points(browser, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from gnc_cli.console.plot_style import BLUE, ORANGE, styled
+from gnc_cli.console.plot_style import BLUE, GREEN, INK, ORANGE, styled
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.plot import bounds_figure, plot_bounds
 from tests.limits.questions import QUESTIONS, result
@@ -156,6 +156,21 @@ def test_curves_are_the_rows() -> None:
         assert [*zip(*lines[label].get_data(), strict=True)] == [
             (r.d, r.value) for r in rows if r.valid
         ]
+
+
+@pytest.mark.parametrize("name", ["over d", "every d", "two d", "over K"])
+def test_nothing_is_slanted_between_whole_numbers(name: str) -> None:
+    """A line that belongs to the best ends or to one bound claims between two sizes what is
+    monotone: a code stays in more dimensions and with fewer points."""
+    over_K = name == "over K"
+    for line in axes(name).lines:
+        x = [*line.get_xdata()]
+        if len({*x}) < 2 or x == [0, 1]:
+            continue  # a target
+        exists = line.get_color() in (BLUE, GREEN, INK) or "lower" in str(line.get_label())
+        assert line.get_drawstyle() == ("steps-post" if exists != over_K else "steps-pre"), (
+            line.get_label()
+        )
 
 
 @pytest.mark.parametrize(("name", "held"), [("over d", "post"), ("over K", "pre")])

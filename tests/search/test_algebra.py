@@ -194,7 +194,7 @@ def test_a_construction_in_a_shell(gnc: Callable[..., Any]) -> None:
     result = json.loads(run.stdout)
     assert (result["d"], result["K"], result["max_cosine"]) == (8, 240, 0.5)
     table = gnc("solve", "--construction", "e8-roots").stdout
-    assert re.search(r"found by +construction: e8-roots", table) and "proved optimal" in table
+    assert re.search(r"found by +construction +e8-roots", table) and "proved optimal" in table
     missed = ("--construction", "paley-9", "--K", 17, "--target", 0.7, "--json")
     run = gnc("solve", *missed)
     assert run.exit_code == 4 and "target missed" in run.stderr

@@ -17,7 +17,7 @@ from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
 from gnc_cli.search import plot
-from gnc_cli.search.plot import draw_code, plot_solve, sampled_cosines, show_cosines
+from gnc_cli.search.plot import draw_code, plot_solve, sampled_cosines, show_cosines, sweep_figure
 from gnc_cli.search.result import SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm
 from tests.problems import icosahedron, polygon
@@ -165,6 +165,17 @@ def test_cosines_of_all_rows_or_of_evenly_spaced_ones(
     show_cosines(ax, cosines, 40)
     assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(100.0)
     assert ("5 of 40" in ax.get_title()) == (most == 200)
+
+
+def test_a_sweep_shows_its_limit_in_both_panels() -> None:
+    figure = sweep_figure(RESULTS["sweep"])
+    for ax, end in zip(figure.axes, (5**-0.5, 1 - 5**-0.5), strict=True):
+        curve, limit = ax.lines
+        assert curve.get_xdata().tolist() == [0.01, 0.1, 1.0]
+        assert limit.get_ydata() == pytest.approx([end, end], abs=1e-9)
+        named = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert named[1] == rf"$\tau \to 0$: optimal code, {end:.4f}"
+        assert ax.xaxis.get_major_formatter()(0.01) == "0.01"
 
 
 def test_pyplot_is_never_imported(tmp_path: Path) -> None:

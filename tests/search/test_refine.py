@@ -1,6 +1,7 @@
 """Stationary codes: Newton's polish of a candidate, L-BFGS beyond, and the first-order gain."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import refine as module
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.refine import first_order, refine
-from tests.problems import antiprism, cell24, hemicube, icosahedron, orthoplex
+from gnc_cli.search.refine import examine, first_order, polish_candidate, refine, settle
+from gnc_cli.search.state import Candidate
+from tests.problems import antiprism, cell24, hemicube, icosahedron, orthoplex, polygon
 
 CODES = {"antiprism": antiprism, "icosahedron": icosahedron, "24-cell": cell24, "5-16": hemicube}
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
@@ -168,3 +170,29 @@ def test_an_unsolved_programme_leaves_the_gain_unknown(monkeypatch: pytest.Monke
     assert plain(stopped)["gain"] is None and stopped.bound > 0.02
     monkeypatch.setattr(module, "_MOST_ENTRIES", 0)
     assert np.isnan(first_order(points, pairs, uniform, problem.movable()).gain)
+
+
+def test_a_saddle_is_left_by_its_direction_of_descent() -> None:
+    """From the hexagon on the equator to the octahedron; with the symmetry kept it stays."""
+    code = np.pad(np.roll(polygon(6), 1, axis=0), ((0, 0), (0, 1)))
+    problem = Tammes(free(3, 6))
+    start = polish_candidate(problem, Candidate(0.5, code), Deadline())
+    settled, verdict = settle(problem, start, Deadline())
+    assert start.value == pytest.approx(0.5, abs=1e-14)
+    assert settled.value == pytest.approx(0.0, abs=1e-12)
+    assert verdict is not None and verdict.local_minimum == "yes"
+    turn = Tammes(cyclic_orbits(np.diag([-1.0, -1.0, 1.0]), 2, 6))
+    kept, verdict = settle(problem, replace(start, restricted=turn), Deadline())
+    assert kept.value == start.value
+    assert verdict is not None and verdict.local_minimum == "no"
+
+
+def test_a_search_that_was_not_polished_has_no_verdict() -> None:
+    candidate = Candidate(0.0, orthoplex(3))
+    assert settle(Tammes(free(3, 6)), candidate, Deadline()) == (candidate, None)
+
+
+def test_given_codes_are_examined() -> None:
+    assert examine(antiprism(), Deadline()).local_minimum == "yes"
+    assert examine(np.pad(icosahedron(), ((0, 0), (0, 1))), Deadline()).local_minimum == "no"
+    assert "first-order" in examine(shaken(icosahedron()), Deadline()).reason

@@ -46,9 +46,24 @@ def test_rational_representations_have_rational_characters() -> None:
     rng = np.random.default_rng(0)
     for n in range(2, 31):
         for _ in range(5):
-            matrices = random_representation(rng, cyclic_group(n), 21, rational=True)
+            matrices = random_representation(rng, cyclic_group(n), 28, rational=True)
             traces = np.trace(matrices, axis1=1, axis2=2)  # of algebraic integers, so integers
             np.testing.assert_allclose(traces, traces.round(), atol=1e-12)
+
+
+def test_what_does_not_fit_rationally_is_represented_otherwise() -> None:
+    """The 28 conjugate representations of Z29 need 28 dimensions; one of them needs 2."""
+    matrices = random_representation(np.random.default_rng(0), cyclic_group(29), 5, rational=True)
+    assert np.linalg.matrix_rank(matrices[1] - np.eye(5)) >= 2
+
+
+def test_half_of_the_representations_are_nearly_multiples_of_the_regular_one() -> None:
+    rng, near = np.random.default_rng(1), []
+    group = cyclic_group(7)  # 28 dimensions hold it four times: every trace but the first is 0
+    for _ in range(60):
+        matrices = random_representation(rng, group, 28, rational=True)
+        near.append(abs(np.trace(matrices[1])) < 7.5)
+    assert sum(near) >= 25
 
 
 def test_groups_above_the_limit_are_none() -> None:

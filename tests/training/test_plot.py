@@ -85,15 +85,17 @@ def test_panels_hold_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "scale"), [(1.0, 0.05, "log"), (1.0, 0.5, "linear"), (0.0, 0.5, "linear")]
-)
-def test_metrics_are_logarithmic_where_they_span_decades(
-    first: float, last: float, scale: str
+    ("first", "last", "decades"),
+    [(1.0, 0.05, (0.01, 1.0)), (0.9, 0.5, (0.1, 1.0)), (0.0, 0.5, (0.1, 1.0)),
+     (0.0, 0.0, (0.1, 1.0)), (30.0, 1e-7, (1e-7, 100.0))],
+)  # fmt: skip
+def test_metrics_have_an_axis_of_whole_decades(
+    first: float, last: float, decades: tuple[float, float]
 ) -> None:
     ax = Figure().add_subplot()
     show_metric(ax, [epoch_row(1, 2, gnc3=first), epoch_row(2, 2, gnc3=last)], "gnc3")
-    assert ax.get_yscale() == scale
-    assert scale == "log" or ax.get_ylim()[0] == 0.0
+    assert ax.get_yscale() == "log" and ax.get_ylim() == pytest.approx(decades, rel=1e-12)
+    assert ax.get_xlim()[0] == 0.0 and ax.get_xlim()[1] >= 2.0
 
 
 H = np.array([[5.0, 0.0], [0.0, 0.1], [0.0, 0.0], [3.0, 3.0]])
@@ -146,10 +148,13 @@ def test_dots_of_a_placement_lie_apart_and_chance_is_marked() -> None:
     show_assignments(ax, rows)
     train, test = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert train - test == pytest.approx(0.4)
-    assert ax.get_xlim()[0] == 0.0 and ax.lines[2].get_xdata() == [1 / 6, 1 / 6]
+    assert ax.get_xlim() == (0.0, 1.0) and ax.lines[2].get_xdata() == [1 / 6, 1 / 6]
     high = Figure().add_subplot()
     show_assignments(high, ranked(square().rows))
-    assert "the axis starts at 0.9" in high.get_xlabel()
+    assert high.get_xlim() == (0.0, 1.0)
+    (beside,) = high.child_axes
+    assert [t.get_text() for t in beside.get_yticklabels()] == ["0.9500", "0.9300", "0.9100"]
+    assert "test accuracy" in high.get_xlabel()
     ends: Any = Figure().subplots(2)
     show_ends(ends, rows)
     assert [ax.get_title() for ax in ends] == [
