@@ -198,7 +198,7 @@ def _decimal(value: Any) -> Decimal:
     elif not isinstance(value, bool) and hasattr(value, "__index__"):
         with contextlib.suppress(TypeError):  # of arrays and tensors
             return Decimal(value.__index__())
-    if not isinstance(value, bool) and not getattr(value, "ndim", 0):
+    if not isinstance(value, (str, bytes, bool)) and not getattr(value, "ndim", 0):
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(float(value)):
                 return Decimal(repr(float(value)))
