@@ -23,6 +23,7 @@ extensions = [
 exclude_patterns = ["_ext", "gallery"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+smartquotes = False  # `--d` stays `--d`
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -39,6 +40,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
+# Pages without neighbours need no list of them.
+html_sidebars = {
+    page: [] for page in ("index", "install", "gallery", "results", "cite", "changelog")
+}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any
 
 import typer
@@ -26,11 +27,39 @@ _EPILOG = (
 )
 
 
+_CHOICES = 20
+"""Letters in a line of choices."""
+
+
 class _Command(TyperCommand):
-    """A command whose help names no type beside flags and arguments."""
+    """A command whose help fits a terminal of 80 columns."""
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        whole = self.params
+        self.params = [_narrow(copy(param), ctx) for param in whole]
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.params = whole
+
+
+def _narrow(param: Any, ctx: Any) -> Any:
+    """One long name, a second one named in the text; choices in short lines."""
+    first, *others = [name for name in param.opts if name.startswith("--")] or [""]
+    if others:
+        param.opts = [name for name in param.opts if name not in others]
+        param.help += f" Also {', '.join(others)}."
+    lines = [""]
+    for word in (param.display_type_rich(ctx=ctx) or "").replace("|", "|\0").split("\0"):
+        if len(lines[-1] + word) > _CHOICES:
+            lines.append("")
+        lines[-1] += word
+    if len(lines) > 1:
+        param.display_type_rich = lambda ctx: "\n".join(lines)
+    return param
 
 
 def _without_types(params: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from html import escape
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
@@ -173,14 +173,10 @@ class Result:
         return f"{type(self).__name__}({', '.join([*parts, *rows])})"
 
     def _repr_html_(self) -> str:
-        """The result in a notebook: a table of its rows, or of its figures."""
-        names, rows = self.csv_rows()
-        lines: list[list[Any]] = [names, *([row.get(name) for name in names] for row in rows[:100])]
-        if len(rows) == 1:
-            lines = [list(pair) for pair in zip(*lines, strict=True) if pair[1] is not None]
-        texts = [["" if cell is None else escape(str(cell)) for cell in line] for line in lines]
-        body = "".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in texts)
-        return f"<p><b>gnc {self.command}</b> {escape(self.title)}</p><table>{body}</table>"
+        """The result in a notebook: what the command prints, and where every figure is."""
+        view = import_module(f"{type(self).__module__.rpartition('.')[0]}.view")
+        sheet = "".join(table.html() for table in view.view(self, False))
+        return f"{sheet}<p><code>.to_json()</code> has every figure</p>"
 
     def to_pandas(self) -> Any:
         """A data frame of the rows (needs pandas)."""
@@ -229,7 +225,8 @@ class Result:
     def title(self) -> str:
         """What was asked, in a few words: the heading of a report."""
         named = {key: getattr(self, key, None) for key in ("problem", "d", "K")}
-        return ", ".join(f"{key} = {value}" for key, value in named.items() if value is not None)
+        texts = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in named.items() if v}
+        return ", ".join(f"{key} = {text}" for key, text in texts.items())
 
     @property
     def messages(self) -> tuple[str, ...]:

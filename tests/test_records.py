@@ -54,5 +54,6 @@ def test_a_result_prints_its_figures_alone() -> None:
 
 def test_a_notebook_shows_a_table() -> None:
     one, two = code(origin="a < b")._repr_html_(), sweep([1.0, 0.1])._repr_html_()
-    assert "<td>origin</td><td>a &lt; b</td>" in one and "None" not in one
+    assert "<td>a &lt; b</td>" in one and "verdict: " in one and "to_json()" in one
+    assert "contacts" not in one and "None" not in one and one.count("<tr>") < 8
     assert two.count("<tr>") == 3

@@ -11,6 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
+import gnc_cli
+from gnc_cli.parameters import declared
 from tests.browser import chromium, errors, served
 from tests.documents import ROOT
 
@@ -54,6 +56,26 @@ def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
 def test_every_page_of_the_sources_is_in_the_site(site: Path) -> None:
     sources = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     assert {source.replace(".md", ".html") for source in sources} <= {*_pages(site)}
+
+
+def _read(site: Path, page: str) -> str:
+    """The words of a page, without its tags."""
+    text = re.sub(r"<[^>]+>", "", (site / f"{page}.html").read_text(encoding="utf-8"))
+    return " ".join(unescape(text).split())
+
+
+def test_options_and_formulas_stand_as_they_are_written(site: Path) -> None:
+    reference = _read(site, "reference/cli")
+    for name in ("solve", "measure", "bounds", "train", "compare"):
+        for parameter in declared(getattr(gnc_cli, name)).values():
+            if parameter.in_shell:
+                assert " ".join(parameter.help.split()) in reference
+    assert "softmax|tammes|ufm" in reference
+    constructions = _read(site, "theory/constructions")
+    listed: Any = gnc_cli.solve(list_constructions=True)
+    assert all(row.max_cosine in constructions for row in listed.rows)
+    definitions = _read(site, "theory/definitions")
+    assert "t*(d, K)" in definitions and "rho*(d, K)" in definitions
 
 
 @pytest.fixture(scope="module")

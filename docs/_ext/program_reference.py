@@ -1,11 +1,13 @@
 """Directives that show what the program says of itself, so that no page repeats it by hand.
 
-`gnc-options COMMAND` lists the options, `gnc-keys COMMAND` the keys of the JSON, `gnc-exit-codes`
-the exit codes, `gnc-constructions` the codes from algebra.
+`gnc-program` lists the options of `gnc`, `gnc-options COMMAND` those of a command, `gnc-keys
+COMMAND` the keys of the JSON, `gnc-exit-codes` the exit codes, `gnc-constructions` the codes
+from algebra.
 """
 
 import ast
 import inspect
+import itertools
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
@@ -14,9 +16,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from typer.main import get_command
 
 import gnc_cli
 from gnc_cli import errors, schemas, solve
+from gnc_cli.cli import app as program
 from gnc_cli.console.options import GateOptions, OutputOptions
 from gnc_cli.parameters import Parameter, declared
 
@@ -51,8 +55,7 @@ class _Table(SphinxDirective):
         row = nodes.row()
         for cell in cells:
             entry = nodes.entry()
-            text = cell.replace("|", "\\|")
-            self.state.nested_parse(StringList([text]), self.content_offset, entry)
+            self.state.nested_parse(StringList([cell]), self.content_offset, entry)
             row += entry
         return row
 
@@ -91,6 +94,19 @@ def _written(name: str, parameter: Parameter) -> str:
         value = "|".join(parameter.kind.choices)
     flags = [parameter.flag or parameter.option(name), *(parameter.short or "").split()]
     return ", ".join(f"`{flag}`" for flag in flags) + (f" `{value}`" if value else "")
+
+
+class Program(_Table):
+    """The options of `gnc` itself."""
+
+    heads = ("option", "meaning")
+    widths = (35, 65)
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        command = get_command(program)
+        context = command.context_class(command, help_option_names=["-h", "--help"])
+        for option in command.get_params(context):
+            yield ", ".join(f"`{name}`" for name in option.opts), getattr(option, "help", "")
 
 
 class Keys(_Table):
@@ -137,7 +153,8 @@ def _type_name(part: dict[str, Any]) -> str:
     if "$ref" in part:
         return "object"
     if "anyOf" in part:
-        return " or ".join(dict.fromkeys(_type_name(option) for option in part["anyOf"]))
+        names = [_type_name(option).split(" or ") for option in part["anyOf"]]
+        return " or ".join(dict.fromkeys(itertools.chain.from_iterable(names)))
     if "enum" in part:
         return " or ".join(f"`{value}`" for value in part["enum"])
     kind = part.get("type", "any")
@@ -166,13 +183,15 @@ class ExitCodes(_Table):
 class Constructions(_Table):
     """Every code that `--construction` can name."""
 
-    heads = ("name", "code", "d", "K", "largest cosine", "proved optimal", "source")
+    heads = ("name", "code", "d", "K", "largest cosine", "proved", "source")
+    widths = (17, 20, 5, 8, 16, 8, 26)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         listed: Any = solve(list_constructions=True)
         for row in listed.rows:
             proved = {True: "yes", False: "no", None: ""}[row.proven]
-            yield (f"`{row.name}`", row.title, row.d, row.K, row.max_cosine, proved, row.reference)
+            name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
+            yield (name, row.title, row.d, row.K, cosine, proved, row.reference)
 
 
 def _plain_signature(
@@ -199,8 +218,8 @@ def _plain_signature(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in (
-        ("gnc-options", Options), ("gnc-keys", Keys), ("gnc-exit-codes", ExitCodes),
-        ("gnc-constructions", Constructions),
+        ("gnc-program", Program), ("gnc-options", Options), ("gnc-keys", Keys),
+        ("gnc-exit-codes", ExitCodes), ("gnc-constructions", Constructions),
     ):  # fmt: skip
         app.add_directive(name, directive)
     app.connect("autodoc-process-signature", _plain_signature)

@@ -89,7 +89,7 @@ def measure(
     ],
     features: Annotated[
         Any,
-        Parameter("Features (N, d) from this file, of this dataset. Repeatable; several files and "
+        Parameter("Features (N, d): a file, or its dataset KEY. Repeatable; several files and "
                   "globs are shards of one set.",
                   group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
     ] = None,
@@ -121,8 +121,8 @@ def measure(
     ] = False,
     K: Annotated[
         int | None,
-        Parameter("Number of classes; refused where the files have another. Default: what they "
-                  "say.", whole(2, MOST_CLASSES), _WHAT, short="-K"),
+        Parameter("Number of classes; an error where the files have another. Default: that of the "
+                  "files.", whole(2, MOST_CLASSES), _WHAT, short="-K"),
     ] = None,
     select: Annotated[
         Mapping[str, Any] | Iterable[Any] | None,
@@ -222,8 +222,8 @@ def measure(
 ) -> "MeasureResult | MeasureSeries":  # fmt: skip
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with labels, only a classifier, or both; every number names the
-    space it is of. Several files or snapshots make one row each.
+    Features with labels, only a classifier, or both. The table says which numbers
+    are of unit rows and which of raw ones. Several files or snapshots make one row each.
 
     Args:
         files: with features (N, d), labels (N,) and weights (K, d), or some of these; each file and

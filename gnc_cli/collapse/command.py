@@ -1,6 +1,9 @@
 """`gnc measure`."""
 
-from gnc_cli.collapse import api
-from gnc_cli.console.expose import expose
+from functools import partial
 
-measure = expose(api.measure, view="gnc_cli.collapse.view")
+from gnc_cli.collapse import api
+from gnc_cli.console.expose import expose, progress_and_rows
+
+_watch = partial(progress_and_rows, first="reading files")
+measure = expose(api.measure, view="gnc_cli.collapse.view", watch=_watch)

@@ -34,7 +34,7 @@ def write_snapshots(path: str | os.PathLike[str], sources: Sequence[Source]) -> 
         )
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
-        path, title=f"Features and class weights: d = {d}, K = {K}",
+        path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
         facts=f"unit rows, {len(snapshots)} snapshots; diamonds are class weights",
         snapshots=snapshots,
     )  # fmt: skip

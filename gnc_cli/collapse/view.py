@@ -16,7 +16,15 @@ from gnc_cli.collapse.result import (
     Policy,
     WithoutDuplicates,
 )
-from gnc_cli.console.numbers import above_minimum, certified, count, lower_end, plural, short
+from gnc_cli.console.numbers import (
+    above_minimum,
+    brief,
+    certified,
+    count,
+    lower_end,
+    plural,
+    short,
+)
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.records import Bracket
 
@@ -33,10 +41,10 @@ _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
 """A dash where they are None."""
 _BRIEF = (
-    "gnc1", "gnc2", "gnc2_reference", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy",
-    "classes.present",
+    "gnc1", "gnc2", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy", "classes.present",
 )  # fmt: skip
-"""What a sheet shows without `-v`."""
+"""What a sheet shows without `-v`; `gnc2_ratio` names the reference, `ncc_accuracy` has the
+classifier's beside it, and classes are named where some have no samples."""
 _KINDS = {
     "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
@@ -58,11 +66,17 @@ def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
 
 
 def _set(r: MeasureResult, verbose: bool) -> list[Table]:
-    place = ", ".join(f"{key} {value}" for key, value in _place(r).items())
+    places = _place(r)
+    if not verbose:
+        # What the name of the snapshot says, and the step of an epoch.
+        said = [key for key in ("epoch", "split") if places.get(key, "-") in (r.snapshot or "")]
+        said += ["step"] if "epoch" in places else []
+        places = {key: value for key, value in places.items() if key not in said}
+    place = ", ".join(f"{key} {value}" for key, value in places.items())
     samples = "no samples" if r.N is None else f"N = {count(r.N)}"
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
     title += f"d = {count(r.d)}, K = {count(r.K)}" + (f"   {place}" if place else "")
-    described = [*_collapse(r, verbose), *_decisions(r), *_margins(r)]
+    described = [*_collapse(r), *_decisions(r), *_margins(r)]
     # Numbers without words of their own stand there by their names.
     known = {"seconds", *_PLACES, *(key for _, key, _, _ in described)}
     described += [
@@ -75,9 +89,10 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         value: Any = r
         for part in key.split("."):
             value = getattr(value, part, None)
-        if (value is not None or key in _ALWAYS) and (verbose or key in _BRIEF):
+        if value is not None or key in _ALWAYS:
             rows.append((name, form(value), _interval(r, key) + remark, key))
-    tables = [facts(title, [*rows, *_variants(r)], verbose=verbose)]
+    shown = rows if verbose else _sheet(r, rows)
+    tables = [facts(title, [*shown, *_variants(r)], verbose=verbose)]
     if verbose and r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
@@ -85,14 +100,36 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     return [*tables, Table(notes=_notes([r], r.out, verbose))]
 
 
-def _collapse(r: MeasureResult, verbose: bool) -> list[Fact]:
+def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
+    """The rows of a default sheet, with what a remark must say and no conventions."""
+    reference, c = r.gnc2_reference, r.classes
+    raw = "raw features" if _space(r.policy) == "raw" else ""
+    for name, value, remark, key in rows:
+        if key not in _BRIEF or (key == "accuracy" and r.ncc_accuracy is not None):
+            continue
+        if key == "gnc2_ratio" and reference is not None:
+            remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
+        elif key == "classes.present" and c.missing == 0:
+            continue
+        elif key == "classes.present":
+            remark = brief(remark, 48) or f"{count(c.missing)} without samples"
+        elif key == "ncc_accuracy":
+            parts = [_interval(r, key) + "nearest class mean"]
+            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}"]
+            remark = "; ".join(parts)
+        elif key != "gnc2":
+            remark = _interval(r, key).removesuffix("; ") or raw
+        yield name, value, remark, key
+
+
+def _collapse(r: MeasureResult) -> list[Fact]:
     policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
     space = _space(policy)
     proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
     stand_in = "" if policy.weights == "given" else "class means stand in for weights; "
     why = "references are of unit rows" if space == "raw" else "none known"
     if reference is not None:
-        why = reference_text(reference, verbose)
+        why = reference_text(reference)
     of = "" if q is None else f"quantiles over {count(q.classes)} classes"
     of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
     return [
@@ -169,12 +206,12 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
 
 
 def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
-    shares = {"accuracy": "accuracy", "min margin": "min_margin"}
+    shares = {"accuracy": "accuracy", "margin": "min_margin"}
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
         "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
-        "samples": _column(rows, "count", count),
-        "mean norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
+        "N": _column(rows, "count", count),
+        "norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
         "spread": _column(rows if verbose else (), "spread", short),
         **{name: _column(rows, key, "{:.4f}".format) for name, key in shares.items()},
         "cosine": _column(rows, "nearest_cosine", "{:.6f}".format),
@@ -199,7 +236,7 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
             f"{certified(left.gnc2)}"
         )
     title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
-    return Table(title, ("cosine", "classes"), rows, notes, frozenset({1}))
+    return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
 
 
 # Several sets -------------------------------------------------------------------------------------
@@ -237,8 +274,9 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
     tables = [_table(title, columns, ("file", "snapshot", "layer", "split"))]
     tables += [_groups(series)] if series.groups else []
+    letters = None if verbose else 50
     references = dict.fromkeys(
-        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, verbose)}"
+        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
         for r in rows if r.gnc2_reference is not None
     )  # fmt: skip
     notes = [(Styled("reference", "bold"), text) for text in references]
@@ -358,13 +396,19 @@ def proved(bracket: Bracket, most: int) -> str:
     return at_least(bracket, bracket.lower, lower_end(bracket, most))
 
 
-def reference_text(reference: Gnc2Reference, verbose: bool = False) -> str:
-    """What GNC2 is held against: how good it is, by name, of which table or version."""
+def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
+    """What GNC2 is held against: how good it is, by name, of which table or version.
+
+    Args:
+        letters: only how good it is, with the name where both take no more.
+    """
     kind = "optimal" if reference.proven else _KINDS.get(reference.kind, reference.kind)
     parts = [reference.id] if reference.id != reference.kind else []
-    parts += [reference.source] if verbose or reference.kind == "pinned" else []
+    if letters is not None:
+        return (parts and brief(f"{kind}: {parts[0]}", letters)) or kind
+    parts.append(reference.source)
     version = f" ({reference.data_version})" if reference.data_version else ""
-    return f"{kind}: {'; '.join(parts)}{version}" if parts else f"{kind}{version}"
+    return f"{kind}: {'; '.join(parts)}{version}"
 
 
 def class_name(label: int, name: str | None) -> str:

@@ -27,7 +27,7 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
         head = {"schema": SCHEMA, "command": "compare", "version": __version__}
         print_line(head | plain(row))
 
-    with progress_on_terminal(output.quiet) as progress:
+    with progress_on_terminal(output.quiet, "reading codes") as progress:
         on_row = print_row if output.shape is Shape.JSONL else None
         yield {"progress": progress, "on_row": on_row}
 
@@ -73,7 +73,7 @@ def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]"
 
 
 def _place(row: "CompareRow") -> str:
-    return f"d = {row.d}, K = {row.K}" + (f" ({row.file})" if row.file else "")
+    return f"d = {row.d:,}, K = {row.K:,}" + (f" ({row.file})" if row.file else "")
 
 
 compare = expose(

@@ -52,7 +52,7 @@ class PairJob:
     """Of the table asked for."""
 
     def __str__(self) -> str:
-        return f"d = {self.d}, K = {self.K}"
+        return f"d = {self.d:,}, K = {self.K:,}"
 
 
 @dataclass(frozen=True)

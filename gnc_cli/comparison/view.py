@@ -16,6 +16,7 @@ from gnc_cli.comparison.result import (
 )
 from gnc_cli.console.numbers import (
     above_minimum,
+    brief,
     certified,
     count,
     decimals,
@@ -98,7 +99,9 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     if not verbose:
-        rows = [row for row in rows if row[3] in ("max_cosine", "best_known", "gap")]
+        proven = _PROVEN[r.proven]
+        rows = [(*row[:2], brief(row[2]) or proven, row[3]) for row in rows
+                if row[3] in ("max_cosine", "best_known", "gap")]  # fmt: skip
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:
@@ -107,7 +110,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     for line in r.left_out or ():
         name, _, reason = line.partition(": ")
         rows.append(("left out", name, reason, "left_out"))
-    title = f"{r.file or 'code'}   d = {r.d}, K = {r.K}"
+    title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     if r.digits is None:
         return [facts(title, rows, notes, verbose=verbose)]
@@ -148,14 +151,15 @@ def _files(title: str, rows: Sequence[FileRow], notes: list[Cell], verbose: bool
         for r in rows
     ]  # fmt: skip
     columns = ("file", *_FIGURES, "degrees", "congruent to")
-    return Table(title, columns, cells, notes, frozenset({0, 6, 10}))
+    return Table(title, columns, cells, notes=notes, text=frozenset({0, 6, 10}))
 
 
 def _solves(title: str, rows: Sequence[SolvedRow], notes: list[Cell]) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (*_figures(r), r.origin.removeprefix("closed form: "), short(r.seconds)) for r in rows
     ]
-    return Table(title, (*_FIGURES, "found by", "s"), cells, notes, frozenset({5, 8}))
+    columns = (*_FIGURES, "found by", "s")
+    return Table(title, columns, cells, notes=notes, text=frozenset({5, 8}))
 
 
 _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")
@@ -183,7 +187,8 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
             count(r.contacts), source,
         ))  # fmt: skip
     columns = ("d", "K", "best known", "proven", "rattlers", "contacts", "source")
-    return Table(title, columns, cells, notes, frozenset({3, 6}), unwrapped=not terminal)
+    text = frozenset({3, 6})
+    return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
 
 
 def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
@@ -241,9 +246,8 @@ def _verdict(row: CompareRow) -> tuple[str, ...]:
 def _stamp(table: TableStamp) -> Styled:
     """Which table of known codes this was."""
     which = "--table" if table.current else "our copy"
-    return Styled(
-        f"table: {which} of {table.date}, {table.rows} entries, sha256 {table.sha256[:12]}", "dim"
-    )
+    size = f"{count(table.rows)} entries, sha256 {table.sha256[:12]}"
+    return Styled(f"table: {which} of {table.date}, {size}", "dim")
 
 
 def _rattlers(free: Rattlers | None) -> str:

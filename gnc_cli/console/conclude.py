@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import typer
 
@@ -48,10 +49,14 @@ def conclude(
     if result.interrupted and not result.lines():
         note("interrupted before the first row")
         return ExitCode.INTERRUPTED
-    if output.shape is Shape.TABLE and on_stderr:
-        typer.echo(printed(tables(output.verbose), sys.stderr), nl=False, err=True, color=True)
-    elif output.shape is Shape.TABLE:
-        emit(printed(tables(output.verbose), sys.stdout))
+    if output.shape is Shape.TABLE:
+        sheet = tables(output.verbose)
+        if output.quiet:
+            sheet = [replace(table, notes=()) for table in sheet]
+        if not on_stderr:
+            emit(printed(sheet, sys.stdout))
+        elif not output.quiet:
+            typer.echo(printed(sheet, sys.stderr), nl=False, err=True, color=True)
     elif output.shape is Shape.JSON:
         emit(result.dumps() + "\n")
     elif output.shape is Shape.CSV:

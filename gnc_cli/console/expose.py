@@ -32,11 +32,15 @@ Watch = Callable[[OutputOptions], contextlib.AbstractContextManager[dict[str, An
 
 
 @contextlib.contextmanager
-def progress_and_rows(output: OutputOptions) -> Iterator[dict[str, Any]]:
-    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl."""
+def progress_and_rows(output: OutputOptions, first: str = "working") -> Iterator[dict[str, Any]]:
+    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl.
+
+    Args:
+        first: what it does before it calls `progress`.
+    """
     from gnc_cli.io.outputs import is_rank_zero
 
-    with progress_on_terminal(output.quiet) as progress:
+    with progress_on_terminal(output.quiet, first) as progress:
         # Of several processes under torchrun the first alone prints.
         yield {} if not is_rank_zero() else {
             "progress": progress,

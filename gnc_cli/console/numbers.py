@@ -61,7 +61,7 @@ def cosine(
 
 def count(value: int | None) -> str:
     """A whole number in groups of three, a dash for null."""
-    return "-" if value is None else f"{value:,}".replace(",", " ")
+    return "-" if value is None else f"{value:,}"
 
 
 def points(K: float | None, log10: float | None = None, up: bool = False) -> str:
@@ -73,7 +73,7 @@ def points(K: float | None, log10: float | None = None, up: bool = False) -> str
 
     Example:
         >>> points(525312), points(10.0**30), points(3 * 10**20), points(None, 45.6789012)
-        ('525 312', '10^30', '3e20', '10^45.6789')
+        ('525,312', '10^30', '3e20', '10^45.6789')
     """
     if K is None:
         return "-" if log10 is None else f"10^{rounded(log10, up, 6)}"
@@ -106,7 +106,7 @@ def certified(bracket: Bracket) -> str:
     if bracket.width == 0.0:
         return "certified, exact to rounding"
     if bracket.width > 1e-6:
-        return f"certified: at least this, at most {bracket.upper:.6f}"
+        return f"certified lower end; at most {bracket.upper:.6f}"
     return f"certified, bracket {bracket.width:.1e}"
 
 
@@ -127,4 +127,23 @@ def short(value: float | None) -> str:
 
 def plural(number: int, noun: str) -> str:
     """`1 start`, `2 starts`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{count(number)} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """`2 min 41 s`, `1 h 5 min`, `12.3 s`.
+
+    >>> duration(161.0), duration(3900.0), duration(12.34), duration(59.99)
+    ('2 min 41 s', '1 h 5 min', '12.3 s', '1 min 0 s')
+    """
+    if round(seconds, 1) < 60.0:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{count(whole // 3600)} h {whole % 3600 // 60} min"
+
+
+def brief(text: str, letters: int = 38) -> str:
+    """A remark of a sheet where it is short, else nothing: `-v` shows it whole."""
+    return text if len(text) <= letters else ""

@@ -7,30 +7,34 @@ from collections.abc import Iterator
 
 from gnc_cli.runtime.deadline import Progress
 
-_WITHOUT_BEST = frozenset({"moments", "decisions", "bootstrap", "rows"})
+_WITHOUT_BEST = frozenset({"bounds", "moments", "decisions", "bootstrap", "rows"})
 """Stages that come to an end rather than to a best value; theirs is the share done."""
 
 
 @contextlib.contextmanager
-def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
-    """A bar a stage while the block runs; None where nobody watches."""
+def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterator[Progress | None]:
+    """A bar per stage while the block runs; None where nobody watches.
+
+    Args:
+        first: what is done before the first stage says anything.
+    """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
     bars = Bars(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[share]}"),
         TextColumn("{task.fields[best]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    waiting = bars.add_task("starting", total=None, best="")
+    waiting = bars.add_task(first, total=None, best="", share="")
     tasks: dict[str, TaskID] = {}
 
     def report(stage: str, done: int, total: int, best: float) -> None:
@@ -38,9 +42,10 @@ def progress_on_terminal(quiet: bool = False) -> Iterator[Progress | None]:
         length = total if total > 0 else None
         value = f"{best:.12g}" if math.isfinite(best) else "-"
         said = "" if stage in _WITHOUT_BEST else f"best {value}"
+        share = f"{done:,}" if length is None else f"{done:,}/{length:,}"
         if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=length, best=said)
-        bars.update(tasks[stage], completed=done, total=length, best=said)
+            tasks[stage] = bars.add_task(stage, total=length, best=said, share=share)
+        bars.update(tasks[stage], completed=done, total=length, best=said, share=share)
 
     with bars:
         yield report

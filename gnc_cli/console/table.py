@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ Cell = str | tuple[str, ...] | None
 """A text, or several that stand side by side, each of its own style. None is an empty cell."""
 
 
+_STRIP = 32
+"""Letters that a column of remarks has at least, where it is not all shorter."""
+_WORD = 8
+"""Letters that a column of words has at least, where it is not all shorter."""
 _MANY = 200
 """Rows from which on a table is aligned by hand."""
 
@@ -41,14 +46,29 @@ class Table:
     columns: Sequence[str] = ()
     """Headings; all empty: none is shown. A column whose cells are all empty is left out."""
     rows: Sequence[Sequence[Cell]] = ()
+    sentences: Sequence[Cell] = ()
+    """What is answered in words, below the rows."""
     notes: Sequence[Cell] = ()
-    """Sentences below the rows."""
+    """What is said beside the answer, below it; `-q` leaves it out."""
     text: frozenset[int] = field(default_factory=frozenset)
     """Columns of words, by place: on the left, wrapped at spaces. Figures stand on the right."""
     keys: int | None = None
     """The column of the keys of the JSON, which reports leave out."""
+    remarks: int | None = None
+    """The column of remarks, which stand below their rows where there is no room beside them."""
     unwrapped: bool = False
     """A line for each row, as long as it must be."""
+
+    def html(self) -> str:
+        """The table in a notebook, without the keys of the JSON."""
+        places, rows = self.shown(keys=False)
+        lines = [[f"<td>{escape(_plain(cell))}</td>" for cell in row] for row in rows]
+        if any(self.columns):
+            lines.insert(0, [f"<th>{escape(self.columns[place])}</th>" for place in places])
+        body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+        title = f"<p><b>{escape(self.title)}</b></p>" if self.title else ""
+        said = [f"<p>{escape(_plain(text))}</p>" for text in (*self.sentences, *self.notes)]
+        return "".join([title, f"<table>{body}</table>" if body else "", *said])
 
     def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
         """The places of the columns that hold anything, and the rows in these columns."""
@@ -76,7 +96,8 @@ def facts(
         (Styled(name, "bold"), value, Styled(remark, "dim"), Styled(key, "cyan") if verbose else "")
         for name, value, remark, key in ((*row, "")[:4] for row in rows)
     ]
-    return Table(title, ("", "", "", ""), cells, notes, frozenset(range(4)), keys=3)
+    text = frozenset(range(4))
+    return Table(title, ("", "", "", ""), cells, notes=notes, text=text, keys=3, remarks=2)
 
 
 def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
@@ -88,11 +109,11 @@ def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
     console = Console(
         file=drawing, force_terminal=terminal or None, highlight=False, markup=False, emoji=False
     )
+    width = console.width if terminal or "COLUMNS" in os.environ else 100
     parts: list[Any] = []
     for table in tables:
-        drawn = _drawn(table)
+        drawn = _drawn(table, width)
         parts += [*([""] if parts and drawn else []), *drawn]
-    width = console.width if terminal or "COLUMNS" in os.environ else 100
     console.width = 10_000
     # Words wrap, figures never: a table that needs more than a line has is as wide as it must be.
     console.width = max(width, console.measure(Group(*parts)).minimum)
@@ -101,7 +122,7 @@ def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
     return "".join(f"{line.rstrip()}\n" for line in drawing.getvalue().splitlines())
 
 
-def _drawn(table: Table) -> list["RenderableType"]:
+def _drawn(table: Table, width: int) -> list["RenderableType"]:
     from rich.table import Table as RichTable
 
     parts: list[RenderableType] = []
@@ -110,26 +131,69 @@ def _drawn(table: Table) -> list["RenderableType"]:
     places, rows = table.shown()
     if len(rows) > _MANY or (rows and table.unwrapped):
         parts += _aligned(table, places, rows)
+    elif rows and _squeezed(table, places, rows, width):
+        parts += _stacked(table, places, rows)
     elif rows:
         headed = any(table.columns)
         grid = RichTable(
             box=None, pad_edge=False, show_header=headed, header_style="bold", padding=(0, 2, 0, 0)
         )
-        for place in places:
+        for place, column in zip(places, zip(*rows, strict=True), strict=True):
             words = place in table.text
+            # No column is so narrow that its heading or figures break.
+            longest = max(len(_plain(cell)) for cell in (table.columns[place], *column))
             grid.add_column(
                 table.columns[place],
                 justify="left" if words else "right",
                 overflow="fold",
                 # Names keep their letters; what is wide and made of words may wrap.
                 no_wrap=not words or place == min(table.text),
+                min_width=min(longest, _WORD),
             )
         for row in rows:
             grid.add_row(*(_rich(cell) for cell in row))
         parts.append(grid)
-    if table.notes and rows:
-        parts.append("")
-    return parts + [_rich(note) for note in table.notes]
+    for said in (table.sentences, table.notes):
+        parts += [*([""] if said and parts and parts[-1] != "" else []), *map(_rich, said)]
+    return parts
+
+
+def _squeezed(
+    table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]], width: int
+) -> bool:
+    """Whether beside the other columns there is no room for the remarks."""
+    if table.remarks not in places:
+        return False
+    columns = [table.columns[place] for place in places], *rows
+    widths = [
+        max(len(_plain(cell)) + 2 for cell in column) for column in zip(*columns, strict=True)
+    ]
+    longest = widths.pop(places.index(table.remarks)) - 2
+    return min(longest, _STRIP) > width - sum(widths)
+
+
+def _stacked(table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[Any]:
+    """The rows by hand, each with its remark below it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    at = places.index(table.remarks or 0)
+    heads: list[Cell] = [Styled(table.columns[place], "bold") for place in places]
+    lines = [heads, *rows] if any(table.columns) else [*rows]
+    widths = [max(len(_plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    parts: list[Any] = []
+    for line in lines:
+        text = Text()
+        for column, (cell, wide) in enumerate(zip(line, widths, strict=True)):
+            if column != at:
+                blank = " " * (wide - len(_plain(cell)))
+                left = places[column] in table.text
+                text += Text.assemble(*([_rich(cell), blank] if left else [blank, _rich(cell)]))
+                text += Text("  ")
+        parts.append(text)
+        if _plain(line[at]):
+            parts.append(Padding(_rich(line[at]), (0, 0, 0, 4)))
+    return parts
 
 
 def _aligned(table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[Any]:
@@ -165,8 +229,8 @@ def markdown(tables: Sequence[Table]) -> list[str]:
             heads = [table.columns[place] or " " for place in places]
             lines += ["", "| " + " | ".join(heads) + " |", "|" + "---|" * len(places)]
             lines += ["| " + " | ".join(_escaped(cell) for cell in row) + " |" for row in rows]
-        for note in table.notes:
-            lines += ["", _plain(note)]
+        for text in (*table.sentences, *table.notes):
+            lines += ["", _plain(text)]
     return lines
 
 

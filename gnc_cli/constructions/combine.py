@@ -43,7 +43,7 @@ def first_rows(construction: Construction, K: int) -> Construction:
         build=lambda: construction.build().first(K),
         distribution=None,
         transitive=False,
-        changes=(*construction.changes, f"first {K} of {construction.K} rows"),
+        changes=(*construction.changes, f"first {K:,} of {construction.K:,} rows"),
     )
 
 

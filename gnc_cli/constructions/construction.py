@@ -222,7 +222,7 @@ class Construction:
 
     @property
     def origin(self) -> str:
-        """Name and changes in one line: `gold-9, first 10000 of 525312 rows`."""
+        """Name and changes in one line: `gold-9, first 10,000 of 525,312 rows`."""
         return ", ".join((self.name, *self.changes))
 
 

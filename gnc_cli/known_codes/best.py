@@ -147,7 +147,7 @@ def read_table(table: Table = None) -> KnownCodes:
 
 def _part(d: int, K: int, wanted_K: int) -> str:
     """How a code of (d, K) is one of the size wanted: the first words of a source."""
-    some = "all" if wanted_K == K else f"first {wanted_K}"
+    some = "all" if wanted_K == K else f"first {wanted_K:,}"
     return f"{some} points of ({d}, {K}): "
 
 

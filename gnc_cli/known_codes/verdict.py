@@ -130,10 +130,7 @@ def advice(
         case None:
             return "the time limit came first: not every pair of points was seen; raise it"
         case ComparisonStatus.MATCHES:
-            return (
-                "ties the best known code within 1e-11 or the figure's rounding, "
-                "whichever is larger"
-            )
+            return "ties the best known code, within 1e-11 or its figure's rounding"
         case ComparisonStatus.WORSE:
             return (
                 f"a better code is known; gnc solve --d {d} --K {K} --problem tammes{own} "
@@ -152,4 +149,4 @@ def advice(
         case ComparisonStatus.NO_ENTRY:
             beaten = "" if known is None else f"no worse than the best known, {known.source}; "
             more = "" if stamp.current else "; a fuller table can be given with --table"
-            return f"{beaten}no code of d = {d}, K = {K} is on record{more}"
+            return f"{beaten}no code of d = {d:,}, K = {K:,} is on record{more}"

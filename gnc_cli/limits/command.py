@@ -1,6 +1,9 @@
 """`gnc bounds`."""
 
-from gnc_cli.console.expose import expose
+from functools import partial
+
+from gnc_cli.console.expose import expose, progress_and_rows
 from gnc_cli.limits import api
 
-bounds = expose(api.bounds, view="gnc_cli.limits.view")
+_watch = partial(progress_and_rows, first="evaluating bounds")
+bounds = expose(api.bounds, view="gnc_cli.limits.view", watch=_watch)

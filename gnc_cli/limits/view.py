@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.console.numbers import cosine, count, points, rounded
+from gnc_cli.console.numbers import brief, cosine, count, points, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
 from gnc_cli.limits.result import (
@@ -49,8 +49,17 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     (best,) = result.best
     one = best.quantity is Quantity.ONE_VS_ONE
     what = "largest cosine" if one else "one-vs-rest distance"
-    sentence = Styled(f"{what} of the best code: {interval(best)}", "bold")
-    headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", notes=[sentence])
+    answers: list[Cell] = [Styled(f"{what} of the best code: {interval(best)}", "bold")]
+    if best.status is not None:
+        exists, excludes = best.lower_name, best.upper_name
+        if one:
+            exists, excludes = excludes, exists
+        remarks = {"exists": f" ({exists})", "excluded": f" ({excludes})",
+                   "open": ", for gnc has no such code and no bound that excludes one"}  # fmt: skip
+        status = Styled(STATUS[best.status], _COLOURS[best.status])
+        key = Styled("   best.0.status", "cyan") if verbose else ""
+        answers.append((f"{result.target}: ", status, remarks[best.status], key))
+    headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
     lines: list[tuple[Any, ...]] = [
         ("from below", best.lower_name, "", "best.0.lower"),
         ("from above", best.upper_name, "", "best.0.upper"),
@@ -60,14 +69,6 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if (known := best.best_known) is not None:
         figure = f"cosine {cosine(known.max_cosine, up=True)}"
         lines.append(("best known code", figure, known.source, "best.0.best_known"))
-    if best.status is not None:
-        exists, excludes = best.lower_name, best.upper_name
-        if one:
-            exists, excludes = excludes, exists
-        remarks = {"exists": exists, "excluded": excludes,
-                   "open": "gnc has no such code and no bound that excludes one"}  # fmt: skip
-        verdict = Styled(STATUS[best.status], _COLOURS[best.status])
-        lines.append((result.target, verdict, remarks[best.status], "best.0.status"))
     lines += _scale(result, best.scale, "best.0.scale")
     rows = sorted(
         enumerate(result.rows),
@@ -76,22 +77,34 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     held = [row for _, row in rows if row.valid]
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     if not verbose:
-        sources = {row.name: row.source for _, row in reversed(rows)}
-        named = [(*line[:2], sources.get(line[1], line[2]), line[3]) for line in lines]
-        shown = None if best.best_known is None else best.best_known.source
-        return [headline, facts("", named), _more(len(rows), held, shown)]
+        return [headline, facts("", _sheet(result, lines), _more(len(rows), held))]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
-    listed = Table("", heads, cells, notes, frozenset({1, 4, 5}), keys=5)
+    listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
     return [headline, facts("", lines, verbose=verbose), listed]
 
 
-def _more(bounds: int, held: Sequence[Any], shown: str | None = None) -> Table:
-    """The command that builds the best code, unless it is `shown`, and where all bounds are."""
+def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The lines of a default sheet: angles beside their bounds, sources where they are short."""
+    (best,) = result.best
+    remarks = {row.name: brief(row.source) for row in reversed(result.rows)}
+    at_target = " at " if result.target else "\n"  # the target stands above
+    found = [(name, value, remarks.get(value) or brief(remark.partition(at_target)[0]))
+             for name, value, remark, _ in lines if name != "smallest angle"]  # fmt: skip
+    if best.quantity is not Quantity.ONE_VS_ONE:
+        return found
+    low, high = best.distances
+    ends = {"from below": f"angle at most {rounded(high, True, 10)} degrees",
+            "from above": f"angle at least {rounded(low, False, 10)} degrees"}  # fmt: skip
+    return [(name, value, ends.get(name, remark)) for name, value, remark in found]
+
+
+def _more(bounds: int, held: Sequence[Any]) -> list[Cell]:
+    """The command that builds the best code; where gnc has none, how to see every bound."""
     command = next((row.how for row in held if row.how), None)
-    build: list[Cell] = [(Styled("build it:", "bold"), f" {command}")]
-    notes = build if command not in (None, shown) else []
-    return Table(notes=[*notes, Styled(f"all {bounds} bounds with their sources: -v", "dim")])
+    if command is not None:
+        return [(Styled("build it:", "bold"), f" {command}")]
+    return [Styled(f"all {bounds} bounds with their sources: -v", "dim")]
 
 
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
@@ -126,7 +139,8 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
     notes: list[Cell] = []
     if any(b.scale is not None for b in result.best):
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
-    return Table(title, heads, rows, notes, frozenset({3, 5, 8, 9, 11}), keys=11)
+    text = frozenset({3, 5, 8, 9, 11})
+    return Table(title, heads, rows, notes=notes, text=text, keys=11)
 
 
 def interval(best: BestBounds) -> str:
@@ -137,7 +151,7 @@ def interval(best: BestBounds) -> str:
         return f"{low} <= {symbol} <= {high}"
     if " " not in low:
         low = f"{round(best.lower, 15) + 0.0 if symbol == 't' else best.lower:.12g}"
-    return f"{symbol} = {low} (the bounds meet to 12 digits)"
+    return f"{symbol} = {low} (the bounds meet)"
 
 
 def angle(best: BestBounds) -> str:
@@ -178,18 +192,19 @@ def _answer(
         tables = [Table(title, (given, *heads), best)]
     else:
         sentence = Styled(best_text(answer.best[0], result.wanted), "bold")
-        tables = [Table(title, notes=[sentence])]
-    if scale := _scale(result, answer.scale, f"{key}.scale"):
-        tables.append(facts("", scale, verbose=verbose))
+        tables = [Table(title, sentences=[sentence])]
+    scale = _scale(result, answer.scale, f"{key}.scale")
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     told = [(place, row) for place, row in enumerate(rows) if _words(row)]
     told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
     if not verbose:
         first = [next((row for _, row in told if row.exists is exists), None)
                  for exists in (True, False)] if not many else []  # fmt: skip
-        lines = [(*_words_of(row), f"{row.name}: {row.source}") for row in first if row is not None]
+        lines = [(*_words_of(row), brief(f"{row.name}: {row.source}") or row.name)
+                 for row in first if row is not None]  # fmt: skip
         held = [] if many else [row for _, row in told[:1]]  # of many each has another code
-        return [*tables, facts("", lines), _more(len(told), held)]
+        return [*tables, facts("", [*lines, *scale], _more(len(told), held))]
+    tables += [facts("", scale, verbose=True)] if scale else []
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
          Styled(row.source, "dim"), f"{key}.rows.{place}" if verbose else None)
@@ -202,14 +217,16 @@ def _answer(
     if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
         notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
     columns = (given, "bound", "codes", sought, "source", "key")
-    return [*tables, Table("", columns, cells, notes, frozenset({1, 2, 4, 5}), keys=5)]
+    text = frozenset({1, 2, 4, 5})
+    listing = Table("", columns, cells, notes=notes, text=text, keys=5, remarks=4)
+    return [*tables, listing]
 
 
 def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
     """Where codes have what is asked for and where none has, in a sentence.
 
     >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
-    'a code of K = 1 000 000 points with margin 0.1 exists from d = 8 on, and below none exists'
+    'a code of K = 1,000,000 points with margin 0.1 exists from d = 8 on, and below none exists'
     """
     low, high = ends(best)
     if isinstance(best, ClassesBest):

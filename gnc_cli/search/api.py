@@ -124,9 +124,9 @@ def solve(
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter("Descent steps of a start; all starts of a round step together. The result also "
-                  "counts the steps of the starts that --fixed adds and of the polish of ufm. "
-                  "Default adapts to d and K.", whole(1), _SEARCH),
+        Parameter("Descent steps of each start. Default adapts to d and K. The steps in the result "
+                  "include those of the starts that --fixed adds and of the polish of ufm.",
+                  whole(1), _SEARCH),
     ] = None,
     target: Annotated[
         float | None,

@@ -1,6 +1,9 @@
 """`gnc solve`."""
 
-from gnc_cli.console.expose import expose
+from functools import partial
+
+from gnc_cli.console.expose import expose, progress_and_rows
 from gnc_cli.search import api
 
-solve = expose(api.solve, view="gnc_cli.search.view")
+_watch = partial(progress_and_rows, first="theorems and constructions")
+solve = expose(api.solve, view="gnc_cli.search.view", watch=_watch)

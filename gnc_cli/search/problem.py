@@ -109,7 +109,7 @@ class Tammes(Problem):
         return weights[self.parametrisation.representatives]
 
     def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        own = torch.as_tensor(self.parametrisation.representatives, device=points.device)
+        own = self.parametrisation.own(points.device)
         return points, self.parametrisation.expand(points), own
 
     def scale(self, value: float) -> float:

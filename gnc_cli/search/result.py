@@ -44,19 +44,17 @@ class Outcome(Enum):
 
 
 _ADVICE = {
-    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find a better basin",
-    Outcome.LOCAL_OPTIMUM: "the first-order conditions hold, but a better value is proved; raise "
-    "--restarts or try another --seed",
+    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find better",
+    Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
-    Outcome.STALLED: "the polish stopped short of stationarity; try another --seed or more --steps",
-    Outcome.TIME_LIMIT: "stopped by --time-limit; raise it, or write --out FILE.h5 and go on with "
-    "--resume",
+    Outcome.STALLED: "not quite stationary; try another --seed or more --steps",
+    Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and go on with --resume",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
     Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
     Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
-    Outcome.NONFINITE: "numbers overflowed and the last good code was kept; try another --seed",
+    Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another --seed",
 }
 
 

@@ -24,7 +24,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.search.descent import Annealing, anneal
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort
-from gnc_cli.search.parametrisation import orbits, random_generator
+from gnc_cli.search.parametrisation import cyclic_orbits, random_generator
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Problem, typical_scale
 from gnc_cli.search.refine import polish_candidate
@@ -162,7 +162,7 @@ class _Round:
             else:
                 generator = random_generator(rng, d, order)
             try:
-                parametrisation = orbits(generator, order, K)
+                parametrisation = cyclic_orbits(generator, order, K)
             except UsageError:
                 continue
             if parametrisation.unknown <= 0.75 * K:

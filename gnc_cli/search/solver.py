@@ -14,9 +14,9 @@ from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
 from gnc_cli.search.parametrisation import (
     Parametrisation,
+    cyclic_orbits,
     extending,
     free,
-    orbits,
     random_generator,
 )
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
@@ -180,13 +180,13 @@ def _orbits(request: Request, rng: np.random.Generator) -> Parametrisation:
     """The user's symmetry, by a random group of its kind that fits."""
     kind, order = request.symmetry or ("", 0)
     if kind == "antipodal":
-        return orbits(-np.eye(request.d), 2, request.K)
+        return cyclic_orbits(-np.eye(request.d), 2, request.K)
     for _ in range(49):
         try:
-            return orbits(random_generator(rng, request.d, order), order, request.K)
+            return cyclic_orbits(random_generator(rng, request.d, order), order, request.K)
         except UsageError:
             continue
-    return orbits(random_generator(rng, request.d, order), order, request.K)
+    return cyclic_orbits(random_generator(rng, request.d, order), order, request.K)
 
 
 def _converted(request: Request, value: float) -> float:

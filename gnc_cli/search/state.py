@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs
 from gnc_cli.search.effort import Effort
-from gnc_cli.search.parametrisation import orbits
+from gnc_cli.search.parametrisation import cyclic_orbits
 from gnc_cli.search.problem import Problem, Tammes
 
 POOL = 10
@@ -144,7 +144,8 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
     restricted = active = None
     if "symmetry" in plain:
         group = plain["symmetry"]
-        restricted = Tammes(orbits(np.asarray(group["generator"]), int(group["order"]), shape[0]))
+        generator = np.asarray(group["generator"])
+        restricted = Tammes(cyclic_orbits(generator, int(group["order"]), shape[0]))
     if "proof" in plain:
         proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
         active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]

@@ -90,7 +90,7 @@ def check_target(problem: str, d: int, K: int, target: float) -> None:
         most = f"rho is at most {upper:.12g}"
         most = most if problem == "softmax" else f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
-            f"{spelled('target')} {target:g} is out of reach for d = {d}, K = {K}: {most} "
+            f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
             f"({name}); see gnc bounds --d {d} --K {K}"
         )
 
@@ -124,8 +124,7 @@ def _verdict(
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"
     without = f" without the {restriction}" if restriction else ""
-    bound = optimum.name.replace("-", " ").title()
-    possible = f"at most {_percent(optimum.shortfall)} below the optimum{without} ({bound})"
+    possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
     missing = 1.0 - known.max_cosine - distance
@@ -137,9 +136,9 @@ def _verdict(
     elif missing >= -_MEET:
         said = "ties the best known code"
     elif known.on_record:
-        said = f"beats the best known code by {-missing:.2g}: new best, keep the file"
+        said = f"new best, {-missing:.2g} above the best known"
     else:
-        said = f"beats the codes known here by {-missing:.2g}, none of them made for this size"
+        said = f"beats the codes known here by {-missing:.2g}"
     return f"{said}; {possible}"
 
 

@@ -5,12 +5,14 @@ from gnc_cli.console.numbers import (
     certified,
     count,
     decimals,
+    duration,
     lower_end,
     plural,
     rounded,
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.records import BestKnown
 from gnc_cli.search.result import (
     TITLES,
     ConstructionList,
@@ -26,8 +28,12 @@ _COLOURS = {
 }  # fmt: skip
 
 
-_BRIEF = ("rho_one_vs_rest", "max_cosine", "tau", "hardmax_gap", "best_known")
-"""What a sheet shows without `-v`, beside where the code is from and how good it is."""
+_BRIEF = ("rho_one_vs_rest", "max_cosine", "hardmax_gap", "best_known", "origin", "out")
+"""What a sheet shows without `-v`."""
+_KINDS = {
+    "theorem": "theorem 3.3", "table": "a table entry", "construction": "a construction",
+    "solved": "our own code",
+}  # fmt: skip
 
 
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
@@ -58,25 +64,50 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
     ]  # fmt: skip
     if r.best_known is not None:
-        source = f", {r.best_known.source}".removeprefix(", proven optimal")
-        proved = "proved optimal" if r.best_known.proven else "not proved"
-        rows.append(("best known cosine", decimals(r.best_known.max_cosine), proved + source,
-                     "best_known"))  # fmt: skip
+        rows.insert(*_best_known(r, r.best_known, verbose))
     if r.optimum is not None:
         rows.append(("optimal distance", f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
                      r.optimum.source, "optimum"))  # fmt: skip
-    if not verbose:
-        rows = [row for row in rows if row[3] in _BRIEF]
-    effort = f"{plural(r.restarts, 'start')}, {plural(r.steps, 'step')}, seed {r.seed}, "
-    took = f"{r.seconds:.3g} s"
-    rows.append(("found by", r.origin, effort + took if r.steps else took, "origin"))
+    rows.append(_origin(r, verbose))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
+    if not verbose:
+        rows = [row for row in rows if row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
     notes.append((ended, f": {r.advice}" if r.advice != _words(r.outcome) else ""))
-    title = f"{TITLES[r.problem]}   d = {r.d}, K = {r.K}"
+    title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
+    if r.ufm is not None and not verbose:
+        title += f", tau = {r.ufm.tau:.6g}"
     return facts(title, rows, notes, verbose=verbose)
+
+
+def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[int, tuple[str, ...]]:
+    """The best known value of what the problem maximises, and its place: below that value.
+
+    A code with the largest cosine t has a one-vs-rest distance of 1 - t or more.
+    """
+    proved = "proved optimal" if known.proven else "not proved optimal"
+    own = (known.d, known.K) == (r.d, r.K)
+    source = _KINDS[known.kind] if own else f"of a ({known.d}, {known.K}) code"
+    if verbose:
+        source = known.source.removeprefix("proven optimal")
+    remark = f"{proved}, {source}" if source else proved
+    if r.problem == "softmax":
+        value = decimals(1.0 - known.max_cosine)
+        return 1, ("best known distance", value, remark, "best_known")
+    return 3, ("best known cosine", decimals(known.max_cosine), remark, "best_known")
+
+
+def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
+    """What found the code, and with which effort; of a construction the name."""
+    kind, _, name = r.origin.partition(": ")
+    if not verbose:
+        name = name.partition(",")[0].partition(" (")[0]
+    steps = [plural(r.steps, "step")] if verbose else []
+    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"] if r.steps else []
+    parts = [*([name] if name else []), *effort, duration(r.seconds)]
+    return "found by", kind, ", ".join(parts), "origin"
 
 
 def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
@@ -87,7 +118,7 @@ def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
     ]
     if ufm.hardmax_gap is not None:
         rows.append(("HardMax gap", short(ufm.hardmax_gap.upper),
-                     "scaled loss above its tau -> 0 limit, at most", "hardmax_gap"))  # fmt: skip
+                     "at most: loss above its tau -> 0 limit", "hardmax_gap"))  # fmt: skip
     return rows
 
 
@@ -102,22 +133,23 @@ def _sweep(sweep: SolveSweep) -> Table:
             f"{r.seconds:.3g}",
             Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
         ))  # fmt: skip
-    title = f"{TITLES[sweep.problem]}   d = {sweep.d}, K = {sweep.K}, {plural(len(rows), 'row')}"
+    size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"
+    title = f"{TITLES[sweep.problem]}   {size}, {plural(len(rows), 'row')}"
     written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
     headings = ("tau", "one-vs-rest", "largest cosine", "GNC1", "GNC3", "HardMax gap", "s",
                 "outcome")  # fmt: skip
-    return Table(title, headings, rows, written, frozenset({7}))
+    return Table(title, headings, rows, notes=written, text=frozenset({7}))
 
 
 def _constructions(listed: ConstructionList) -> Table:
     """Two lines per code: names are to be typed again and must not be cut."""
-    notes: list[Cell] = []
+    lines: list[Cell] = []
     for row in listed.rows:
         figures = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
         proved = "; proved optimal" if row.proven else ""
-        notes.append((Styled(row.name, "bold"), figures))
-        notes.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
-    return Table("Constructions: gnc solve --construction NAME", notes=notes)
+        lines.append((Styled(row.name, "bold"), figures))
+        lines.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
+    return Table("Constructions: gnc solve --construction NAME", sentences=lines)
 
 
 def _gain(r: SolveResult) -> str:

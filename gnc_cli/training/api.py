@@ -101,7 +101,8 @@ def train(
     ] = None,
     ood: Annotated[
         str | None,
-        Parameter("Another set (folder:PATH, h5:PATH) to test on, its classes matched by name.",
+        Parameter("Another set (folder:PATH, h5:PATH) to test on, out of distribution; its classes "
+                  "are matched by name.",
                   group=_DATA, metavar="NAME"),
     ] = None,
     model: Annotated[

@@ -147,9 +147,8 @@ def _advice(run: Run) -> str | None:
     if not measured or measured[-1] > 1.0 / K + _CHANCE * (1.0 - 1.0 / K):
         return None
     return (
-        f"the training accuracy, {measured[-1]:.3g}, is near chance after {run.history[-1].step} "
-        f"steps: try more {spelled('epochs')}, a smaller {spelled('batch_size')}, another "
-        f"{spelled('lr')} or a longer warm-up"
+        f"accuracy {measured[-1]:.3g} is near chance; try more {spelled('epochs')} or "
+        f"another {spelled('lr')}"
     )
 
 

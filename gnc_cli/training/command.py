@@ -41,7 +41,8 @@ class EpochBar:
 
     def __init__(self, bars: Any) -> None:
         self._bars, self._figures = bars, list[str]()
-        self._task = bars.add_task("", start=False, visible=False, epoch="", loss="", figures="")
+        first = "reading the data, building the network"
+        self._task = bars.add_task("", start=False, total=None, epoch=first, loss="", figures="")
         self._steps: float | None = None
 
     def report(self, stage: str, done: int, total: int, loss: float) -> None:
@@ -56,7 +57,7 @@ class EpochBar:
             shown += f"{figure} "
         self._bars.start_task(self._task)
         self._bars.update(
-            self._task, completed=done, total=total, visible=True, epoch=epoch,
+            self._task, completed=done, total=total, epoch=epoch,
             loss=f"loss {loss:.3g}" if math.isfinite(loss) else "", figures=shown.rstrip(),
         )  # fmt: skip
 

@@ -205,7 +205,8 @@ def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> _Mar
     elif (record := best(d, K)) is not None:
         return _angle(record.max_cosine), record.source
     raise UsageError(
-        f"no code is known for d = {d}, K = {K} to take the margin from; give {spelled('margin')}"
+        f"no code is known for d = {d:,}, K = {K:,} to take the margin from; "
+        f"give {spelled('margin')}"
     )
 
 

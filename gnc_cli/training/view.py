@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gnc_cli.collapse.view import at_least, figure, proved, reference_text, share
-from gnc_cli.console.numbers import count, plural
+from gnc_cli.console.numbers import count, duration, plural
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
 
@@ -31,15 +30,32 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     r = result
     title = f"{r.data.get('name', 'data')}: {r.model}"
     if r.measured is not None:
-        title += f"   d = {r.d}, K = {r.K}"
+        title += f"   d = {count(r.d)}, K = {count(r.K)}"
         if r.epoch not in (None, r.epochs):
             title += f"   measured after epoch {r.epoch:g}"
-    tables = [facts(title, [*_accuracies(r), *_collapse(r, verbose)], verbose=verbose)]
-    tables += [_epochs(r.history)] if verbose else []
-    ran = _ran(r, whole=True, notes=[_ending(r)])
     if not verbose:
-        ran = replace(ran, rows=[row for row in ran.rows if row[0] in ("time", "run folder")])
-    return [*tables, ran]
+        where = f"{plural(r.epochs, 'epoch')} in {duration(_spent(r))}, {r.run}"
+        ran: Cell = (Styled("run", "bold"), f": {where}")
+        sheet = facts(title, [*_accuracy(r), *_collapse(r, False)])
+        return [sheet, Table(sentences=[ran], notes=[_ending(r)])]
+    tables = [facts(title, [*_accuracies(r), *_collapse(r, True)], verbose=True)]
+    return [*tables, _epochs(r.history), _ran(r, whole=True, notes=[_ending(r)])]
+
+
+def _accuracy(r: TrainResult) -> list[Fact]:
+    """The accuracies in one line, those of the test set first."""
+    values = {
+        "test accuracy": r.test_accuracy, "training accuracy": r.train_accuracy,
+        "NCC accuracy": r.ncc_accuracy, "OOD accuracy": r.ood_accuracy,
+    }  # fmt: skip
+    known = [(name, _share(value) or "") for name, value in values.items() if value is not None]
+    if not known:
+        return []
+    (name, value), *others = known
+    remark = ", ".join(f"{other.removesuffix(' accuracy')} {text}" for other, text in others)
+    if r.best and r.best["epoch"] != r.epochs:
+        remark += f"; best {_share(r.best['accuracy'])} after epoch {r.best['epoch']}"
+    return [(name, value, remark, "")]
 
 
 def _accuracies(r: TrainResult) -> list[Fact]:
@@ -69,7 +85,7 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
                      "gnc2"))  # fmt: skip
     if r.gnc2_reference is not None and r.gnc2_ratio is not None:
         known = f"{r.gnc2_reference.value:.6f}"
-        source = reference_text(r.gnc2_reference, verbose)
+        source = reference_text(r.gnc2_reference, None if verbose else 40)
         if verbose:
             rows.append(("  reference", known, source, "gnc2_reference"))
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
@@ -78,7 +94,7 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
     if r.gnc3 is not None:
         rows.append(("GNC3", figure(r.gnc3, 4), _course(r.history, "gnc3", r.gnc3), "gnc3"))
     for of, key in (("training set", "ncc_accuracy"), ("test set", "test_ncc_accuracy")):
-        if (value := getattr(r, key)) is not None and (verbose or key == "ncc_accuracy"):
+        if (value := getattr(r, key)) is not None and verbose:
             remark = f"{of}, by the means of the training set"
             rows.append(("NCC accuracy", _share(value) or "", remark, key))
     return rows
@@ -137,7 +153,7 @@ def _ran(r: TrainResult, *, whole: bool, notes: Sequence[Cell] = ()) -> Table:
         ("run folder", r.run if whole else ""),
     ]  # fmt: skip
     cells = [(Styled(name, "bold"), text) for name, text in rows if text]
-    return Table("", ("", ""), cells, notes, frozenset({0, 1}))
+    return Table("", ("", ""), cells, notes=notes, text=frozenset({0, 1}))
 
 
 def _series(series: TrainSeries) -> Table:
@@ -149,7 +165,8 @@ def _series(series: TrainSeries) -> Table:
     ]  # fmt: skip
     headings = ("run", "rows of classes", "test", "training", "OOD", "GNC1", "GNC3", "NCC", "s")
     title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
-    return Table(title, headings, rows, [_outcome(series.outcome)], frozenset({0, 1}))
+    ended = [_outcome(series.outcome)]
+    return Table(title, headings, rows, notes=ended, text=frozenset({0, 1}))
 
 
 def _outcome(outcome: str) -> Styled:
@@ -157,7 +174,8 @@ def _outcome(outcome: str) -> Styled:
 
 
 def _ending(r: TrainResult) -> Cell:
-    after = "" if r.epochs >= r.epochs_asked else f" after {r.epochs} of {r.epochs_asked} epochs"
+    asked = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
+    after = "" if r.epochs >= r.epochs_asked else asked
     advice = "" if not r.advice else f": {r.advice.removeprefix(f'{r.outcome}, ')}"
     return (_outcome(r.outcome), after + advice)
 
@@ -231,8 +249,7 @@ def _recipe(r: TrainResult) -> str:
 
 def _speed(r: TrainResult) -> str:
     """Epochs, their seconds in all sessions of the run, speed, measuring, and where it ran."""
-    spent = sum(row.seconds + row.measure_seconds for row in r.history)
-    parts = [f"{plural(r.epochs, 'epoch')} in {_seconds(spent)}"]
+    parts = [f"{plural(r.epochs, 'epoch')} in {duration(_spent(r))}"]
     if r.images_per_second:
         parts.append(f"{count(round(r.images_per_second))} images/s")
     parts.append(f"measuring {100.0 * r.measure_share:.2g} %")
@@ -240,18 +257,9 @@ def _speed(r: TrainResult) -> str:
     return ", ".join(parts)
 
 
-def _seconds(seconds: float) -> str:
-    """`2 min 41 s`, `1 h 5 min`, `12.3 s`.
-
-    >>> _seconds(161.0), _seconds(3900.0), _seconds(12.34), _seconds(59.99)
-    ('2 min 41 s', '1 h 5 min', '12.3 s', '1 min 0 s')
-    """
-    if round(seconds, 1) < 60.0:
-        return f"{seconds:.3g} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+def _spent(r: TrainResult) -> float:
+    """Seconds of all sessions of the run."""
+    return sum(row.seconds + row.measure_seconds for row in r.history)
 
 
 def _share(value: float | None) -> str | None:

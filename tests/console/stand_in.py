@@ -45,7 +45,7 @@ def code(**changes: Any) -> SolveResult:
         status=ComparisonStatus.NO_ENTRY,
         gap=None,
         optimum=Optimum(0.72, 0.085, False, "levenshtein", "Levenshtein 1979"),
-        verdict="no code of this size is known; at most 8.5 % below the optimum (Levenshtein)",
+        verdict="no code of this size is known; at most 8.5 % below the optimum",
         seed=0,
         restarts=64,
         steps=1000,

@@ -1,68 +1,205 @@
-"""What each command shows a person: a few lines that answer the question; with -v the rest."""
+"""What each command shows a person: at most eight lines of 80 columns that answer the question."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from gnc_cli import compare, measure
+from gnc_cli import compare, measure, solve
+from gnc_cli.cli import app
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.view import view as measured
 from gnc_cli.comparison.view import view as compared
 from gnc_cli.console.table import Table, printed
 from gnc_cli.limits.view import view as bounded
+from gnc_cli.records import BestKnown
+from gnc_cli.search.result import Outcome
 from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
 from tests.console.stand_in import code, ufm
-from tests.limits.questions import result
-from tests.training.pictures import run
+from tests.limits.questions import QUESTIONS, result
+from tests.training.pictures import gaps, run
 
-_BESIDE = ("time ", "run folder ", "found by ", "all ")
-"""Lines that are neither figures nor verdicts; `all 11 bounds: -v` among them."""
+View = Callable[[Any, bool], list[Table]]
+OURS = BestKnown(
+    0.33, "gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160", False, "solved",
+    10, 100, "2026-11",
+)  # fmt: skip
+EVERYWHERE = {
+    Outcome.CONVERGED: 64, Outcome.LOCAL_OPTIMUM: 160, Outcome.STALLED: 1, Outcome.TIME_LIMIT: 9999,
+    Outcome.MAX_STEPS_REACHED: 64, Outcome.NONFINITE: 2,
+}  # fmt: skip
+SENTENCES = (
+    "0.0043 % below the best known code; at most 0.0043 % below the optimum",
+    "beats the codes known here by 0.067; at most 11.1 % below the optimum",
+    "new best, 1.2e-05 above the best known; at most 3.3 % below the optimum",
+)
 
 
-def _features() -> Any:
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def lines_of(view: View, asked: Any, verbose: bool = False) -> list[str]:
+    """The lines that are not blank."""
+    return [line for line in printed(view(asked, verbose), None).splitlines() if line]
+
+
+def _set(missing: bool = False, **options: Any) -> Any:
     weights = built("icosahedron")
-    labels = np.repeat(np.arange(12), 5)
-    noise = 0.1 * np.random.default_rng(0).standard_normal((60, 3))
-    return measure(features=weights[labels] + noise, labels=labels, weights=weights)
+    labels = np.repeat(np.arange(1 if missing else 0, 12), 5)
+    noise = 0.1 * np.random.default_rng(0).standard_normal((len(labels), 3))
+    features = weights[labels] + noise
+    return measure(features=features, labels=labels, weights=weights, **options)
+
+
+def _snapshot() -> Any:
+    """One set of a run's snapshots, with the classes that it lacks."""
+    found = _set(missing=True)
+    assert isinstance(found, MeasureResult)
+    return replace(found, file="runs/night/snapshots.h5", snapshot="epoch-0100-test", epoch=100.0,
+                   step=120000.0, split="test", out="rows.jsonl")  # fmt: skip
+
+
+def _searched(outcome: Outcome, verdict: str) -> Any:
+    return code(best_known=OURS, verdict=verdict, outcome=outcome, out="code.h5",
+                restarts=EVERYWHERE[outcome], steps=1_234_567, seconds=12_345.6)  # fmt: skip
+
+
+SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
+    "solve (512, 10000)": (solved, lambda: solve(512, 10_000)),
+    "solve (3, 24), tammes": (solved, lambda: solve(3, 24, problem="tammes")),
+    "solve (3, 4)": (solved, lambda: solve(3, 4)),
+    "solve (3, 5)": (solved, lambda: solve(3, 5, problem="tammes")),
+    "solve (7, 23)": (solved, lambda: solve(7, 23, restarts=1, steps=50)),
+    "solve, ufm": (solved, lambda: solve(3, 8, problem="ufm", tau=0.1, restarts=1)),
+    "solve, ufm in a file": (solved, lambda: ufm(0.1, out="code.h5")),
+    **{
+        f"solve, {outcome.value}, {verdict}": (
+            solved, lambda o=outcome, v=verdict: _searched(o, v)  # type: ignore[misc]
+        )
+        for outcome in EVERYWHERE for verdict in SENTENCES
+    },
+    "measure": (measured, _set),
+    "measure, raw rows": (measured, lambda: _set(missing=True, normalize="off")),
+    "measure, intervals": (measured, lambda: _set(missing=True, bootstrap=20)),
+    "measure, weights alone": (measured, lambda: measure(weights=built("snub-cube"))),
+    "measure, a snapshot": (measured, _snapshot),
+    **{
+        f"bounds, {name}": (bounded, lambda name=name: result(name))  # type: ignore[misc]
+        for name, asked in QUESTIONS.items()
+        if isinstance(asked.get("d", 0), int) and isinstance(asked.get("K", 0), int)
+    },
+    "compare": (compared, lambda: compare(built("icosahedron"))),
+    "compare, worse": (compared, lambda: compare(np.random.default_rng(0).normal(size=(100, 10)))),
+    "compare, not on record": (compared, lambda: compare(np.eye(7) + 0.3)),
+    "train": (trained, run),
+    "train, with gaps": (trained, gaps),
+    "train, near chance": (trained, lambda: run(
+        advice="accuracy 0.0278 is near chance; try more --epochs or another --lr"
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_sheet_has_at_most_eight_lines(name: str) -> None:
+    view, ask = SHEETS[name]
+    lines = lines_of(view, ask())
+    assert len(lines) <= 8, "\n".join(lines)
+    assert max(map(len, lines)) <= 80 and "…" not in "".join(lines)
+
+
+@pytest.mark.parametrize("name", ["compare", "measure", "train", "bounds, pair", "solve (3, 4)"])
+def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
+    view, ask = SHEETS[name]
+    asked = ask()
+    lines = lines_of(view, asked, verbose=True)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 2.6 * len([line for line in lines if line[:1] not in (" ", "")]) + 8
 
 
 @pytest.mark.parametrize(
     ("view", "ask", "answers", "details"),
     [
-        (solved, code, "one-vs-rest distance, largest cosine, verdict",
+        (solved, lambda: code(best_known=OURS),
+         "one-vs-rest distance, best known distance, largest cosine, found by, verdict",
          "one-vs-one distance, CosFace margin, ArcFace margin, rattlers, contacts, stationarity, "
          "optimal distance"),
-        (solved, lambda: ufm(0.1), "temperature tau, HardMax gap, verdict", "GNC1, GNC3, rattlers"),
-        (measured, _features, "GNC1, GNC2, GNC3, NCC accuracy",
-         "CosFace margin, rattlers, samples per class, policy"),
-        (bounded, lambda: result("pair"), "one-vs-rest distance, from below, from above, margin",
+        (solved, lambda: ufm(0.1), "one-vs-rest distance, HardMax gap, verdict",
+         "temperature tau, GNC1, GNC3, rattlers"),
+        (measured, _set, "GNC1, GNC2, GNC3, NCC accuracy",
+         "accuracy, classes, CosFace margin, rattlers, samples per class, policy"),
+        (bounded, lambda: result("pair"),
+         "one-vs-rest distance, from below, from above, margin, build it:",
          "lower, upper, by the bisector theorem"),
         (bounded, lambda: result("dimension"), "a code of K, softmax scale, exists from",
          "covering, rankin-caps, say nothing here"),
         (compared, lambda: compare(built("icosahedron")),
          "largest cosine, best known, gap, matches",
          "rattlers, contacts, one-vs-rest distance, table"),
-        (trained, run, "test accuracy, GNC1, GNC2, GNC3, NCC accuracy, completed",
-         "network, head, recipe, epoch,   reference"),
+        (trained, run, "test accuracy, GNC1, GNC2, GNC3, run, completed",
+         "training accuracy, NCC accuracy, network, head, recipe, epoch,   reference"),
     ],
     ids=["solve", "solve --tau", "measure", "bounds", "bounds --margin", "compare", "train"],
 )  # fmt: skip
 def test_a_sheet_answers_and_verbose_has_the_rest(
-    view: Callable[[Any, bool], list[Table]], ask: Callable[[], Any], answers: str, details: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setenv("COLUMNS", "250")
+    view: View, ask: Callable[[], Any], answers: str, details: str
+) -> None:
     asked = ask()
-    brief, everything = (
-        [line for line in printed(view(asked, verbose), None).splitlines()[1:] if line]
-        for verbose in (False, True)
-    )
-    assert len([line for line in brief if not line.startswith(_BESIDE)]) <= 8
+    brief, everything = (lines_of(view, asked, verbose)[1:] for verbose in (False, True))
     for name in answers.split(", "):
         assert any(line.startswith(name) for line in brief), name
     for name in details.split(", "):
         assert any(line.startswith(name) for line in everything), name
         assert not any(line.startswith(name) for line in brief), name
+
+
+def test_a_softmax_code_stands_beside_the_best_known_distance() -> None:
+    lines = lines_of(solved, code(best_known=OURS))
+    assert lines[1].startswith("one-vs-rest distance  0.66")
+    assert lines[2].startswith("best known distance   0.670000000000000  not proved optimal")
+
+
+def test_thousands_stand_in_groups() -> None:
+    assert lines_of(solved, code(d=512, K=10_000))[0].endswith("d = 512, K = 10,000")
+    assert lines_of(trained, run(epochs_asked=1000))[-1].startswith("completed after 60 of 1,000")
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "dropped"),
+    [
+        ("solve --d 3 --K 12", "one-vs-rest distance", "verdict: constructed: "),
+        ("bounds --d 10 --K 100", "one-vs-rest distance", "build it: bounds with their "),
+        ("bounds --K 1000 --margin 0.5", "a code of K = 1,000", "build it: bounds with their "),
+        ("compare code.npy", "largest cosine", "matches:"),
+        ("measure code.npy", "GNC2", "policy:"),
+        ("solve --list-constructions", "icosahedron", ""),
+    ],
+)
+def test_quiet_prints_the_result_alone(
+    words: str, kept: str, dropped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("code.npy", built("icosahedron"))
+    loud, quiet = (CliRunner().invoke(app, [*words.split(), *more]) for more in ((), ("-q",)))
+    assert quiet.exit_code == 0 and quiet.stderr == ""
+    assert kept in quiet.stdout and not quiet.stdout.endswith("\n\n")
+    for note in dropped.split(": "):
+        assert not note or note not in quiet.stdout
+    assert not dropped or len(quiet.stdout) <= len(loud.stdout)
+
+
+@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
+def test_help_breaks_no_choice(command: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"], env={"TERMINAL_WIDTH": "80"}).stdout
+    for line in text.splitlines():
+        for choices in re.findall(r"<[\w-]+\|\S*", line):
+            assert choices.endswith(("|", ">")), line
+    assert "<" in text and ",--" not in text

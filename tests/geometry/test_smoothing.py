@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry.smoothing import smooth_maximum, weighted_estimate
-from gnc_cli.search.parametrisation import Parametrisation, extending, orbits
+from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending
 from gnc_cli.search.problem import SoftmaxCode, Tammes
 
 
@@ -90,8 +90,8 @@ def _layouts() -> list[Parametrisation]:
     turn[:2, :2] = [[0.0, -1.0], [1.0, 0.0]]  # order 4, fixes the last two axes
     return [
         extending(units(5, 3, 4).numpy(), 9),
-        orbits(-np.eye(4), 2, 8),
-        orbits(turn, 4, 10),  # two full orbits and two fixed points
+        cyclic_orbits(-np.eye(4), 2, 8),
+        cyclic_orbits(turn, 4, 10),  # two full orbits and two fixed points
     ]
 
 

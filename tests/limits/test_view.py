@@ -65,7 +65,7 @@ def _tables(name: str) -> list[dict[str, str]]:
 
 def _beyond(shown: str, value: float, up: bool) -> bool:
     """Whether what is shown lies on the safe side of its value, and near it."""
-    figure, exact = Decimal(shown.replace(" ", "").removeprefix("10^")), Decimal(value)
+    figure, exact = Decimal(shown.replace(",", "").removeprefix("10^")), Decimal(value)
     slip = (figure - exact) * (1 if up else -1)
     return bool(-3e-15 * abs(value) <= slip <= Decimal(2e-5) * abs(exact) + Decimal(1e-11))
 
@@ -101,7 +101,7 @@ def test_figures_of_numbers_of_points_are_safe(name: str) -> None:
         if line["K"].startswith("10^"):
             assert row.log10_K is not None and _beyond(line["K"], row.log10_K, not exists)
         else:
-            assert int(line["K"].replace(" ", "")) == row.K
+            assert int(line["K"].replace(",", "")) == row.K
 
 
 def test_one_pair() -> None:
@@ -111,12 +111,13 @@ def test_one_pair() -> None:
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
     text = words("pair")
-    assert "from below solved-code numerical code (10, 100)" in text
-    assert "from above levenshtein Levenshtein 1979" in text
-    assert "best known code cosine 0.330883873197 gnc solve --d 10 --K 100" in text
-    assert "margin 0.6 a code exists solved-code" in text
-    assert "softmax scale s = 1/tau >= 11.33 for probability 0.9 at margin 0.6" in text
-    assert lines[-1] == f"all {len(result('pair').rows)} bounds with their sources: -v"
+    assert "from below solved-code from above levenshtein" in text
+    assert "best known code cosine 0.330883873197" in text
+    assert "margin 0.6: a code exists (solved-code)" in text
+    assert "softmax scale s = 1/tau >= 11.33 for probability 0.9" in text
+    assert lines[-1].startswith("build it: gnc solve --d 10 --K 100 ")
+    bare = shown("tiny").splitlines()
+    assert bare[-1] == f"all {len(result('tiny').rows)} bounds with their sources: -v"
     lines = shown("pair", verbose=True).splitlines()
     sides = [line.split()[:2] for line in lines if line.startswith(("lower", "upper"))]
     best_first = sorted(
@@ -129,16 +130,16 @@ def test_one_pair() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("known exactly", "largest cosine 0.4472136 a code exists known-code"),
-     ("angles", "smallest angle 1 rad (57.3 degrees) a code exists solved-code")],
+    [("known exactly", "largest cosine 0.4472136: a code exists (known-code)"),
+     ("angles", "smallest angle 1 rad (57.3 degrees): a code exists (solved-code)")],
 )  # fmt: skip
 def test_verdicts(name: str, expected: str) -> None:
     assert expected in words(name)
     best = result(name).best[0]
-    for status, verdict in (("excluded", "no code exists levenshtein"),
-                            ("open", "open gnc has no such code and no bound")):  # fmt: skip
+    for status, verdict in (("excluded", "no code exists (levenshtein)"),
+                            ("open", "open, for gnc has no such code and no bound")):  # fmt: skip
         best = replace(best, status=status, lower_name="levenshtein")
-        assert f"{result(name).target} {verdict}" in words(replace(result(name), best=(best,)))
+        assert f"{result(name).target}: {verdict}" in words(replace(result(name), best=(best,)))
 
 
 def test_a_hypothesis_that_fails_is_said() -> None:
@@ -173,11 +174,11 @@ def test_an_interruption_before_the_first_answer_shows_no_rows(name: str) -> Non
 def test_dimensions_in_words() -> None:
     text = words("dimension")
     assert text.startswith(
-        "Dimensions for margin 0.3 a code of K = 1 000 000 points with margin 0.3 exists from d = "
-        "26 on; below d = 18 none exists; between them gnc does not decide softmax scale s = 1/tau "
-        ">= 53.38"
+        "Dimensions for margin 0.3 a code of K = 1,000,000 points with margin 0.3 exists from d = "
+        "26 on; below d = 18 none exists; between them gnc does not decide exists from d = 26 "
+        "construction"
     )
-    assert "exists from d = 26 construction: bch-32-26-shortened-6" in text
+    assert "softmax scale s = 1/tau >= 53.38" in text
     assert "build it: gnc solve --d 26 --K 1000000 --construction" in text
     text = words("dimension", verbose=True)
     assert "construction exists from 26 bch-32-26-shortened-6" in text
@@ -185,7 +186,7 @@ def test_dimensions_in_words() -> None:
     assert silent and {"covering-3", "known-code", "rankin"} <= {*silent[1].split(", ")}
     assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
     assert "rankin excluded in every d" in words("impossible", verbose=True)
-    assert "K a code exists from d no code exists below d 1 000" in words("few dimensions")
+    assert "K a code exists from d no code exists below d 1,000" in words("few dimensions")
 
 
 @pytest.mark.parametrize(
@@ -234,4 +235,4 @@ def test_cosines_near_one_keep_their_distance() -> None:
     best = replace(best, upper_deg=3.6e-10, exact=True)
     assert interval(best).startswith("t = 1 - 1.9739")
     zero = replace(best, lower=-0.0, upper=6e-17)
-    assert interval(zero) == "t = 0 (the bounds meet to 12 digits)"
+    assert interval(zero) == "t = 0 (the bounds meet)"

@@ -60,7 +60,8 @@ def test_proved_codes_need_no_search(
 def test_engineers_ten_thousand_classes() -> None:
     result = solved(512, 10_000)
     assert result.origin == (
-        "construction: unitary-23-section, first 10000 of 12167 rows, embedded from 506 dimensions"
+        "construction: unitary-23-section, first 10,000 of 12,167 rows, "
+        "embedded from 506 dimensions"
     )
     assert result.max_cosine == 1 / 24 and result.rho_one_vs_rest.lower > 0.9583333333
     assert result.rho_one_vs_rest.width < 1e-9

@@ -7,7 +7,7 @@ import torch
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import Annealing, anneal, lbfgs
-from gnc_cli.search.parametrisation import free, orbits
+from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
 from tests.problems import random_rotation
 
@@ -70,7 +70,7 @@ def test_projected_rows_stay_in_their_fixed_space(
     fifth = 2.0 * np.pi / 5.0
     about_z = np.array([[np.cos(fifth), -np.sin(fifth), 0.0], [np.sin(fifth), np.cos(fifth), 0.0]])
     generator = turn @ np.vstack([about_z, [0.0, 0.0, 1.0]]) @ turn.T
-    problem = Tammes(orbits(generator, 5, 12))  # two pentagons and both poles
+    problem = Tammes(cyclic_orbits(generator, 5, 12))  # two pentagons and both poles
     done = anneal(problem, starts(8, problem), plan(8, 300), dtype=dtype)
     axis = done.points[:, 2:] @ turn[:, 2]
     np.testing.assert_allclose(np.abs(axis), 1.0, atol=1e-6)

@@ -10,9 +10,9 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.search.parametrisation import (
     Parametrisation,
+    cyclic_orbits,
     extending,
     free,
-    orbits,
     random_generator,
 )
 
@@ -52,7 +52,7 @@ def test_codes_of_orbits_are_invariant(group: tuple[int, int, int], K: int) -> N
     rng = np.random.default_rng(seed)
     g = random_generator(rng, d, order)
     try:
-        made = orbits(g, order, K)
+        made = cyclic_orbits(g, order, K)
     except UsageError as error:
         assert f"K = {K} " in str(error)
         return
@@ -78,9 +78,9 @@ def _some() -> dict[str, Parametrisation]:
     return {
         "free": free(3, 5),
         "given": extending(random_points(rng, 2, 3), 6),
-        "antipodal": orbits(-np.eye(3), 2, 8),
-        "half-turn": orbits(np.diag([-1.0, -1.0, 1.0]), 2, 7),
-        "sixfold": orbits(random_generator(rng, 5, 6), 6, 12),
+        "antipodal": cyclic_orbits(-np.eye(3), 2, 8),
+        "half-turn": cyclic_orbits(np.diag([-1.0, -1.0, 1.0]), 2, 7),
+        "sixfold": cyclic_orbits(random_generator(rng, 5, 6), 6, 12),
     }
 
 
@@ -108,7 +108,7 @@ def rotation(n: int) -> np.ndarray:
 def test_short_orbits_fill_what_is_left() -> None:
     turn = np.eye(3)
     turn[:2, :2] = rotation(3)
-    made = orbits(turn, 3, 8)
+    made = cyclic_orbits(turn, 3, 8)
     assert made.unknown == 4  # two triangles and both poles
     assert list(made.source) == [0, 0, 0, 1, 1, 1, 2, 3]
     assert made.project(torch.ones(1, 4, 3, dtype=torch.float64))[0].tolist() == pytest.approx(
@@ -129,4 +129,4 @@ def test_what_does_not_fit_is_refused(
     generator: np.ndarray, order: int, K: int, offer: int
 ) -> None:
     with pytest.raises(UsageError, match=f"try K = {offer} or another order"):
-        orbits(generator, order, K)
+        cyclic_orbits(generator, order, K)

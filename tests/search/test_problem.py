@@ -7,7 +7,7 @@ import torch
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.search.parametrisation import Parametrisation, extending, free, orbits
+from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes, typical_scale
 from tests.problems import PROBLEMS, WITH_POINTS
 from tests.problems import Problem as Known
@@ -18,8 +18,8 @@ def _parametrisations() -> dict[str, Parametrisation]:
     return {
         "free": free(3, 6),
         "given": extending(random_points(rng, 2, 3), 6),
-        "antipodal": orbits(-np.eye(3), 2, 6),
-        "half-turn": orbits(np.diag([-1.0, -1.0, 1.0]), 2, 7),
+        "antipodal": cyclic_orbits(-np.eye(3), 2, 6),
+        "half-turn": cyclic_orbits(np.diag([-1.0, -1.0, 1.0]), 2, 7),
     }
 
 

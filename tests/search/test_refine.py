@@ -13,7 +13,7 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import refine as module
-from gnc_cli.search.parametrisation import extending, free, orbits
+from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import first_order, refine
 from tests.problems import antiprism, cell24, hemicube, icosahedron, orthoplex
@@ -56,7 +56,7 @@ def test_lbfgs_keeps_to_the_deadline() -> None:
 
 def test_lbfgs_keeps_rows_in_their_fixed_spaces() -> None:
     half_turn = np.array([-1.0, -1.0, 1.0])
-    problem = Tammes(orbits(np.diag(half_turn), 2, 6))
+    problem = Tammes(cyclic_orbits(np.diag(half_turn), 2, 6))
     start = shaken(problem.from_code(orthoplex(3)[[0, 3, 1, 4, 2, 5]]))
     code, _ = refine(problem, problem.whole(start), scale=1.0, steps=50, deadline=Deadline())
     np.testing.assert_allclose(code[1::2], code[::2] * half_turn, atol=1e-15)

@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.effort import Effort, plan_effort
-from gnc_cli.search.parametrisation import extending, free, orbits
+from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import SearchState, from_plain, to_plain
@@ -104,8 +104,8 @@ def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> Non
 
 def test_a_symmetry_is_kept_in_every_round() -> None:
     """Not by the first round alone."""
-    problem = Tammes(orbits(-np.eye(3), 2, 14))
-    state = run(problem, 8, symmetry=lambda rng: Tammes(orbits(-np.eye(3), 2, 14)))
+    problem = Tammes(cyclic_orbits(-np.eye(3), 2, 14))
+    state = run(problem, 8, symmetry=lambda rng: Tammes(cyclic_orbits(-np.eye(3), 2, 14)))
     for candidate in state.pool:
         np.testing.assert_allclose(candidate.whole[1::2], -candidate.whole[::2], atol=1e-14)
         assert candidate.restricted is not None

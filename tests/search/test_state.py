@@ -8,13 +8,13 @@ import pytest
 from gnc_cli.geometry.active_pairs import ActivePairs
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, read_code, write_code
-from gnc_cli.search.parametrisation import free, orbits
+from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import SoftmaxCode, Tammes
 from gnc_cli.search.state import Candidate, SearchState, from_plain, to_plain
 
 
 def some_state(rng: np.random.Generator) -> SearchState:
-    restricted = Tammes(orbits(np.diag([-1.0, -1.0, 1.0]), 2, 6))
+    restricted = Tammes(cyclic_orbits(np.diag([-1.0, -1.0, 1.0]), 2, 6))
     pairs = ActivePairs(np.array([0, 1]), np.array([2, 3]))
     pool = [
         Candidate(0.1, random_points(rng, 6, 3), 1e-16, active=(pairs, np.array([0.5, 0.5]))),

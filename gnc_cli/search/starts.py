@@ -1,0 +1,147 @@
+"""Starts from algebra: codes near the constructions whose parameters are near (d, K).
+
+- sub-code: a construction with more rows, without some: the rows of a cap, those with the most
+  contacts, or random ones;
+- extension: a construction with fewer rows, and new rows in its deepest holes;
+- section: rows of a construction in d + 1 dimensions, of nearly equal cosine to one direction,
+  projected along it;
+- layers: constructions in d - 1 dimensions on parallel circles of latitude.
+
+A code found from such a start is found by algebra as much as by search: the origin says so.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from gnc_cli.constructions.combine import cross_sections
+from gnc_cli.constructions.construction import Construction
+from gnc_cli.constructions.finder import best_construction
+from gnc_cli.constructions.registry import in_dimension
+
+_MOST_ROWS = 6
+"""Constructions of up to so many times K rows are cut."""
+_FEWEST_ROWS = 0.75
+"""Constructions of at least this share of K rows are extended."""
+_HOLES = 2000
+_CONTACT = 1e-6
+
+_Start = tuple[str, np.ndarray]
+
+
+def algebraic_start(rng: np.random.Generator, d: int, K: int) -> _Start | None:
+    """A random code from nearby constructions: its origin, and unit rows (K, d).
+
+    The origin is `kind: construction`. None where there is no construction near (d, K).
+    """
+    makers = [m for m in (_sub_code, _extension, _section, _layers) if _near(m, d, K)]
+    if not makers:
+        return None
+    maker = makers[rng.integers(len(makers))]
+    choices = _near(maker, d, K)
+    # The nearer in size, the more often.
+    distance = np.array([abs(np.log(c.K / K)) for c in choices])
+    weights = 1.0 / (0.1 + distance)
+    construction = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
+    code = maker(rng, np.asarray(construction.build(), dtype=np.float64), d, K)
+    kind = maker.__name__.strip("_").replace("_", "-")
+    return f"{kind}: {construction.origin}", code / np.linalg.norm(code, axis=1, keepdims=True)
+
+
+_Maker = Callable[[np.random.Generator, np.ndarray, int, int], np.ndarray]
+
+
+def _near(maker: _Maker, d: int, K: int) -> tuple[Construction, ...]:
+    """The constructions that a maker can start from."""
+    if maker is _sub_code:
+        return _between(d, K, _MOST_ROWS * K)
+    if maker is _extension:
+        return _between(d, int(np.ceil(_FEWEST_ROWS * K)), K - 1)
+    if maker is _section:
+        return _between(d + 1, K, _MOST_ROWS * K)
+    return _between(d - 1, max(2, K // 8), K) if d > 3 else ()
+
+
+@lru_cache(maxsize=64)
+def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
+    """Constructions in exactly d dimensions with so many rows, sums of smaller ones included."""
+    found = [c for c in (*in_dimension(d), *cross_sections(d)) if least <= c.K <= most]
+    summed = best_construction(d, least)
+    if summed is not None and summed.K <= most and not summed.changes:
+        found.append(summed)
+    return tuple({(c.origin, c.K): c for c in found}.values())
+
+
+def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
+    """K of the rows."""
+    leaving = len(rows) - K
+    way = rng.integers(3)
+    if way == 0:
+        return rows[rng.permutation(len(rows))[:K]]
+    if way == 1:  # those nearest to, or farthest from, a direction
+        nearness = rows @ _direction(rng, rows)
+        order = np.lexsort((rng.random(len(rows)), nearness.round(6)))
+        return rows[order[:K]]
+    gram = rows @ rows.T
+    np.fill_diagonal(gram, -2.0)
+    contacts = gram > gram.max() - _CONTACT
+    kept = np.ones(len(rows), dtype=bool)
+    for _ in range(leaving):
+        number = np.where(kept, contacts[:, kept].sum(1) + rng.random(len(rows)), -1.0)
+        kept[number.argmax()] = False
+    return rows[kept]
+
+
+def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
+    """The rows and new ones, each in one of the deepest holes that random points find."""
+    while len(rows) < K:
+        points = rng.standard_normal((_HOLES, d))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        depth = (points @ rows.T).max(axis=1)
+        rows = np.concatenate([rows, points[[np.argsort(depth)[rng.integers(5)]]]])
+    return rows
+
+
+def _section(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
+    """The K rows whose cosines to a direction are nearest to one value, in the space across it."""
+    pole = _direction(rng, rows)
+    height = rows @ pole
+    level = height[rng.integers(len(rows))] if rng.random() < 0.5 else 0.0
+    order = np.lexsort((rng.random(len(rows)), np.abs(height - level).round(6)))
+    order = order[np.abs(height[order]) < 0.95]
+    across = np.linalg.svd(pole[None])[2][1:]
+    section = rows[order[:K]] @ across.T
+    section /= np.linalg.norm(section, axis=1, keepdims=True)
+    # Rows on one meridian fall together; they move apart.
+    section += 1e-3 * rng.standard_normal(section.shape)
+    return section if len(section) == K else _extension(rng, section, d, K)
+
+
+def _layers(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
+    """Copies of the rows, or parts of them, turned at random, at several heights."""
+    number = int(np.ceil(K / len(rows))) + int(rng.integers(2))
+    heights = np.sort(np.cos(np.pi * (np.arange(number) + rng.uniform(0.3, 0.7)) / number))
+    widths = np.sqrt(1.0 - heights**2)
+    wanted = np.minimum((K * widths / widths.sum()).astype(int), len(rows))
+    layers = []
+    for height, width, count in zip(heights, widths, wanted, strict=True):
+        turn, _ = np.linalg.qr(rng.standard_normal((d - 1, d - 1)))
+        part = rows if count == len(rows) else _sub_code(rng, rows, d - 1, count)
+        layers.append(np.column_stack([width * part @ turn.T, np.full(len(part), height)]))
+    return _extension(rng, np.concatenate(layers), d, K)
+
+
+def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
+    """A row, the middle of a few rows, a hole, or any unit vector."""
+    number = int(rng.integers(5))
+    if number < 3:
+        chosen = rows[rng.integers(len(rows))]
+        near = rows[np.argsort(-(rows @ chosen))[: number + 1]]
+        direction = near.sum(axis=0)
+    else:
+        points = rng.standard_normal((_HOLES if number == 3 else 1, rows.shape[1]))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        direction = points[(points @ rows.T).max(axis=1).argmin()]
+    length = np.linalg.norm(direction)
+    return rows[0] if length < 1e-9 else np.asarray(direction / length)

@@ -1,0 +1,34 @@
+"""Starts from algebra: unit rows, K of them, different, with their origin."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli.search.starts import algebraic_start
+
+
+@given(st.integers(3, 24), st.integers(8, 300), st.integers(0, 999))
+def test_they_are_codes(d: int, K: int, seed: int) -> None:
+    start = algebraic_start(np.random.default_rng(seed), d, K)
+    if start is None:
+        return
+    origin, code = start
+    assert origin.split(":")[0] in {"sub-code", "extension", "section", "layers"}
+    assert code.shape == (K, d)
+    np.testing.assert_allclose(np.linalg.norm(code, axis=1), 1.0, atol=1e-12)
+    gram = code @ code.T - 2 * np.eye(K)
+    assert gram.max() < 1 - 1e-9
+
+
+@pytest.mark.parametrize(("d", "K"), [(8, 200), (22, 100)])
+def test_sub_codes_of_famous_codes_keep_their_cosine(d: int, K: int) -> None:
+    rng = np.random.default_rng(0)
+    drawn = [algebraic_start(rng, d, K) for _ in range(60)]
+    starts = dict(start for start in drawn if start is not None)
+    whole = {"sub-code: e8-roots": 0.5, "sub-code: mclaughlin": 1 / 6}
+    kept = {origin: cosine for origin, cosine in whole.items() if origin in starts}
+    assert kept
+    for origin, cosine in kept.items():
+        code = starts[origin]
+        assert (code @ code.T - 2 * np.eye(K)).max() == pytest.approx(cosine, abs=1e-12)
