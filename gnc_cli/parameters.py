@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
 
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
@@ -188,7 +188,8 @@ def implied_kind(annotation: Any) -> Kind | None:
 def takes_text(annotation: Any) -> bool:
     """Whether Python callers may write the value as text, as shells always do."""
     types = _types(annotation)
-    return str in types or not types.isdisjoint({Any, Mapping}) or bool in types
+    written = any(isinstance(found, (str, ForwardRef)) for found in types)  # not resolved here
+    return written or not types.isdisjoint({str, bool, Any, Mapping})
 
 
 def _types(annotation: Any) -> set[Any]:

@@ -66,7 +66,7 @@ def test_results_of_solve_and_stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ([[1.0, 0.0], [0.0, float("nan")]], "not finite"),
         ([[1.0, 0.0], [0.0, 0.0]], "zero"),
         ([[1.0, "x"]], "must be an array of numbers"),
-        (object(), "no matrix of numbers"),
+        (object(), "must be an array of numbers"),
     ],
 )
 def test_bad_sources_are_one_line(tmp_path: Path, source: Any, words: str) -> None:
