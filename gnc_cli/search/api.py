@@ -8,6 +8,8 @@ from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
     CODE_SUFFIXES,
+    MOST_DIMENSIONS,
+    MOST_POINTS,
     Cluster,
     Device,
     Force,
@@ -56,12 +58,12 @@ def solve(
     d: Annotated[
         int | None,
         Parameter("Dimension of the space, at least 2. Needed unless --construction is given.",
-                  whole(2), _PROBLEM, short="-d"),
+                  whole(2, MOST_DIMENSIONS), _PROBLEM, short="-d"),
     ] = None,
     K: Annotated[
         int | None,
         Parameter("Number of points or classes, at least 2. Needed unless --construction is "
-                  "given.", whole(2), _PROBLEM, short="-K"),
+                  "given.", whole(2, MOST_POINTS), _PROBLEM, short="-K"),
     ] = None,
     *,
     problem: Annotated[
@@ -71,7 +73,7 @@ def solve(
                   one_of(Problem), _PROBLEM),
     ] = Problem.SOFTMAX,
     tau: Annotated[
-        float | list[float] | None,
+        float | list[float] | str | None,
         Parameter("ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
                   "1..0.001/13 (13 geometric points).", reals(above=0.0), _PROBLEM),
     ] = None,
