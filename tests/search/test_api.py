@@ -179,7 +179,7 @@ def test_no_time_at_all_is_a_normal_end(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("problem", ["tammes", "softmax"])
 def test_a_time_limit_ends_in_time_with_a_code(problem: str) -> None:
-    result = solve(4, 30, problem=problem, time_limit=0.5)
+    result = solve(4, 30, problem=problem, time_limit=2.0)
     assert isinstance(result, SolveResult)
     consistent(result)
     assert result.outcome is Outcome.TIME_LIMIT
