@@ -51,7 +51,7 @@ _SECONDS = 5.0
 _DIRECTIONS = 3
 _LENGTHS = (1e-3, 1e-2)
 """Steps of the test, shares of the spacing."""
-_CORRECTIONS = 4
+_CORRECTIONS = 6
 """Linear programmes after a step: the first corrects it, the others turn it where the second
 derivatives depend on the choice of multipliers."""
 _FALL = 1e-6
@@ -219,7 +219,8 @@ def _descended(
         reach = 0.5 * step
         # No pair below can rise to the largest value within a step of the programme.
         window = 4.0 * (step + reach * np.sqrt(points.shape[1])) * spacing + 4.0 * step**2
-        last, fall = _retracted(points + step * move, free), 0.0
+        last = _retracted(points + step * move, free)
+        fall = (start - active_pairs(last, -np.inf).largest(last)) / step**2
         for _ in range(_CORRECTIONS):
             near = active_pairs(last, start - window)
             linear = linearise(near, last, free)
@@ -231,8 +232,12 @@ def _descended(
             correction = np.zeros_like(points)
             steps = found.reshape(-1, points.shape[1] - 1)
             correction[free] = np.einsum("kdq,kq->kd", linear.bases[free], steps)
-            last = _retracted(last + correction, free)
-            fall = (start - active_pairs(last, -np.inf).largest(last)) / step**2
+            trial = _retracted(last + correction, free)
+            reached = (start - active_pairs(trial, -np.inf).largest(trial)) / step**2
+            if reached > fall:
+                last, fall = trial, reached
+            else:
+                reach *= 0.3
             if fall > _FALL:
                 break
         if fall <= _FALL:

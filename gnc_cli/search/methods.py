@@ -71,7 +71,9 @@ def search_run(
     elif not found.finished:
         outcome = Outcome.TIME_LIMIT
     elif polished:
-        saddle = found.second is not None and found.second.local_minimum == NO
+        # A search that must keep a symmetry has converged within it.
+        falls = found.second is not None and found.second.local_minimum == NO
+        saddle = falls and request.symmetry is None
         outcome = Outcome.SADDLE if saddle else Outcome.CONVERGED
     elif order is None or np.isnan(order.gain):
         outcome = Outcome.MAX_STEPS_REACHED

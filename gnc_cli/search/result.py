@@ -49,7 +49,7 @@ _MORE = "more --restarts may find better"
 _ADVICE = {
     Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
-    Outcome.SADDLE: "codes nearby are better; raise --time-limit, or drop --symmetry",
+    Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
@@ -132,8 +132,8 @@ class SolveResult(Result):
     a linear programme; 0 exactly at KKT points. None or NaN, null in JSON, where not solved."""
     local_minimum: str | None
     """`yes`: no code nearby is better, by second-order sufficient conditions or since the value is
-    proved optimal. `no`: some codes nearby are better, as at a saddle. `undecided`: neither was
-    shown. Rotations and rattlers do not count. None where not examined."""
+    proved optimal. `no`: some codes nearby, of whatever symmetry, are better, as at a saddle.
+    `undecided`: neither was shown. Rotations and rattlers do not count. None where not examined."""
     local_minimum_reason: str | None
     """What decided `local_minimum`, or why nothing did."""
     margins: Margins
