@@ -27,6 +27,7 @@ from tests.problems import (
     orthoplex,
     polygon,
     random_rotation,
+    simplex,
     snub_cube,
 )
 
@@ -142,6 +143,16 @@ def test_a_continuum_of_optima_is_no_saddle(seed: int) -> None:
     verdict, done = judged(free_problem(code), code)
     assert done.value == pytest.approx(0.0, abs=1e-14)
     assert verdict.local_minimum == UNDECIDED and "family" in verdict.reason
+
+
+def test_a_curved_optimum() -> None:
+    """Four points in R^10: six contacts, twelve coordinates beside rotations. Second derivatives
+    hold the simplex."""
+    code = simplex(10, 4)
+    verdict, done = judged(free_problem(code), code)
+    turning = 10 * 9 // 2 - 7 * 6 // 2  # rotations of the other seven dimensions move nothing
+    assert len(done.pairs) - 1 < 4 * 9 - turning
+    assert verdict.local_minimum == YES and "second-order" in verdict.reason
 
 
 @KINDS

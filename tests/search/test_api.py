@@ -21,7 +21,7 @@ from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_code
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import Outcome, SolveResult
-from tests.problems import PROBLEMS, Problem, antiprism, icosahedron, random_rotation
+from tests.problems import PROBLEMS, Problem, antiprism, icosahedron, polygon, random_rotation
 
 QUICK: dict[str, Any] = {"restarts": 12, "steps": 300}
 SMALL = [p for p in PROBLEMS if p.K <= 30 and (not p.softmax_proven or p.K in (5, 6, 8))]
@@ -80,6 +80,15 @@ def test_closed_forms(known: Problem, problem: str) -> None:
     assert result.rho_one_vs_rest.lower <= known.rho <= result.rho_one_vs_rest.upper
     assert result.rho_one_vs_rest.width <= 1e-13
     assert result.restarts == 0 and result.steps == 0
+
+
+def test_a_start_at_a_saddle_is_left() -> None:
+    """The hexagon on the equator meets the first-order conditions; the octahedron is below."""
+    result = solve(3, 6, init=np.pad(polygon(6), ((0, 0), (0, 1))), restarts=0)
+    assert isinstance(result, SolveResult)
+    consistent(result)
+    assert result.max_cosine == pytest.approx(0.0, abs=1e-12)
+    assert result.local_minimum == "yes" and result.outcome is Outcome.CONVERGED
 
 
 def test_large_closed_forms_are_instant() -> None:
