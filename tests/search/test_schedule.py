@@ -31,7 +31,7 @@ def problem_of(kind: type, d: int, K: int) -> Problem:
 def run(
     problem: Problem, tasks: int, state: SearchState | None = None, seed: int = 3, **more: object
 ) -> SearchState:
-    limits = {name: more.pop(name) for name in ("patience", "hits") if name in more}
+    limits = {name: more.pop(name) for name in ("patience", "hits", "steps") if name in more}
     effort = replace(EFFORT, tasks=tasks, **limits)  # type: ignore[arg-type]
     options = {"deadline": Deadline(), "pool": Pool()} | more
     return search(problem, effort, seed, state or SearchState(), **options)  # type: ignore[arg-type]
@@ -90,9 +90,9 @@ def test_a_target_or_patience_ends_it() -> None:
 
 def test_the_same_code_found_again_and_again_ends_it() -> None:
     """Independent tasks that end in the best value are counted, and the others too."""
-    often = run(Tammes(free(3, 6)), 50, hits=6)
+    often = run(Tammes(free(3, 6)), 50, hits=6, steps=300)
     assert 6 <= often.hits <= often.batches <= often.tasks < 50
-    same(run(Tammes(free(3, 6)), 50, often, hits=6), often)
+    same(run(Tammes(free(3, 6)), 50, often, hits=6, steps=300), often)
 
 
 @KINDS
