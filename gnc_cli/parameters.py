@@ -236,13 +236,13 @@ Threads = Annotated[
 ]  # fmt: skip
 Workers = Annotated[
     int | None,
-    Parameter("Processes that search side by side. Default all cores.", whole(1),
-              "Effort and machine"),
+    Parameter("Processes that work side by side, of one thread each. Default: one per core.",
+              whole(1), "Effort and machine"),
 ]  # fmt: skip
 Cluster = Annotated[
     str | None,
-    Parameter("Search on the workers of a Dask scheduler, tcp://host:8786.",
-              group="Effort and machine", metavar="ADDRESS"),
+    Parameter("Work on a cluster: tcp://host:8786, the address of a Dask scheduler. Needs "
+              "gnc-cli[cluster].", text(parsing.scheduler, "URL"), "Effort and machine"),
 ]  # fmt: skip
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")

@@ -131,6 +131,17 @@ def device(text: str) -> str:
     return text
 
 
+def scheduler(text: str) -> str:
+    """The address of a Dask scheduler, such as `tcp://host:8786`; who answers there is asked later.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if not re.fullmatch(r"[a-z]+://[^\s/]+:\d+", text, re.ASCII):
+        raise UsageError(f"{text!r} is not the address of a scheduler; give tcp://host:8786")
+    return text
+
+
 def pair(text: str) -> tuple[str, str]:
     """`KEY=VALUE`, both stripped and neither empty.
 

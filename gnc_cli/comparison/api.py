@@ -10,12 +10,14 @@ from gnc_cli.parameters import (
     MOST_DIMENSIONS,
     MOST_POINTS,
     TABLE,
+    Cluster,
     Force,
     Parameter,
     Path,
     PlotOrPage,
     Seed,
     Threads,
+    Workers,
     real,
     whole,
     wholes,
@@ -77,10 +79,6 @@ def compare(
         Parameter("Time limit of each solve. Default 10.", real(above=0.0), _SOLVES,
                   metavar="SECONDS"),
     ] = None,
-    workers: Annotated[
-        int | None,
-        Parameter("Solves side by side, one process each. Default 1.", whole(1), _SOLVES),
-    ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
         float | None,
@@ -88,6 +86,8 @@ def compare(
                   real(above=0.0), "Effort and machine", metavar="SECONDS"),
     ] = None,
     threads: Threads = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         Parameter("With --solve: keep the rows, each as it is ready: .jsonl.", group=_SOLVES,
@@ -130,10 +130,11 @@ def compare(
             polynomial.
         export: folder for coordinates, Gram matrix, contact graph and inner products.
         budget: seconds of a solve, 10 by default.
-        workers: solves side by side, 1 by default.
         seed: of the solves.
         time_limit: seconds for the whole run; a normal end.
         threads: of the measurement; by default chosen from the size.
+        workers: solves side by side, one process each; by default one per core.
+        cluster: address of a Dask scheduler whose workers solve: `tcp://host:8786`.
         out: file for the rows of solves, JSON lines, each as it is ready.
         resume: go on from the rows in `out`.
         force: overwrite files.

@@ -7,12 +7,13 @@ from gnc_cli.comparison.result import Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import Path, spelled, wording
+from gnc_cli.runtime.threads import available_cores
 
 _UNDERSTANDS = {
     Mode.FILES: {"d", "tolerance", "require_entry", "digits", "export", "time_limit", "threads"},
     Mode.LIST: {"d", "K", "proven"},
-    Mode.SOLVE: {"d", "K", "tolerance", "require_entry", "budget", "workers", "seed",
-                 "time_limit", "out", "resume"},
+    Mode.SOLVE: {"d", "K", "tolerance", "require_entry", "budget", "workers", "cluster",
+                 "seed", "time_limit", "out", "resume"},
 }  # fmt: skip
 """What each mode takes besides what all take."""
 _DEFAULTS = {"tolerance": TOLERANCE, "seed": 0}
@@ -36,6 +37,7 @@ class Request:
     export: Path | None
     budget: float
     workers: int
+    cluster: str | None
     seed: int
     time_limit: float | None
     threads: int | None
@@ -87,7 +89,12 @@ def read_request(
             f"{spelled('out', 'rows.jsonl')}"
         )
     options["budget"] = options["budget"] or 10.0
-    options["workers"] = options["workers"] or 1
+    if options["workers"] is not None and options["cluster"] is not None:
+        raise UsageError(
+            f"{spelled('workers')} and {spelled('cluster')} exclude each other; the cluster has "
+            "workers of its own"
+        )
+    options["workers"] = options["workers"] or available_cores()
     return Request(mode=mode, files=files, force=force, **options)
 
 

@@ -19,7 +19,6 @@ from gnc_cli.codes.exact_cosine import verify_below
 from gnc_cli.comparison.recognition import recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareRow, SolvedRow
-from gnc_cli.comparison.workers import Flag, run_jobs
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
@@ -27,7 +26,7 @@ from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.records import TableStamp, plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult
 
 _PROBLEM = "tammes"
@@ -95,7 +94,9 @@ def compare_solves(
         if on_row is not None:
             on_row(row)
 
-    def done(job: PairJob, row: SolvedRow) -> None:
+    def done(at: int, row: SolvedRow | None) -> None:
+        if row is None:
+            return
         # Whether a row passes is a matter of each run's own tolerance.
         ledger.append({key: value for key, value in plain(row).items() if key != "passed"})
         add(row)
@@ -111,28 +112,25 @@ def compare_solves(
             if (kept.get("d"), kept.get("K")) in wanted:
                 add(read_plain(SolvedRow, kept))
         missing = [job for job in jobs if (job.d, job.K) not in rows]
-        finished = run_jobs(
-            missing, solve_pair, done, workers=request.workers, interrupt=_DeadlineFlag(deadline)
-        )
-    return [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows], finished
+        with Pool(request.workers, request.cluster) as pool:
+            pool.run(solve_pair, missing, deadline, done)
+    found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]
+    return found, len(found) == len(jobs)
 
 
-def solve_pair(job: PairJob, flag: Flag) -> SolvedRow | None:
-    """Solve one pair on one thread; None where the flag cut it short."""
+def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
+    """Solve one pair on one thread; None where the deadline cut it short."""
     from gnc_cli.search.api import solve
 
     method = "auto" if closed_form(job.d, job.K) is not None else "descent"
-    with limit_threads(1):
-        if method == "descent":
-            _warm_up()
-        result = solve(
-            job.d, job.K, problem=_PROBLEM, method=method, seed=job.seed, time_limit=job.budget,
-            threads=1, workers=1, steps=_STEPS if job.K <= _SMALL else None,
-            interrupt=cast(threading.Event, flag),
-        )  # fmt: skip
-        if flag.is_set():
-            return None
-        return _row(job, cast(SolveResult, result), method)
+    if method == "descent":
+        _warm_up()
+    result = solve(
+        job.d, job.K, problem=_PROBLEM, method=method, seed=job.seed, time_limit=job.budget,
+        threads=1, workers=1, steps=_STEPS if job.K <= _SMALL else None,
+        interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
+    )  # fmt: skip
+    return None if deadline.expired else _row(job, cast(SolveResult, result), method)
 
 
 def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:

@@ -5,12 +5,14 @@ whole process group, and the parent alone decides), and leaves when its parent h
 """
 
 import os
+import pickle
 import queue
 import signal
 import tempfile
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,7 +37,7 @@ _LOOK = 0.005
 """Seconds between looks at the file that means stop, of some microseconds each."""
 _DEATHS = 3
 """Calls of joblib in which a worker may die before the tasks are given up."""
-_CONNECT = 8.0
+_CONNECT = 5.0
 """Seconds for reaching a scheduler."""
 _PROCESS = uuid4().hex
 """Of this process; a worker has its own."""
@@ -193,7 +195,13 @@ class _Board(Generic[T, R]):
             handed = self._waiting[::-1]
             self._waiting.clear()
             self.handed = set(handed)
-        return [_Call(self.work, at, self.tasks[at], end, stop, _PROCESS) for at in handed]
+        return [
+            _Call(
+                self.work, at, pickle.dumps(self.tasks[at]), end, stop, _PROCESS,
+                textwrap.shorten(str(self.tasks[at]), 60),
+            )
+            for at in handed
+        ]  # fmt: skip
 
     def work_here(self) -> None:
         """Work on the tasks that wait, until none does or the deadline has expired."""
@@ -249,13 +257,16 @@ class _Call:
 
     work: Callable[[Any, Deadline], Any]
     at: int
-    task: Any
+    task: bytes
+    """Pickled here: some backends hand out arrays that cannot be written to."""
     end: float | None
     """Of its time, by the clock of the day."""
     stop: str
     """The file that means stop."""
     parent: str
     """The process that waits for the result; a thread of it may be the worker."""
+    name: str
+    """Of the task, in messages."""
 
     def __call__(self, *flags: Flag) -> _Answer:
         """Work on it, here; the flags mean stop as well."""
@@ -266,10 +277,7 @@ class _Call:
         if _PROCESS != self.parent:
             _one_thread()
         with flush_denormals():
-            return _Answer(self.at, True, self.work(self.task, deadline))
-
-    def __str__(self) -> str:
-        return textwrap.shorten(str(self.task), 60)
+            return _Answer(self.at, True, self.work(pickle.loads(self.task), deadline))
 
 
 class _Workers(Protocol):
@@ -297,15 +305,19 @@ class _JoblibWorkers:
         import joblib
         from joblib.parallel import LokyBackend, get_active_backend
 
-        # The active backend belongs to this thread, so it is read here. Arrays are sent as copies:
-        # joblib's memory maps could not be written to.
+        # The active backend belongs to this thread, so it is read here. Some (Ray) return all
+        # results together. Arrays are sent as copies: joblib's memory maps cannot be written to.
+        backend = get_active_backend()[0]
+        returned = "generator_unordered" if backend.supports_return_generator else "list"
         make = partial(
-            joblib.Parallel, n_jobs=workers, return_as="generator_unordered", batch_size=1,
+            joblib.Parallel, n_jobs=workers, return_as=returned, batch_size=1,
             pre_dispatch="all", max_nbytes=None,
         )  # fmt: skip
         self.workers = workers
-        self._ours = isinstance(get_active_backend()[0], LokyBackend)
+        self._ours = isinstance(backend, LokyBackend)
         if self._ours:
+            # Said where a worker has grown and another takes its place, at no harm to the tasks.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
             with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
                 self._parallel = make(initializer=_prepare, initargs=(os.getpid(),))
         else:
@@ -338,7 +350,7 @@ class _JoblibWorkers:
                 # One dead worker ends the whole call. Tasks begin in their order.
                 deaths += 1
                 if deaths == _DEATHS:
-                    first = [str(call) for call in missing.values()][: self.workers]
+                    first = [call.name for call in missing.values()][: self.workers]
                     raise UnavailableError(
                         f"a worker died at {' or '.join(first)}, {deaths} times; is memory short? "
                         f"use fewer {spelled('workers')}"
@@ -402,7 +414,7 @@ class _DaskWorkers:
             answer: _Answer = future.result()
         except KilledWorker:
             raise UnavailableError(
-                f"{spelled('cluster', self.address)}: every worker died at {call}; is memory "
+                f"{spelled('cluster', self.address)}: every worker died at {call.name}; is memory "
                 "short? use fewer workers per machine"
             ) from None
         except CancelledError:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,18 @@ def test_an_interruption_keeps_the_rows_so_far(
     stop.clear()
     rest = solves(2, [5, 7], out=out, resume=True, interrupt=stop)
     assert [r.K for r in rest.rows] == [5, 7] and not rest.interrupted
+
+
+def test_rows_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
+    """Closed forms and short descents, in the order of the pairs, whoever made them."""
+    found = {}
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.jsonl"
+        result = solves("2,3", "5,7", workers=workers, budget=300.0, out=out)
+        found[workers] = [replace(row, seconds=0.0) for row in result.rows]
+        assert len(out.read_text().splitlines()) == 4
+    assert [(r.d, r.K) for r in found[1]] == [(2, 5), (2, 7), (3, 5), (3, 7)]
+    assert found[1] == found[2]
 
 
 def test_a_time_limit_is_no_interruption(solved: Any) -> None:

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from joblib.parallel import ThreadingBackend
 
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.runtime import parallel
@@ -25,14 +27,16 @@ from tests.runtime.tasks import begin, descend, die, die_once, last_forever, ref
 ROOT = Path(__file__).parents[2]
 
 
-def ready(pool: Pool) -> Pool:
-    """The same pool, once its workers have started."""
-    pool.warm()
-    for _ in range(6000):
-        if pool.ready:
-            return pool
-        time.sleep(0.01)
-    raise AssertionError("the workers never started")
+@contextlib.contextmanager
+def ready(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
+    """A pool whose workers have started."""
+    with Pool(workers, cluster) as pool:
+        pool.warm()
+        for _ in range(6000):
+            if pool.ready:
+                break
+            time.sleep(0.01)
+        yield pool
 
 
 def small_tasks() -> list[tuple[int, np.ndarray]]:
@@ -59,7 +63,7 @@ def test_results_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     seen: list[int] = []
     with Pool() as pool:
         alone = pool.run(descend, small_tasks(), Deadline())
-    with ready(Pool(workers).__enter__()) as pool:
+    with ready(workers) as pool:
         found = pool.run(descend, small_tasks(), Deadline(), lambda i, r: seen.append(i))
     assert sorted(seen) == list(range(7))
     for one, other in zip(alone, found, strict=True):
@@ -82,7 +86,7 @@ def test_a_pool_is_left_while_its_workers_start() -> None:
 
 def test_the_tasks_of_a_worker_that_dies_are_repeated(tmp_path: Path) -> None:
     mark, seen = str(tmp_path / "died"), []
-    with ready(Pool(2).__enter__()) as pool:
+    with ready(2) as pool:
         tasks = [(at, mark) for at in range(6)]
         found = pool.run(die_once, tasks, Deadline(), lambda i, r: seen.append(i))
     assert os.path.exists(mark)
@@ -92,12 +96,12 @@ def test_the_tasks_of_a_worker_that_dies_are_repeated(tmp_path: Path) -> None:
 def test_a_task_that_kills_every_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_DEATHS", 2)
     named = "died at (flour or )?the bomb, 2 times.*fewer workers"
-    with ready(Pool(2).__enter__()) as pool, pytest.raises(UnavailableError, match=named):
+    with ready(2) as pool, pytest.raises(UnavailableError, match=named):
         pool.run(die, ["flour", "the bomb"], Deadline())
 
 
 def test_an_error_is_raised_here_and_stops_the_others() -> None:
-    with ready(Pool(2).__enter__()) as pool, pytest.raises(UsageError, match="task 1 is refused"):
+    with ready(2) as pool, pytest.raises(UsageError, match="task 1 is refused"):
         pool.run(refuse, range(3), Deadline())
 
 
@@ -105,13 +109,13 @@ def test_an_error_of_the_caller_stops_the_workers() -> None:
     def done(i: int, result: int) -> None:
         raise UsageError("no more")
 
-    with ready(Pool(2).__enter__()) as pool, pytest.raises(UsageError, match="no more"):
+    with ready(2) as pool, pytest.raises(UsageError, match="no more"):
         pool.run(last_forever, [0, 1, 2], Deadline(), done)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_time_limit_gives_partial_results_and_begins_no_more(workers: int) -> None:
-    with ready(Pool(workers).__enter__()) as pool:
+    with ready(workers) as pool:
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
         found = pool.run(last_forever, [0, 1, 2, 3, 4], Deadline(2.0))
         assert found[: 1 + workers] == [0, 1, 2][: 1 + workers]
@@ -121,16 +125,20 @@ def test_a_time_limit_gives_partial_results_and_begins_no_more(workers: int) -> 
 
 def test_an_interruption_takes_what_comes_and_gives_up_the_rest() -> None:
     stop = threading.Event()
-    with ready(Pool(2).__enter__()) as pool:
+    with ready(2) as pool:
         found = pool.run(last_forever, [0, 1, 9, 2], Deadline(None, stop), lambda i, r: stop.set())
         assert found == [0, 1, None, None]
         # The worker that heard nothing was killed; the next run starts another.
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
 
 
-def test_backends_of_the_caller_are_used() -> None:
-    joblib = pytest.importorskip("joblib")
-    with joblib.parallel_config("threading"), ready(Pool(2).__enter__()) as pool:
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_backends_of_the_caller_are_used(
+    one_by_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some, as Ray's, cannot return results one by one."""
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", one_by_one)
+    with joblib.parallel_config("threading"), ready(2) as pool:
         found = pool.run(descend, small_tasks(), Deadline())
     assert {result[1] for result in found if result} == {os.getpid()}
 
@@ -252,21 +260,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_on_a_cluster_an_interruption_cancels_what_is_at_work(cluster: str) -> None:
     stop = threading.Event()
-    with ready(Pool(cluster=cluster).__enter__()) as pool:
+    with ready(cluster=cluster) as pool:
         found = pool.run(last_forever, [0, 1, 2, 3], Deadline(None, stop), lambda i, r: stop.set())
         assert found[0] == 0 and None in found[1:]  # which two begin is for Dask to say
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
 
 
 def test_an_error_on_a_cluster_is_raised_here(cluster: str) -> None:
-    with Pool(cluster=cluster) as pool, pytest.raises(UsageError, match="task 1 is refused"):
-        ready(pool).run(refuse, range(3), Deadline())
+    with ready(cluster=cluster) as pool, pytest.raises(UsageError, match="task 1 is refused"):
+        pool.run(refuse, range(3), Deadline())
 
 
 def test_results_of_a_cluster_are_the_same(cluster: str) -> None:
     with Pool() as pool:
         alone = pool.run(descend, small_tasks(), Deadline())
-    with ready(Pool(cluster=cluster).__enter__()) as pool:
+    with ready(cluster=cluster) as pool:
         found = pool.run(descend, small_tasks(), Deadline())
     for one, other in zip(alone, found, strict=True):
         assert one is not None and other is not None
@@ -275,7 +283,7 @@ def test_results_of_a_cluster_are_the_same(cluster: str) -> None:
 
 def test_a_worker_of_a_cluster_that_dies_costs_its_own_task(cluster: str, tmp_path: Path) -> None:
     """Comes last: one worker of the cluster is left."""
-    with ready(Pool(cluster=cluster).__enter__()) as pool:
+    with ready(cluster=cluster) as pool:
         tasks = [(at, str(tmp_path)) for at in range(8)]
         found: list[Any] = pool.run(where, tasks, Deadline())
     assert [result[0] for result in found] == list(range(8))
