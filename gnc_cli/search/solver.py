@@ -90,7 +90,8 @@ def solve_code(
             init = None if around.best is None else around.best.whole
         state = SearchState(restarts=spent[0], steps=spent[1])
         if init is not None:
-            state.pool.append(_start(problem, init, searching))
+            tenth = searching.within(0.1 * searching.remaining)
+            state.pool.append(_start(problem, init, tenth))
     if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
         pool.warm()
 
