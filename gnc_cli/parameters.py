@@ -12,11 +12,12 @@ declarations. Errors name a parameter as its caller wrote it: `--time-limit` in 
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Any, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
 
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
@@ -38,6 +39,8 @@ class Kind:
         UsageError: it is not of this kind; the message begins with the value.
     """
     choices: type[StrEnum] | None = None
+    noun: str = "a text"
+    """What a value of the kind is, in messages."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Parameter:
 
     help: str
     kind: Kind | None = None
-    """None for flags, and for what the function itself looks into: arrays, names."""
+    """None where the annotation says it (flags, texts, paths), and for what the function itself
+    looks into: arrays."""
     group: str = "Options"
     """Heading of the option in a help text."""
     short: str | None = None
@@ -67,7 +71,7 @@ class Parameter:
     """Names a file that is written, with one of these suffixes."""
 
     def read(self, name: str, value: Any) -> Any:
-        """The value that the function works with; None, flags and unread kinds pass as they are.
+        """The value that the function works with; None and arrays pass as they are.
 
         Raises:
             UsageError: names the parameter as its caller wrote it.
@@ -77,7 +81,18 @@ class Parameter:
         try:
             return self.kind.read(value)
         except UsageError as error:
-            raise UsageError(f"{spelled(name)} {error}") from None
+            raise UsageError(f"{self.named(name)} {error}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise self.mistaken(name, value) from None
+
+    def mistaken(self, name: str, value: object) -> UsageError:
+        """The error of a value of another type."""
+        noun = "a value" if self.kind is None else self.kind.noun
+        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}")
+
+    def named(self, name: str) -> str:
+        """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
+        return wording(name.upper(), name) if self.argument else spelled(name)
 
     def option(self, name: str, value: object = True) -> str:
         """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
@@ -87,12 +102,14 @@ class Parameter:
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """A whole number; `1e6` and `10.0` are whole."""
-    return Kind("INT", lambda value: parsing.integer(value, least=least, most=most))
+    return Kind("INT", lambda value: parsing.integer(value, least=least, most=most),
+                noun="a whole number")
 
 
 def wholes(least: int | None = None, most: int | None = None) -> Kind:
     """One or several whole numbers, each once: `3,5,8`, `2..64`, `[3, 5]`."""
-    return Kind("INTS", lambda value: tuple(parsing.integers(value, least=least, most=most)))
+    return Kind("INTS", lambda value: tuple(parsing.integers(value, least=least, most=most)),
+                noun="whole numbers")
 
 
 def real(
@@ -103,13 +120,14 @@ def real(
 ) -> Kind:
     """A finite number in a range."""
     limits = {"least": least, "most": most, "above": above, "below": below}
-    return Kind("FLOAT", lambda value: parsing.number(value, **limits))
+    return Kind("FLOAT", lambda value: parsing.number(value, **limits), noun="a number")
 
 
 def reals(least: float | None = None, above: float | None = None) -> Kind:
     """One or several finite numbers: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
     return Kind(
-        "FLOATS", lambda value: tuple(parsing.numbers(value, least=least, above=above))
+        "FLOATS", lambda value: tuple(parsing.numbers(value, least=least, above=above)),
+        noun="numbers",
     )
 
 
@@ -120,17 +138,82 @@ def one_of(choices: type[StrEnum]) -> Kind:
         try:
             return choices(value)
         except ValueError:
-            raise UsageError(f"{value!r} is not one of {', '.join(choices)}") from None
+            raise UsageError(
+                f"{parsing.shown(value)} is not one of {', '.join(choices)}"
+            ) from None
 
     return Kind(None, read, choices)
 
 
-def text(parse: Callable[[str], Any], metavar: str) -> Kind:
+def text(parse: Callable[[str], Any], metavar: str, noun: str = "a text") -> Kind:
     """Text in a form of its own."""
-    return Kind(metavar, parse)
+    return Kind(metavar, parse, noun=noun)
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # also NumPy's
+        return bool(value)
+    raise TypeError
+
+
+def _words(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return _not_empty(value)
+
+
+def _path(value: Any) -> Any:
+    _not_empty(os.fspath(value))
+    return value
+
+
+def _not_empty(value: str) -> str:
+    if not value:
+        raise UsageError("'' is empty; name something or leave it out")
+    return value
+
+
+def implied_kind(annotation: Any) -> Kind | None:
+    """What a declared parameter without a kind takes, by its type; None for arrays (`Any`)."""
+    types = _types(annotation)
+    if bool in types:
+        return Kind(None, _flag, noun="True or False")
+    if Any in types or str not in types:
+        return None
+    if os.PathLike in types:
+        return Kind(None, _path, noun="the path of a file or folder")
+    return Kind(None, _words)
+
+
+def takes_text(annotation: Any) -> bool:
+    """Whether Python callers may write the value as text, as shells always do."""
+    types = _types(annotation)
+    written = any(isinstance(found, (str, ForwardRef)) for found in types)  # not resolved here
+    return written or not types.isdisjoint({str, bool, Any, Mapping})
+
+
+def _types(annotation: Any) -> set[Any]:
+    """The types that an annotation names, without what they are generic in."""
+    if get_origin(annotation) in (Annotated, Union, UnionType):
+        parts = get_args(annotation)
+        parts = parts[:1] if get_origin(annotation) is Annotated else parts
+        return {found for part in parts for found in _types(part)}
+    return {get_origin(annotation) or annotation}
+
+
+def _table(value: Any) -> Any:
+    return value if hasattr(value, "entries") else _path(value)
+
+
+TABLE = Kind(None, _table, noun="a table of known codes or the path of one")
 
 
 # What several commands share.
+MOST_DIMENSIONS = 10**6
+MOST_CLASSES = 10**8
+"""With samples: sums of each class are held in memory."""
+MOST_POINTS = 10**9
+"""Of a code that is made, read or solved."""
 Seed = Annotated[
     int,
     Parameter("Same seed, same machine: same result. Default 0.", whole(0), "Effort and machine"),
@@ -182,7 +265,9 @@ def declared(function: Callable[..., Any]) -> dict[str, Parameter]:
     found = {}
     for name, annotation in inspect.get_annotations(function).items():
         if get_origin(annotation) is Annotated:
-            found[name] = next(a for a in get_args(annotation) if isinstance(a, Parameter))
+            parameter = next(a for a in get_args(annotation) if isinstance(a, Parameter))
+            kind = parameter.kind or implied_kind(annotation)
+            found[name] = replace(parameter, kind=kind)
     return found
 
 
@@ -198,6 +283,11 @@ def spelled(name: str, value: object = None) -> str:
         return option if value is None else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
     return name if value is None else f"{name}={shown!r}"
+
+
+def wording(shell: str, python: str) -> str:
+    """Of two wordings the one for the caller: of a command line, or of a call from Python."""
+    return python if _without_option.get() is None else shell
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Collection, Iterable
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from gnc_cli.errors import UsageError
@@ -16,6 +17,8 @@ from gnc_cli.errors import UsageError
 _NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
+_SHOWN = 60
+"""Characters of a value that a message quotes."""
 
 
 def number(
@@ -42,7 +45,7 @@ def number(
         >>> number("1_000.5")
         1000.5
     """
-    text, value = _shown(value), float(_decimal(value))
+    text, value = shown(value), float(_decimal(value))
     if least is not None and value < least:
         raise UsageError(f"{text} is too small; give at least {least:g}")
     if most is not None and value > most:
@@ -64,7 +67,7 @@ def integer(value: Any, *, least: int | None = None, most: int | None = None) ->
         >>> integer("1e6"), integer(10.0)
         (1000000, 10)
     """
-    return _whole(_decimal(value), _shown(value), least, most)
+    return _whole(_decimal(value), shown(value), least, most)
 
 
 def integers(value: Any, *, least: int | None = None, most: int | None = None) -> list[int]:
@@ -88,7 +91,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
             points = _range(item, default_step=Decimal(1))
             if "/" in item:
                 points = [Decimal(round(point)) for point in points]
-        found |= dict.fromkeys(_whole(point, _shown(item), least, most) for point in points)
+        found |= dict.fromkeys(_whole(point, shown(item), least, most) for point in points)
         _bounded(found, value)
     return list(found)
 
@@ -169,18 +172,26 @@ def symmetry(text: str) -> str:
     raise UsageError(f"{text!r} is not a symmetry; give antipodal or cyclic:n with n >= 2")
 
 
-def _shown(value: Any) -> str:
-    """A value in a message, text in quotes. Python does not write thousands of digits."""
+def shown(value: Any) -> str:
+    """A value in a message, text in quotes, long ones shortened."""
     if isinstance(value, int) and value.bit_length() > 60:
+        # Python does not write thousands of digits.
         return f"a number of some {int(value.bit_length() * math.log10(2.0))} digits"
-    return repr(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
+        return repr(value[:_SHOWN]) + rest
+    text = " ".join(str(value).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({type(value).__name__})"
 
 
 def _items(value: Any) -> list[Any]:
     """What a list of numbers is made of."""
     if isinstance(value, str):
         return value.split(",")
-    items = list(value) if isinstance(value, Iterable) else [value]
+    if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return [value]
+    items = list(islice(value, _LONGEST + 1))
+    _bounded(items, value)
     if not items:
         raise UsageError("is an empty list; give at least one number")
     return items
@@ -193,16 +204,17 @@ def _decimal(value: Any) -> Decimal:
         if _NUMBER.fullmatch(stripped):
             number = Decimal(stripped.replace("_", ""))
             if number.adjusted() > 300:
-                raise UsageError(f"{value!r} is too large; give at most 1e300")
+                raise UsageError(f"{shown(value)} is too large; give at most 1e300")
             return number
     elif not isinstance(value, bool) and hasattr(value, "__index__"):
-        return Decimal(value.__index__())
-    elif not isinstance(value, bool) and getattr(value, "ndim", 0) == 0:
+        with contextlib.suppress(TypeError):  # of arrays and tensors
+            return Decimal(value.__index__())
+    if not isinstance(value, (str, bytes, bool)) and not getattr(value, "ndim", 0):
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(float(value)):
                 return Decimal(repr(float(value)))
     raise UsageError(
-        f"{_shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000"
+        f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000"
     )
 
 
@@ -255,4 +267,4 @@ def _geometric(first: Decimal, last: Decimal, count: int, item: str) -> list[Dec
 
 def _bounded(found: Collection[Any], value: Any) -> None:
     if len(found) > _LONGEST:
-        raise UsageError(f"{value!r} has more than {_LONGEST:,} values; ask for fewer")
+        raise UsageError(f"{shown(value)} has more than {_LONGEST:,} values; ask for fewer")

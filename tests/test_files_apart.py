@@ -73,8 +73,8 @@ def test_from_python(command: str, asked: dict[str, Any], input: str) -> None:
 
 
 def _without_dashes(text: str) -> str:
-    """A parameter is `--means-from` in a shell and `means_from` in Python."""
-    return text.replace("--", "").replace("-", "_")
+    """A parameter is `--means-from` or FILES in a shell, `means_from` or `files` in Python."""
+    return text.replace("--", "").replace("-", "_").replace("FILES", "files")
 
 
 @pytest.mark.parametrize(("command", "asked", "input"), CASES)

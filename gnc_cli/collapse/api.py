@@ -10,6 +10,7 @@ from gnc_cli import parsing
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
+    MOST_CLASSES,
     Device,
     Force,
     Parameter,
@@ -121,13 +122,14 @@ def measure(
     K: Annotated[
         int | None,
         Parameter("Number of classes; an error where the files have another. Default: that of the "
-                  "files.", whole(2), _WHAT, short="-K"),
+                  "files.", whole(2, MOST_CLASSES), _WHAT, short="-K"),
     ] = None,
     select: Annotated[
         Mapping[str, Any] | Iterable[Any] | None,
         Parameter("Only snapshots whose attribute KEY has this value, one of these values or lies "
                   "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
-                  text(_selection, "KEY=VALUE"), _WHAT, repeatable=True),
+                  text(_selection, "KEY=VALUE", "a dictionary or pairs of a key and values"),
+                  _WHAT, repeatable=True),
     ] = None,
     normalize: Annotated[
         str,
@@ -155,7 +157,8 @@ def measure(
     reference: Annotated[
         float | Path | None,
         Parameter("Hold GNC2 against this code, or this distance. Default: the best known for d "
-                  "and K.", text(_reference, "FILE|NUMBER"), _GNC2, reads=True),
+                  "and K.", text(_reference, "FILE|NUMBER", "a number or the path of a file"),
+                  _GNC2, reads=True),
     ] = None,
     duplicates: Annotated[
         float | None,

@@ -9,7 +9,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
-from gnc_cli.metrics.rows import check_labels, is_tensor, to_numpy
+from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _IGNORED = -100
@@ -21,7 +21,7 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 
     Samples of label -1 or -100 are left out; both are -1 in what is returned.
     """
-    found = to_numpy(labels)
+    found = to_numpy(labels, "labels")
     if found.ndim != 1 or tuple(shape) != (len(found), d):
         hint = ""
         if len(shape) > 2 and shape[-1] == d:
@@ -39,8 +39,10 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
     """The class of the largest logit, the first of ties, shape (n,); found where the logits are."""
-    if not is_tensor(logits):
-        logits = np.asarray(logits)
+    if is_tensor(logits):
+        checked_tensor(logits, "logits")
+    else:
+        logits = to_numpy(logits, "logits")
     if tuple(logits.shape) != shape:
         raise DataError(f"logits have shape {tuple(logits.shape)}; expected {shape}")
     if not shape[0]:
@@ -58,7 +60,7 @@ def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
 
 def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
     """A classifier's weights as they are, float64, finite, shape (K, d)."""
-    raw = to_numpy(weights).astype(np.float64)
+    raw = to_numpy(weights, "weights").astype(np.float64)
     if raw.shape != (K, d):
         hint = "; transpose them" if raw.shape == (d, K) else ""
         raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{hint}")

@@ -7,10 +7,11 @@ not needed, nor is torch: tensors of any device are taken as they come, arrays a
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from gnc_cli.collapse.api import Variants
 from gnc_cli.collapse.assemble import Statistics, assemble, given_weights, mean_weights
 from gnc_cli.collapse.batches import (
     Accumulated,
@@ -27,10 +28,13 @@ from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
-from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
+from gnc_cli.parameters import MOST_CLASSES, MOST_DIMENSIONS, Parameter, one_of, real, whole
+from gnc_cli.parsing import shown
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -63,19 +67,19 @@ class GNCMetrics:
         (0.0, 0.0, 1.414213562373)
     """
 
+    @validated
     def __init__(
         self,
-        d: int,
-        K: int,
+        d: Annotated[int, Parameter("Dimension of the features.", whole(2, MOST_DIMENSIONS))],
+        K: Annotated[int, Parameter("Number of classes.", whole(2, MOST_CLASSES))],
         *,
-        normalize: bool = True,
-        variants: str = "none",
-        reference: float | None = None,
+        normalize: Annotated[bool, Parameter("Of unit rows.")] = True,
+        variants: Annotated[str, Parameter("Further metrics.", one_of(Variants))] = "none",
+        reference: Annotated[
+            float | None,
+            Parameter("What GNC2 is held against.", real(above=0.0, most=2.0)),
+        ] = None,
     ) -> None:
-        if d < 2 or K < 2:
-            raise UsageError(f"GNCMetrics(d={d}, K={K}): d and K must be at least 2")
-        if variants not in ("none", "authors", "classic", "all"):
-            raise UsageError(f"variants={variants!r}: choose none, authors, classic or all")
         self.d, self.K, self.normalize = d, K, normalize
         self._request = Request(
             normalize="auto" if normalize else "off", variants=variants, reference=reference
@@ -111,10 +115,11 @@ class GNCMetrics:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
                 it must be scaled. Nothing of the batch has then been taken in.
         """
-        rows: Any = features if on_cuda(features) else to_numpy(features)
+        cuda = on_cuda(features)
+        rows: Any = (checked_tensor if cuda else to_numpy)(features, "features")
         known = checked_labels(labels, rows.shape, self.d, self.K)
         answers = None if logits is None else largest_logits(logits, (len(known), self.K))
-        if on_cuda(rows):
+        if cuda:
             if not self._device:
                 device = rows.device
                 spaces = self._request.spaces
@@ -134,6 +139,7 @@ class GNCMetrics:
         if (known >= 0).any():
             self._touch()
 
+    @validated
     def judge(
         self,
         features: Any,
@@ -141,8 +147,8 @@ class GNCMetrics:
         weights: Any = None,
         bias: Any = None,
         *,
-        own: bool = True,
-        workers: int = 1,
+        own: Annotated[bool, Parameter("The batches of the first pass again.")] = True,
+        workers: Annotated[int, Parameter("Threads.", whole(1))] = 1,
     ) -> None:
         """Take in a batch of the second pass, which decides by the class means of the first.
 
@@ -165,10 +171,10 @@ class GNCMetrics:
         state = self._state()
         if not state.own_space.N:
             raise DataError("judge() needs class means: update() with all batches first")
-        rows = to_numpy(features)
+        rows = to_numpy(features, "features")
         known = checked_labels(labels, rows.shape, self.d, self.K)
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
-        offset = None if bias is None else to_numpy(bias).astype(np.float64)
+        offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
         found = {
             space: stream_decisions(
                 ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
@@ -196,6 +202,8 @@ class GNCMetrics:
         Raises:
             UsageError: `other` was made with other arguments.
         """
+        if not isinstance(other, GNCMetrics):
+            raise UsageError(f"merge() takes another GNCMetrics, got {shown(other)}")
         mine = (self.d, self.K, self._request.spaces)
         theirs = (other.d, other.K, other._request.spaces)
         if mine != theirs:
@@ -208,7 +216,13 @@ class GNCMetrics:
         self._touch()
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
-        """`merge` with each of them, in order."""
+        """`merge` with each of them, in order.
+
+        Raises:
+            UsageError: one was made with other arguments, or is none.
+        """
+        if not isinstance(metrics, Iterable):
+            raise UsageError(f"merge_state() takes several GNCMetrics, got {shown(metrics)}")
         for other in metrics:
             self.merge(other)
 
@@ -263,12 +277,13 @@ class GNCMetrics:
         moments = self._state().own_space
         return moments.means, moments.present
 
+    @validated
     def compute(
         self,
         weights: Any = None,
         *,
-        detail: bool = False,
-        time_limit: float | None = None,
+        detail: Annotated[bool, Parameter("Also quantiles and rattlers.")] = False,
+        time_limit: Annotated[float | None, Parameter("Seconds.", real(above=0.0))] = None,
         deadline: Deadline | None = None,
     ) -> MeasureResult:
         """The metrics of all batches so far; batches may be added afterwards.

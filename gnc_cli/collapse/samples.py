@@ -20,7 +20,7 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import MOST_CLASSES, spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ def _check_shape(parts: Sequence[FileRows], d: int | None, K: int | None, transp
 
 def samples_of_arrays(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
-    arrays = {name: to_numpy(value) for name, value in given.items()}
+    arrays = {name: to_numpy(value, name) for name, value in given.items()}
     for name, array in arrays.items():
         rank = 1 if name in ("labels", "bias") else 2
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
@@ -354,7 +354,14 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int |
     elif samples.logits is not None:
         found, where = samples.logits.shape[1], samples.where["logits"]
     else:
-        return max(1 if labels is None else int(labels.max(initial=0)) + 1, asked or 0)
+        largest = 0 if labels is None else int(labels.max(initial=0))
+        if largest >= (asked or MOST_CLASSES):
+            step = f"raise {spelled('K')} to {largest + 1}" if asked else "number them anew"
+            raise DataError(
+                f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
+                f"for K = {asked or MOST_CLASSES}; {step}"
+            )
+        return max(largest + 1, asked or 0)
     if asked is not None and asked != found:
         raise DataError(
             f"{where} has {found} classes, not {spelled('K', asked)}; drop it or mend the file"

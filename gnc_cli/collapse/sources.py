@@ -30,7 +30,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.inputs import split_key
 from gnc_cli.io.provenance import parse_provenance
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import spelled, wording
 
 File = tuple[str, str | None]
 """A path, and the key behind its colon."""
@@ -138,7 +138,10 @@ def find_samples(
     elif given:
         sources = [find.in_options()]
     else:
-        raise UsageError("nothing to measure; give a file: gnc measure features.h5")
+        raise UsageError("nothing to measure; " + wording(
+            "give a file: gnc measure features.h5",
+            "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
+        ))
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
         return sources

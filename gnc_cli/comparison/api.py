@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gnc_cli.io.arguments import validated
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import (
+    MOST_DIMENSIONS,
+    MOST_POINTS,
+    TABLE,
     Cluster,
     Force,
     Parameter,
@@ -47,18 +50,19 @@ def compare(
     d: Annotated[
         Any,
         Parameter("Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
-                  "coordinate per line.", wholes(2), _COMPARE, short="-d"),
+                  "coordinate per line.", wholes(2, MOST_DIMENSIONS), _COMPARE,
+                  short="-d"),
     ] = None,
     K: Annotated[
         Any,
-        Parameter("Numbers of points: 24, 2..100 or 10..100..10.", wholes(2), _COMPARE,
+        Parameter("Numbers of points: 24, 2..100 or 10..100..10.", wholes(2, MOST_POINTS), _COMPARE,
                   short="-K"),
     ] = None,
     proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False,
     table: Annotated[
         "Table",
         Parameter("A current table of known codes, d,N,cosine per line, held beside our copy.",
-                  group=_COMPARE, metavar="FILE", reads=True),
+                  TABLE, _COMPARE, metavar="FILE", reads=True),
     ] = None,
     digits: Annotated[
         int | None,

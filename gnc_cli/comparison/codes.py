@@ -23,6 +23,7 @@ from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import passes, verdict
+from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -93,11 +94,8 @@ def load_code(source: Any, d: int | None = None) -> Code:
         names = [str(name) for name in np.atleast_1d(found.attrs.get("class_names", ()))]
         known = names if len(names) == len(found.weights) else None
         return Code(found.weights, os.fspath(source), known)
-    try:
-        rows = np.array(getattr(source, "weights", source), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{type(source).__name__} is no matrix of numbers: {error}") from error
-    if rows.ndim != 2 or min(rows.shape) < 2:
+    rows = real_matrix(getattr(source, "weights", source), "a code")
+    if min(rows.shape) < 2:
         raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
     return Code(rows, None)
 

@@ -6,7 +6,7 @@ from typing import Any
 from gnc_cli.comparison.result import Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import Path, spelled, wording
 from gnc_cli.runtime.threads import available_cores
 
 _UNDERSTANDS = {
@@ -57,10 +57,10 @@ def read_request(
     asked = {Mode.LIST: list, Mode.SOLVE: solve, Mode.FILES: bool(files)}
     modes = [mode for mode, wanted in asked.items() if wanted]
     if not modes:
-        raise UsageError(
-            "nothing to compare; give files (gnc compare code.h5), or "
-            f"{spelled('list')} or {spelled('solve')}"
-        )
+        raise UsageError("nothing to compare; " + wording(
+            "give files (gnc compare code.h5), or --list or --solve",
+            "give files, arrays or results, compare('code.h5'), or list=True or solve=True",
+        ))
     if len(modes) > 1:
         raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
     (mode,) = modes

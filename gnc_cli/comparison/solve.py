@@ -127,7 +127,7 @@ def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
         _warm_up()
     result = solve(
         job.d, job.K, problem=_PROBLEM, method=method, seed=job.seed, time_limit=job.budget,
-        threads=1, steps=_STEPS if job.K <= _SMALL else None,
+        threads=1, workers=1, steps=_STEPS if job.K <= _SMALL else None,
         interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
     )  # fmt: skip
     return None if deadline.expired else _row(job, cast(SolveResult, result), method)

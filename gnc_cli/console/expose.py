@@ -198,12 +198,10 @@ def _shell_type(annotation: Any, parameter: Parameter) -> Any:
     """Flags, texts and lists of texts; a choice stays an enum, so that shells complete it."""
     if parameter.repeatable:
         return list[str] | None
-    if parameter.kind is None:
-        value_type = get_args(annotation)[0]
-        if bool in (value_type, *get_args(value_type)):
-            return bool | None if "/" in (parameter.flag or "") else bool
-        return str | None
-    return (parameter.kind.choices or str) | None
+    value_type = get_args(annotation)[0]
+    if bool in (value_type, *get_args(value_type)):
+        return bool | None if "/" in (parameter.flag or "") else bool
+    return ((parameter.kind and parameter.kind.choices) or str) | None
 
 
 def _command_line(name: str, parameters: dict[str, Parameter], given: dict[str, Any]) -> str:

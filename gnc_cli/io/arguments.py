@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.parameters import Parameter, declared, spelled
+from gnc_cli.parameters import Parameter, declared, spelled, takes_text, wording
+from gnc_cli.parsing import shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -18,21 +19,59 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let every declared argument be read and every file be checked before `function` runs.
 
     Files: no output may be another output or an input, and all must be writable; existing ones
-    need a true `force` or `resume` among the arguments. None and flags pass as they are.
+    need a true `force` or `resume` among the arguments. None passes where it is the default.
+    A text stands for a number in a shell alone, in Python where the annotation has `str`.
     """
     parameters = declared(function)
+    annotations = inspect.get_annotations(function)
+    textual = {name for name in parameters if takes_text(annotations[name])}
     signature = inspect.signature(function)
+
+    def read(name: str, value: Any) -> Any:
+        """One value, or one of those that a parameter like `*files` gathers."""
+        parameter = parameters[name]
+        if value is None and signature.parameters[name].default is not None:
+            raise parameter.mistaken(name, value)
+        if isinstance(value, str) and name not in textual and wording("", "python"):
+            raise parameter.mistaken(name, value)
+        return parameter.read(name, value)
 
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{function.__qualname__}(): {error}") from None
         for name, value in bound.arguments.items():
-            if name in parameters:
-                bound.arguments[name] = parameters[name].read(name, value)
+            if name not in parameters:
+                _check_attached(name, value)
+            elif signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(read(name, each) for each in value)
+            else:
+                bound.arguments[name] = read(name, value)
         check_files(parameters, bound.arguments)
         return function(*bound.args, **bound.kwargs)
 
     return checked
+
+
+_ATTACHED = {
+    "interrupt": ("a threading.Event", "is_set"),
+    "deadline": ("a Deadline", "expired"),
+    "progress": ("a function", "__call__"),
+    "on_row": ("a function", "__call__"),
+    "on_epoch": ("a function", "__call__"),
+    "on_run": ("a function", "__call__"),
+    "command_line": ("a text", "isprintable"),
+}
+"""Parameters without a declaration: what they are, and an attribute that these have."""
+
+
+def _check_attached(name: str, value: Any) -> None:
+    """Refuse what is attached to a call and cannot be used: an event, functions to be told."""
+    noun, attribute = _ATTACHED.get(name, ("", "__class__"))
+    if value is not None and not hasattr(value, attribute):
+        raise UsageError(f"{name} must be {noun}, got {shown(value)}")
 
 
 def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
@@ -49,7 +88,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         UnavailableError: a page (.html) without plotly.
     """
     read = {
-        n.upper() if p.argument else spelled(n): values[n]
+        p.named(n): values[n]
         for n, p in parameters.items()
         if p.reads and n in values
     }

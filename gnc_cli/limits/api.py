@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.parameters import Force, Parameter, Path, Plot, one_of, real, wholes
+from gnc_cli.parameters import TABLE, Force, Parameter, Path, Plot, one_of, real, wholes
 from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def bounds(
     table: Annotated[
         "KnownCodes | Path | None",
         Parameter("A current table of known codes, one d,N,cosine per line, held beside our copy.",
-                  group=_ASKED, metavar="FILE", reads=True),
+                  TABLE, _ASKED, metavar="FILE", reads=True),
     ] = None,
     time_limit: Annotated[
         float | None,

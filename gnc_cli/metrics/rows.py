@@ -15,6 +15,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.parsing import shown
 from gnc_cli.runtime.deadline import Deadline
 
 T = TypeVar("T")
@@ -56,25 +57,86 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def to_numpy(value: Any) -> np.ndarray:
-    """A tensor, an array or nested lists as an array.
+def to_numpy(value: Any, name: str = "the array") -> np.ndarray:
+    """A tensor, an array or nested lists as an array of real numbers.
 
     Tensors leave their graph; those on the CPU share their memory with the result. Floating dtypes
     that NumPy lacks (bfloat16, float8) become float32, exactly.
+
+    Args:
+        value: dense, nothing masked, real.
+        name: of the argument, for messages.
+
+    Raises:
+        DataError: anything else; the message says what it is and what to give instead.
 
     Example:
         >>> to_numpy([[1, 2], [3, 4]])
         array([[1, 2],
                [3, 4]])
     """
-    if not is_tensor(value):
-        return np.asarray(value)
-    value = value.detach()
-    float16 = sys.modules["torch"].float16
-    if value.is_floating_point() and value.element_size() < 4 and value.dtype != float16:
-        value = value.float()
-    array: np.ndarray = value.cpu().numpy()
+    if is_tensor(value):
+        value = checked_tensor(value, name).detach()
+        float16 = sys.modules["torch"].float16
+        if value.is_floating_point() and value.element_size() < 4 and value.dtype != float16:
+            value = value.float()
+        found: np.ndarray = value.cpu().numpy()
+        return found
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        raise DataError(f"{name} must be a dense array, got a sparse one; give .toarray()")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        count = int(np.ma.count_masked(value))
+        raise DataError(f"{name}: {count} masked values; leave their rows out or fill them")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError, OverflowError, DeprecationWarning):
+        lengths = _row_lengths(value)
+        got = " and ".join(map(str, lengths)) if lengths else shown(value)
+        raise DataError(f"{name} must have rows of one length, got {got}") from None
+    if array.dtype.kind == "c":
+        raise DataError(f"{name} must be real numbers, got complex ones; give the real part")
+    if array.dtype.kind not in "iuf":
+        given = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
+        raise DataError(f"{name} must be an array of numbers, got {given}")
     return array
+
+
+def checked_tensor(value: Any, name: str) -> Any:
+    """A torch tensor if it is dense, real, and holds its numbers.
+
+    Raises:
+        DataError: it is sparse, nested, on the meta device, quantized or complex.
+    """
+    if value.is_nested:
+        raise DataError(f"{name} must have rows of one length, got a nested tensor")
+    if value.is_meta:
+        raise DataError(f"{name}: a tensor on the meta device has no numbers; load them")
+    if value.layout != sys.modules["torch"].strided:
+        raise DataError(f"{name} must be a dense tensor, got a sparse one; give .to_dense()")
+    if value.is_quantized:
+        raise DataError(f"{name} must be numbers, got quantized ones; give .dequantize()")
+    if value.is_complex():
+        raise DataError(f"{name} must be real numbers, got complex ones; give the real part")
+    return value
+
+
+def _row_lengths(value: Any) -> list[int]:
+    """Two different lengths of rows; none where they agree, or there are no rows."""
+    rows = value if isinstance(value, (list, tuple)) else []
+    lengths = list(dict.fromkeys(len(row) for row in rows if hasattr(row, "__len__")))
+    return lengths[:2] if len(lengths) > 1 else []
+
+
+def real_matrix(value: Any, name: str) -> np.ndarray:
+    """A matrix of numbers, float64, a copy of what the caller gave.
+
+    Raises:
+        DataError: it has no rows and columns of real numbers.
+    """
+    array = to_numpy(value, name)
+    if array.ndim != 2:
+        raise DataError(f"{name} has shape {array.shape}; expected a matrix, one point per row")
+    return np.array(array, dtype=np.float64)
 
 
 class ArrayRows:

@@ -8,6 +8,9 @@ from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
     CODE_SUFFIXES,
+    MOST_DIMENSIONS,
+    MOST_POINTS,
+    Cluster,
     Device,
     Force,
     Parameter,
@@ -16,6 +19,7 @@ from gnc_cli.parameters import (
     Seed,
     Threads,
     TimeLimit,
+    Workers,
     one_of,
     real,
     reals,
@@ -54,12 +58,12 @@ def solve(
     d: Annotated[
         int | None,
         Parameter("Dimension of the space, at least 2. Needed unless --construction is given.",
-                  whole(2), _PROBLEM, short="-d"),
+                  whole(2, MOST_DIMENSIONS), _PROBLEM, short="-d"),
     ] = None,
     K: Annotated[
         int | None,
         Parameter("Number of points or classes, at least 2. Needed unless --construction is "
-                  "given.", whole(2), _PROBLEM, short="-K"),
+                  "given.", whole(2, MOST_POINTS), _PROBLEM, short="-K"),
     ] = None,
     *,
     problem: Annotated[
@@ -69,7 +73,7 @@ def solve(
                   one_of(Problem), _PROBLEM),
     ] = Problem.SOFTMAX,
     tau: Annotated[
-        float | list[float] | None,
+        float | list[float] | str | None,
         Parameter("ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
                   "1..0.001/13 (13 geometric points).", reals(above=0.0), _PROBLEM),
     ] = None,
@@ -138,6 +142,8 @@ def solve(
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         Parameter("Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
@@ -177,9 +183,13 @@ def solve(
         target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
         resume: go on from the state in `out`.
         seed: decides every random choice; the same seed gives the same code.
-        time_limit: seconds; a normal end.
+        time_limit: seconds; with a limit the search has no other end, but a code that is proved
+            optimal or was found again and again, or the number of `restarts`.
         device: `auto`, `cpu`, `cuda`, `cuda:1`.
         threads: by default chosen from the size of the problem.
+        workers: processes that search side by side, by default all cores; the code found depends on
+            the seed and the effort, not on their number.
+        cluster: address of a Dask scheduler, whose workers search in their place.
         out: file for the code; its suffix chooses the format; `-` is HDF5 on stdout.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).

@@ -1,12 +1,12 @@
-"""How much to search by default: rounds, restarts and steps that suit d and K.
+"""How much to search: tasks, restarts and steps that suit d and K.
 
-Effort is counted, never timed, so that the same seed gives the same code. The counts come from a
-cost model of one core (nanoseconds per pair and step, measured with float32 kernels), aimed at
-about a quarter of a minute for K <= 60 on the sphere in three dimensions and three quarters of a
-minute elsewhere.
+Effort is counted, never timed, so that the same seed gives the same code on any number of cores.
+The counts come from a cost model of one core (nanoseconds per pair and step, measured with float32
+kernels), aimed at about a quarter of a minute for K <= 60 on the sphere in three dimensions and
+three quarters of a minute elsewhere; with a time limit there is no end but the limit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,68 +18,85 @@ LARGE = 2896
 MAX_UNKNOWNS = 5000
 """Most tangent coordinates of a polish: its normal matrix is dense, 200 MB at this size."""
 
+UNLIMITED = 10**9
+"""Tasks of a search that only a time limit ends."""
+
 _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 34.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
+_TASK_SECONDS = 2.0
+"""A task is about this long where its parts allow it: rounds of eight keep two cores busy."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
-_PER_STEP = 6e-4
-_BATCH_PAIRS = {True: 1_000_000, False: 160_000}
+_PER_STEP = 4e-4
+_BATCH_PAIRS = {True: 1_000_000, False: 80_000}
 """Pairs (R * K * K) in one batch, for d = 3 and beyond. Above three dimensions few long descents
 that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600, take half
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
+_RAMP = (0.1, 0.25, 0.5)
 _MOST_SHAKES = 40
-_MIXED = ("fresh", "symmetric", "shake", "hop", "symmetric", "shake", "hop", "shake")
-_HOPPING = (
-    "fresh", "symmetric", "hop", "hop", "shake", "hop", "hop", "hop", "shake", "hop",
-)  # fmt: skip
-"""Kinds of the rounds in turn: a mixture where a polish is cheap; where it is dear, mostly hops,
-which find the better codes of (10, 100) in a third of the time of a shake or a symmetric round."""
+_HITS = 8
 
 
 @dataclass(frozen=True)
 class Effort:
     """The plan of one search."""
 
-    rounds: int
-    """Batches of descents."""
+    tasks: int
+    """Tasks in all."""
     batch: int
-    """Descents in a batch of unsymmetric ones."""
+    """Descents in a task."""
     steps: int
-    """Gradient steps of a fresh descent; perturbed ones take two thirds."""
+    """Gradient steps of a descent from a random start; others take a part."""
+    ramp: tuple[float, ...]
+    """The part of the steps that descents of the first rounds take, that there be something soon;
+    empty where the user asks for starts or steps."""
     polishes: int
-    """Candidates of a round that are polished."""
-    patience: int
-    """Rounds without a better value after which the search ends."""
+    """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
-    """Direct polishes of jittered leaders in a shaking round; 0 where a polish costs too much."""
-    kinds: tuple[str, ...] = _MIXED
-    """Kinds of the rounds of an unrestricted search, in turn."""
+    """Direct polishes of jittered leaders in a shaking task; 0 where a polish costs too much."""
+    patience: int
+    """Tasks without a better value after which the search ends."""
+    hits: int
+    """Independent tasks that end in the best value, after which the search ends."""
+    seconds: float
+    """What a task takes on one core, roughly."""
+
 
 
 def plan_effort(
-    problem: "Problem", restarts: int | None = None, steps: int | None = None
-) -> Effort:
-    """Plan a search; the user may fix `restarts` (descents in all) and `steps` (of a descent)."""
+    problem: "Problem", restarts: int | None = None, steps: int | None = None,
+    seconds: float | None = None,
+) -> Effort:  # fmt: skip
+    """Plan a search.
+
+    Args:
+        restarts, steps: descents in all and steps of each, where the user fixes them.
+        seconds: the user's time limit: the search has no other end.
+    """
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
     batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
+    ramp = _RAMP if restarts is None and steps is None else ()
     steps = steps or _STEPS[d == 3]
-    polishes = 4 if coordinates <= 500 else 2 if coordinates <= 1500 else 1
-    shakes = max(3, int(min(_MOST_SHAKES, _MOST_SHAKES * (300 / coordinates) ** 1.5)))
-    kinds = _MIXED if d == 3 or shakes == _MOST_SHAKES else _HOPPING
+    per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
+    polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
+    shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish))) if polish else 0
+    polishes = 4 if shakes == _MOST_SHAKES else 0
+    per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
+    plan = Effort(UNLIMITED, batch, steps, ramp, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
         batch = max(1, min(batch, restarts))
-        rounds = -(-restarts // batch)
-    else:
-        per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
-        polish = 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)
-        polish = polish if coordinates <= MAX_UNKNOWNS else 0.0
-        kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
-        per_round = 0.5 * steps * per_step + (polishes + shakes) / 2 * polish
-        if kinds == _HOPPING:  # one round in five shakes, and many a polish is given up early
-            per_round = 0.6 * (steps * per_step + (0.8 * polishes + 0.2 * shakes) * polish)
-        rounds = max(1, min(60, round(_SECONDS[kind] / per_round)))
-    # Few unknowns have few basins: one or two turns through all kinds of rounds see them.
-    patience = rounds if restarts is not None else 8 if coordinates <= 60 else max(16, rounds // 2)
-    return Effort(rounds, batch, steps, polishes, patience, shakes, kinds)
+        tasks = -(-restarts // batch)
+        return replace(plan, tasks=tasks, batch=batch, hits=UNLIMITED)
+    if seconds is not None:
+        return replace(plan, hits=5 * _HITS)
+    kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
+    tasks = max(2, min(400, round(_SECONDS[kind] / per_task)))
+    # Few unknowns have few basins: a turn through all sources sees them.
+    return replace(plan, tasks=tasks, patience=24 if coordinates <= 60 else max(48, tasks // 2))
+
+
+def polish_seconds(coordinates: int) -> float:
+    """What a polish takes on one core, roughly: 60 steps, each with a Cholesky factorisation."""
+    return 60 * (3e-4 + 1.5e-8 * coordinates**2 + coordinates**3 / 1e11)

@@ -8,7 +8,6 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.geometry.second_order import NO, YES, SecondOrder
-from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
@@ -52,11 +51,11 @@ def search_run(
     from gnc_cli.search.state import to_plain
 
     del torch  # loaded before threads are limited, and so limited as well
-    deadline = runtime.deadline
-    with runtime.limited_threads(request.K**2 * request.d):
+    deadline, device = runtime.deadline, str(resolve_device(runtime.device))
+    with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
-            request, deadline, target=_end_of_search(request),
-            device=str(resolve_device(runtime.device)), progress=runtime.progress, state=state,
+            request, deadline, pool, target=_end_of_search(request), device=device,
+            progress=runtime.progress, state=state,
         )  # fmt: skip
         order = found.order
         polished = order is not None and (
@@ -81,21 +80,22 @@ def search_run(
     else:
         outcome = Outcome.STALLED
     result = assemble(
-        request, runtime, found.weights, certified, outcome=outcome, origin="descent",
+        request, runtime, found.weights, certified, outcome=outcome,
+        origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
         gain=None if order is None else order.gain, second=found.second,
-        restarts=found.restarts, steps=found.steps, history=found.history,
+        restarts=found.restarts, batches=found.batches, hits=found.hits, steps=found.steps,
+        history=found.history,
     )  # fmt: skip
     return result, to_plain(found.state)
 
 
 def _end_of_search(request: Request) -> float | None:
-    """The user's target, else the optimum where that is proved: nothing is left to search for."""
-    known = best(request.d, request.K)
-    if request.target is not None or known is None or not known.proven:
+    """The user's target, else what is proved to be the most: nothing is left to search for."""
+    if request.target is not None or request.restriction is not None:
         return request.reachable_target
-    t = known.max_cosine + _PROVED_DIGITS
-    return 1.0 - t if request.problem == "softmax" else t
+    rho = proved_interval(request.d, request.K).upper - _PROVED_DIGITS
+    return rho if request.problem == "softmax" else 1.0 - rho
 
 
 def paper_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
@@ -198,6 +198,8 @@ def assemble(
     gain: float | None = None,
     second: SecondOrder | None = None,
     restarts: int = 0,
+    batches: int = 0,
+    hits: int = 0,
     steps: int = 0,
     history: np.ndarray | None = None,
 ) -> SolveResult:
@@ -234,6 +236,7 @@ def assemble(
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle), **judged,
-        seed=request.seed, restarts=restarts, steps=steps, out=None, weights=weights,
-        features=certified.features, extras={k: v for k, v in extras.items() if v is not None},
+        seed=request.seed, restarts=restarts, batches=batches, hits=hits, steps=steps,
+        out=None, weights=weights, features=certified.features,
+        extras={k: v for k, v in extras.items() if v is not None},
     )  # fmt: skip

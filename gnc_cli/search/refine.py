@@ -13,7 +13,7 @@ and goes on from a saddle by its direction of descent.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -69,7 +69,9 @@ def polish_candidate(
         if value > done.value + 1e-9:
             return candidate
     active = done.pairs, done.multipliers
-    return Candidate(value, whole, done.stationarity, candidate.restricted, active)
+    return replace(
+        candidate, value=value, whole=whole, stationarity=done.stationarity, active=active
+    )
 
 
 def refine(

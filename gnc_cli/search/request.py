@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parameters import declared, spelled
+from gnc_cli.metrics.rows import real_matrix
+from gnc_cli.parameters import declared, spelled, wording
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
-from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.runtime.parallel import Pool
+from gnc_cli.runtime.threads import available_cores, limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
 _UNIT = 1e-14
@@ -83,6 +85,14 @@ class RuntimeOptions:
     device: str = "auto"
     threads: int | None = None
     progress: Progress | None = None
+    workers: int | None = None
+    cluster: str | None = None
+
+    def pool(self, device: str) -> Pool:
+        """The processes that search; this one alone feeds a GPU."""
+        if device != "cpu":
+            return Pool(1)
+        return Pool(self.workers or available_cores(), self.cluster)
 
     def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
         """The user's number of threads, or one that suits calls of this size."""
@@ -114,8 +124,11 @@ def read_request(asked: Mapping[str, Any]) -> Request:
     """
     missing = [spelled(name) for name in ("d", "K") if asked[name] is None]
     if missing:
-        options = "option" if len(missing) == 1 else "options"
-        raise UsageError(f"missing {options} {' and '.join(missing)}; see gnc solve --help")
+        named, some = " and ".join(missing), "s"[: len(missing) - 1]
+        raise UsageError(wording(
+            f"missing option{some} {named}; see gnc solve --help",
+            f"missing argument{some} {named}; write solve(d=3, K=24)",
+        ))
     kind, _, order = (asked["symmetry"] or "").partition(":")
     read = {"symmetry": (kind, int(order or 2)) if kind else None, "tau": asked["tau"] or ()}
     request = Request(**({field.name: asked[field.name] for field in fields(Request)} | read))
@@ -183,12 +196,9 @@ def _rows(argument: str, source: Any, d: int) -> np.ndarray | None:
         rows, said = read_points(source).weights, f"{name} {os.fspath(source)!r}"
     else:
         rows, said = source, name
-    try:
-        rows = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{said} is no matrix of numbers: {error}") from error
-    if rows.ndim != 2 or rows.shape[1] != d:
-        hint = "; it looks transposed" if rows.ndim == 2 and rows.shape[0] == d else ""
+    rows = real_matrix(rows, said)
+    if rows.shape[1] != d:
+        hint = "; it looks transposed" if rows.shape[0] == d else ""
         width = spelled("d", d)
         raise DataError(f"{said} has shape {rows.shape}; expected rows of length {width}{hint}")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

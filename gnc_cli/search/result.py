@@ -45,8 +45,9 @@ class Outcome(Enum):
         return _ADVICE[self]
 
 
+_MORE = "more --restarts may find better"
 _ADVICE = {
-    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find better",
+    Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
     Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
@@ -107,7 +108,9 @@ class SolveResult(Result):
     d: int
     K: int
     origin: str
-    """What found it: `closed form: ...`, `descent`, `paper recipe`, `large-scale descent`."""
+    """What found it: `closed form: ...`, `construction: ...`, `descent` (from random points),
+    `descent from ...` (orbits of a group, points of a construction), `paper recipe`, `large-scale
+    descent`."""
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
     max_cosine: float
@@ -151,6 +154,10 @@ class SolveResult(Result):
     """Seed of the search."""
     restarts: int
     """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
+    batches: int
+    """Batches of starts that knew nothing of each other: how often the code may have been found."""
+    hits: int
+    """Of these, how many ended in this value, polished; 0 where a polish is too dear to tell."""
     steps: int
     """Gradient steps in all: starts of a round step together; with `ufm` those of the polish
     too."""
@@ -181,6 +188,9 @@ class SolveResult(Result):
         searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
         if searched and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
+        if outcome is Outcome.CONVERGED and self.hits > 1:
+            found = f"found by {self.hits} of {self.batches} independent batches of starts"
+            return f"{found}; {'a better code is unlikely' if self.hits > 7 else _MORE}"
         return outcome.advice
 
 

@@ -37,7 +37,10 @@ from gnc_cli.search.verdict import check_target
 def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
     deadline = Deadline(asked["time_limit"], asked["interrupt"])
-    runtime = RuntimeOptions(deadline, asked["device"], asked["threads"], asked["progress"])
+    runtime = RuntimeOptions(
+        deadline, asked["device"], asked["threads"], asked["progress"], asked["workers"],
+        asked["cluster"],
+    )  # fmt: skip
     out, resume = asked["out"], asked["resume"]
     if resume and (out is None or PurePath(out).suffix.lower() not in (".h5", ".hdf5")):
         raise UsageError(

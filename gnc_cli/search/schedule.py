@@ -1,47 +1,44 @@
-"""Restart schedule: rounds of descents that differ, from a seed to a pool of polished codes.
+"""The rounds of a search: which tasks each has, what the next learn from them, and when it ends.
 
-Round r draws everything from the seed and r, so that a search that stopped after any round goes on
-exactly as if it had not. Rounds take turns:
+Everything of round r is drawn from the seed, r and what earlier rounds found, and results are taken
+in the order of the tasks. So the code depends on the seed and the effort, not on how many processes
+work or in which order they finish, and a search that stopped goes on exactly as if it had not. The
+first rounds are small and short, that there be something early; later ones grow, so that many
+processes rarely wait for the last one.
 
-- fresh: random starts, sharpness 1 to 20 over the scale of the problem;
-- symmetric: random cyclic groups acting on the code, one unknown representative per orbit. Most
-  best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120);
-- hop: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
-- shake: the best codes disturbed a little and polished at once. Near-optimal basins crowd within
-  1e-6 of each other, by one contact more or less, where no smoothed objective tells them apart.
-
-The start sharpness decides which basins are found, so it varies within every batch. The pool keeps
-the best distinct candidates; the most promising ones are polished to machine precision.
+Sources that improved the best code lately get more of the tasks (a bandit): each has a prior weight
+and a credit that fades by the round.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
 
-from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline, StageProgress
-from gnc_cli.search.descent import Annealing, anneal
-from gnc_cli.search.effort import MAX_UNKNOWNS, Effort
-from gnc_cli.search.parametrisation import cyclic_orbits, random_generator
-from gnc_cli.search.perturbations import perturb, shake
-from gnc_cli.search.problem import Problem, typical_scale
-from gnc_cli.search.refine import polish_candidate
-from gnc_cli.search.state import POOL, Candidate, SearchState, best_distinct
+from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search.effort import UNLIMITED, Effort
+from gnc_cli.search.problem import Problem
+from gnc_cli.search.state import Candidate, SearchState, best_distinct
+from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
 
-_SAME = 3e-5
-"""Estimates this close, relative to the scale, count as one basin in the pool."""
-_NEAR = 1e-3
-"""Estimates this far above the best value, relative to the scale, are still worth a polish."""
-_SHARP = 1e4
-"""Final sharpness times scale: the estimate is then good to 1e-5 of the scale."""
-_GROUPS = 6
-"""Random groups in a symmetric round."""
-_ORDERS = (2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 10, 12)
-
-Symmetry = Callable[[np.random.Generator], Problem]
-"""Draws a problem over a symmetric parametrisation."""
+_FIRST = (1, 2, 4)
+"""Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
+_ROUND, _MOST = 8, 64
+_PRIORS = {
+    "fresh": 1.0, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5, "hop": 2.0, "shake": 2.0,
+}  # fmt: skip
+_PRIORS_DEAR = _PRIORS | {"symmetric": 1.0, "hop": 6.0, "shake": 0.5}
+"""Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a shake
+or a symmetric task."""
+_ALL_SOURCES = 2
+"""The round from which all sources compete; before, there is nothing to start from."""
+_FADING = 0.7
+_REWARD = 4.0
+"""Weight of one improvement beside a prior of 1."""
+_SAME = 1e-10
+"""Polished values this near are one."""
 
 
 def search(
@@ -51,8 +48,9 @@ def search(
     state: SearchState,
     *,
     deadline: Deadline,
+    pool: Pool,
     target: float | None = None,
-    symmetry: Symmetry | None = None,
+    symmetry: tuple[str, int] | None = None,
     device: torch.device | str = "cpu",
     progress: StageProgress | None = None,
 ) -> SearchState:
@@ -63,184 +61,140 @@ def search(
         seed: with the round's number it decides every random choice.
         deadline: polled at each step. A round that it cuts short leaves its `finds` and nothing
             else, so that a resumed search repeats that round from its beginning.
+        pool: the processes that work.
         target: stop once the best polished value is at most this.
-        symmetry: every round draws its problem here; None for the mixture of rounds.
-        progress: called as progress(round, rounds, best value) after each round.
+        symmetry: every task draws its group of this kind; None for the mixture of sources.
+        progress: called as progress(tasks done, tasks, best value) after each task.
     """
     while not state.done(effort, target):
-        before = state.leader.value if state.leader else np.inf
-        after = replace(state, pool=list(state.pool), history=list(state.history))
-        rng = np.random.default_rng([seed, state.round])
-        _Round(problem, effort, rng, after, symmetry, deadline, device).run()
-        best = after.leader
-        if best is not None:
-            after.history.append((after.steps, best.value))
+        tasks = list(_tasks(problem, effort, seed, state, symmetry, device))
+        results = pool.run(perform, tasks, deadline, _counting(state, effort, progress))
+        found = [result for result in results if result is not None]
         if deadline.expired:
+            candidates = [c for each in found for c in each.candidates]
             return replace(
                 state,
-                finds=best_distinct(state.finds + after.pool),
-                cut_restarts=state.cut_restarts + after.restarts - state.restarts,
-                cut_steps=state.cut_steps + after.steps - state.steps,
+                finds=best_distinct(state.finds + candidates),
+                cut_restarts=state.cut_restarts + sum(each.restarts for each in found),
+                cut_steps=state.cut_steps + sum(each.steps for each in found),
             )
-        value = best.value if best else np.inf
-        after.round += 1
-        after.idle = 0 if value < before - 1e-12 else after.idle + 1
-        state = after
-        if progress is not None:
-            progress(state.round, effort.rounds, value)
+        state = _learned(problem, effort, state, found)
     return state
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Descents that run together."""
+def _tasks(
+    problem: Problem, effort: Effort, seed: int, state: SearchState,
+    symmetry: tuple[str, int] | None, device: torch.device | str,
+) -> Iterator[Task]:  # fmt: skip
+    """The tasks of the round that `state.round` numbers."""
+    r = state.round
+    size = _FIRST[r] if r < len(_FIRST) else min(_MOST, _ROUND << (r - len(_FIRST)) // 8)
+    size = min(size, effort.tasks - state.tasks)
+    good = best_distinct([replace(c, active=None) for c in state.pool])
+    bar = min((c.value for c in good if c.polished), default=np.inf)
+    rough: list[Candidate] = []
+    if r > _ALL_SOURCES and effort.shakes and not effort.polishes:
+        near = [c for c in good if c.value < bar + NEAR * problem.scale(c.value)]
+        rough = [c for c in near if not c.polished][: -(-size // 8)]
+    plain = Task(
+        "fresh", (seed, r, 0), problem, effort, bar=bar, symmetry=symmetry, device=device,
+        share=effort.ramp[r] if r < len(effort.ramp) else 1.0, pool=tuple(good[:1]),
+    )  # fmt: skip
+    for i, candidate in enumerate(rough):
+        yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
+    size -= len(rough)
+    sources = _drawn(problem, effort, seed, state, size) if symmetry is None else ["symmetric"]
+    for i in range(size):
+        task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
+        yield replace(task, pool=tuple(good)) if task.source in ("hop", "shake") else task
 
-    problem: Problem
-    starts: np.ndarray
-    decades: tuple[float, float]
-    """Start sharpness times scale is drawn between these powers of ten."""
-    steps: int
+
+def _drawn(
+    problem: Problem, effort: Effort, seed: int, state: SearchState, size: int
+) -> list[str]:
+    """Sources of a round's tasks, by prior and credit, the longest tasks first."""
+    names = ["fresh"]
+    if state.round >= _ALL_SOURCES:
+        if state.pool:
+            names.append("hop")
+        if effort.shakes and any(c.polished for c in state.pool):
+            names.append("shake")
+        if problem.parametrisation.is_free and problem.d > 2:
+            names += ["symmetric", "neighbour", "algebra"]
+    priors = _PRIORS if effort.polishes else _PRIORS_DEAR
+    weights = [priors[name] * (1.0 + _REWARD * state.credit.get(name, 0.0)) for name in names]
+    shares = np.cumsum(weights)
+    # One draw for all: a source with a third of the weight gets a third of the tasks, rounded.
+    offset = np.random.default_rng([seed, state.round]).random()
+    marks = (np.arange(size) + offset) / size * shares[-1]
+    return [names[i] for i in np.searchsorted(shares, marks)]
 
 
-@dataclass(frozen=True)
-class _Round:
-    """The round that `state.round` numbers; its results and counts go into `state`."""
-
-    problem: Problem
-    effort: Effort
-    rng: np.random.Generator
-    state: SearchState
-    symmetry: Symmetry | None
-    deadline: Deadline
-    device: torch.device | str
-
-    def run(self) -> None:
-        kind = self._kind()
-        if kind == "shake":
-            self._shake()
-        else:
-            self._admit(self._descend(self._batches(kind)))
-        self.state.pool = best_distinct(self.state.pool)
-
-    def _kind(self) -> str:
-        """What this round does; it follows from its number alone once there is a pool."""
-        parametrisation = self.problem.parametrisation
-        kinds: tuple[str, ...] = ("fresh",)
-        if parametrisation.is_free:
-            kinds = self.effort.kinds
-        elif parametrisation.fixed is not None:
-            kinds = ("fresh", "hop", "shake")
-        kind, leader = kinds[self.state.round % len(kinds)], self.state.leader
-        if kind == "shake" and not (self.effort.shakes and leader and leader.polished):
-            kind = "hop"
-        return "fresh" if kind == "hop" and not self.state.pool else kind
-
-    def _batches(self, kind: str) -> list[_Batch]:
-        count, steps = self.effort.batch, self.effort.steps
-        if self.symmetry is not None:
-            restricted = self.symmetry(self.rng)
-            return [_Batch(restricted, restricted.starts(self.rng, count), (0.0, 1.3), steps)]
-        if kind == "hop":
-            return [_Batch(self.problem, self._hops(count), (0.6, 1.8), 2 * steps // 3)]
-        batches = []
-        for _ in range(_GROUPS if kind == "symmetric" else 0):
-            drawn = self._random_symmetry()
-            if drawn is not None:
-                starts = drawn.starts(self.rng, max(4, count // 4))
-                batches.append(_Batch(drawn, starts, (0.0, 1.3), 2 * steps // 3))
-        if batches:
-            return batches
-        return [_Batch(self.problem, self.problem.starts(self.rng, count), (0.0, 1.3), steps)]
-
-    def _random_symmetry(self) -> Problem | None:
-        """The problem over orbits of a random cyclic group, or None where no draw fits K."""
-        rng, d, K = self.rng, self.problem.d, self.problem.K
-        for _ in range(8):
-            order = int(rng.choice(_ORDERS))
-            if d > 4 and K % 2 == 0 and rng.random() < 0.3:
-                order, generator = 2, -np.eye(d)
-            else:
-                generator = random_generator(rng, d, order)
-            try:
-                parametrisation = cyclic_orbits(generator, order, K)
-            except UsageError:
-                continue
-            if parametrisation.unknown <= 0.75 * K:
-                return type(self.problem)(parametrisation)
+def _counting(
+    state: SearchState, effort: Effort, progress: StageProgress | None
+) -> Callable[[int, Found], None] | None:
+    """Tell of every task that ends, with the best value so far."""
+    if progress is None:
         return None
+    done, best = state.tasks, _front(effort, state)
+    total = effort.tasks if effort.tasks < UNLIMITED else 0
+    progress(done, total, best)
 
-    def _hops(self, count: int) -> np.ndarray:
-        """Perturbed members of the pool, the better the more often; features on their weights."""
-        rng, K = self.rng, self.problem.K
-        pool = sorted(self.state.pool, key=lambda c: c.value)
-        starts = []
-        for _ in range(count):
-            parent = pool[min(int(rng.exponential(len(pool) / 3)), len(pool) - 1)]
-            mate = pool[rng.integers(len(pool))]
-            code = perturb(rng, parent.whole[:K], mate.whole[:K])
-            starts.append(self.problem.from_code(code))
-        return np.array(starts)
+    def count(_: int, found: Found) -> None:
+        nonlocal done, best
+        done, best = done + 1, min([best, *(c.value for c in found.candidates)])
+        progress(done, total, best)
 
-    def _descend(self, batches: list[_Batch]) -> list[Candidate]:
-        """The finite ends of the descents, best estimate first."""
-        leader = self.state.leader
-        typical = typical_scale(self.problem.d, self.problem.K)
-        scale = self.problem.scale(leader.value) if leader else typical
-        found = []
-        for batch in batches:
-            sharpness = 10 ** self.rng.uniform(*batch.decades, len(batch.starts)) / scale
-            # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
-            plan = Annealing(sharpness, _SHARP / scale, 4.0 / np.sqrt(2.0 * scale), batch.steps)
-            descent = anneal(
-                batch.problem, batch.starts, plan, deadline=self.deadline, device=self.device
-            )
-            self.state.restarts += len(descent.estimates)
-            self.state.steps += descent.steps
-            restricted = batch.problem if self.symmetry is not None else None
-            found += [
-                Candidate(float(estimate), batch.problem.whole(points), restricted=restricted)
-                for estimate, points in zip(descent.estimates, descent.points, strict=True)
-                if np.isfinite(estimate)
-            ]
-            if self.deadline.expired:
-                break
-        return sorted(found, key=lambda c: c.value)
+    return count
 
-    def _admit(self, found: list[Candidate]) -> None:
-        """Polish the most promising results; let the best distinct ones of the rest into the pool.
 
-        Results that look like the best one are polished too: near-optimal basins crowd within 1e-6
-        of each other (d = 3, K = 73), closer than estimates can tell.
-        """
-        pool = self.state.pool
-        polishable = self.problem.coordinates <= MAX_UNKNOWNS
-        for rank, candidate in enumerate(found):
-            best = min((c.value for c in pool if c.polished), default=np.inf)
-            scale = self.problem.scale(candidate.value)
-            promising = rank < self.effort.polishes and candidate.value < best + _NEAR * scale
-            if polishable and promising:
-                pool.append(polish_candidate(self.problem, candidate, self.deadline, bar=best))
-                if self.deadline.expired:
-                    break
-            elif rank >= 4 * POOL:
-                break
-            elif all(abs(candidate.value - c.value) > _SAME * scale for c in pool):
-                pool.append(candidate)
+def _front(effort: Effort, state: SearchState) -> float:
+    """The best value so far: polished, or an estimate where a polish is dear."""
+    if effort.polishes:
+        return state.leader.value if state.leader else np.inf
+    return min((c.value for c in state.pool), default=np.inf)
 
-    def _shake(self) -> None:
-        """Disturb one of the best three a little and polish, without descent between.
 
-        Each result takes its place among the three at once: a walk downhill through crowded basins.
-        """
-        problem, movable = self.problem, self.problem.movable()
-        for turn in range(self.effort.shakes):
-            leaders = [c for c in self.state.pool if c.polished][:3]
-            parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
-            spacing = np.sqrt(2.0 * problem.scale(parent.value))
-            whole = shake(self.rng, parent.whole, problem.K, movable, spacing)
-            shaken = replace(parent, whole=whole, active=None)
-            bar = leaders[-1].value
-            self.state.pool.append(polish_candidate(problem, shaken, self.deadline, bar=bar))
-            self.state.pool = best_distinct(self.state.pool)
-            if self.deadline.expired:
-                break
+def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
+    """Without those whose estimate another's value explains."""
+    kept: list[Candidate] = []
+    for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
+        near = 1.5 * ESTIMATE * problem.scale(c.value)
+        if c.polished or all(abs(c.value - other.value) > near for other in kept):
+            kept.append(c)
+    return kept
+
+
+def _learned(
+    problem: Problem, effort: Effort, state: SearchState, found: list[Found]
+) -> SearchState:
+    """The state after a round: pool, counts, credits and how often the best was found."""
+    before = _front(effort, state)
+    used = {value for each in found for value in each.used}
+    kept = [c for c in state.pool if c.polished or c.value not in used]
+    candidates = kept + [c for each in found for c in each.candidates]
+    after = replace(
+        state, round=state.round + 1, tasks=state.tasks + len(found),
+        restarts=state.restarts + sum(each.restarts for each in found),
+        steps=state.steps + sum(each.steps for each in found),
+        batches=state.batches + sum(each.independent for each in found),
+        pool=best_distinct(_once(candidates, problem)),
+        credit={name: _FADING * value for name, value in state.credit.items()},
+    )  # fmt: skip
+    best = _front(effort, after)
+    if not after.pool:
+        return after
+    # Where a polish is dear, most values are estimates.
+    better = before - (_SAME if effort.polishes else ESTIMATE * problem.scale(best))
+    after.idle = 0 if best < better else state.idle + len(found)
+    for each in found if state.round >= _ALL_SOURCES else []:
+        if any(c.value < better for c in each.candidates):
+            after.credit[each.source] = after.credit.get(each.source, 0.0) + 1.0
+    again = sum(
+        each.independent
+        and any(c.polished and abs(c.value - best) <= _SAME for c in each.candidates)
+        for each in found
+    )
+    after.hits = again + (0 if best < before - _SAME else state.hits)
+    after.history = [*state.history, (after.steps, best)]
+    return after

@@ -5,27 +5,26 @@ problems are one search: the Tammes problem, with half the unknowns. Weights and
 searched separately only where given rows must not move, for which the theorem says nothing.
 """
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gnc_cli.errors import UsageError
 from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
-from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort
-from gnc_cli.search.parametrisation import (
-    Parametrisation,
-    cyclic_orbits,
-    extending,
-    free,
-    random_generator,
-)
+from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
+from gnc_cli.search.parametrisation import Parametrisation, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
+from gnc_cli.search.tasks import user_orbits
 
+_WORTH_PROCESSES = 6.0
+"""Seconds of work from which on processes are started: each takes two until it can work."""
+_LAST_POLISHES = 2
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
@@ -44,7 +43,11 @@ class Found:
     finished: bool
     """The whole effort was spent, or the target reached."""
     restarts: int
+    batches: int
+    hits: int
     steps: int
+    origin: str
+    """The group or construction that the first start was made with; empty for a random one."""
     history: np.ndarray
     """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
     state: SearchState
@@ -54,6 +57,7 @@ class Found:
 def solve_code(
     request: Request,
     deadline: Deadline,
+    pool: Pool,
     *,
     target: float | None = None,
     device: str = "cpu",
@@ -64,6 +68,7 @@ def solve_code(
 
     Args:
         deadline: polled at each step; time for the last polish and the certificate is kept.
+        pool: the processes that work.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         state: of an earlier search; None to begin.
 
@@ -72,34 +77,40 @@ def solve_code(
     """
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
-    searching = deadline.reserving(_reserve(problem, deadline))
-    effort = plan_effort(problem, request.restarts, request.steps)
+    searching = deadline.reserving(_reserve(problem, deadline, 1.0))
+    effort = plan_effort(problem, request.restarts, request.steps, deadline.seconds)
     goal = None if target is None else _converted(request, target)
     if state is None:
         init, spent = request.init, (0, 0)
         if init is None and request.separate:
             around = _around_given_rows(
-                request, parametrisation, effort, searching, device, progress
+                request, parametrisation, effort, searching, pool, device, progress
             )
             spent = around.restarts + around.cut_restarts, around.steps + around.cut_steps
             init = None if around.best is None else around.best.whole
         state = SearchState(restarts=spent[0], steps=spent[1])
         if init is not None:
             state.pool.append(_start(problem, init, searching))
-    state = search(
-        problem, effort, request.seed, state, deadline=searching, target=goal,
-        symmetry=None if request.symmetry is None else lambda rng: Tammes(_orbits(request, rng)),
-        device=device, progress=_labelled(progress, request),
-    )  # fmt: skip
-    best = state.best
-    if best is None:  # stopped before the first round ended
+    if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
+        pool.warm()
+
+    def searched(state: SearchState, effort: Effort) -> SearchState:
+        return search(
+            problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
+            symmetry=request.symmetry, device=device, progress=_labelled(progress, request),
+        )  # fmt: skip
+
+    if deadline.seconds is not None and state.tasks == 0 and effort.tasks > 1:
+        # The first task shows how much of a core there is.
+        began, worked = time.monotonic(), time.process_time()
+        state = searched(state, replace(effort, tasks=1))
+        waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
+        searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
+    state = searched(state, effort)
+    best = _best(problem, state, deadline)
+    if best is None:  # stopped before the first task had an end
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
-    cut = searching.expired and best.stationarity > _STATIONARY
-    if best.active is None or (cut and not deadline.expired):
-        best = _no_worse(problem, best, deadline)
-        if best.polished:  # kept, lest a resumed search return less
-            state.finds = best_distinct([*state.finds, best])
     best, second = settle(problem, best, deadline)
     if best is not state.best and best.polished:  # a saddle was left
         state.finds = best_distinct([*state.finds, best])
@@ -111,18 +122,47 @@ def solve_code(
         second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts + state.cut_restarts,
+        batches=state.batches, hits=state.hits,
         steps=state.steps + state.cut_steps,
+        origin=best.origin,
         history=history.reshape(-1, 2),
         state=state,
     )
 
 
-def _reserve(problem: Problem, deadline: Deadline) -> float:
-    """Seconds of a time limit kept for the last polish and the certificate; a fifth at most."""
+def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
+    """Seconds of a time limit kept for the last polish and the certificate, a third at most.
+
+    Args:
+        waited: seconds that pass for one that this process works.
+    """
     if deadline.seconds is None:
         return 0.0
-    n = min(problem.coordinates, MAX_UNKNOWNS)
-    return min(0.2 * deadline.seconds, 0.2 + 2e-3 * problem.K + n**3 / 5e9)
+    n = problem.coordinates
+    last = 0.2 + 2e-3 * problem.K + (polish_seconds(n) if n <= MAX_UNKNOWNS else 0.1)
+    return min(deadline.seconds / 3, waited * last)
+
+
+def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
+    """The best of all finds, after those whose estimates are better still have been polished too.
+
+    What is polished here counts for a resumed search as well, lest it return less.
+    """
+    best = state.best
+    if best is None:
+        return None
+    rough = sorted(state.pool + state.finds, key=lambda c: c.value)
+    better = [c for c in rough if not c.polished and c.value < best.value or c is best]
+    for candidate in better[:_LAST_POLISHES]:
+        if candidate.active is None or candidate.stationarity > _STATIONARY:
+            done = _no_worse(problem, candidate, deadline)
+            true = problem.value(done.whole)
+            if not best.polished or true < best.value:
+                best = replace(done, value=true)
+                state.finds = best_distinct([*state.finds, best])
+        if deadline.expired:
+            break
+    return best
 
 
 def _start(problem: Problem, init: np.ndarray, deadline: Deadline) -> Candidate:
@@ -159,41 +199,29 @@ def _finish(
 
 def _around_given_rows(
     request: Request, parametrisation: Parametrisation, effort: Effort, deadline: Deadline,
-    device: str, progress: Progress | None,
+    pool: Pool, device: str, progress: Progress | None,
 ) -> SearchState:  # fmt: skip
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a
     Softmax Code; this one keeps them apart as well.
     """
-    quarter = replace(effort, rounds=-(-effort.rounds // 4))
+    quarter = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
         deadline = deadline.within(0.25 * deadline.seconds)
     return search(
         Tammes(parametrisation), quarter, request.seed, SearchState(), deadline=deadline,
-        device=device, progress=_labelled(progress, replace(request, problem="tammes")),
+        pool=pool, device=device, progress=_labelled(progress, replace(request, problem="tammes")),
     )  # fmt: skip
 
 
 def _parametrisation(request: Request) -> Parametrisation:
     if request.symmetry is not None:
-        return _orbits(request, np.random.default_rng(request.seed))
+        rng = np.random.default_rng(request.seed)
+        return user_orbits(request.symmetry, request.d, request.K, rng)
     if request.fixed is not None:
         return extending(request.fixed, request.K)
     return free(request.d, request.K)
-
-
-def _orbits(request: Request, rng: np.random.Generator) -> Parametrisation:
-    """The user's symmetry, by a random group of its kind that fits."""
-    kind, order = request.symmetry or ("", 0)
-    if kind == "antipodal":
-        return cyclic_orbits(-np.eye(request.d), 2, request.K)
-    for _ in range(49):
-        try:
-            return cyclic_orbits(random_generator(rng, request.d, order), order, request.K)
-        except UsageError:
-            continue
-    return cyclic_orbits(random_generator(rng, request.d, order), order, request.K)
 
 
 def _converted(request: Request, value: float) -> float:

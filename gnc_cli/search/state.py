@@ -27,6 +27,8 @@ class Candidate:
     """The problem over the user's symmetry, which the candidate must keep; None where free."""
     active: tuple[ActivePairs, np.ndarray] | None = None
     """Active pairs of the polish and their multipliers."""
+    origin: str = ""
+    """The group or construction that its first start was made with; empty for a random one."""
 
     @property
     def polished(self) -> bool:
@@ -39,10 +41,18 @@ class SearchState:
     """All that a search needs to go on."""
 
     round: int = 0
+    tasks: int = 0
+    """Tasks of all complete rounds."""
     restarts: int = 0
     steps: int = 0
     idle: int = 0
-    """Rounds since the best value last fell."""
+    """Tasks since the best value last fell."""
+    batches: int = 0
+    """Independent tasks: their starts knew nothing of earlier finds."""
+    hits: int = 0
+    """Of these, how many ended in the best value, polished."""
+    credit: dict[str, float] = field(default_factory=dict)
+    """Per source of starts: improvements of late."""
     pool: list[Candidate] = field(default_factory=list)
     history: list[tuple[int, float]] = field(default_factory=list)
     finds: list[Candidate] = field(default_factory=list)
@@ -63,13 +73,14 @@ class SearchState:
         return _best_of(self.pool + self.finds)
 
     def done(self, effort: Effort, target: float | None) -> bool:
-        """All rounds are over, the target is met, or the best value has not fallen for long."""
+        """All tasks are over, the target is met, the best value has not fallen for long, or it was
+        found again and again."""
         leader = self.leader
         if leader is not None and leader.polished:
             met = target is not None and leader.value <= target
-            if met or self.idle >= effort.patience:
+            if met or self.idle >= effort.patience or self.hits >= effort.hits:
                 return True
-        return self.round >= effort.rounds
+        return self.tasks >= effort.tasks
 
 
 def _best_of(pool: list[Candidate]) -> Candidate | None:
@@ -89,13 +100,16 @@ def best_distinct(pool: list[Candidate]) -> list[Candidate]:
     return [pool[i] for i in kept[:POOL]]
 
 
-_COUNTS = ("round", "restarts", "steps", "idle", "cut_restarts", "cut_steps")
+_COUNTS = (
+    "round", "tasks", "restarts", "steps", "idle", "batches", "hits", "cut_restarts", "cut_steps",
+)  # fmt: skip
 
 
 def to_plain(state: SearchState) -> dict[str, Any]:
     """The state as nested dictionaries of arrays and integers: /state of a code file."""
     return {
         **{name: getattr(state, name) for name in _COUNTS},
+        "credit": {name: np.float64(value) for name, value in state.credit.items()},
         "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
         "pool": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.pool)},
         "finds": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.finds)},
@@ -114,6 +128,7 @@ def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False)
 
     return SearchState(
         **{name: int(plain[name]) for name in _COUNTS},
+        credit={name: float(value) for name, value in plain["credit"].items()},
         pool=candidates(plain["pool"]),
         finds=candidates(plain["finds"]),
         history=[(int(step), float(value)) for step, value in plain["history"]],
@@ -125,6 +140,7 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
         "value": np.float64(candidate.value),
         "whole": candidate.whole,
         "stationarity": np.float64(candidate.stationarity),
+        "origin": candidate.origin,
     }
     if candidate.restricted is not None:
         group = candidate.restricted.parametrisation.group
@@ -150,5 +166,6 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
         proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
         active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]
     return Candidate(
-        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active
+        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active,
+        plain["origin"],
     )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
+    MOST_CLASSES,
+    MOST_DIMENSIONS,
     Device,
     Force,
     Parameter,
@@ -74,11 +76,12 @@ def train(
     classes: Annotated[
         int | None,
         Parameter("Number of classes (the first K of the data set). Default 100 of glyphs, all of "
-                  "other data.", whole(2), _DATA, short="--K -K"),
+                  "other data.", whole(2, MOST_CLASSES), _DATA, short="--K -K"),
     ] = None,
     classes_subset: Annotated[
         Sequence[str] | str | None,
-        Parameter("These classes only, by name: cat,dog,truck.", text(_names, "NAMES"), _DATA),
+        Parameter("These classes only, by name: cat,dog,truck.", text(_names, "NAMES", "names"),
+                  _DATA),
     ] = None,
     image_size: Annotated[
         int | None,
@@ -94,7 +97,7 @@ def train(
         Sequence[str] | str | None,
         Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
                   "glyphs.",
-                  text(_augmentations, "NAMES"), _DATA),
+                  text(_augmentations, "NAMES", "names"), _DATA),
     ] = None,
     ood: Annotated[
         str | None,
@@ -111,7 +114,7 @@ def train(
         int | None,
         Parameter("Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
                   "with --head fixed:FILE the code's dimension.",
-                  whole(2), _NETWORK, short="--d -d"),
+                  whole(2, MOST_DIMENSIONS), _NETWORK, short="--d -d"),
     ] = None,
     width: Annotated[
         float | None,
@@ -197,7 +200,7 @@ def train(
     epochs: Annotated[
         int | None,
         Parameter("Passes over the training set. Default 200; for glyphs about 900 steps (60 "
-                  "epochs for 100 classes).", whole(1), _TRAINING),
+                  "epochs for 100 classes).", whole(1, 10**7), _TRAINING),
     ] = None,
     batch_size: Annotated[
         int | None,

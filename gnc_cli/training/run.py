@@ -44,8 +44,6 @@ from gnc_cli.training.together import in_all, in_turn, of_first
 
 _log = logging.getLogger(__name__)
 
-_NAMES = ("assignment", "fonts", "ood", "init_from", "backbone_weights", "similarity")
-"""Arguments that name a file or a choice."""
 _SHORT = 5
 """The short run that finds similar classes takes one epoch for so many of the long one."""
 
@@ -53,12 +51,9 @@ _SHORT = 5
 def run(**asked: Any) -> TrainResult | TrainSeries:
     """Train with checked arguments; see `api.train`. Several processes each call it."""
     asked = {n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in asked.items()}
-    for name in _NAMES:
-        if asked[name] == "":
-            raise UsageError(f"{spelled(name)} '' is empty; name something or leave it out")
-    if asked["out"] in ("", "-"):
+    if asked["out"] == "-":
         raise UsageError(
-            f"{spelled('out')} {asked['out']!r} names no folder for the run; "
+            f"{spelled('out')} '-' names no folder for the run; "
             "for rows on stdout use --csv"
         )
     if asked["resume"] and asked["out"] is None:

@@ -459,7 +459,7 @@ def test_what_else_is_refused() -> None:
         metrics.merge(GNCMetrics(2, 4))
     with pytest.raises(UsageError, match="at least 2"):
         GNCMetrics(1, 3)
-    with pytest.raises(UsageError, match="variants='most'"):
+    with pytest.raises(UsageError, match="variants 'most' is not one of"):
         GNCMetrics(2, 3, variants="most")
 
 

@@ -50,6 +50,8 @@ def code(**changes: Any) -> SolveResult:
         verdict="no code of this size is known; at most 8.5 % below the optimum",
         seed=0,
         restarts=64,
+        batches=1,
+        hits=1,
         steps=1000,
         out=None,
         weights=np.eye(2),

@@ -188,7 +188,7 @@ def test_no_time_at_all_is_a_normal_end(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("problem", ["tammes", "softmax"])
 def test_a_time_limit_ends_in_time_with_a_code(problem: str) -> None:
-    result = solve(4, 30, problem=problem, time_limit=0.5)
+    result = solve(4, 30, problem=problem, time_limit=2.0)
     assert isinstance(result, SolveResult)
     consistent(result)
     assert result.outcome is Outcome.TIME_LIMIT
@@ -249,7 +249,8 @@ def test_progress_is_told() -> None:
     options: dict[str, Any] = {"method": "descent", "progress": lambda *a: told.append(a)}
     quick(3, 7, **options)
     quick(3, 7, problem="tammes", **options)
-    assert told[0][3] + told[-1][3] == pytest.approx(1.0, abs=1e-9)  # rho, and the cosine
+    first = next(best for *_, best in told if np.isfinite(best))
+    assert first + told[-1][3] == pytest.approx(1.0, abs=1e-5)  # rho, and the cosine
     quick(3, 9, **options | {"method": "paper", "restarts": None})
     quick(3, 9, problem="ufm", tau=0.1, **options)
     quick(4, 2900, **options | {"restarts": None, "steps": 2})
@@ -324,10 +325,10 @@ def test_same_run_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_resume_is_what_an_uninterrupted_search_gives(tmp_path: Path) -> None:
     options: dict[str, Any] = {"problem": "tammes", "steps": 40}
-    once = solve(3, 13, restarts=256, **options)
+    once = solve(3, 13, restarts=7 * 64, **options)
     file = tmp_path / "code.h5"
-    solve(3, 13, restarts=128, out=file, **options)
-    again = solve(3, 13, restarts=256, out=file, resume=True, **options)
+    solve(3, 13, restarts=3 * 64, out=file, **options)  # two rounds, of one task and of two
+    again = solve(3, 13, restarts=7 * 64, out=file, resume=True, **options)
     assert np.array_equal(again.weights, once.weights)  # type: ignore[union-attr]
     assert (again.restarts, again.steps) == (once.restarts, once.steps)  # type: ignore[union-attr]
 

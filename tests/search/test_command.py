@@ -210,7 +210,7 @@ def test_interrupted_runs_write_their_best_and_go_on(
 ) -> None:
     file = tmp_path / "code.h5"
     running = OnTerminal(*ROUNDS, "--out", file, "--json")
-    running.wait_for("Softmax Code")  # the first round is over
+    running.wait_for("best 0.")  # the first round is over
     running.process.send_signal(number)
     first = json.loads(running.finish())
     assert running.process.returncode == 130, running.seen

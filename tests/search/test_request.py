@@ -80,7 +80,7 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"fixed": [[1.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]}, DataError, "row 1"),
     ({"fixed": [[1.0, 0.0, 0.0], [np.inf, 0.0, 0.0]]}, DataError, "row 1"),
     ({"fixed": [["a", "b", "c"]]}, DataError, "numbers"),
-    ({"fixed": [[1.0, 0.0, 0.0], [1.0]]}, DataError, "numbers"),
+    ({"fixed": [[1.0, 0.0, 0.0], [1.0]]}, DataError, "rows of one length, got 3 and 1"),
     ({"init": np.eye(3)}, DataError, "init holds 3 rows, K = 12"),
     ({"init": 5}, DataError, "()"),
     ({"init": "nowhere.npy"}, DataError, "nowhere.npy"),

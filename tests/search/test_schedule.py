@@ -8,13 +8,16 @@ import pytest
 
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.effort import Effort, plan_effort
+from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import SearchState, from_plain, to_plain
 
-EFFORT = Effort(rounds=4, batch=4, steps=40, polishes=2, patience=100, shakes=2)
+EFFORT = Effort(
+    tasks=4, batch=4, steps=40, ramp=(), polishes=2, shakes=2, patience=100, hits=100, seconds=0.1
+)
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 
 
@@ -26,10 +29,11 @@ def problem_of(kind: type, d: int, K: int) -> Problem:
 
 
 def run(
-    problem: Problem, rounds: int, state: SearchState | None = None, seed: int = 3, **more: object
+    problem: Problem, tasks: int, state: SearchState | None = None, seed: int = 3, **more: object
 ) -> SearchState:
-    effort = replace(EFFORT, rounds=rounds, patience=more.pop("patience", 100))  # type: ignore[arg-type]
-    options = {"deadline": Deadline()} | more
+    limits = {name: more.pop(name) for name in ("patience", "hits", "steps") if name in more}
+    effort = replace(EFFORT, tasks=tasks, **limits)  # type: ignore[arg-type]
+    options = {"deadline": Deadline(), "pool": Pool()} | more
     return search(problem, effort, seed, state or SearchState(), **options)  # type: ignore[arg-type]
 
 
@@ -43,19 +47,20 @@ def same(a: SearchState, b: SearchState) -> None:
 
 @KINDS
 def test_a_search_that_stopped_goes_on_as_if_it_had_not(kind: type) -> None:
-    """Six rounds see every kind of round; the cut is saved as arrays and read back."""
+    """Rounds of 1, 2, 4 and 8 tasks; the cut is saved as arrays and read back."""
     problem = problem_of(kind, 3, 8)
-    whole = run(problem, 6)
+    whole = run(problem, 15)
+    assert whole.round == 4
     saved = to_plain(run(problem, 3))
-    same(run(problem, 6, from_plain(saved, 3, 8, separate=kind is SoftmaxCode)), whole)
-    other = run(problem, 2, seed=4)
-    assert not np.array_equal(other.pool[0].whole, run(problem, 2).pool[0].whole)
+    same(run(problem, 15, from_plain(saved, 3, 8, separate=kind is SoftmaxCode)), whole)
+    other = run(problem, 3, seed=4)
+    assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
 
 
 @KINDS
 def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
     problem = problem_of(kind, 4, 11)
-    state = run(problem, 5)
+    state = run(problem, 7)
     values = [c.value for c in state.pool]
     assert 1 <= len(values) <= 10
     assert (np.diff(values) > 1e-11).all()
@@ -74,38 +79,46 @@ def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
 
 def test_a_target_or_patience_ends_it() -> None:
     target = 1.0 / np.sqrt(5.0) + 1e-12
-    met = run(Tammes(free(3, 12)), 8, target=target)
-    assert met.round < 8
+    met = run(Tammes(free(3, 12)), 15, target=target)
+    assert met.tasks < 15
     assert met.best is not None and met.best.value <= target
-    same(run(Tammes(free(3, 12)), 8, met, target=target), met)
-    patient = run(Tammes(free(2, 5)), 50, patience=2)
-    assert patient.round <= 5 and patient.idle == 2
-    same(run(Tammes(free(2, 5)), 50, patient, patience=2), patient)
+    same(run(Tammes(free(3, 12)), 15, met, target=target), met)
+    patient = run(Tammes(free(2, 5)), 50, patience=4)
+    assert patient.tasks <= 15 and patient.idle >= 4
+    same(run(Tammes(free(2, 5)), 50, patient, patience=4), patient)
+
+
+def test_the_same_code_found_again_and_again_ends_it() -> None:
+    """Independent tasks that end in the best value are counted, and the others too."""
+    often = run(Tammes(free(3, 6)), 50, hits=6, steps=300)
+    assert 6 <= often.hits <= often.batches <= often.tasks < 50
+    same(run(Tammes(free(3, 6)), 50, often, hits=6, steps=300), often)
 
 
 @KINDS
 def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> None:
     problem, stop = problem_of(kind, 3, 8), threading.Event()
-    before = run(problem, 2)
+    before = run(problem, 3)
     told: list[tuple[int, int, float]] = []
 
     def progress(done: int, total: int, value: float) -> None:
         told.append((done, total, value))
-        if done == 2:
+        if done == 5:
             stop.set()
 
-    cut = run(problem, 5, deadline=Deadline(None, stop), progress=progress)
-    assert cut.round == 2
-    assert [(done, total) for done, total, _ in told] == [(1, 5), (2, 5)]
+    cut = run(problem, 7, deadline=Deadline(None, stop), progress=progress)
+    assert cut.round == 2 and cut.cut_restarts > 0
+    assert [done for done, _, _ in told] == [0, 1, 1, 2, 3, 3, 4, 5]
+    assert {total for _, total, _ in told} == {7}
     assert cut.best is not None and before.best is not None
-    assert told[-1][2] == before.best.value >= cut.best.value
-    same(run(problem, 5, cut), run(problem, 5))
+    assert before.best.value >= cut.best.value and told[-1][2] <= before.best.value
+    same(run(problem, 7, cut), run(problem, 7))
 
 
 def test_a_symmetry_is_kept_in_every_round() -> None:
     """Not by the first round alone."""
     problem = Tammes(cyclic_orbits(-np.eye(3), 2, 14))
-    state = run(problem, 8, symmetry=lambda rng: Tammes(cyclic_orbits(-np.eye(3), 2, 14)))
+    state = run(problem, 7, symmetry=("antipodal", 2))
     for candidate in state.pool:
         np.testing.assert_allclose(candidate.whole[1::2], -candidate.whole[::2], atol=1e-14)
         assert candidate.restricted is not None
@@ -117,8 +130,10 @@ def test_a_symmetry_is_kept_in_every_round() -> None:
 def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
     problem = Tammes(free(d, K))
     plan = plan_effort(problem)
-    assert 1 <= plan.rounds and 4 <= plan.batch <= 64 and plan.polishes >= 1
+    assert 1 <= plan.tasks <= 400 and 4 <= plan.batch <= 64
     assert plan.batch == 4 or plan.batch * K * K <= 1_000_000
+    assert plan.polishes or plan.shakes or problem.coordinates > 5000
     asked = plan_effort(problem, restarts=100, steps=7)
-    assert asked.steps == 7
-    assert 100 <= asked.rounds * asked.batch < 100 + asked.batch
+    assert asked.steps == 7 and asked.ramp == ()
+    assert 100 <= asked.tasks * asked.batch < 100 + asked.batch
+    assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED

@@ -8,8 +8,9 @@ from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import solver
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import plan_effort
 from gnc_cli.search.parametrisation import extending
 from gnc_cli.search.problem import SoftmaxCode
 from gnc_cli.search.request import Request
@@ -24,7 +25,7 @@ BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
 def found(problem: str, d: int, K: int, **options: object) -> Found:
     target = options.pop("target", None)
     request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
-    return solve_code(request, Deadline(), target=target)  # type: ignore[arg-type]
+    return solve_code(request, Deadline(), Pool(), target=target)  # type: ignore[arg-type]
 
 
 def test_both_problems_run_one_search() -> None:
@@ -95,7 +96,7 @@ def test_a_search_cut_short_is_polished_and_kept(steps: int) -> None:
     is returned belongs to the state."""
     ticks = iter(np.arange(0.0, 100.0, 0.005).tolist())
     request = Request(4, 14, "tammes", restarts=8, steps=steps)
-    first = solve_code(request, Deadline(1.0, clock=lambda: next(ticks)))
+    first = solve_code(request, Deadline(1.0, clock=lambda: next(ticks)), Pool())
     assert not first.finished and first.state.round == 0
     assert first.order is not None and first.order.stationarity < 1e-9
     value = max_cosine(first.weights)
@@ -106,7 +107,7 @@ def test_a_search_cut_short_is_polished_and_kept(steps: int) -> None:
 def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """With too many coordinates for a dense factorisation L-BFGS polishes, and says how far."""
     monkeypatch.setattr(solver, "MAX_UNKNOWNS", 10)
-    monkeypatch.setattr("gnc_cli.search.schedule.MAX_UNKNOWNS", 10)
+    monkeypatch.setattr("gnc_cli.search.effort.MAX_UNKNOWNS", 10)
     done = found("tammes", 3, 12, restarts=4)
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
     assert done.order is not None and np.isnan(done.order.gain)
@@ -117,8 +118,8 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_search_with_features_apart_finds_no_more() -> None:
     """The theorem beside a search that knows nothing of it: rho found is 1 - t."""
-    effort = Effort(rounds=4, batch=16, steps=150, polishes=4, patience=9, shakes=0)
+    effort = plan_effort(SoftmaxCode(extending(np.eye(3)[:1], 7)), restarts=64, steps=150)
     t = max_cosine(found("tammes", 3, 7, restarts=16).weights)
     problem = SoftmaxCode(extending(np.eye(3)[:1], 7))  # one given row: a choice of axes
-    best = search(problem, effort, 0, SearchState(), deadline=Deadline()).best
+    best = search(problem, effort, 0, SearchState(), deadline=Deadline(), pool=Pool()).best
     assert best is not None and -best.value == pytest.approx(1.0 - t, abs=1e-9)

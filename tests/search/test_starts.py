@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.search.starts import algebraic_start
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.search.starts import algebraic_start, resized
 
 
 @given(st.integers(3, 24), st.integers(8, 300), st.integers(0, 999))
@@ -32,3 +33,14 @@ def test_sub_codes_of_famous_codes_keep_their_cosine(d: int, K: int) -> None:
     for origin, cosine in kept.items():
         code = starts[origin]
         assert (code @ code.T - 2 * np.eye(K)).max() == pytest.approx(cosine, abs=1e-12)
+
+
+@pytest.mark.parametrize("K", [9, 12, 15])
+def test_resized_codes_keep_the_rows_that_they_can(K: int) -> None:
+    rng = np.random.default_rng(K)
+    for _ in range(6):  # every way to choose
+        code = random_points(rng, 12, 4)
+        made = resized(rng, code, K)
+        assert made.shape == (K, 4)
+        np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1.0, atol=1e-13)
+        assert ((made @ code.T) > 1 - 1e-12).sum() == min(K, 12)

@@ -1,0 +1,305 @@
+"""One task of a search: a batch of starts from one source, descended and polished in one process.
+
+A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
+same candidates wherever and beside whatever it runs. Sources of starts:
+
+- `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
+- `symmetric`: orbits of random finite groups, one unknown representative per orbit. Most best known
+  codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120). The polish
+  that follows is free;
+- `neighbour`: codes of K + 1 points less one, and of K - 1 points with one in the deepest hole;
+- `algebra`: codes made of nearby constructions (`starts`);
+- `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
+- `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
+  tasks of its own, for the best only;
+- `shake`: the best codes disturbed a little and polished at once. Near-optimal basins crowd within
+  1e-6 of each other, by one contact more or less, where no smoothed objective tells them apart.
+
+The start sharpness decides which basins are found, so it varies within every batch.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from gnc_cli.errors import UsageError
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.descent import Annealing, anneal
+from gnc_cli.search.effort import Effort
+from gnc_cli.search.groups import random_group
+from gnc_cli.search.parametrisation import (
+    Parametrisation,
+    cyclic_orbits,
+    free,
+    orbits,
+    random_generator,
+)
+from gnc_cli.search.perturbations import perturb, shake
+from gnc_cli.search.problem import Problem, Tammes, typical_scale
+from gnc_cli.search.refine import polish_candidate
+from gnc_cli.search.starts import algebraic_start
+from gnc_cli.search.state import POOL, Candidate, best_distinct
+
+NEAR = 1e-3
+"""Estimates this far above the best value, relative to the scale, are still worth a polish."""
+_SHARP = 1e4
+"""Final sharpness times scale."""
+ESTIMATE = 2e-5
+"""What the estimates are then good to, relative to the scale."""
+_GROUPS = 6
+"""Random groups in a symmetric task."""
+_FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
+"""Start sharpness times scale is drawn between these powers of ten."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one process works on without looking up."""
+
+    source: str
+    """A key of `SOURCES`."""
+    seed: tuple[int, ...]
+    """Of the search, its round and the task within: decides every random choice."""
+    problem: Problem
+    effort: Effort
+    share: float = 1.0
+    """Of the steps of a long descent."""
+    pool: tuple[Candidate, ...] = ()
+    """What earlier rounds found, best first; for sources that start from it."""
+    bar: float = np.inf
+    """The best polished value of earlier rounds: what is predicted to end above is left early."""
+    symmetry: tuple[str, int] | None = None
+    """The user's own, of which each task draws a group."""
+    device: torch.device | str = "cpu"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a task ended with."""
+
+    source: str
+    candidates: list[Candidate]
+    restarts: int = 0
+    steps: int = 0
+    independent: bool = False
+    """Its starts knew nothing of earlier finds."""
+    used: tuple[float, ...] = ()
+    """Values of unpolished candidates of the pool that were polished."""
+
+
+def perform(task: Task, deadline: Deadline) -> Found:
+    """Work on a task until it is done or the deadline expires; what there is then."""
+    return SOURCES[task.source](_Work(task, deadline))
+
+
+@dataclass
+class _Work:
+    """A task while it runs."""
+
+    task: Task
+    deadline: Deadline
+    restarts: int = 0
+    steps: int = 0
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.task.seed)
+        self.problem, self.effort = self.task.problem, self.task.effort
+
+    def scale(self) -> float:
+        """Of the problem at its best value so far."""
+        if self.task.pool:
+            return self.problem.scale(self.task.pool[0].value)
+        return typical_scale(self.problem.d, self.problem.K)
+
+    def descend(
+        self, problem: Problem, starts: np.ndarray, decades: tuple[float, float], share: float,
+        origins: Sequence[str] | None = None,
+    ) -> list[Candidate]:  # fmt: skip
+        """The finite ends of descents from (R, P, d), best estimate first."""
+        scale = self.scale()
+        sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
+        # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
+        steps = max(1, round(share * self.effort.steps))
+        plan = Annealing(sharpness, _SHARP / scale, 4.0 / np.sqrt(2.0 * scale), steps)
+        descent = anneal(problem, starts, plan, deadline=self.deadline, device=self.task.device)
+        self.restarts += len(descent.estimates)
+        self.steps += descent.steps
+        found = [
+            Candidate(float(estimate), problem.whole(points), origin=origin)
+            for estimate, points, origin in zip(
+                descent.estimates, descent.points, origins or [""] * len(starts), strict=True
+            )
+            if np.isfinite(estimate)
+        ]
+        return sorted(found, key=lambda c: c.value)
+
+    def admit(self, found: list[Candidate]) -> None:
+        """Polish the most promising ends, and those that look like the best value known: basins
+        crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
+        best = self.task.bar
+        for rank, candidate in enumerate(found[: 4 * POOL]):
+            near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
+            if near and rank < self.effort.polishes and not self.deadline.expired:
+                candidate = polish_candidate(self.problem, candidate, self.deadline, bar=best)
+                best = min(best, candidate.value)
+            self.candidates.append(candidate)
+
+    def found(self, *, independent: bool = False) -> Found:
+        return Found(
+            self.task.source, best_distinct(self.candidates), self.restarts, self.steps, independent
+        )
+
+
+def _fresh(work: _Work) -> Found:
+    problem, share = work.problem, work.task.share
+    starts = problem.starts(work.rng, work.effort.batch)
+    work.admit(work.descend(problem, starts, _FRESH, share))
+    return work.found(independent=True)
+
+
+def _symmetric(work: _Work) -> Found:
+    """The user's symmetry, which candidates keep, or groups drawn here, which they need not."""
+    if work.task.symmetry is not None:
+        d, K = work.problem.d, work.problem.K
+        restricted = Tammes(user_orbits(work.task.symmetry, d, K, work.rng))
+        starts = restricted.starts(work.rng, work.effort.batch)
+        found = work.descend(restricted, starts, _FRESH, work.task.share)
+        kept = [replace(candidate, restricted=restricted) for candidate in found]
+        work.admit(kept)
+        return work.found(independent=True)
+    found = []
+    for _ in range(_GROUPS):
+        drawn = _random_symmetry(work.rng, work.problem.d, work.problem.K)
+        if drawn is not None and not work.deadline.expired:
+            origin, problem = drawn
+            starts = problem.starts(work.rng, max(4, work.effort.batch // 4))
+            origins = [origin] * len(starts)
+            found += work.descend(problem, starts, _FRESH, 0.5 * work.task.share, origins)
+    if not found:
+        return _fresh(work)
+    work.admit(sorted(found, key=lambda c: c.value))
+    return work.found(independent=True)
+
+
+def _random_symmetry(rng: np.random.Generator, d: int, K: int) -> tuple[str, Problem] | None:
+    """The problem over a union of orbits of a random group; None where no draw fits K."""
+    for _ in range(8):
+        name, group = random_group(rng, d, K)
+        try:
+            parametrisation = orbits(group, K, rng)
+        except UsageError:
+            continue
+        if parametrisation.unknown <= 0.75 * K:
+            return f"orbits of {name}", Tammes(parametrisation)
+    return None
+
+
+def _algebra(work: _Work) -> Found:
+    """Codes made of nearby constructions, descended a little."""
+    rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
+    drawn = [algebraic_start(rng, d, K) for _ in range(work.effort.batch)]
+    origins = [origin for origin, _ in filter(None, drawn)]
+    if not origins:
+        return _fresh(work)
+    starts = np.array([work.problem.from_code(code) for _, code in filter(None, drawn)])
+    work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
+    return work.found()
+
+
+def _neighbour(work: _Work) -> Found:
+    """K + 1 points less one, or K - 1 points and the deepest hole, descended a little."""
+    rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
+    other = K + 1 if rng.random() < 0.5 or K < 4 else K - 1
+    beside = Tammes(free(d, other))
+    share = work.task.share
+    ends = work.descend(beside, beside.starts(rng, work.effort.batch), _FRESH, 0.6 * share)
+    starts = []
+    for end in ends[: max(2, work.effort.batch // 4)]:
+        for _ in range(2):
+            starts.append(_without_one(rng, end.whole) if other > K else _with_one(rng, end.whole))
+    if starts and not work.deadline.expired:
+        found = work.descend(work.problem, np.array(starts), _NEXT, 0.4 * share)
+        work.admit(found)
+    return work.found(independent=True)
+
+
+def _without_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
+    """The code less one of its most crowded rows."""
+    gram = code @ code.T - 2.0 * np.eye(len(code))
+    crowded = np.argsort(-np.sort(gram, axis=1)[:, -3:].sum(axis=1))
+    return np.delete(code, crowded[rng.integers(max(1, len(code) // 4))], axis=0)
+
+
+def _with_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
+    """The code and a point in one of its deepest holes."""
+    holes = rng.standard_normal((2000, code.shape[1]))
+    holes /= np.linalg.norm(holes, axis=1, keepdims=True)
+    deep = np.argsort((holes @ code.T).max(axis=1))[:8]
+    return np.concatenate([code, holes[rng.choice(deep)][None]])
+
+
+def _hop(work: _Work) -> Found:
+    """Perturbed members of the pool, the better the more often; features on their weights."""
+    rng, problem, pool = work.rng, work.problem, work.task.pool
+    starts, origins = [], []
+    for _ in range(work.effort.batch):
+        parent = pool[min(int(rng.exponential(len(pool) / 3)), len(pool) - 1)]
+        mate = pool[rng.integers(len(pool))]
+        code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
+        starts.append(problem.from_code(code))
+        origins.append(parent.origin)
+    found = work.descend(problem, np.array(starts), _HOP, 2 / 3 * work.task.share, origins)
+    work.admit(found)
+    return work.found()
+
+
+def _polish(work: _Work) -> Found:
+    """The pool's one candidate polished, whatever it leads to: near-optimal ends differ by less
+    than their estimates' errors."""
+    (candidate,) = work.task.pool
+    work.candidates.append(polish_candidate(work.problem, candidate, work.deadline))
+    return replace(work.found(), used=(candidate.value,))
+
+
+def _shake(work: _Work) -> Found:
+    """Disturb one of the best three a little and polish, without descent between.
+
+    Each result takes its place among the three at once: a walk downhill through crowded basins.
+    """
+    problem, movable = work.problem, work.problem.movable()
+    leaders = [c for c in work.task.pool if c.polished][:3]
+    for turn in range(work.effort.shakes):
+        parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
+        spacing = np.sqrt(2.0 * problem.scale(parent.value))
+        whole = shake(work.rng, parent.whole, problem.K, movable, spacing)
+        shaken = replace(parent, whole=whole, active=None)
+        end = polish_candidate(problem, shaken, work.deadline, bar=leaders[-1].value)
+        work.candidates.append(end)
+        leaders = best_distinct([*leaders, *([end] if end.polished else [])])[:3]
+        if work.deadline.expired:
+            break
+    return work.found()
+
+
+SOURCES: dict[str, Callable[[_Work], Found]] = {
+    "fresh": _fresh, "symmetric": _symmetric, "neighbour": _neighbour, "algebra": _algebra,
+    "hop": _hop, "polish": _polish, "shake": _shake,
+}  # fmt: skip
+
+
+def user_orbits(
+    symmetry: tuple[str, int], d: int, K: int, rng: np.random.Generator
+) -> Parametrisation:
+    """The user's symmetry, by a random group of its kind that fits; UsageError where none does."""
+    kind, order = symmetry
+    if kind == "antipodal":
+        return cyclic_orbits(-np.eye(d), 2, K)
+    for _ in range(49):
+        try:
+            return cyclic_orbits(random_generator(rng, d, order), order, K)
+        except UsageError:
+            continue
+    return cyclic_orbits(random_generator(rng, d, order), order, K)

@@ -1,0 +1,207 @@
+"""Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import gnc_cli
+from gnc_cli import GNCMetrics, bounds, compare, measure, solve, train
+from gnc_cli.errors import GncError
+
+E, LABELS = np.eye(3), np.arange(3)
+NAN, LARGEST, LONG = float("nan"), 2**63 - 1, 10**50_000
+LONG_TEXT = "1" * 50_000
+
+
+def _nested() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that their API may change
+        return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+
+
+ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
+    "complex": (lambda: E * (1 + 2j), "must be real numbers, got complex ones"),
+    "complex tensor": (lambda: torch.eye(3, dtype=torch.complex64), "got complex ones"),
+    "masked": (lambda: np.ma.array(E, mask=E > 0), "3 masked values"),
+    "scipy sparse": (lambda: scipy.sparse.csr_matrix(E), r"\.toarray\(\)"),
+    "sparse tensor": (lambda: torch.eye(3).to_sparse(), r"\.to_dense\(\)"),
+    "nested tensor": (_nested, "got a nested tensor"),
+    "meta tensor": (lambda: torch.ones(3, 3, device="meta"), "has no numbers"),
+    "ragged": (lambda: [[1, 2], [3]], "must have rows of one length, got 2 and 1"),
+    "words": (lambda: [["a", "b"], ["c", "d"]], "must be an array of numbers"),
+    "objects": (lambda: [[1, None], [2, 3]], "must be an array of numbers, got dtype object"),
+    "a dictionary": (lambda: {"a": 1}, "must be an array of numbers, got {'a': 1}"),
+    "truth values": (lambda: E > 0, "must be an array of numbers, got dtype bool"),
+    "dates": (lambda: np.zeros((2, 2), "datetime64[D]"), "must be an array of numbers"),
+    "bytes": (lambda: b"abc", "must be an array of numbers, got b'abc'"),
+    "a long number": (lambda: [[LONG, 1], [1, 2]], "must be an array of numbers"),
+}
+
+
+def _metrics() -> GNCMetrics:
+    metrics = GNCMetrics(3, 3)
+    metrics.update(E, LABELS)
+    return metrics
+
+
+TAKE_ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "weights": lambda a: measure(weights=a),
+    "features": lambda a: measure(features=a, labels=LABELS),
+    "labels": lambda a: measure(features=E, labels=a),
+    "bias": lambda a: measure(features=E, labels=LABELS, weights=E, bias=a),
+    "logits": lambda a: measure(features=E, labels=LABELS, logits=a),
+    "a code": compare,
+    "init": lambda a: solve(3, 3, init=a, restarts=0),
+    "fixed": lambda a: solve(3, 5, fixed=a),
+    "features of update": lambda a: GNCMetrics(3, 3).update(a, LABELS),
+    "labels of update": lambda a: GNCMetrics(3, 3).update(E, a),
+    "logits of update": lambda a: GNCMetrics(3, 3).update(E, LABELS, a),
+    "weights of compute": lambda a: _metrics().compute(a),
+    "features of judge": lambda a: _metrics().judge(a, LABELS),
+    "weights of judge": lambda a: _metrics().judge(E, LABELS, a),
+    "bias of judge": lambda a: _metrics().judge(E, LABELS, E, a),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("name", TAKE_ARRAYS)
+def test_arrays(name: str, kind: str) -> None:
+    make, message = ARRAYS[kind]
+    with pytest.raises(GncError, match=message) as caught:
+        TAKE_ARRAYS[name](make())
+    text = str(caught.value)
+    assert text.startswith(name.partition(" of ")[0]) and "\n" not in text and len(text) < 200
+
+
+CALLS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: solve(), r"missing arguments d and K; write solve\(d=3, K=24\)"),
+    (lambda: solve(3), r"missing argument K; write solve\(d=3, K=24\)"),
+    (lambda: measure(), r"nothing to measure; give a file or arrays: measure\('features.h5'\)"),
+    (lambda: compare(), r"nothing to compare; .* compare\('code.h5'\)"),
+    (lambda: bounds(), "give two of d, K and a margin"),
+    (lambda: solve(3, 4, time_limit="5"), "^time_limit must be a number, got '5'$"),
+    (lambda: solve("3", 4), "^d must be a whole number, got '3'$"),
+    (lambda: solve(NAN, 4), "d nan is not a number"),
+    (lambda: solve(3j, 4), "is not a number"),
+    (lambda: solve(np.array([3, 4]), 4), "is not a number"),
+    (lambda: solve(torch.tensor([3, 4]), 4), "is not a number"),
+    (lambda: solve(LARGEST, 4), "d a number of some 18 digits is too large; give at most 1e6"),
+    (lambda: solve(3, LARGEST), "K a number of some 18 digits is too large; give at most 1e9"),
+    (lambda: solve(3, LONG), "K a number of some 50000 digits is too large"),
+    (lambda: bounds(3, LONG_TEXT), r"K '1{60}'... \(50000 characters\) is too large"),
+    (lambda: solve(3, 4, seed=1.5), "seed 1.5 is not a whole number"),
+    (lambda: solve(3, 4, seed=True), "seed True is not a number"),
+    (lambda: solve(3, 4, seed=None), "seed must be a whole number, got None"),
+    (lambda: solve(3, 4, n=None), "n must be a whole number, got None"),
+    (lambda: solve(3, 4, problem=None), "problem must be a text, got None"),
+    (lambda: solve(3, 4, method=5), "method 5 is not one of auto, descent, paper"),
+    (lambda: solve(3, 4, device=5), "device must be a text, got 5"),
+    (lambda: solve(3, 4, symmetry=5), "symmetry must be a text, got 5"),
+    (lambda: solve(construction=5), "construction must be a text, got 5"),
+    (lambda: solve(list_constructions="x"), "list_constructions must be True or False, got 'x'"),
+    (lambda: solve(3, 4, force="x"), "force must be True or False"),
+    (lambda: solve(3, 4, out=5), "out must be the path of a file or folder, got 5"),
+    (lambda: solve(3, 4, out=["a"]), "out must be the path"),
+    (lambda: solve(3, 4, plot=5), "plot must be the path"),
+    (lambda: solve(3, 4, progress=5), "progress must be a function, got 5"),
+    (lambda: solve(3, 4, interrupt=5), "interrupt must be a threading.Event, got 5"),
+    (lambda: solve(3, 4, command_line=5), "command_line must be a text, got 5"),
+    (lambda: solve(3, 4, problem="ufm", tau=[None]), "tau None is not a number"),
+    (lambda: solve(3, 4, target=NAN), "target nan is not a number"),
+    (lambda: bounds([None], 4), "d None is not a number"),
+    (lambda: bounds(range(2, 10**9), 4), "has more than 1,000,000 values"),
+    (lambda: bounds(3, margin="0.5"), "margin must be a number, got '0.5'"),
+    (lambda: bounds(3, 4, lp="x"), "lp must be True or False"),
+    (lambda: bounds(3, 4, table=5), "table must be a table of known codes or the path of one"),
+    (lambda: bounds(3, 4, quantity=3), "quantity 3 is not one of"),
+    (lambda: bounds(3, [4, 5], progress=3), "progress must be a function"),
+    (lambda: compare(None), "files must be|a code must be"),
+    (lambda: compare(E, digits=1.5), "digits 1.5 is not a whole number"),
+    (lambda: compare(E, tolerance=None), "tolerance must be a number, got None"),
+    (lambda: compare(E, export=""), "export '' is empty"),
+    (lambda: compare(list="x"), "list must be True or False"),
+    (lambda: compare(solve=True, d=LARGEST, K=4), "d a number of some 18 digits is too large"),
+    (lambda: compare(solve=True, d=3, K=4, budget="a"), "budget must be a number, got 'a'"),
+    (lambda: measure(5), "files must be the path of a file or folder, got 5"),
+    (lambda: measure(weights=E, K=1.5), "K 1.5 is not a whole number"),
+    (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),
+    (lambda: measure(features=E, labels=LABELS, K=2), "label 2, .* K = 2; raise K=3|raise K to 3"),
+    (lambda: measure(features=E, labels=[0, 1, 2**60]), "number them anew"),
+    (lambda: measure(weights=E, select=5), "select must be a dictionary or pairs"),
+    (lambda: measure(weights=E, normalize=5), "normalize 5 is not one of"),
+    (lambda: measure(weights=E, reference=E), "reference must be a number or the path"),
+    (lambda: measure(weights=E, classes=[1, 2]), "classes must be the path"),
+    (lambda: measure(weights=E, group=5), "group must be a text, got 5"),
+    (lambda: measure(weights=E, on_row=5), "on_row must be a function"),
+    (lambda: train(model=5), "model must be a text, got 5"),
+    (lambda: train(epochs=1.5), "epochs 1.5 is not a whole number"),
+    (lambda: train(epochs="5"), "epochs must be a whole number, got '5'"),
+    (lambda: train(epochs=LARGEST), "is too large; give at most 1e7"),
+    (lambda: train(feature_dim=LARGEST), "feature_dim a number of some 18 digits is too large"),
+    (lambda: train(data=5), "data must be a text, got 5"),
+    (lambda: train(head=["cmf"]), "head must be a text"),
+    (lambda: train(fonts=5), "fonts must be the path"),
+    (lambda: train(augment=5), "augment must be names, got 5"),
+    (lambda: train(compile="x"), "compile must be True or False"),
+    (lambda: train(channels_last="x"), "channels_last must be True or False"),
+    (lambda: train(config=5), "config must be the path"),
+    (lambda: train(similarity=E), "similarity must be the path"),
+    (lambda: train(on_epoch=5), "on_epoch must be a function"),
+    (lambda: GNCMetrics(d=NAN, K=6), "d nan is not a number"),
+    (lambda: GNCMetrics(3, LARGEST), "K a number of some 18 digits is too large"),
+    (lambda: GNCMetrics("3", 3), "d must be a whole number, got '3'"),
+    (lambda: GNCMetrics(2.5, 3), "d 2.5 is not a whole number"),
+    (lambda: GNCMetrics(None, 3), "d must be a whole number, got None"),
+    (lambda: GNCMetrics(LONG, 3), "d a number of some 50000 digits is too large"),
+    (lambda: GNCMetrics(3, 3, normalize="x"), "normalize must be True or False"),
+    (lambda: GNCMetrics(3, 3, variants="some"), "variants 'some' is not one of"),
+    (lambda: GNCMetrics(3, 3, reference=NAN), "reference nan is not a number"),
+    (lambda: _metrics().merge(5), r"merge\(\) takes another GNCMetrics, got 5"),
+    (lambda: _metrics().merge_state(5), r"merge_state\(\) takes several GNCMetrics, got 5"),
+    (lambda: _metrics().compute(E, time_limit="5"), "^time_limit must be a number, got '5'$"),
+    (lambda: _metrics().compute(E, deadline=5), "deadline must be a Deadline, got 5"),
+    (lambda: _metrics().judge(E, LABELS, workers=0), "workers 0 is too small"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), CALLS, ids=[m[:40] for _, m in CALLS])
+def test_arguments(call: Callable[[], Any], message: str, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GncError, match=message) as caught:
+        call()
+    text = str(caught.value)
+    assert not re.search(r"\bgnc \w|--\w", text) and "\n" not in text and len(text) < 250
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", [n for n in dir(gnc_cli) if not n.startswith("__")])
+def test_a_wrong_name_names_the_function(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}.*\(\): got an unexpected keyword argument"):
+        getattr(gnc_cli, name)(**({"d": 3, "K": 4} if name == "GNCMetrics" else {}), foo=1)
+
+
+def test_numbers_of_other_libraries_are_numbers() -> None:
+    assert solve(np.int64(3), torch.tensor(4), seed=np.uint8(0)).K == 4
+    assert bounds(range(2, 5), "1e2", margin=np.float32(0.5), lp=np.False_).best[0].K == 100
+    assert measure(weights=np.ma.array(E)).K == 3
+
+
+def test_an_option_is_honoured_or_refused(gnc: Any, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("y.npz", features=np.eye(7), labels=np.arange(7))
+    np.savetxt("square.txt", [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    for words, message in [
+        (("measure", "y.npz", "--K", "3"), "label 6, .* raise --K to 7"),
+        (("compare", "square.txt", "--export", ""), "--export '' is empty"),
+        (("train", "--resume", "--out", "mistyped"), "no run folder 'mistyped'"),
+        (("measure", ""), "FILES '' is empty"),
+    ]:
+        run = gnc(*words)
+        assert run.exit_code in (2, 3) and re.search(message, run.stderr), run.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"y.npz", "square.txt"}
