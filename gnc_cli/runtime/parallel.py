@@ -366,7 +366,7 @@ class _JoblibWorkers:
 
 
 def end_workers() -> None:
-    """End joblib's processes, idle or not, in a tenth of the time in which they leave themselves."""
+    """End joblib's processes, idle or not; told to leave, they take a second or two."""
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor(reuse=True).shutdown(kill_workers=True)
