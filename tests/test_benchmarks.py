@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from benchmarks import anytime, held_out
+from benchmarks import anytime, held_out, scaling
 from benchmarks.solve import best_known
 
 
@@ -86,3 +86,39 @@ def test_medians_over_seeds_and_from_when_on_gnc_is_above() -> None:
     text = anytime.section(rows, "a machine")
     assert "| (10, 100) | paper | 1 | - | 0.600000 |" in text
     assert "- (10, 100): from 5 s" in text and "at most 0.2 s after T" in text
+
+
+def test_exponents_are_of_the_last_decade_and_marked_where_too_large() -> None:
+    sizes = [100, 300, 1000, 3000, 10000]
+    seconds = [0.5, 0.5, *(3e-9 * size**2.5 for size in sizes[2:])]
+    fit = scaling.fitted(sizes, seconds)
+    assert fit is not None
+    assert (fit.exponent, fit.factor) == (pytest.approx(2.5), pytest.approx(3e-9))
+    rows = [
+        {"series": "certificate-K", "size": size, "parts": {"bracket": t}, "bytes": 1e5 * size}
+        for size, t in zip(sizes, seconds, strict=True)
+    ]
+    text = scaling.section(rows, "a machine")
+    assert "| K = 100..10000 | 30 | 2.50 ! | 2 (all pairs: K^2 d) | 1000 | 1.00 | 1 |" in text
+    assert scaling.fitted([7], [1.0]) is None
+
+
+def test_what_more_classes_would_need_follows_from_the_largest_sizes() -> None:
+    parts = {"all pairs": 1.0, "list": 0.1, "exact pass": 2.0}
+    rows = [
+        *({"series": "large-K", "size": size, "parts": parts, "bytes": 1e4 * size + 5e7}
+          for size in (10**4, 10**5)),
+        *({"series": "certificate-K", "size": size, "parts": {"bracket": 4.0}, "bytes": 0.0}
+          for size in (10**4, 10**5)),
+    ]  # fmt: skip
+    (_, _, needs) = scaling.outlook(rows, 1e7)
+    assert "| search for the near pairs, once | 2.8 hours |  | 1 |" in needs
+    assert "| a step on the list | 10 s | 100 | 1 |" in needs
+    assert "| 1000 steps, a search every tenth | 12 days |  | 12 |" in needs
+
+
+def test_every_series_has_three_decades_of_sizes_and_yields_the_parts_it_names() -> None:
+    for name, series in scaling.SERIES.items():
+        assert series.sizes[-1] >= (250 if name == "step-K" else 1000) * series.sizes[0]
+    series = scaling.SERIES["step-K"]
+    assert dict(series.call(10)).keys() == series.should.keys()
