@@ -1,8 +1,6 @@
 """(10, 100) three ways in equal seconds: ours, pymanopt's log-sum-exp, the paper's recipe.
 
-pymanopt's packing example minimises `epsilon * log sum exp(cos / epsilon)` over pairs by conjugate
-gradients on the oblique manifold; here it is restated from its published objective, with a
-decreasing epsilon and restarts until the seconds are used up, which flatters it.
+One process each; `benchmarks.anytime` has the curves on all cores, and pymanopt's problem.
 """
 
 import time
@@ -10,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
+from benchmarks.anytime import pymanopt_packing
 
 SECONDS = 60.0
 D, K = 10, 100
@@ -56,45 +56,16 @@ def _paper() -> tuple[np.ndarray, float, int]:
 
 
 def _pymanopt() -> tuple[np.ndarray, float, int]:
-    import pymanopt
-    from pymanopt.manifolds import Oblique
-    from pymanopt.optimizers import ConjugateGradient
-
     from gnc_cli.runtime.threads import limit_threads
 
-    manifold = Oblique(D, K)  # columns are points there
-    begun, starts, best = time.perf_counter(), 0, (2.0, np.empty(0))
+    best = (2.0, np.empty(0))
+
+    def improved(weights: np.ndarray, cosine: float) -> None:
+        nonlocal best
+        if cosine < best[0]:
+            best = cosine, weights.copy()
+
+    begun = time.perf_counter()
     with limit_threads(1):
-        while time.perf_counter() - begun < SECONDS:
-            np.random.seed(starts)
-            columns = manifold.random_point()
-            for epsilon in (0.1, 0.01, 0.001, 0.0001):
-                left = SECONDS - (time.perf_counter() - begun)
-                if left <= 0.0:
-                    break
-
-                @pymanopt.function.numpy(manifold)
-                def cost(X: np.ndarray, epsilon: float = epsilon) -> float:
-                    return _smooth(X.T, epsilon)[0]
-
-                @pymanopt.function.numpy(manifold)
-                def gradient(X: np.ndarray, epsilon: float = epsilon) -> np.ndarray:
-                    return _smooth(X.T, epsilon)[1].T
-
-                problem = pymanopt.Problem(manifold, cost, euclidean_gradient=gradient)
-                optimizer = ConjugateGradient(max_time=left, max_iterations=2000, verbosity=0)
-                columns = optimizer.run(problem, initial_point=columns).point
-            gram = columns.T @ columns
-            np.fill_diagonal(gram, -2.0)
-            best = min(best, (float(gram.max()), columns.T.copy()), key=lambda pair: pair[0])
-            starts += 1
+        starts = pymanopt_packing(D, K, 0, SECONDS, improved)
     return best[1], time.perf_counter() - begun, starts
-
-
-def _smooth(rows: np.ndarray, epsilon: float) -> tuple[float, np.ndarray]:
-    gram = rows @ rows.T
-    np.fill_diagonal(gram, -np.inf)
-    top = gram.max()
-    weights = np.exp((gram - top) / epsilon)
-    total = weights.sum()
-    return top + epsilon * np.log(total), 2.0 * weights @ rows / total

@@ -172,4 +172,10 @@ app = program({
 
 def main() -> None:
     """Run the program; the console script `gnc` and `python -m gnc_cli` end here."""
-    app(prog_name="gnc")
+    try:
+        app(prog_name="gnc")
+    finally:
+        if "joblib" in sys.modules:
+            from gnc_cli.runtime.parallel import end_workers
+
+            end_workers()

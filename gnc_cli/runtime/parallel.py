@@ -357,14 +357,19 @@ class _JoblibWorkers:
                     ) from None
 
     def stop(self) -> None:
-        from joblib.externals.loky import get_reusable_executor
-
         if self._ours:
             with self._lock:
-                get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+                end_workers()
 
     def close(self) -> None:
         """Nothing: idle workers serve the next pool, and leave with this process."""
+
+
+def end_workers() -> None:
+    """End joblib's processes, idle or not; told to leave, they take a second or two."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 class _DaskWorkers:
