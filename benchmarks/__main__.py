@@ -4,8 +4,16 @@ import subprocess
 import sys
 
 PARTS = (
-    "solve run softmax tammes3 tammes large versus",
+    "solve run softmax tammes3 tammes large",
     "solve report",
+    "anytime run --seeds 5",
+    "anytime report",
+    "held_out run --d 3 --seconds 60",
+    "held_out run --d 4..8 --seconds 600",
+    "held_out run --d 9..24 --most 3 --seconds 120",
+    "held_out report",
+    "scaling run",
+    "scaling report",
     "constructions leech isotropic-9",
     "engineers",
     "measure moments decisions gnc2 recipe large report",

@@ -21,6 +21,7 @@ import time
 from typing import Any
 
 import gnc_cli
+from benchmarks.report import table
 from benchmarks.solve import HERE, machine, write_section
 from gnc_cli.limits.result import BoundRow
 
@@ -171,12 +172,6 @@ def dimensions() -> str:
             ])  # fmt: skip
     head = ["K", "margin", "theorem 3.9", "all bounds", "sufficient by"]
     return table(head, rows)
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Markdown."""
-    rule = ["---"] * len(head)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
 
 
 def report(kept: dict[str, Any]) -> str:

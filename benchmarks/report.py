@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["section"]
+__all__ = ["section", "table"]
 
 Row = dict[str, Any]
 _HIT = 1e-9
@@ -23,13 +23,12 @@ def section(rows: list[Row], known: dict[tuple[int, int], float], machine: str) 
         parts.append(_tammes(groups["tammes"], known))
     if "large" in groups:
         parts.append(_large(groups["large"]))
-    if "versus" in groups:
-        parts.append(_versus(groups["versus"]))
     failed = [f"- {row['case']}: exit {row['failed']}" for row in rows if "failed" in row]
     return "\n\n".join([*parts, *failed])
 
 
-def _table(head: list[str], lines: list[list[str]]) -> str:
+def table(head: list[str], lines: list[list[str]]) -> str:
+    """Markdown."""
     rule = ["---"] * len(head)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 
@@ -46,7 +45,7 @@ def _softmax(rows: list[Row]) -> str:
             f"{row['wall']:.0f}", f"{row['cpu']:.0f}",
         ])  # fmt: skip
     head = ["case", "rho lower", "bracket", "stationarity", "first-order gain", "s", "CPU s"]
-    return "### Softmax Codes\n\n" + _table(head, lines)
+    return "### Softmax Codes\n\n" + table(head, lines)
 
 
 def _gap(row: Row, known: dict[tuple[int, int], float]) -> float:
@@ -79,7 +78,7 @@ def _tammes(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
          f"{row['wall']:.0f}", f"{row['cpu']:.0f}"]
         for row in rows
     ]  # fmt: skip
-    return "### Tammes, named cases\n\n" + _table(
+    return "### Tammes, named cases\n\n" + table(
         ["case", "max_cosine", "gap to best known", "s", "CPU s"], lines
     )
 
@@ -92,15 +91,4 @@ def _large(rows: list[Row]) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["case", "max_cosine", "rho lower", "outcome", "s", "peak GB"]
-    return "### Large K\n\n" + _table(head, lines)
-
-
-def _versus(rows: list[Row]) -> str:
-    lines = [
-        [row["case"].removeprefix("versus "), f"{row['result']['max_cosine']:.8f}",
-         f"{row['result']['rho_one_vs_rest']['lower']:.8f}", str(row["result"]["restarts"]),
-         f"{row['wall']:.0f}"]
-        for row in rows
-    ]  # fmt: skip
-    head = ["way", "max_cosine", "rho lower", "starts", "s"]
-    return "### Three ways, equal seconds\n\n" + _table(head, lines)
+    return "### Large K\n\n" + table(head, lines)

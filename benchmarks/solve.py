@@ -1,6 +1,6 @@
 """Quality and time of `gnc solve` at default effort: sampled, resumable, reported with the machine.
 
-    python -m benchmarks.solve run softmax tammes3 tammes large versus
+    python -m benchmarks.solve run softmax tammes3 tammes large
     python -m benchmarks.solve report
 
 Each case runs the command as a user would (a process of its own), so start-up counts. Rows are kept
@@ -60,25 +60,21 @@ def cases(group: str) -> list[tuple[str, list[str]]]:
 
 def run(groups: list[str], only: str | None, every: int) -> None:
     """Run what is not there yet."""
-    ROWS.parent.mkdir(exist_ok=True)
     done = {row["case"] for row in rows()}
     for group in groups:
-        if group == "versus":
-            from benchmarks.versus import versus
-
-            for row in versus(done):
-                keep(row)
-            continue
         for name, options in cases(group)[::every]:
             if name not in done and (only is None or only in name):
                 keep({"case": name, "group": group, **measure(options)})
 
 
-def measure(options: list[str]) -> dict[str, Any]:
-    """One run of the command: its JSON, wall time and peak memory."""
+def measure(options: list[str], checkout: Path | None = None) -> dict[str, Any]:
+    """One run of the command, of this version or of another checkout: JSON, wall time, memory."""
+    env = None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve())}
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "gnc_cli", "solve", *options, "--json", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=checkout, env=env
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 4):
         return {"failed": done.returncode, "stderr": done.stderr[-400:]}
@@ -91,18 +87,19 @@ def measure(options: list[str]) -> dict[str, Any]:
     }
 
 
-def keep(row: dict[str, Any]) -> None:
+def keep(row: dict[str, Any], path: Path = ROWS) -> None:
     """Append a row and say so."""
-    with ROWS.open("a") as file:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
     shown = row.get("result", {})
     wall = f"{row.get('wall', 0):6.1f} s"
     print(row["case"], wall, shown.get("max_cosine"), row.get("failed", ""), flush=True)
 
 
-def rows() -> list[dict[str, Any]]:
+def rows(path: Path = ROWS) -> list[dict[str, Any]]:
     """All rows so far."""
-    return [json.loads(line) for line in ROWS.open()] if ROWS.exists() else []
+    return [json.loads(line) for line in path.open()] if path.exists() else []
 
 
 def write_section(name: str, body: str) -> None:

@@ -131,6 +131,10 @@ def reals(least: float | None = None, above: float | None = None) -> Kind:
     )
 
 
+DURATION = Kind("TIME", parsing.duration, noun="a number")
+"""A time in seconds; in a shell also `90s`, `15m`, `2h`."""
+
+
 def one_of(choices: type[StrEnum]) -> Kind:
     """A member of an enum, or its text."""
 
@@ -220,8 +224,8 @@ Seed = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    Parameter("Wall time; the best so far is written when it ends. Default none.",
-              real(above=0.0), "Effort and machine", metavar="SECONDS"),
+    Parameter("Wall time, 90 (seconds), 15m or 2h; the best so far is written when it ends. "
+              "Default none.", DURATION, "Effort and machine"),
 ]  # fmt: skip
 Device = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""Forgiving numbers: `1e6`, `1_000_000`, `3,5,8`, `2..64`, `2..512..2`, `1..0.001/13`.
+"""Forgiving numbers: `1e6`, `1_000_000`, `3,5,8`, `2..64`, `2..512..2`, `1..0.001/13`, `2h`.
 
 Text in, Python numbers out, for every command. Decimal arithmetic keeps `0.1..0.5..0.1` free of
 drift and `1e22` a whole number.
@@ -15,6 +15,8 @@ from typing import Any
 from gnc_cli.errors import UsageError
 
 _NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+"""Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
 _SHOWN = 60
@@ -55,6 +57,30 @@ def number(
     if below is not None and value >= below:
         raise UsageError(f"{text} is too large; give a number below {below:g}")
     return value
+
+
+def duration(value: Any) -> float:
+    """A time above 0 in seconds: `90`, `90s`, `15m`, `2h`.
+
+    Raises:
+        UsageError: no time, or not above 0.
+
+    Example:
+        >>> duration("1.5m"), duration(10)
+        (90.0, 10.0)
+    """
+    amount, unit = value, 1.0
+    if isinstance(value, str) and value.strip()[-1:] in _UNITS:
+        amount, unit = value.strip()[:-1], _UNITS[value.strip()[-1]]
+    try:
+        seconds = number(amount) * unit
+    except UsageError:
+        raise UsageError(
+            f"{shown(value)} is not a time; give one such as 90, 90s, 15m or 2h"
+        ) from None
+    if seconds <= 0.0:
+        raise UsageError(f"{shown(value)} is too small; give a time above 0")
+    return seconds
 
 
 def integer(value: Any, *, least: int | None = None, most: int | None = None) -> int:

@@ -1,6 +1,7 @@
 """Forgiving numbers: what is read, what is refused, and the laws of ranges."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,32 @@ def test_bounds_are_said() -> None:
     with pytest.raises(UsageError, match="'1' is too large; give a number below 1"):
         parsing.number("1", below=1.0)
     assert parsing.number("0.99", below=1.0) == 0.99
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90.0), ("90s", 90.0), ("15m", 900.0), ("2h", 7200.0), (" 1.5 h ", 5400.0),
+     ("1e-3", 1e-3), (10, 10.0)],
+)  # fmt: skip
+def test_durations_read(text: Any, seconds: float) -> None:
+    assert parsing.duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "h", "2hh", "2 hours", "1h30m", "2d", "nan", "infs", "1e400s"]
+)
+def test_durations_refuse_and_quote(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a time; give one such as 90, 90s, 15m or 2h") as c:
+        parsing.duration(text)
+    assert repr(text) in str(c.value)
+    with pytest.raises(UsageError, match="'0m' is too small; give a time above 0"):
+        parsing.duration("0m")
+
+
+@given(st.floats(1e-6, 1e6))
+def test_a_unit_is_a_factor(amount: float) -> None:
+    for unit, factor in (("s", 1.0), ("m", 60.0), ("h", 3600.0)):
+        assert parsing.duration(f"{amount!r}{unit}") == amount * factor
 
 
 @pytest.mark.parametrize("text", ["", "epoch", "=3", "epoch=", " = "])

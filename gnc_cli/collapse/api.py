@@ -10,6 +10,7 @@ from gnc_cli import parsing
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
+    DURATION,
     MOST_CLASSES,
     Device,
     Force,
@@ -188,7 +189,7 @@ def measure(
         float | None,
         Parameter("Wall time after which GNC2 of a row is cut short, its bracket certified but "
                   "wider; samples are read to their end. Default none.",
-                  real(above=0.0), "Effort and machine", metavar="SECONDS"),
+                  DURATION, "Effort and machine"),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gnc_cli.io.arguments import validated
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import (
+    DURATION,
     MOST_DIMENSIONS,
     MOST_POINTS,
     TABLE,
@@ -47,6 +48,12 @@ def compare(
     solve: Annotated[
         bool, Parameter("Solve every pair of --d and --K and compare that.", group=_COMPARE)
     ] = False,
+    hunt: Annotated[
+        bool,
+        Parameter("With --solve: look for codes better than those on record, again and again with "
+                  "more time, until --time-limit; without --d and --K at all pairs with K up to "
+                  "200. Improvements are files in the folder --export.", group=_COMPARE),
+    ] = False,
     d: Annotated[
         Any,
         Parameter("Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
@@ -72,18 +79,20 @@ def compare(
     export: Annotated[
         Path | None,
         Parameter("Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
-                  "each file's code there.", group="Output", metavar="DIR"),
+                  "each file's code there. With --hunt the folder of the codes found and of the "
+                  "visits (default hunt).", group="Output", metavar="DIR"),
     ] = None,
     budget: Annotated[
         float | None,
-        Parameter("Time limit of each solve. Default 10.", real(above=0.0), _SOLVES,
-                  metavar="SECONDS"),
+        Parameter("Time limit of each solve, 90 (seconds) or 2m. Default 10. With --hunt that of "
+                  "the first round; each round doubles it.", DURATION, _SOLVES),
     ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
         float | None,
-        Parameter("Time limit of the whole run; the rows so far are kept. Default none.",
-                  real(above=0.0), "Effort and machine", metavar="SECONDS"),
+        Parameter("Time limit of the whole run, 90 (seconds), 15m or 2h; the rows so far are kept. "
+                  "Default none.",
+                  DURATION, "Effort and machine"),
     ] = None,
     threads: Threads = None,
     workers: Workers = None,
@@ -94,7 +103,9 @@ def compare(
                   metavar="FILE", writes=(".jsonl",)),
     ] = None,
     resume: Annotated[
-        bool, Parameter("With --solve: go on from the rows in the --out file.", group=_SOLVES)
+        bool,
+        Parameter("With --solve: go on from the rows in the --out file; with --hunt from the "
+                  "visits in its folder.", group=_SOLVES),
     ] = False,
     force: Force = False,
     plot: PlotOrPage = None,
@@ -113,13 +124,15 @@ def compare(
 ) -> "CompareResult":  # fmt: skip
     """Hold codes against the known codes: is yours as good as the best, and which one is it?
 
-    Give files; or --list the table, or --solve pairs afresh.
+    Give files; or --list the table, or --solve pairs afresh, or --solve --hunt for better codes.
 
     Args:
         files: codes: files that `gnc` reads, `FILE:key`, `-` for HDF5 on stdin, arrays (K, d),
             results of `solve`.
         list: the table itself; `d`, `K` and `proven` restrict it.
         solve: a fresh solve of every pair of `d` and `K`.
+        hunt: with `solve`, visit the pairs on record that are not proved optimal, in rounds, each
+            with twice the time of the last, until `time_limit`; see `comparison.hunt`.
         d, K: at least 2, one or several; beside files d is the dimension of a file that
             lists one coordinate per line.
         proven: of the table only what is proved optimal.
@@ -128,15 +141,16 @@ def compare(
         require_entry: pairs that are not on record (status no_entry) do not pass.
         digits: polish each code and give this many decimals of its cosine, and its minimal
             polynomial.
-        export: folder for coordinates, Gram matrix, contact graph and inner products.
-        budget: seconds of a solve, 10 by default.
+        export: folder for coordinates, Gram matrix, contact graph and inner products; of a hunt
+            the folder of its codes and visits, `hunt` by default.
+        budget: seconds of a solve, 10 by default; of a hunt those of a visit in the first round.
         seed: of the solves.
         time_limit: seconds for the whole run; a normal end.
         threads: of the measurement; by default chosen from the size.
         workers: solves side by side, one process each; by default one per core.
         cluster: address of a Dask scheduler whose workers solve: `tcp://host:8786`.
         out: file for the rows of solves, JSON lines, each as it is ready.
-        resume: go on from the rows in `out`.
+        resume: go on from the rows in `out`, or from the visits in a hunt's folder.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
@@ -144,7 +158,8 @@ def compare(
         on_row: called with each row as it is ready.
 
     Returns:
-        One row per code or entry; `passed` in a row says whether its gap is within the tolerance.
+        One row per code, entry or visit; `passed` in a row says whether its gap is within the
+        tolerance.
 
     Raises:
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.

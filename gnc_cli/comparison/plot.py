@@ -18,6 +18,7 @@ from gnc_cli.records import ComparisonStatus
 _TITLES = {
     Mode.FILES: "Codes beside the best known ones",
     Mode.SOLVE: "Fresh solves beside the best known codes",
+    Mode.HUNT: "Visits of a hunt beside the best known codes",
     Mode.LIST: "Best known spherical codes",
 }
 _GAP = "size of the gap, largest cosine - best known"

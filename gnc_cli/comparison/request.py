@@ -14,6 +14,8 @@ _UNDERSTANDS = {
     Mode.LIST: {"d", "K", "proven"},
     Mode.SOLVE: {"d", "K", "tolerance", "require_entry", "budget", "workers", "cluster",
                  "seed", "time_limit", "out", "resume"},
+    Mode.HUNT: {"d", "K", "export", "budget", "workers", "cluster", "seed", "time_limit",
+                "resume"},
 }  # fmt: skip
 """What each mode takes besides what all take."""
 _DEFAULTS = {"tolerance": TOLERANCE, "seed": 0}
@@ -47,14 +49,24 @@ class Request:
 
 
 def read_request(
-    files: tuple[Any, ...], *, list: bool, solve: bool, force: bool, **options: Any
+    files: tuple[Any, ...],
+    *,
+    list: bool,
+    solve: bool,
+    hunt: bool,
+    force: bool,
+    **options: Any,
 ) -> Request:
     """Which arguments of `compare` go together; each by itself has been checked.
 
     Raises:
         UsageError: no mode or several, or an option that the mode does not take or lacks.
     """
-    asked = {Mode.LIST: list, Mode.SOLVE: solve, Mode.FILES: bool(files)}
+    if hunt and not solve:
+        raise UsageError(f"{spelled('hunt')} is a way to solve; add {spelled('solve')}")
+    asked = {
+        Mode.LIST: list, Mode.SOLVE: solve and not hunt, Mode.HUNT: hunt, Mode.FILES: bool(files),
+    }  # fmt: skip
     modes = [mode for mode, wanted in asked.items() if wanted]
     if not modes:
         raise UsageError("nothing to compare; " + wording(
@@ -83,7 +95,12 @@ def read_request(
         raise UsageError(
             f"{spelled('out')} keeps the rows in a file; for rows on stdout write --jsonl"
         )
-    if options["resume"] and options["out"] is None:
+    if mode is Mode.HUNT and options["time_limit"] is None:
+        raise UsageError(
+            f"{spelled('hunt')} has no end of its own; add "
+            + wording("--time-limit 2h", "time_limit=7200")
+        )
+    if mode is Mode.SOLVE and options["resume"] and options["out"] is None:
         raise UsageError(
             f"{spelled('resume')} goes on from the rows in a file; add "
             f"{spelled('out', 'rows.jsonl')}"

@@ -1,9 +1,11 @@
 """Results of `gnc compare`: codes beside the known codes, one row each."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.records import (
     HIDDEN,
     OMITTED_IF_NONE,
@@ -23,6 +25,7 @@ class Mode(StrEnum):
     FILES = "files"
     LIST = "list"
     SOLVE = "solve"
+    HUNT = "hunt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,8 @@ class CompareRow:
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
     file: str | None = None
-    """The file that was read; None for solves, arrays and lists."""
+    """The file that was read, or that holds the code a hunt has found; None for solves, arrays and
+    lists."""
     seconds: float | None = None
     """Wall time of this row."""
 
@@ -162,15 +166,67 @@ class SolvedRow(JudgedRow):
     """Starts that were run."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HuntRow(SolvedRow):
+    """A visit of a hunt: one solve of a pair. With `file`, that holds the best code of the pair
+    that the hunt has found, at least as good as this one."""
+
+    round: int
+    """Of the visits, from 1; no pair has two in one round."""
+    budget: float
+    """Seconds that the visit was given."""
+
+    @property
+    def improved(self) -> bool:
+        """Proved below the figure on record, and by more than 1e-9: another code, and no more
+        digits of the same."""
+        news = self.status is ComparisonStatus.IMPROVES
+        return news and self.gap is not None and self.gap < -TOLERANCE
+
+    @property
+    def tied(self) -> bool:
+        """Within 1e-9 of the figure on record."""
+        return self.gap is not None and abs(self.gap) <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class HuntSummary:
+    """What became of the entries that a hunt picked."""
+
+    entries: int
+    """Pairs (d, K) that were picked."""
+    visited: int
+    """Of these, how many were visited; each counts below with the best of its visits."""
+    improved: int
+    """Where a better code was found, by more than 1e-9, and proved to be better."""
+    tied: int
+    """Where the code on record was found, to 1e-9."""
+
+
+def best_visits(rows: Iterable[HuntRow]) -> list[HuntRow]:
+    """Of each pair the visit with the smallest gap, by gap: improvements first."""
+    best: dict[tuple[int, int], HuntRow] = {}
+    for row in sorted(rows, key=lambda row: row.gap or 0.0):
+        best.setdefault((row.d, row.K), row)
+    return list(best.values())
+
+
+_ROWS: dict[Mode, type] = {
+    Mode.FILES: FileRow, Mode.LIST: ListedRow, Mode.SOLVE: SolvedRow, Mode.HUNT: HuntRow,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class CompareResult(Result):
     """Codes beside the known codes: the result of `gnc compare`."""
 
-    rows: tuple[FileRow | SolvedRow | ListedRow, ...]
-    """One per file, pair or entry."""
+    rows: tuple[FileRow | HuntRow | SolvedRow | ListedRow, ...]
+    """One per file, pair, entry or visit."""
     table: TableStamp
     """The table of known codes."""
     mode: Mode = field(metadata=HIDDEN)
+    hunt: HuntSummary | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --hunt: how many entries were visited, improved and tied."""
     stopped: bool = field(default=False, metadata=HIDDEN)
     """A signal came before all rows were there."""
     unfinished: bool = field(default=False, metadata=HIDDEN)
@@ -204,7 +260,7 @@ class CompareResult(Result):
     @property
     def line_kinds(self) -> tuple[type, ...]:
         """The record of `lines`."""
-        return ({Mode.FILES: FileRow, Mode.LIST: ListedRow, Mode.SOLVE: SolvedRow}[self.mode],)
+        return (_ROWS[self.mode],)
 
     def lines(self) -> list[dict[str, Any]]:
         """The rows of CSV and JSON lines: without the counts and the table's stamp."""

@@ -1,4 +1,4 @@
-"""One call of `compare`: the table listed, files compared, or pairs solved; then the picture."""
+"""One call of `compare`: the table listed, files compared, pairs solved or hunted; the picture."""
 
 import os
 import threading
@@ -50,6 +50,7 @@ def run(
     rows: Collection[Any]
     codes: tuple[Any, ...] = ()
     unfinished = False
+    summary = None
     match request.mode:
         case Mode.LIST:
             rows = [_listed(entry) for entry in known.select(
@@ -66,10 +67,14 @@ def run(
 
             rows, finished = compare_solves(request, known, deadline, progress, on_row)
             unfinished = not finished
+        case Mode.HUNT:
+            from gnc_cli.comparison.hunt import hunt
+
+            rows, summary = hunt(request, known, deadline, progress, on_row)
     result = CompareResult(
         seconds=time.monotonic() - started, version=__version__, rows=tuple(rows),
         table=known.stamp, mode=request.mode, stopped=deadline.interrupted,
-        unfinished=unfinished, codes=codes,
+        hunt=summary, unfinished=unfinished, codes=codes,
     )  # fmt: skip
     if plot is not None:
         from gnc_cli.comparison.plot import plot_compare

@@ -29,7 +29,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult
 
-_PROBLEM = "tammes"
+PROBLEM = "tammes"
 _STEPS, _SMALL = 600, 64
 """Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
 descents see more basins than one round of long ones."""
@@ -83,7 +83,7 @@ def compare_solves(
     ]
     # What the rows of one ledger have in common.
     options = {
-        "mode": "solve", "problem": _PROBLEM, "budget": request.budget, "seed": request.seed,
+        "mode": "solve", "problem": PROBLEM, "budget": request.budget, "seed": request.seed,
         "table": table.stamp.sha256,
     }  # fmt: skip
     rows: dict[tuple[int, int], SolvedRow] = {}
@@ -121,20 +121,29 @@ def compare_solves(
 
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
     """Solve one pair on one thread; None where the deadline cut it short."""
+    method = "auto" if closed_form(job.d, job.K) is not None else "descent"
+    result = solved(
+        job, job.budget, deadline, method, steps=_STEPS if job.K <= _SMALL else None
+    )
+    return None if deadline.expired else solved_row(job, result, method)
+
+
+def solved(
+    job: PairJob, seconds: float, deadline: Deadline, method: str, steps: int | None = None
+) -> SolveResult:
+    """What a search on one thread finds in so many seconds, or until the deadline."""
     from gnc_cli.search.api import solve
 
-    method = "auto" if closed_form(job.d, job.K) is not None else "descent"
     if method == "descent":
         _warm_up()
-    result = solve(
-        job.d, job.K, problem=_PROBLEM, method=method, seed=job.seed, time_limit=job.budget,
-        threads=1, workers=1, steps=_STEPS if job.K <= _SMALL else None,
-        interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
-    )  # fmt: skip
-    return None if deadline.expired else _row(job, cast(SolveResult, result), method)
+    return cast(SolveResult, solve(
+        job.d, job.K, problem=PROBLEM, method=method, seed=job.seed, time_limit=seconds,
+        threads=1, workers=1, steps=steps, interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
+    ))  # fmt: skip
 
 
-def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
+def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
+    """The code of a solve beside the best known one."""
     W = result.weights
 
     def verified(t: Fraction) -> bool:
@@ -148,7 +157,7 @@ def _row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
         d=job.d, K=job.K, max_cosine=result.max_cosine,
         rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
         seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
-        problem=_PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
+        problem=PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
         seed=result.seed, restarts=result.restarts,
         **verdict(
             result.max_cosine, job.d, job.K, job.known, job.stamp, verified=verified,
@@ -162,4 +171,4 @@ def _warm_up() -> None:
     """Load what a search needs, which the first pair should not pay for."""
     from gnc_cli.search.api import solve
 
-    solve(3, 7, problem=_PROBLEM, method="descent", restarts=1, steps=2, threads=1)
+    solve(3, 7, problem=PROBLEM, method="descent", restarts=1, steps=2, threads=1)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.parameters import TABLE, Force, Parameter, Path, Plot, one_of, real, wholes
+from gnc_cli.parameters import (
+    DURATION,
+    TABLE,
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    one_of,
+    real,
+    wholes,
+)
 from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
@@ -73,7 +83,7 @@ def bounds(
     time_limit: Annotated[
         float | None,
         Parameter("Wall time for --lp; bounds that are not ready by then are left out. Default "
-                  "none.", real(above=0.0), "Effort and machine", metavar="SECONDS"),
+                  "none.", DURATION, "Effort and machine"),
     ] = None,
     best: Annotated[
         bool,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
+    DURATION,
     MOST_CLASSES,
     MOST_DIMENSIONS,
     Device,
@@ -275,7 +276,7 @@ def train(
     time_limit: Annotated[
         float | None,
         Parameter("Wall time; the run then ends with what was measured last, and can be resumed. "
-                  "Default none.", real(above=0.0), _RUN, metavar="SECONDS"),
+                  "Default none.", DURATION, _RUN),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,

@@ -25,7 +25,8 @@ def test_defaults_reach_the_work_function(gnc: Any, fake: StandIn) -> None:
         "d": 10, "K": 100, "problem": "softmax", "method": "auto", "seed": 0, "restarts": None,
         "steps": None, "init": None, "fixed": None, "symmetry": None, "target": None,
         "time_limit": None, "tau": None, "weight_decay": None, "n": 1, "list_constructions": False,
-        "device": "auto", "threads": None, "out": None, "force": False, "resume": False,
+        "device": "auto", "threads": None, "workers": None, "cluster": None, "out": None,
+        "force": False, "resume": False,
         "plot": None, "progress": None, "command_line": "gnc solve --d 10 --K 100",
         "construction": None,
     }  # fmt: skip
@@ -47,7 +48,8 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
         "d": 10, "K": 1000, "problem": "tammes", "method": "descent", "seed": 7, "restarts": 100,
         "steps": 5000, "init": str(tmp_path / "a.npz"), "fixed": "-", "symmetry": "cyclic:3",
         "target": -0.25, "time_limit": 150.0, "tau": None,
-        "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2, "out": str(out),
+        "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2,
+        "workers": None, "cluster": None, "out": str(out),
         "force": False, "resume": True, "plot": str(plot), "progress": None,
         "construction": None, "list_constructions": False,
         "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes --fixed - "
