@@ -25,7 +25,7 @@ from uuid import uuid4
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, Flag
-from gnc_cli.runtime.threads import available_cores, flush_denormals, limit_threads
+from gnc_cli.runtime.threads import available_cores, limit_threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -115,8 +115,7 @@ class Pool:
         """`[work(task, its deadline) for task in tasks]`.
 
         This process works as well; alone, until `warm` was called and the workers have started.
-        Every task has one thread of BLAS and torch and treats denormal numbers as zero, so that its
-        result is the same wherever it ran.
+        Every task has one thread of BLAS and torch, so that its result is the same wherever it ran.
 
         Args:
             work: a function at the top level of a module, which polls its deadline and then
@@ -134,8 +133,6 @@ class Pool:
             UnavailableError: workers died again and again, or the cluster was lost.
             Exception: the first that `work` or `done` raised; the other tasks are stopped.
         """
-        import torch  # noqa: F401  # before its threads are counted
-
         board: _Board[T, R] = _Board(work, list(tasks), deadline, done or (lambda i, result: None))
         with limit_threads(1):
             if self._warming is None or (len(tasks) < 2 and not self.cluster):
@@ -219,8 +216,7 @@ class _Board(Generic[T, R]):
                 if not self._waiting:
                     return
                 at = self._waiting.pop()
-            with flush_denormals():
-                result = self.work(self.tasks[at], deadline)
+            result = self.work(self.tasks[at], deadline)
             with self._changed:
                 self._finish(at, result)
 
@@ -304,8 +300,7 @@ class _Call:
             return _Answer(self.at, begun=False)
         if _PROCESS != self.parent:
             _one_thread()
-        with flush_denormals():
-            return _Answer(self.at, True, self.work(pickle.loads(self.task), deadline))
+        return _Answer(self.at, True, self.work(pickle.loads(self.task), deadline))
 
 
 class _Workers(Protocol):

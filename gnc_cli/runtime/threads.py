@@ -76,8 +76,9 @@ def limit_threads(count: int) -> Iterator[None]:
         try:
             yield
         finally:
+            torch = sys.modules.get("torch")
             if torch is not None:
-                torch.set_num_threads(before)
+                torch.set_num_threads(before or available_cores())
 
 
 @contextmanager

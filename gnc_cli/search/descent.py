@@ -9,13 +9,16 @@ miss in 1000.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import flush_denormals
 from gnc_cli.search.problem import Problem
+
+if TYPE_CHECKING:
+    import torch
 
 _MOMENTS = (0.9, 0.95)
 
@@ -52,14 +55,15 @@ class Descent:
     """Steps made; fewer than planned when the deadline expired."""
 
 
+@flush_denormals()
 def anneal(
     problem: Problem,
     starts: np.ndarray,
     annealing: Annealing,
     *,
     deadline: Deadline | None = None,
-    device: torch.device | str = "cpu",
-    dtype: torch.dtype = torch.float32,
+    device: "torch.device | str" = "cpu",
+    dtype: "torch.dtype | None" = None,
 ) -> Descent:
     """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 
@@ -67,7 +71,11 @@ def anneal(
     Estimates are float64 whatever the dtype; a restart that overflowed gets an infinite one.
     """
     deadline = deadline or Deadline()
-    riemannian = geoopt()
+    import torch
+
+    riemannian, dtype = geoopt(), dtype or torch.float32
+    # Loaded here at the latest, after `limit_threads`, which gives the others back.
+    torch.set_num_threads(1)
     tensor = torch.as_tensor(starts, dtype=dtype, device=device).clone()
     points = riemannian.ManifoldParameter(tensor, manifold=riemannian.Sphere())
     optimizer = riemannian.optim.RiemannianAdam([points], lr=1.0, betas=_MOMENTS, eps=1e-12)

@@ -45,14 +45,11 @@ def search_run(
     request: Request, runtime: RuntimeOptions, state: Any
 ) -> tuple[SolveResult, dict[str, Any]]:
     """Search over basins, then certify; the state goes into the file for `--resume`."""
-    import torch
-
-    from gnc_cli.runtime.devices import resolve_device
+    from gnc_cli.runtime.devices import accelerator
     from gnc_cli.search.solver import solve_code
     from gnc_cli.search.state import to_plain
 
-    del torch  # loaded before threads are limited, and so limited as well
-    deadline, device = runtime.deadline, str(resolve_device(runtime.device))
+    deadline, device = runtime.deadline, str(accelerator(runtime.device) or "cpu")
     known = best(request.d, request.K)
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(

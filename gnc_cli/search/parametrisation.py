@@ -8,10 +8,9 @@ and a descent costs up to n times less. Orbits shorter than n lie in the fixed s
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from gnc_cli.errors import UsageError
 from gnc_cli.search.orbit_types import (
@@ -21,6 +20,9 @@ from gnc_cli.search.orbit_types import (
     orbit_types,
     random_union,
 )
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Parametrisation:
     """Orbits only: onto the space where each representative may lie, shape (M, d, d)."""
     group: tuple[np.ndarray, int] | None = None
     """Orbits of a cyclic group only: the generator (d, d) and its order."""
-    _tensors: dict[Any, torch.Tensor] = field(default_factory=dict, repr=False, compare=False)
+    _tensors: "dict[Any, torch.Tensor]" = field(default_factory=dict, repr=False, compare=False)
     """The arrays above as tensors, by name, type and device: converted once, not at each step."""
 
     @property
@@ -56,26 +58,32 @@ class Parametrisation:
         """Every row is an unknown of its own."""
         return self.fixed is None and self.images is None
 
-    def expand(self, unknown: torch.Tensor) -> torch.Tensor:
+    def expand(self, unknown: "torch.Tensor") -> "torch.Tensor":
         """The whole code (R, K, d) from the unknown rows (R, M, d), differentiable."""
         if self.images is not None:
+            import torch
+
             rows = unknown[:, self._tensor("source", unknown.device)]
             return torch.einsum(
                 "kab,rkb->rka", self._tensor("images", unknown.device, unknown.dtype), rows
             )
         if self.fixed is not None:
+            import torch
+
             fixed = self._tensor("fixed", unknown.device, unknown.dtype)
             return torch.cat([fixed.expand(len(unknown), -1, -1), unknown], 1)
         return unknown
 
-    def own(self, device: torch.device) -> torch.Tensor:
+    def own(self, device: "torch.device") -> "torch.Tensor":
         """`representatives` on a device, shape (M,)."""
         return self._tensor("representatives", device)
 
-    def project(self, vectors: torch.Tensor) -> torch.Tensor:
+    def project(self, vectors: "torch.Tensor") -> "torch.Tensor":
         """Vectors (R, M, d) at the unknown rows, kept where they may lie."""
         if self.projections is None:
             return vectors
+        import torch
+
         onto = self._tensor("projections", vectors.device, vectors.dtype)
         return torch.einsum("mab,rmb->rma", onto, vectors)
 
@@ -84,9 +92,11 @@ class Parametrisation:
         return {**self.__dict__, "_tensors": {}}
 
     def _tensor(
-        self, name: str, device: torch.device, dtype: torch.dtype = torch.int64
-    ) -> torch.Tensor:
+        self, name: str, device: "torch.device", dtype: "torch.dtype | None" = None
+    ) -> "torch.Tensor":
         """One of the arrays, converted at the first call."""
+        import torch
+
         key = name, device, dtype
         if key not in self._tensors:
             array = getattr(self, name)
@@ -95,7 +105,9 @@ class Parametrisation:
 
     def code(self, unknown: np.ndarray) -> np.ndarray:
         """`expand` for one array (M, d) in NumPy float64."""
-        return self.expand(torch.as_tensor(unknown, dtype=torch.float64)[None])[0].numpy()
+        if self.images is not None:
+            return np.einsum("kab,kb->ka", self.images, unknown[self.source])
+        return unknown if self.fixed is None else np.concatenate([self.fixed, unknown])
 
     def random(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         """Random unknown rows, shape (R, M, d)."""

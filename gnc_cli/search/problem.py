@@ -6,14 +6,16 @@ certificate. Values are minimised: the largest cosine, or minus the smallest mar
 """
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from scipy.special import betaincinv
 
 from gnc_cli.geometry.active_pairs import ActivePairs
-from gnc_cli.geometry.smoothing import smooth_maximum, weighted_estimate
 from gnc_cli.search.parametrisation import Parametrisation
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Problem(ABC):
@@ -42,7 +44,9 @@ class Problem(ABC):
         """Points (P, d) of a whole code (K, d), features on their class weights."""
 
     @abstractmethod
-    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def operands(
+        self, points: "torch.Tensor"
+    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         """Rows (R, M, d), columns (R, K, d), each row's own column (M,): for the smooth maximum."""
 
     @abstractmethod
@@ -61,12 +65,16 @@ class Problem(ABC):
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         """Pairs whose value is at least the threshold (all of them for -inf)."""
 
-    def objective(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+    def objective(self, points: "torch.Tensor", sharpness: "torch.Tensor") -> "torch.Tensor":
         """Smoothed value of each restart, (R,), differentiable."""
+        from gnc_cli.geometry.smoothing import smooth_maximum
+
         return smooth_maximum(*self.operands(points), sharpness, relative=self.relative)
 
-    def estimate(self, points: torch.Tensor, sharpness: torch.Tensor) -> torch.Tensor:
+    def estimate(self, points: "torch.Tensor", sharpness: "torch.Tensor") -> "torch.Tensor":
         """Value that each restart leads to, (R,)."""
+        from gnc_cli.geometry.smoothing import weighted_estimate
+
         return weighted_estimate(*self.operands(points), sharpness, relative=self.relative)
 
     def value(self, whole: np.ndarray) -> float:
@@ -77,7 +85,7 @@ class Problem(ABC):
         """`whole` with exact symmetry again, after steps that knew nothing of it."""
         points = self.unknowns(whole)
         if self.parametrisation.projections is not None:
-            points = self.parametrisation.project(torch.as_tensor(points)[None])[0].numpy()
+            points = np.einsum("mab,mb->ma", self.parametrisation.projections, points)
             points /= np.linalg.norm(points, axis=1, keepdims=True)
         return self.whole(points)
 
@@ -108,7 +116,9 @@ class Tammes(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return weights[self.parametrisation.representatives]
 
-    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def operands(
+        self, points: "torch.Tensor"
+    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         own = self.parametrisation.own(points.device)
         return points, self.parametrisation.expand(points), own
 
@@ -146,7 +156,7 @@ class SoftmaxCode(Problem):
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         weights = self.parametrisation.random(rng, restarts)
-        features = self.parametrisation.expand(torch.as_tensor(weights)).numpy()
+        features = np.array([self.parametrisation.code(rows) for rows in weights])
         # Half of the restarts begin with features on their weights, half with features anywhere.
         away = rng.standard_normal(features.shape) * (np.arange(restarts) % 2)[:, None, None]
         features = features + away
@@ -156,9 +166,13 @@ class SoftmaxCode(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([weights[self.parametrisation.representatives], weights])
 
-    def operands(self, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def operands(
+        self, points: "torch.Tensor"
+    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         unknown = self.parametrisation.unknown
         weights = self.parametrisation.expand(points[:, :unknown].contiguous())
+        import torch
+
         return points[:, unknown:].contiguous(), weights, torch.arange(self.K, device=points.device)
 
     def scale(self, value: float) -> float:

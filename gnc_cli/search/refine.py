@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
 from gnc_cli.geometry.polish import polish
@@ -99,6 +98,8 @@ def refine(
 
 def _smoothed(problem: Problem, sharpness: float) -> _Smoothed:
     """The smoothed maximum of unit rows (P, d) and its gradient along the parametrisation."""
+    import torch
+
     beta = torch.full((1, 1, 1), sharpness, dtype=torch.float64)
 
     def value_and_gradient(points: np.ndarray) -> tuple[float, np.ndarray]:

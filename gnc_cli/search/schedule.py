@@ -10,16 +10,17 @@ Sources that improved the best code lately get more of the tasks (a bandit): eac
 and a credit that fades by the round.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import UNLIMITED, Effort
-from gnc_cli.search.problem import Problem
+from gnc_cli.search.problem import Problem, Tammes
+from gnc_cli.search.quick import MOST_POINTS
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
 
@@ -27,13 +28,16 @@ _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
 _PRIORS = {
-    "fresh": 1.0, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5, "hop": 2.0, "shake": 2.0,
+    "fresh": 1.0, "quick": 0.5, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5,
+    "hop": 1.0, "quick hop": 1.0, "shake": 2.0,
 }  # fmt: skip
-_PRIORS_DEAR = _PRIORS | {"symmetric": 1.0, "hop": 6.0, "shake": 0.5}
+_PRIORS_DEAR = _PRIORS | {"symmetric": 1.0, "hop": 3.0, "quick hop": 3.0, "shake": 0.5}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a shake
 or a symmetric task."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
+LOADING = 4.0
+"""Seconds left below which torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
@@ -51,7 +55,7 @@ def search(
     pool: Pool,
     target: float | None = None,
     symmetry: tuple[str, int] | None = None,
-    device: torch.device | str = "cpu",
+    device: str = "cpu",
     progress: StageProgress | None = None,
 ) -> SearchState:
     """Run the remaining rounds of a search; returns the state after the last complete one.
@@ -68,7 +72,7 @@ def search(
             the time limit.
     """
     while not state.done(effort, target):
-        tasks = list(_tasks(problem, effort, seed, state, symmetry, device))
+        tasks = list(_tasks(problem, effort, seed, state, symmetry, device, deadline))
         results = pool.run(perform, tasks, deadline, _counting(state, effort, deadline, progress))
         found = [result for result in results if result is not None]
         if deadline.expired:
@@ -85,7 +89,7 @@ def search(
 
 def _tasks(
     problem: Problem, effort: Effort, seed: int, state: SearchState,
-    symmetry: tuple[str, int] | None, device: torch.device | str,
+    symmetry: tuple[str, int] | None, device: str, deadline: Deadline,
 ) -> Iterator[Task]:  # fmt: skip
     """The tasks of the round that `state.round` numbers."""
     r = state.round
@@ -104,20 +108,27 @@ def _tasks(
     for i, candidate in enumerate(rough):
         yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
     size -= len(rough)
-    sources = _drawn(problem, effort, seed, state, size) if symmetry is None else ["symmetric"]
+    sources = ["symmetric"]
+    if symmetry is None:
+        sources = _drawn(problem, effort, seed, state, size, deadline)
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
-        yield replace(task, pool=tuple(good)) if task.source in ("hop", "shake") else task
+        learns = task.source in ("hop", "quick hop", "shake")
+        yield replace(task, pool=tuple(good)) if learns else task
 
 
 def _drawn(
-    problem: Problem, effort: Effort, seed: int, state: SearchState, size: int
+    problem: Problem, effort: Effort, seed: int, state: SearchState, size: int, deadline: Deadline
 ) -> list[str]:
     """Sources of a round's tasks, by prior and credit, the longest tasks first."""
-    names = ["fresh"]
+    plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
+    plain = plain and problem.K <= MOST_POINTS
+    if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
+        return ["quick", "quick hop"][: 1 + (state.round > 0)]
+    names = ["fresh", "quick"] if plain else ["fresh"]
     if state.round >= _ALL_SOURCES:
         if state.pool:
-            names.append("hop")
+            names += ["hop", "quick hop"] if plain else ["hop"]
         if effort.shakes and any(c.polished for c in state.pool):
             names.append("shake")
         if problem.parametrisation.is_free and problem.d > 2:

@@ -3,6 +3,8 @@
 A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
 same candidates wherever and beside whatever it runs. Sources of starts:
 
+- `quick`: random starts descended by L-BFGS (`quick`), which needs no torch: the first of all.
+  `quick hop` is `hop` by the same;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups, one unknown representative per orbit. Most best known
   codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120). The polish
@@ -22,7 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 
 from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
@@ -38,6 +39,7 @@ from gnc_cli.search.parametrisation import (
 )
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Problem, Tammes, typical_scale
+from gnc_cli.search.quick import number_of_starts, quick_descents
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
 from gnc_cli.search.state import POOL, Candidate, best_distinct
@@ -72,7 +74,7 @@ class Task:
     """The best polished value of earlier rounds: what is predicted to end above is left early."""
     symmetry: tuple[str, int] | None = None
     """The user's own, of which each task draws a group."""
-    device: torch.device | str = "cpu"
+    device: str = "cpu"
 
     def __str__(self) -> str:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
@@ -156,6 +158,35 @@ class _Work:
         )
 
 
+def _quick(work: _Work) -> Found:
+    problem = work.problem
+    starts = problem.starts(work.rng, number_of_starts(problem.d, problem.K, work.task.share))
+    _descend_quickly(work, starts, _FRESH, [""] * len(starts))
+    return work.found(independent=True)
+
+
+def _quick_hop(work: _Work) -> Found:
+    count = number_of_starts(work.problem.d, work.problem.K, work.task.share)
+    _descend_quickly(work, *_perturbed(work, count))
+    return work.found()
+
+
+def _descend_quickly(
+    work: _Work, starts: np.ndarray, decades: tuple[float, float], origins: Sequence[str]
+) -> None:
+    scale = work.scale()
+    sharpness = 10 ** work.rng.uniform(*decades, len(starts)) / scale
+    codes, estimates, work.steps = quick_descents(
+        starts, sharpness, _SHARP / scale, work.task.share, work.deadline
+    )
+    work.restarts = len(codes)
+    ends = [
+        Candidate(float(e), code, origin=origin)
+        for e, code, origin in zip(estimates, codes, origins, strict=False)
+    ]
+    work.admit(sorted(ends, key=lambda c: c.value))
+
+
 def _fresh(work: _Work) -> Found:
     problem, share = work.problem, work.task.share
     starts = problem.starts(work.rng, work.effort.batch)
@@ -231,18 +262,25 @@ def _neighbour(work: _Work) -> Found:
 
 
 def _hop(work: _Work) -> Found:
-    """Perturbed members of the pool, the better the more often; features on their weights."""
+    starts, decades, origins = _perturbed(work, work.effort.batch)
+    work.admit(work.descend(work.problem, starts, decades, 2 / 3 * work.task.share, origins))
+    return work.found()
+
+
+def _perturbed(
+    work: _Work, count: int
+) -> tuple[np.ndarray, tuple[float, float], list[str]]:
+    """Perturbed members of the pool, the better the more often, features on their weights; the
+    decades of their sharpness and their origins."""
     rng, problem, pool = work.rng, work.problem, work.task.pool
     starts, origins = [], []
-    for _ in range(work.effort.batch):
+    for _ in range(count):
         parent = pool[min(int(rng.exponential(len(pool) / 3)), len(pool) - 1)]
         mate = pool[rng.integers(len(pool))]
         code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
-    found = work.descend(problem, np.array(starts), _HOP, 2 / 3 * work.task.share, origins)
-    work.admit(found)
-    return work.found()
+    return np.array(starts), _HOP, origins
 
 
 def _polish(work: _Work) -> Found:
@@ -274,8 +312,8 @@ def _shake(work: _Work) -> Found:
 
 
 SOURCES: dict[str, Callable[[_Work], Found]] = {
-    "fresh": _fresh, "symmetric": _symmetric, "neighbour": _neighbour, "algebra": _algebra,
-    "hop": _hop, "polish": _polish, "shake": _shake,
+    "quick": _quick, "quick hop": _quick_hop, "fresh": _fresh, "symmetric": _symmetric,
+    "neighbour": _neighbour, "algebra": _algebra, "hop": _hop, "polish": _polish, "shake": _shake,
 }  # fmt: skip
 
 

@@ -1,0 +1,56 @@
+"""Quick descents: the gradient, the estimate, and that torch is not loaded for an easy code."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.parametrisation import free
+from gnc_cli.search.problem import Tammes
+from gnc_cli.search.quick import _smoothed, number_of_starts, quick_descents
+
+
+def test_the_value_and_gradient_are_those_of_the_torch_kernel(rng: np.random.Generator) -> None:
+    import torch
+
+    code, beta = random_points(rng, 12, 4), 30.0
+    value, gradient = _smoothed(beta)(code)
+    points = torch.as_tensor(code)[None].requires_grad_()
+    sharpness = torch.full((1, 1, 1), beta, dtype=torch.float64)
+    expected = Tammes(free(4, 12)).objective(points, sharpness)
+    (slope,) = torch.autograd.grad(expected.sum(), points)
+    assert value == pytest.approx(float(expected.detach()), abs=1e-12)
+    np.testing.assert_allclose(gradient, slope[0].numpy(), atol=1e-12)
+
+
+def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
+    starts = np.array([random_points(rng, 12, 3) for _ in range(4)])
+    codes, estimates, steps = quick_descents(starts, np.full(4, 3.0), 1e4, 1.0, Deadline())
+    assert codes.shape == (4, 12, 3) and steps > 0
+    np.testing.assert_allclose(np.linalg.norm(codes, axis=2), 1.0, atol=1e-14)
+    assert estimates.min() == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)  # the icosahedron
+    assert max_cosine(codes[estimates.argmin()]) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
+
+
+def test_a_deadline_leaves_one_code(rng: np.random.Generator) -> None:
+    starts = np.array([random_points(rng, 20, 3) for _ in range(4)])
+    codes, estimates, _ = quick_descents(starts, np.full(4, 3.0), 1e4, 1.0, Deadline(0.0))
+    assert codes.shape == (1, 20, 3) and np.isfinite(estimates).all()
+
+
+@pytest.mark.parametrize("d, K", [(3, 4), (10, 100), (64, 1000)])
+def test_the_number_of_starts_suits_a_second(d: int, K: int) -> None:
+    assert 1 <= number_of_starts(d, K, 1.0) <= number_of_starts(d, K, 0.3) <= 16
+
+
+def test_an_easy_code_needs_no_torch() -> None:
+    script = (
+        "import sys; from gnc_cli import solve; "
+        "result = solve(3, 24, problem='tammes', method='descent'); "
+        "assert result.optimum.proved, result.max_cosine; assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
