@@ -122,7 +122,7 @@ def _drawn(
 ) -> list[str]:
     """Sources of a round's tasks, by prior and credit, the longest tasks first."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
-    plain = plain and problem.K <= MOST_POINTS
+    plain = plain and problem.K <= MOST_POINTS and bool(effort.ramp)
     if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
         return ["quick", "quick hop"][: 1 + (state.round > 0)]
     names = ["fresh", "quick"] if plain else ["fresh"]

@@ -144,7 +144,7 @@ def test_a_local_optimum_is_called_one() -> None:
 def test_a_search_ends_at_a_proved_optimum() -> None:
     result = solve(3, 12, method="descent", restarts=640)
     assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
-    assert result.verdict == _OPTIMAL and result.restarts == 64
+    assert result.verdict == _OPTIMAL and result.batches == 1
 
 
 def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
