@@ -8,8 +8,9 @@ farthest below the proved bound of its distance comes first.
 
 The pairs are visited in rounds. A visit of round r takes 2^(r - 1) times the budget, at most an
 hour, and is a search from nothing with the seed `seed + r - 1`; pairs with a large K d join in the
-first round that gives them K d / 50 seconds. So round, seed and budget follow from each other, and
-a hunt that is resumed makes the visits that are missing. No figure, coordinate or target of a table
+first round that gives them K d / 50 seconds. A pair is left alone after two rounds that ended in
+the code on record: more of the same would find it again. So the round gives seed and budget, and a
+hunt that is resumed makes the visits that are missing. No figure, coordinate or target of a table
 enters a search: `gnc solve --problem tammes --method descent --seed SEED --time-limit BUDGET` is
 the same visit.
 
@@ -18,6 +19,7 @@ one found, `D.K.h5`, with the seed and the proof in its provenance.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -48,6 +50,8 @@ _MOST_POINTS = 200
 """Of pairs that nobody asked for."""
 _COORDINATES_PER_SECOND = 50.0
 """Fewer seconds than K d over this are not worth a visit: polishing alone takes as long."""
+_TIES = 2
+"""Visits that end in the code on record, after which a pair is left alone."""
 _LONGEST = 3600.0
 """Seconds of a visit."""
 _RESERVE = 2.0
@@ -122,9 +126,13 @@ def hunt(
             add(row)
         with Pool(request.workers, request.cluster) as pool:
             for visits in _rounds(request, table, pairs):
-                missing = [v for v in visits if (v.round, v.d, v.K) not in rows]
+                tied = Counter((r.d, r.K) for r in rows.values() if r.tied)
+                missing = [
+                    v for v in visits
+                    if (v.round, v.d, v.K) not in rows and tied[v.d, v.K] < _TIES
+                ]  # fmt: skip
                 pool.run(visit, missing, deadline, done)
-                if deadline.expired:
+                if deadline.expired or all(tied[pair] >= _TIES for pair in pairs):
                     break
     places = {pair: place for place, pair in enumerate(pairs)}
     made = sorted(rows.values(), key=lambda row: (row.round, places[row.d, row.K]))

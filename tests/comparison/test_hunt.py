@@ -122,9 +122,11 @@ def test_from_a_shell(gnc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_figure_enters_the_search_and_rounds_grow(calls: Calls) -> None:
     result = hunted(6, budget=3.0, seed=5)
-    assert [call["seed"] for call in calls] == [5, 5, 6, 6, 7, 7]
-    assert [row.round for row in result.rows if isinstance(row, HuntRow)] == [1, 1, 2, 2, 3, 3]
-    assert [call["time_limit"] for call in calls] == [3.0, 3.0, 6.0, 6.0, 12.0, 12.0]
+    # Two ties are enough for 16 points.
+    assert [call["seed"] for call in calls] == [5, 5, 6, 6, 7, 8]
+    visits = [(row.round, row.K) for row in result.rows if isinstance(row, HuntRow)]
+    assert visits == [(1, 16), (1, 8), (2, 16), (2, 8), (3, 8), (4, 8)]
+    assert [call["time_limit"] for call in calls] == [3.0, 3.0, 6.0, 6.0, 12.0, 24.0]
     for call in calls:
         assert call.keys() == {
             "d", "K", "problem", "method", "seed", "time_limit", "threads", "workers", "steps",
@@ -142,16 +144,20 @@ def test_a_hunt_goes_on_and_repeats_no_visit(calls: Calls) -> None:
     again = hunted(6, resume=True)
     assert again.rows[:3] == first.rows
     visits = [(row.round, row.K) for row in again.rows if isinstance(row, HuntRow)]
-    assert sorted(visits) == [(r, K) for r in (1, 2, 3) for K in (8, 16)]
+    assert visits == [(1, 16), (1, 8), (2, 16), (2, 8), (3, 8), (4, 8)]
     assert len(calls) == 6
     lines = [json.loads(line) for line in Path("hunt/visits.jsonl").read_text().splitlines()]
     assert [(line["round"], line["K"]) for line in lines] == visits
     # Fewer pairs take their own visits and leave the others alone.
-    fewer = hunted(4, K=16, resume=True)
-    assert [(row.K, row.round) for row in fewer.rows if isinstance(row, HuntRow)] == [
-        (16, 1), (16, 2), (16, 3), (16, 4)
-    ]  # fmt: skip
+    fewer = hunted(5, K=8, resume=True)
+    assert [row.round for row in fewer.rows if isinstance(row, HuntRow)] == [1, 2, 3, 4, 5]
     assert len(calls) == 7
+    assert len(Path("hunt/visits.jsonl").read_text().splitlines()) == 7
+
+
+def test_a_hunt_ends_where_every_pair_has_tied_twice(calls: Calls) -> None:
+    result = hunted(99, K=16)
+    assert len(result.rows) == 2 and not result.interrupted
 
 
 def test_a_folder_belongs_to_one_hunt() -> None:
@@ -194,6 +200,20 @@ def test_an_interrupted_visit_is_made_again_unless_it_improves(
     monkeypatch.setattr(module, "solved", solved)
     assert cut(K=16, export="other").rows == ()
     assert Path("other/visits.jsonl").read_text() == ""
+
+
+def test_two_processes_find_and_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both entries are spoilt; the proved optimum ends each visit."""
+    Path("both.csv").write_text("3,8,0.262\n3,9,0.334\n")
+    spoilt = read_table("both.csv")
+    monkeypatch.setattr(known, "_ours", lambda: spoilt)
+    for workers in (1, 2):
+        found = hunted(2, K="8,9", workers=workers, budget=300.0, export=str(workers))
+        assert {row.file for row in found.rows} == {f"{workers}/3.8.h5", f"{workers}/3.9.h5"}
+    for name, figure in (("3.8.h5", "0.262"), ("3.9.h5", "0.334")):
+        one, two = (read_code(f"{workers}/{name}").weights for workers in (1, 2))
+        assert verify_below(two, Fraction(figure)) is True
+        assert abs(one @ one.T - two @ two.T).max() < 1e-9
 
 
 def test_without_an_improvement_it_says_so() -> None:
