@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 PARTS = (
-    "solve run softmax tammes3 tammes large versus",
+    "solve run softmax tammes3 tammes large",
     "solve report",
     "anytime run --seeds 5",
     "anytime report",

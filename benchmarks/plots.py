@@ -1,17 +1,20 @@
-"""`python -m benchmarks.plots`: pictures of the tables in RESULTS.md, for docs/results.md."""
+"""`python -m benchmarks.plots [NAME]`: the tables of RESULTS.md as pictures for docs/results.md."""
 
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, save, styled
+from benchmarks import anytime as anytime_benchmark
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, save, styled
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 DOCS = RESULTS.parent.parent / "docs"
 
 
-def table(heading: str) -> list[list[str]]:
-    """The rows of the first table below a heading of RESULTS.md."""
+def table(heading: str, *, head: bool = False) -> list[list[str]]:
+    """The rows of the first table below a heading of RESULTS.md, after its head if asked for."""
     text = RESULTS.read_text(encoding="utf-8")
     below = text[text.index(f"{heading}\n") :]
     rows: list[list[str]] = []
@@ -20,7 +23,7 @@ def table(heading: str) -> list[list[str]]:
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
         elif rows:
             break
-    return rows[2:]
+    return [*rows[: int(head)], *rows[2:]]
 
 
 def _numbers(text: str) -> list[float]:
@@ -45,18 +48,28 @@ def intervals(ax: Any) -> None:
     ax.legend(loc="upper right")
 
 
-def ways(ax: Any) -> None:
-    """The same task for the same time: gnc, pymanopt, the paper's recipe."""
-    rows = table("### Three ways, equal seconds")
-    names = [row[0].removeprefix("(10, 100) ") for row in rows]
-    values = [float(row[2]) for row in rows]
-    ax.scatter(values[::-1], names[::-1], s=70, color=BLUE, zorder=3)
-    for at, value in enumerate(reversed(values)):
-        ax.annotate(f"{value:.4f}", (value, at), (9, 0), textcoords="offset points", va="center")
-    ax.margins(y=0.3)
-    ax.grid(axis="x")
-    ax.set(xlim=(0.58, 0.68), xlabel="certified one-vs-rest distance",
-           title="Softmax Code of 100 points in 10 dimensions, a minute each")  # fmt: skip
+def anytime(panels: Any) -> None:
+    """Quality against time, a panel per pair: gnc, pymanopt, the paper's recipe."""
+    (head, *rows) = table(anytime_benchmark.HEADING, head=True)
+    limits = [float(cell.removesuffix(" s")) for cell in head[3:]]
+    pairs = list(dict.fromkeys(row[0] for row in rows))
+    for panel in panels.ravel()[len(pairs) :]:
+        panel.set_visible(False)
+    for panel, pair in zip(panels.ravel(), pairs, strict=False):
+        for _, method, _, *cells in (row for row in rows if row[0] == pair):
+            values = [float("nan") if cell == "-" else float(cell) for cell in cells]
+            color = {"gnc": BLUE, "pymanopt": ORANGE, "paper": GREEN}.get(method, GREY)
+            panel.plot(limits, values, "o-", color=color, ms=4, label=method)
+        panel.set_xscale("log")
+        panel.set_xticks(limits, [f"{T:g}" for T in limits])
+        panel.minorticks_off()
+        top = panel.dataLim.y1
+        panel.set_ylim(0.88 * top, 1.01 * top)
+        panel.set(title=pair)
+        panel.grid()
+    panels[0, 0].legend()
+    panels[0, 0].set(ylabel="certified one-vs-rest distance")
+    panels[-1, 0].set(xlabel="seconds")
 
 
 def engineers(ax: Any) -> None:
@@ -78,10 +91,16 @@ def main() -> None:
     """Write the pictures."""
     from matplotlib.figure import Figure
 
-    for name, draw in (("intervals", intervals), ("ways", ways), ("engineers", engineers)):
+    pictures: dict[str, tuple[Callable[[Any], None], tuple[int, int]]] = {
+        "intervals": (intervals, (1, 1)), "anytime": (anytime, (2, 3)),
+        "engineers": (engineers, (1, 1)),
+    }  # fmt: skip
+    for name in sys.argv[1:] or pictures:
+        draw, (down, across) = pictures[name]
         with styled():
-            figure = Figure(figsize=(8.0, 2.2 if name == "ways" else 4.4), layout="constrained")
-            draw(figure.subplots())
+            size = (8.0, 4.4) if across == 1 else (11.0, 6.0)
+            figure = Figure(figsize=size, layout="constrained")
+            draw(figure.subplots(down, across))
             save(figure, DOCS / f"results-{name}.svg")
 
 

@@ -23,8 +23,6 @@ def section(rows: list[Row], known: dict[tuple[int, int], float], machine: str) 
         parts.append(_tammes(groups["tammes"], known))
     if "large" in groups:
         parts.append(_large(groups["large"]))
-    if "versus" in groups:
-        parts.append(_versus(groups["versus"]))
     failed = [f"- {row['case']}: exit {row['failed']}" for row in rows if "failed" in row]
     return "\n\n".join([*parts, *failed])
 
@@ -94,14 +92,3 @@ def _large(rows: list[Row]) -> str:
     ]  # fmt: skip
     head = ["case", "max_cosine", "rho lower", "outcome", "s", "peak GB"]
     return "### Large K\n\n" + table(head, lines)
-
-
-def _versus(rows: list[Row]) -> str:
-    lines = [
-        [row["case"].removeprefix("versus "), f"{row['result']['max_cosine']:.8f}",
-         f"{row['result']['rho_one_vs_rest']['lower']:.8f}", str(row["result"]["restarts"]),
-         f"{row['wall']:.0f}"]
-        for row in rows
-    ]  # fmt: skip
-    head = ["way", "max_cosine", "rho lower", "starts", "s"]
-    return "### Three ways, equal seconds\n\n" + table(head, lines)

@@ -1,6 +1,6 @@
 """Quality and time of `gnc solve` at default effort: sampled, resumable, reported with the machine.
 
-    python -m benchmarks.solve run softmax tammes3 tammes large versus
+    python -m benchmarks.solve run softmax tammes3 tammes large
     python -m benchmarks.solve report
 
 Each case runs the command as a user would (a process of its own), so start-up counts. Rows are kept
@@ -62,12 +62,6 @@ def run(groups: list[str], only: str | None, every: int) -> None:
     """Run what is not there yet."""
     done = {row["case"] for row in rows()}
     for group in groups:
-        if group == "versus":
-            from benchmarks.versus import versus
-
-            for row in versus(done):
-                keep(row)
-            continue
         for name, options in cases(group)[::every]:
             if name not in done and (only is None or only in name):
                 keep({"case": name, "group": group, **measure(options)})

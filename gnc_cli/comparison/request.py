@@ -7,7 +7,7 @@ from gnc_cli.comparison.result import Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import Path, spelled, wording
-from gnc_cli.runtime.threads import available_cores
+from gnc_cli.runtime.parallel import processes
 
 _UNDERSTANDS = {
     Mode.FILES: {"d", "tolerance", "require_entry", "digits", "export", "time_limit", "threads"},
@@ -106,12 +106,7 @@ def read_request(
             f"{spelled('out', 'rows.jsonl')}"
         )
     options["budget"] = options["budget"] or 10.0
-    if options["workers"] is not None and options["cluster"] is not None:
-        raise UsageError(
-            f"{spelled('workers')} and {spelled('cluster')} exclude each other; the cluster has "
-            "workers of its own"
-        )
-    options["workers"] = options["workers"] or available_cores()
+    options["workers"] = processes(options["workers"], options["cluster"])
     return Request(mode=mode, files=files, force=force, **options)
 
 

@@ -113,6 +113,7 @@ def compare_solves(
                 add(read_plain(SolvedRow, kept))
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         with Pool(request.workers, request.cluster) as pool:
+            pool.warm()
             pool.run(solve_pair, missing, deadline, done)
     found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]
     return found, len(found) == len(jobs)

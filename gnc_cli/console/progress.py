@@ -22,7 +22,13 @@ def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterato
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bars
 
     bars = Bars(
@@ -31,6 +37,8 @@ def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterato
         TextColumn("{task.fields[share]}"),
         TextColumn("{task.fields[best]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )

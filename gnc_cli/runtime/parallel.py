@@ -6,8 +6,8 @@ whole process group, and the parent alone decides), and leaves when its parent h
 
 import os
 import pickle
-import queue
 import signal
+import sys
 import tempfile
 import textwrap
 import threading
@@ -16,15 +16,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
+from itertools import chain, islice
 from multiprocessing import resource_tracker
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import uuid4
 
-from gnc_cli.errors import UnavailableError
+from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, Flag
-from gnc_cli.runtime.threads import flush_denormals, limit_threads
+from gnc_cli.runtime.threads import available_cores, flush_denormals, limit_threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,6 +38,9 @@ _LOOK = 0.005
 """Seconds between looks at the file that means stop, of some microseconds each."""
 _DEATHS = 3
 """Calls of joblib in which a worker may die before the tasks are given up."""
+_IDLE = 300
+"""Seconds that an idle process stays."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CONNECT = 5.0
 """Seconds for reaching a scheduler."""
 _PROCESS = uuid4().hex
@@ -50,7 +54,7 @@ class Pool:
     `joblib.parallel_config(...)` its backend is used in their place (Ray, Dask, threads).
 
     Args:
-        workers: processes; 1 works in the calling process and starts none.
+        workers: processes, this one included; 1 starts none.
         cluster: address of a Dask scheduler, whose workers are used: `tcp://host:8786`.
 
     Raises:
@@ -74,7 +78,7 @@ class Pool:
         if self.cluster is not None:
             self._workers = _DaskWorkers(self.cluster)
         elif self.workers > 1:
-            self._workers = _JoblibWorkers(self.workers)
+            self._workers = _joblib_workers(self.workers)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -110,9 +114,9 @@ class Pool:
     ) -> list[R | None]:
         """`[work(task, its deadline) for task in tasks]`.
 
-        While the workers start, this process works on the first tasks. Every task has one thread
-        of BLAS and torch and treats denormal numbers as zero, so that its result is the same
-        wherever it ran.
+        This process works as well; alone, until `warm` was called and the workers have started.
+        Every task has one thread of BLAS and torch and treats denormal numbers as zero, so that its
+        result is the same wherever it ran.
 
         Args:
             work: a function at the top level of a module, which polls its deadline and then
@@ -120,7 +124,8 @@ class Pool:
             tasks: picklable; what `str` makes of one stands in error messages.
             deadline: no task is begun after it has expired. Workers that have not returned a few
                 seconds later are stopped.
-            done: called here with `(index, result)` as results arrive, in any order.
+            done: called with `(index, result)` as results arrive, in any order, one at a time; for
+                those of workers in a thread, that it need not wait for this process's own task.
 
         Returns:
             Results in the order of the tasks; None where a task was not begun or was given up.
@@ -133,10 +138,10 @@ class Pool:
 
         board: _Board[T, R] = _Board(work, list(tasks), deadline, done or (lambda i, result: None))
         with limit_threads(1):
-            if self._workers is None or (len(tasks) < 2 and not self.cluster):
-                board.work_here()
+            if self._warming is None or (len(tasks) < 2 and not self.cluster):
+                board.work_here(deadline)
             else:
-                self.warm()
+                assert self._workers is not None, "they are warming"
                 with _stop_file() as stop:
                     self._share(board, self._workers, stop)
         return board.results
@@ -144,20 +149,21 @@ class Pool:
     def _share(self, board: "_Board[Any, Any]", workers: "_Workers", stop: str) -> None:
         """Work here until the workers are ready, then wait for what they return."""
         over = threading.Event()
-        calls = board.hand_over(stop) if self.ready else None
+        calls = board.calls(stop)
+        first = list(islice(calls, workers.ahead)) if self.ready else []
 
         def serve() -> None:
             while not self._warm.wait(_POLL):
                 if over.is_set():
                     return
             try:
-                workers.stream(calls or board.hand_over(stop), board.arrived.put, over)
+                workers.stream(chain(first, calls), board.take, over)
             except BaseException as error:
-                board.arrived.put(error)
+                board.fail(error)
 
         server = _thread(serve)
         try:
-            board.work_here()
+            board.work_here(board.own_deadline())
             board.collect(lambda: _touch(stop))
         finally:
             over.set()
@@ -177,69 +183,91 @@ class _Board(Generic[T, R]):
     tasks: list[T]
     deadline: Deadline
     done: Callable[[int, R], None]
-    arrived: "queue.SimpleQueue[_Answer | BaseException]" = field(default_factory=queue.SimpleQueue)
     handed: set[int] = field(default_factory=set)
     """At the workers."""
+    error: BaseException | None = None
+    """What ended it early."""
 
     def __post_init__(self) -> None:
         self.results: list[R | None] = [None] * len(self.tasks)
         self._waiting = list(range(len(self.tasks)))[::-1]
         self._lock = threading.Lock()
+        self._changed = threading.Condition()
 
-    def hand_over(self, stop: str) -> "list[_Call]":
-        """All tasks that wait, for the workers."""
+    def calls(self, stop: str) -> "Iterator[_Call]":
+        """Tasks that wait, one after the other, for the workers that ask for them."""
         end = None
         if self.deadline.seconds is not None:
             end = time.time() + self.deadline.remaining
-        with self._lock:
-            handed = self._waiting[::-1]
-            self._waiting.clear()
-            self.handed = set(handed)
-        return [
-            _Call(
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                at = self._waiting.pop()
+                self.handed.add(at)
+            yield _Call(
                 self.work, at, pickle.dumps(self.tasks[at]), end, stop, _PROCESS,
                 textwrap.shorten(str(self.tasks[at]), 60),
-            )
-            for at in handed
-        ]  # fmt: skip
+            )  # fmt: skip
 
-    def work_here(self) -> None:
+    def work_here(self, deadline: Deadline) -> None:
         """Work on the tasks that wait, until none does or the deadline has expired."""
         while True:
             with self._lock:
-                if self.deadline.expired:
+                if deadline.expired:
                     self._waiting.clear()
                 if not self._waiting:
                     return
                 at = self._waiting.pop()
             with flush_denormals():
-                result = self.work(self.tasks[at], self.deadline)
-            self._finish(at, result)
-            while not self.arrived.empty():
-                self._take(self.arrived.get())
+                result = self.work(self.tasks[at], deadline)
+            with self._changed:
+                self._finish(at, result)
+
+    def own_deadline(self) -> Deadline:
+        """The deadline for tasks here: an error elsewhere ends them too."""
+        limit = None if self.deadline.seconds is None else self.deadline.remaining
+        return Deadline(limit, _Failed(self))
 
     def collect(self, stop: Callable[[], None]) -> None:
-        """Take results of workers until all are there or the deadline is long past."""
+        """Wait until all results are there or the deadline is long past; raise what failed."""
         given_up = float("inf")
-        while self.handed and time.monotonic() < given_up:
-            if self.deadline.expired and given_up == float("inf"):
-                stop()
-                given_up = time.monotonic() + _PATIENCE
-            try:
-                self._take(self.arrived.get(timeout=_POLL))
-            except queue.Empty:
-                pass
+        with self._changed:
+            while self.handed and self.error is None and time.monotonic() < given_up:
+                if self.deadline.expired and given_up == float("inf"):
+                    stop()
+                    given_up = time.monotonic() + _PATIENCE
+                self._changed.wait(_POLL)
+        if self.error is not None:
+            raise self.error
 
-    def _take(self, answer: "_Answer | BaseException") -> None:
-        if isinstance(answer, BaseException):
-            raise answer
-        self.handed.discard(answer.at)
-        if answer.begun:
-            self._finish(answer.at, answer.result)
+    def take(self, answer: "_Answer") -> None:
+        """The answer of a worker, in another thread."""
+        with self._changed:
+            self.handed.discard(answer.at)
+            if answer.begun:
+                self._finish(answer.at, answer.result)
+            self._changed.notify()
+
+    def fail(self, error: BaseException) -> None:
+        """What a worker or the caller's `done` raised, in another thread."""
+        with self._changed:
+            self.error = self.error or error
+            self._changed.notify()
 
     def _finish(self, at: int, result: Any) -> None:
         self.results[at] = result
         self.done(at, result)
+
+
+class _Failed:
+    """Set once a board has failed or its own deadline was interrupted."""
+
+    def __init__(self, board: "_Board[Any, Any]") -> None:
+        self._board = board
+
+    def is_set(self) -> bool:
+        return self._board.error is not None or self._board.deadline.interrupted
 
 
 @dataclass(frozen=True)
@@ -283,11 +311,14 @@ class _Call:
 class _Workers(Protocol):
     """Where tasks are worked on beside this process. All but `close` may be called in threads."""
 
+    ahead: int
+    """Tasks that workers take before this process takes one."""
+
     def load(self, over: threading.Event) -> None:
         """Start the workers and load their libraries; returns when one is there at least."""
 
     def stream(
-        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+        self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
     ) -> None:
         """Work on the calls, and hand over each answer as it arrives."""
 
@@ -298,71 +329,128 @@ class _Workers(Protocol):
         """Give back what this pool alone holds."""
 
 
-class _JoblibWorkers:
-    """The workers of joblib's active backend; loky's processes by default."""
+class _LokyWorkers:
+    """Processes of joblib's executor (loky), which keeps them for the next pool."""
 
-    def __init__(self, workers: int) -> None:
-        import joblib
-        from joblib.parallel import LokyBackend, get_active_backend
-
-        # The active backend belongs to this thread, so it is read here. Some (Ray) return all
-        # results together. Arrays are sent as copies: joblib's memory maps cannot be written to.
-        backend = get_active_backend()[0]
-        returned = "generator_unordered" if backend.supports_return_generator else "list"
-        make = partial(
-            joblib.Parallel, n_jobs=workers, return_as=returned, batch_size=1,
-            pre_dispatch="all", max_nbytes=None,
-        )  # fmt: skip
-        self.workers = workers
-        self._ours = isinstance(backend, LokyBackend)
-        if self._ours:
-            # Said where a worker has grown and another takes its place, at no harm to the tasks.
-            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                self._parallel = make(initializer=_prepare, initargs=(os.getpid(),))
-        else:
-            self._parallel = make()
+    def __init__(self, processes: int) -> None:
+        self.ahead = processes
         self._lock = threading.Lock()
+        # Said where a worker has grown and another takes its place, at no harm to the tasks.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
 
     def load(self, over: threading.Event) -> None:
-        for _ in self._results([_load] * self.workers, over):
-            pass
+        for future in [self._submit(_load, over) for _ in range(self.ahead)]:
+            if future is not None:
+                future.result()
 
-    def _results(self, calls: Sequence[Callable[[], Any]], over: threading.Event) -> Iterable[Any]:
-        from joblib import delayed
+    def _submit(self, call: Callable[[], Any], over: threading.Event) -> Any:
+        from joblib.externals.loky import get_reusable_executor
 
         with self._lock:
-            return () if over.is_set() else self._parallel(delayed(call)() for call in calls)
+            if over.is_set():
+                return None
+            executor = get_reusable_executor(
+                self.ahead, timeout=_IDLE, initializer=_prepare, initargs=(os.getpid(),),
+                env=dict.fromkeys(_THREADS, "1"),
+            )  # fmt: skip
+            return executor.submit(call)
 
     def stream(
-        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+        self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
     ) -> None:
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
+        from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures.process import BrokenProcessPool
 
-        missing = {call.at: call for call in calls}
+        busy: dict[Any, _Call] = {}
         deaths = 0
-        while missing and not over.is_set():
+        while not over.is_set():
+            for call in islice(calls, self.ahead - len(busy)):
+                busy[self._submit(call, over)] = call
+            if not busy or None in busy:
+                return
             try:
-                for answer in self._results(list(missing.values()), over):
-                    del missing[answer.at]
-                    put(answer)
-            except TerminatedWorkerError:
-                # One dead worker ends the whole call. Tasks begin in their order.
+                for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                    put(future.result())
+                    del busy[future]
+            except BrokenProcessPool:
+                # One dead worker ends all; what they were at is begun anew.
                 deaths += 1
                 if deaths == _DEATHS:
-                    first = [call.name for call in missing.values()][: self.workers]
+                    names = " or ".join(call.name for call in busy.values())
                     raise UnavailableError(
-                        f"a worker died at {' or '.join(first)}, {deaths} times; is memory short? "
+                        f"a worker died at {names}, {deaths} times; is memory short? "
                         f"use fewer {spelled('workers')}"
                     ) from None
+                calls = chain(list(busy.values()), calls)
+                busy = {}
 
     def stop(self) -> None:
-        if self._ours:
-            with self._lock:
-                end_workers()
+        with self._lock:
+            end_workers()
 
     def close(self) -> None:
         """Nothing: idle workers serve the next pool, and leave with this process."""
+
+
+class _JoblibWorkers:
+    """The workers of the backend that `joblib.parallel_config` has made active."""
+
+    def __init__(self, workers: int, backend: Any) -> None:
+        import joblib
+
+        # Some (Ray) return all results together. Arrays are sent as copies: joblib's memory maps
+        # cannot be written to. The active backend belongs to this thread, so it is read here.
+        returned = "generator_unordered" if backend.supports_return_generator else "list"
+        self._parallel = joblib.Parallel(
+            n_jobs=workers, return_as=returned, batch_size=1, pre_dispatch="all", max_nbytes=None
+        )
+        self.ahead = sys.maxsize
+        self._workers = workers
+
+    def load(self, over: threading.Event) -> None:
+        for _ in self._results([_load] * self._workers):
+            pass
+
+    def _results(self, calls: Iterable[Callable[[], Any]]) -> Iterable[Any]:
+        from joblib import delayed
+
+        return self._parallel(delayed(call)() for call in calls)
+
+    def stream(
+        self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
+    ) -> None:
+        for answer in self._results(calls):
+            put(answer)
+
+    def stop(self) -> None:
+        """Nothing: its workers see the file that means stop, or end their tasks unheard."""
+
+    def close(self) -> None:
+        """Nothing: the workers belong to whoever made the backend active."""
+
+
+def _joblib_workers(workers: int) -> "_Workers":
+    """This process is one of loky's workers; the user's own backend has them all."""
+    from joblib.parallel import LokyBackend, get_active_backend
+
+    backend = get_active_backend()[0]
+    if isinstance(backend, LokyBackend):
+        return _LokyWorkers(workers - 1)
+    return _JoblibWorkers(workers, backend)
+
+
+def processes(workers: int | None, cluster: str | None) -> int:
+    """How many processes work on this machine: all cores by default.
+
+    Raises:
+        UsageError: a number was given beside a cluster, which has workers of its own.
+    """
+    if workers is not None and cluster is not None:
+        raise UsageError(
+            f"{spelled('workers')} and {spelled('cluster')} exclude each other; the cluster has "
+            "workers of its own"
+        )
+    return workers or available_cores()
 
 
 def end_workers() -> None:
@@ -376,6 +464,7 @@ class _DaskWorkers:
     """The workers of a Dask scheduler. One that dies costs its own task, which Dask runs again."""
 
     def __init__(self, address: str) -> None:
+        self.ahead = sys.maxsize
         try:
             from distributed import Client
         except ImportError:
@@ -403,12 +492,13 @@ class _DaskWorkers:
         self._client.gather(loads)
 
     def stream(
-        self, calls: list[_Call], put: Callable[[_Answer], None], over: threading.Event
+        self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
     ) -> None:
         from distributed import as_completed
 
-        self._futures = [self._client.submit(_call_on_dask, call, pure=False) for call in calls]
-        of = {future.key: call for future, call in zip(self._futures, calls, strict=True)}
+        each = list(calls)
+        self._futures = [self._client.submit(_call_on_dask, call, pure=False) for call in each]
+        of = {future.key: call for future, call in zip(self._futures, each, strict=True)}
         for future in as_completed(self._futures, loop=self._client.loop):
             put(self._result(future, of[future.key]))
 

@@ -8,6 +8,7 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.geometry.second_order import NO, YES, SecondOrder
+from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
@@ -52,10 +53,12 @@ def search_run(
 
     del torch  # loaded before threads are limited, and so limited as well
     deadline, device = runtime.deadline, str(resolve_device(runtime.device))
+    known = best(request.d, request.K)
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
             request, deadline, pool, target=_end_of_search(request), device=device,
-            progress=runtime.progress, state=state,
+            record=None if known is None else known.max_cosine, progress=runtime.progress,
+            state=state,
         )  # fmt: skip
         order = found.order
         polished = order is not None and (

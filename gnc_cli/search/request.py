@@ -15,7 +15,7 @@ from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import declared, spelled, wording
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.runtime.parallel import Pool
-from gnc_cli.runtime.threads import available_cores, limit_threads, threads_for
+from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
 _UNIT = 1e-14
@@ -85,14 +85,12 @@ class RuntimeOptions:
     device: str = "auto"
     threads: int | None = None
     progress: Progress | None = None
-    workers: int | None = None
+    workers: int = 1
     cluster: str | None = None
 
     def pool(self, device: str) -> Pool:
         """The processes that search; this one alone feeds a GPU."""
-        if device != "cpu":
-            return Pool(1)
-        return Pool(self.workers or available_cores(), self.cluster)
+        return Pool(self.workers, self.cluster) if device == "cpu" else Pool(1)
 
     def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
         """The user's number of threads, or one that suits calls of this size."""

@@ -19,6 +19,7 @@ from gnc_cli.io.codefile import CodeFile, read_code, write_code, write_streamed
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.runtime.parallel import processes
 from gnc_cli.search.algebra import (
     Choice,
     better,
@@ -38,8 +39,8 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
     deadline = Deadline(asked["time_limit"], asked["interrupt"])
     runtime = RuntimeOptions(
-        deadline, asked["device"], asked["threads"], asked["progress"], asked["workers"],
-        asked["cluster"],
+        deadline, asked["device"], asked["threads"], asked["progress"],
+        processes(asked["workers"], asked["cluster"]), asked["cluster"],
     )  # fmt: skip
     out, resume = asked["out"], asked["resume"]
     if resume and (out is None or PurePath(out).suffix.lower() not in (".h5", ".hdf5")):

@@ -64,11 +64,12 @@ def search(
         pool: the processes that work.
         target: stop once the best polished value is at most this.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
-        progress: called as progress(tasks done, tasks, best value) after each task.
+        progress: called as progress(done, total, best value) after each task: tasks, or seconds of
+            the time limit.
     """
     while not state.done(effort, target):
         tasks = list(_tasks(problem, effort, seed, state, symmetry, device))
-        results = pool.run(perform, tasks, deadline, _counting(state, effort, progress))
+        results = pool.run(perform, tasks, deadline, _counting(state, effort, deadline, progress))
         found = [result for result in results if result is not None]
         if deadline.expired:
             candidates = [c for each in found for c in each.candidates]
@@ -131,20 +132,25 @@ def _drawn(
 
 
 def _counting(
-    state: SearchState, effort: Effort, progress: StageProgress | None
+    state: SearchState, effort: Effort, deadline: Deadline, progress: StageProgress | None
 ) -> Callable[[int, Found], None] | None:
     """Tell of every task that ends, with the best value so far."""
     if progress is None:
         return None
-    done, best = state.tasks, _front(effort, state)
-    total = effort.tasks if effort.tasks < UNLIMITED else 0
-    progress(done, total, best)
+    tasks, best = state.tasks, _front(effort, state)
+
+    def tell() -> None:
+        if effort.tasks < UNLIMITED:
+            progress(tasks, effort.tasks, best)
+        else:  # seconds, of the time limit
+            progress(int(deadline.elapsed), int(deadline.seconds or 0), best)
 
     def count(_: int, found: Found) -> None:
-        nonlocal done, best
-        done, best = done + 1, min([best, *(c.value for c in found.candidates)])
-        progress(done, total, best)
+        nonlocal tasks, best
+        tasks, best = tasks + 1, min([best, *(c.value for c in found.candidates)])
+        tell()
 
+    tell()
     return count
 
 

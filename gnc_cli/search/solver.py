@@ -22,8 +22,8 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
 from gnc_cli.search.tasks import user_orbits
 
-_WORTH_PROCESSES = 6.0
-"""Seconds of work from which on processes are started: each takes two until it can work."""
+_WORTH_PROCESSES = 8.0
+"""Seconds of work from which on processes are started: each takes three until it can work."""
 _LAST_POLISHES = 2
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
@@ -61,6 +61,7 @@ def solve_code(
     *,
     target: float | None = None,
     device: str = "cpu",
+    record: float | None = None,
     progress: Progress | None = None,
     state: SearchState | None = None,
 ) -> Found:
@@ -70,6 +71,7 @@ def solve_code(
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
+        record: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
 
     Raises:
@@ -90,22 +92,23 @@ def solve_code(
             init = None if around.best is None else around.best.whole
         state = SearchState(restarts=spent[0], steps=spent[1])
         if init is not None:
-            state.pool.append(_start(problem, init, searching))
-    if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
-        pool.warm()
-
+            tenth = searching.within(0.1 * searching.remaining)
+            state.pool.append(_start(problem, init, tenth))
     def searched(state: SearchState, effort: Effort) -> SearchState:
         return search(
             problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
-            symmetry=request.symmetry, device=device, progress=_labelled(progress, request),
+            symmetry=request.symmetry, device=device,
+            progress=_labelled(progress, request, record),
         )  # fmt: skip
 
-    if deadline.seconds is not None and state.tasks == 0 and effort.tasks > 1:
-        # The first task shows how much of a core there is.
+    if state.tasks == 0 and effort.tasks > 1:
+        # The first task shows how much of a core there is; then others may load their libraries.
         began, worked = time.monotonic(), time.process_time()
         state = searched(state, replace(effort, tasks=1))
         waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
         searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
+    if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
+        pool.warm()
     state = searched(state, effort)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end
@@ -232,8 +235,13 @@ def _converted(request: Request, value: float) -> float:
     return 1.0 - value if request.problem == "softmax" else value
 
 
-def _labelled(progress: Progress | None, request: Request) -> StageProgress | None:
+def _labelled(
+    progress: Progress | None, request: Request, record: float | None = None
+) -> StageProgress | None:
+    """In the quantity that the user asked for, beside the largest on record (`max_cosine`)."""
     if progress is None:
         return None
     label = "Softmax Code: rho" if request.problem == "softmax" else "Tammes: max_cosine"
+    if record is not None:
+        label += f" (on record {_converted(request, record):.9g})"
     return lambda done, total, value: progress(label, done, total, _converted(request, value))

@@ -54,8 +54,7 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
     """A code (K', d) of another size made one of K unit rows, at random.
 
     Fewer by leaving out a cap, rows with the most contacts, or any; more by filling holes. So a
-    symmetric code of a few rows more is a start for sizes that no union of orbits has: at equal
-    time it led to the better codes at (16, 76), (17, 83) and (13, 71).
+    symmetric code of a few rows more is a start for sizes that no union of orbits has.
     """
     d = code.shape[1]
     return _sub_code(rng, code, d, K) if len(code) > K else _extension(rng, code, d, K)

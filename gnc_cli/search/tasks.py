@@ -7,7 +7,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `symmetric`: orbits of random finite groups, one unknown representative per orbit. Most best known
   codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120). The polish
   that follows is free;
-- `neighbour`: codes of K + 1 points less one, and of K - 1 points with one in the deepest hole;
+- `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`);
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
@@ -39,7 +39,7 @@ from gnc_cli.search.parametrisation import (
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
-from gnc_cli.search.starts import algebraic_start
+from gnc_cli.search.starts import algebraic_start, resized
 from gnc_cli.search.state import POOL, Candidate, best_distinct
 
 NEAR = 1e-3
@@ -48,7 +48,7 @@ _SHARP = 1e4
 """Final sharpness times scale."""
 ESTIMATE = 2e-5
 """What the estimates are then good to, relative to the scale."""
-_GROUPS = 6
+_GROUPS = 3
 """Random groups in a symmetric task."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
@@ -73,6 +73,9 @@ class Task:
     symmetry: tuple[str, int] | None = None
     """The user's own, of which each task draws a group."""
     device: torch.device | str = "cpu"
+
+    def __str__(self) -> str:
+        return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
 
 
 @dataclass(frozen=True)
@@ -210,35 +213,21 @@ def _algebra(work: _Work) -> Found:
 
 
 def _neighbour(work: _Work) -> Found:
-    """K + 1 points less one, or K - 1 points and the deepest hole, descended a little."""
+    """Symmetric or free codes of a few points more or less, made K and descended a little."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
-    other = K + 1 if rng.random() < 0.5 or K < 4 else K - 1
-    beside = Tammes(free(d, other))
+    other = K + int(rng.choice([-2, -1, 1, 1, 2, 3, 4, 6])) if K > 6 else K + 1
+    origin = ""
+    beside: Problem = Tammes(free(d, other))
+    if rng.random() < 0.5:
+        drawn = _random_symmetry(rng, d, other)
+        origin, beside = drawn if drawn is not None else (origin, beside)
     share = work.task.share
     ends = work.descend(beside, beside.starts(rng, work.effort.batch), _FRESH, 0.6 * share)
-    starts = []
-    for end in ends[: max(2, work.effort.batch // 4)]:
-        for _ in range(2):
-            starts.append(_without_one(rng, end.whole) if other > K else _with_one(rng, end.whole))
-    if starts and not work.deadline.expired:
-        found = work.descend(work.problem, np.array(starts), _NEXT, 0.4 * share)
-        work.admit(found)
+    if ends and not work.deadline.expired:
+        few = ends[: max(2, work.effort.batch // 4)]
+        starts = np.array([resized(rng, end.whole, K) for end in few for _ in range(2)])
+        work.admit(work.descend(work.problem, starts, _NEXT, 0.4 * share, [origin] * len(starts)))
     return work.found(independent=True)
-
-
-def _without_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
-    """The code less one of its most crowded rows."""
-    gram = code @ code.T - 2.0 * np.eye(len(code))
-    crowded = np.argsort(-np.sort(gram, axis=1)[:, -3:].sum(axis=1))
-    return np.delete(code, crowded[rng.integers(max(1, len(code) // 4))], axis=0)
-
-
-def _with_one(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
-    """The code and a point in one of its deepest holes."""
-    holes = rng.standard_normal((2000, code.shape[1]))
-    holes /= np.linalg.norm(holes, axis=1, keepdims=True)
-    deep = np.argsort((holes @ code.T).max(axis=1))[:8]
-    return np.concatenate([code, holes[rng.choice(deep)][None]])
 
 
 def _hop(work: _Work) -> Found:

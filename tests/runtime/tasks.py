@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
+
+HERE = "pytest" in sys.modules
+"""In the process of the tests, not in a worker."""
 
 
 def descend(task: tuple[int, np.ndarray], deadline: Deadline) -> tuple[np.ndarray, int]:
@@ -32,15 +36,18 @@ def begin(task: tuple[int, str], deadline: Deadline) -> int:
 
 
 def die_once(task: tuple[int, str], deadline: Deadline) -> int:
+    """The first task that a worker has kills it; meanwhile the caller's process waits."""
     at, mark = task
-    if at == 2 and not os.path.exists(mark):
-        Path(mark).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+    while not os.path.exists(mark):
+        if not HERE:
+            Path(mark).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
     return at * at
 
 
 def die(task: str, deadline: Deadline) -> None:
-    if task == "the bomb":
+    if task == "the bomb" and not HERE:
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -69,11 +69,13 @@ def test_results_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     for one, other in zip(alone, found, strict=True):
         assert one is not None and other is not None
         np.testing.assert_array_equal(one[0], other[0])
-        assert one[1] == os.getpid() != other[1]
+        assert one[1] == os.getpid()
+    assert {result[1] for result in found if result} - {os.getpid()}
 
 
 def test_workers_take_over_while_this_process_is_at_its_first_task(tmp_path: Path) -> None:
     with Pool(2) as pool:
+        pool.warm()
         found = pool.run(begin, [(at, str(tmp_path)) for at in range(5)], Deadline())
     assert found[0] == os.getpid() and os.getpid() not in found[1:]
 
@@ -96,12 +98,13 @@ def test_the_tasks_of_a_worker_that_dies_are_repeated(tmp_path: Path) -> None:
 def test_a_task_that_kills_every_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_DEATHS", 2)
     named = "died at (flour or )?the bomb, 2 times.*fewer workers"
-    with ready(2) as pool, pytest.raises(UnavailableError, match=named):
+    with ready(3) as pool, pytest.raises(UnavailableError, match=named):
         pool.run(die, ["flour", "the bomb"], Deadline())
 
 
 def test_an_error_is_raised_here_and_stops_the_others() -> None:
-    with ready(2) as pool, pytest.raises(UsageError, match="task 1 is refused"):
+    """By a worker; this process is at the last task."""
+    with ready(3) as pool, pytest.raises(UsageError, match="task 1 is refused"):
         pool.run(refuse, range(3), Deadline())
 
 
@@ -125,9 +128,9 @@ def test_a_time_limit_gives_partial_results_and_begins_no_more(workers: int) -> 
 
 def test_an_interruption_takes_what_comes_and_gives_up_the_rest() -> None:
     stop = threading.Event()
-    with ready(2) as pool:
-        found = pool.run(last_forever, [0, 1, 9, 2], Deadline(None, stop), lambda i, r: stop.set())
-        assert found == [0, 1, None, None]
+    with ready(3) as pool:
+        found = pool.run(last_forever, [0, 9, 1, 2, 3], Deadline(None, stop), lambda *_: stop.set())
+        assert found[:2] == [0, None] and set(found[2:]) <= {1, 2, None}
         # The worker that heard nothing was killed; the next run starts another.
         assert pool.run(last_forever, [0, 0, 0], Deadline()) == [0, 0, 0]
 
