@@ -11,8 +11,8 @@ hour, and is a search from nothing with the seed `seed + r - 1`; pairs with a la
 first round that gives them K d / 50 seconds. A pair is left alone after two rounds that ended in
 the code on record: more of the same would find it again. So the round gives seed and budget, and a
 hunt that is resumed makes the visits that are missing. No figure, coordinate or target of a table
-enters a search: `gnc solve --problem tammes --method descent --seed SEED --time-limit BUDGET` is
-the same visit.
+enters a search: a visit is what `gnc solve --problem tammes --method descent --seed SEED
+--time-limit BUDGET --workers 1` does.
 
 The folder holds `visits.jsonl`, a row for each visit, and of each pair with a better code the best
 one found, `D.K.h5`, with the seed and the proof in its provenance.
@@ -240,7 +240,7 @@ def _write(path: Path, row: HuntRow, W: np.ndarray) -> None:
     provenance = {
         "method": row.method, "seed": row.seed,
         "command": f"gnc solve --d {row.d} --K {row.K} --problem {row.problem} --method "
-                   f"{row.method} --seed {row.seed} --time-limit {row.budget:g}",
+                   f"{row.method} --seed {row.seed} --time-limit {row.budget:g} --workers 1",
         "libraries": {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")},
         "result": plain(row),
     }  # fmt: skip
