@@ -8,17 +8,20 @@ farthest below the proved bound of its distance comes first.
 
 The pairs are visited in rounds. A visit of round r takes 2^(r - 1) times the budget, at most an
 hour, and is a search from nothing with the seed `seed + r - 1`; pairs with a large K d join in the
-first round that gives them K d / 50 seconds. So round, seed and budget follow from each other, and
-a hunt that is resumed makes the visits that are missing. No figure, coordinate or target of a table
-enters a search: `gnc solve --problem tammes --method descent --seed SEED --time-limit BUDGET` is
-the same visit.
+first round that gives them K d / 50 seconds. A pair whose best code, the one on record or a better
+one of this hunt, was found by two visits is left alone: more of the same would find it again. So
+the round gives seed and budget, and a hunt that is resumed makes the visits that are missing. No
+figure, coordinate or target of a table
+enters a search: a visit is what `gnc solve --problem tammes --method descent --seed SEED
+--time-limit BUDGET --workers 1` does.
 
 The folder holds `visits.jsonl`, a row for each visit, and of each pair with a better code the best
 one found, `D.K.h5`, with the seed and the proof in its provenance.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from math import inf
@@ -48,6 +51,8 @@ _MOST_POINTS = 200
 """Of pairs that nobody asked for."""
 _COORDINATES_PER_SECOND = 50.0
 """Fewer seconds than K d over this are not worth a visit: polishing alone takes as long."""
+_ENOUGH = 2
+"""Visits that found the best code of a pair, after which it is left alone."""
 _LONGEST = 3600.0
 """Seconds of a visit."""
 _RESERVE = 2.0
@@ -122,9 +127,13 @@ def hunt(
             add(row)
         with Pool(request.workers, request.cluster) as pool:
             for visits in _rounds(request, table, pairs):
-                missing = [v for v in visits if (v.round, v.d, v.K) not in rows]
+                settled = _settled(rows.values())
+                missing = [
+                    v for v in visits
+                    if (v.round, v.d, v.K) not in rows and (v.d, v.K) not in settled
+                ]  # fmt: skip
                 pool.run(visit, missing, deadline, done)
-                if deadline.expired:
+                if deadline.expired or pairs.keys() <= settled:
                     break
     places = {pair: place for place, pair in enumerate(pairs)}
     made = sorted(rows.values(), key=lambda row: (row.round, places[row.d, row.K]))
@@ -169,6 +178,16 @@ def picked(request: Request, table: KnownCodes) -> dict[_Pair, Reference]:
         return found[pair].kind != "solved", shares[pair], pair
 
     return {pair: found[pair] for pair in sorted(found, key=rank)}
+
+
+def _settled(rows: Collection[HuntRow]) -> set[_Pair]:
+    """Pairs whose best code, on record or of this hunt, was found by enough visits."""
+    least = {(row.d, row.K): min(0.0, row.gap or 0.0) for row in best_visits(rows)}
+    found = Counter(
+        (row.d, row.K) for row in rows
+        if row.gap is not None and row.gap <= least[row.d, row.K] + TOLERANCE
+    )  # fmt: skip
+    return {pair for pair, times in found.items() if times >= _ENOUGH}
 
 
 def _rounds(
@@ -232,7 +251,7 @@ def _write(path: Path, row: HuntRow, W: np.ndarray) -> None:
     provenance = {
         "method": row.method, "seed": row.seed,
         "command": f"gnc solve --d {row.d} --K {row.K} --problem {row.problem} --method "
-                   f"{row.method} --seed {row.seed} --time-limit {row.budget:g}",
+                   f"{row.method} --seed {row.seed} --time-limit {row.budget:g} --workers 1",
         "libraries": {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")},
         "result": plain(row),
     }  # fmt: skip

@@ -24,14 +24,17 @@ from gnc_cli.search import api
 from gnc_cli.search.result import Outcome
 from tests.comparison.samples import VALIDATOR
 
-# The optimum of 8 points in space is (sqrt(8) - 1) / 7 = 0.2612...: this entry is spoilt.
-SPOILT = "d,K,max_cosine\n3,8,0.262\n3,16,0.612294616482697\n"
+# The optimum of 8 points in space is (sqrt(8) - 1) / 7 = 0.2612...: this entry is spoilt. No search
+# finds 15 points with a cosine as small as that; 16 points are the best known.
+SPOILT = "d,K,max_cosine\n3,8,0.262\n3,15,0.58\n3,16,0.612294616482697\n"
+VISITS = [(1, 16), (1, 15), (1, 8), (2, 16), (2, 15), (2, 8), (3, 15), (4, 15)]
+"""Round and K: a pair whose best code was found twice is left alone."""
 Calls = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
 def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our copy has two entries, which no construction or stored code knows better."""
+    """Our copy has three entries, which no construction or stored code knows better."""
     (tmp_path / "table.csv").write_text(SPOILT)
     table = read_table(tmp_path / "table.csv")
     monkeypatch.setattr(known, "_ours", lambda: table)
@@ -112,19 +115,20 @@ def test_from_a_shell(gnc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) 
     run = gnc(*call.split())
     assert run.exit_code == 0, run.output
     assert "gnc: d = 3, K = 8: improves by 0.0008, hunt/3.8.h5" in run.stderr
-    assert "2 visits to 2 of 2 entries, 1 improved, 1 tied" in run.stdout
+    assert "3 visits to 3 of 3 entries, 1 improved, 1 tied" in run.stdout
     run = gnc(*call.split(), "--export", "b", "--table", "worse.csv", "--jsonl")
     assert run.exit_code == 0, run.output
-    assert {json.loads(line)["K"] for line in run.stdout.splitlines()} == {8, 16}
+    assert {json.loads(line)["K"] for line in run.stdout.splitlines()} == {8, 15, 16}
     run = gnc("compare", "hunt/3.8.h5", "--json")
     assert json.loads(run.stdout)["rows"][0]["status"] == "improves"
 
 
 def test_no_figure_enters_the_search_and_rounds_grow(calls: Calls) -> None:
-    result = hunted(6, budget=3.0, seed=5)
-    assert [call["seed"] for call in calls] == [5, 5, 6, 6, 7, 7]
-    assert [row.round for row in result.rows if isinstance(row, HuntRow)] == [1, 1, 2, 2, 3, 3]
-    assert [call["time_limit"] for call in calls] == [3.0, 3.0, 6.0, 6.0, 12.0, 12.0]
+    result = hunted(8, K="8,15,16", budget=3.0, seed=5)
+    assert [call["seed"] for call in calls] == [5, 5, 5, 6, 6, 6, 7, 8]
+    visits = [(row.round, row.K) for row in result.rows if isinstance(row, HuntRow)]
+    assert visits == VISITS
+    assert [call["time_limit"] for call in calls] == [3.0] * 3 + [6.0] * 3 + [12.0, 24.0]
     for call in calls:
         assert call.keys() == {
             "d", "K", "problem", "method", "seed", "time_limit", "threads", "workers", "steps",
@@ -138,20 +142,26 @@ def test_no_figure_enters_the_search_and_rounds_grow(calls: Calls) -> None:
 
 
 def test_a_hunt_goes_on_and_repeats_no_visit(calls: Calls) -> None:
-    first = hunted(3)
-    again = hunted(6, resume=True)
-    assert again.rows[:3] == first.rows
+    first = hunted(4, K="8,15,16")
+    again = hunted(8, K="8,15,16", resume=True)
+    assert again.rows[:4] == first.rows
     visits = [(row.round, row.K) for row in again.rows if isinstance(row, HuntRow)]
-    assert sorted(visits) == [(r, K) for r in (1, 2, 3) for K in (8, 16)]
-    assert len(calls) == 6
+    assert visits == VISITS and len(calls) == 8
     lines = [json.loads(line) for line in Path("hunt/visits.jsonl").read_text().splitlines()]
     assert [(line["round"], line["K"]) for line in lines] == visits
     # Fewer pairs take their own visits and leave the others alone.
-    fewer = hunted(4, K=16, resume=True)
-    assert [(row.K, row.round) for row in fewer.rows if isinstance(row, HuntRow)] == [
-        (16, 1), (16, 2), (16, 3), (16, 4)
-    ]  # fmt: skip
-    assert len(calls) == 7
+    fewer = hunted(5, K=15, resume=True)
+    assert [row.round for row in fewer.rows if isinstance(row, HuntRow)] == [1, 2, 3, 4, 5]
+    assert len(calls) == 9
+    assert len(Path("hunt/visits.jsonl").read_text().splitlines()) == 9
+
+
+def test_a_hunt_ends_where_every_best_code_was_found_twice(calls: Calls) -> None:
+    """Whether that is the code on record or one that the hunt has found."""
+    result = hunted(99)
+    visits = [(row.round, row.K) for row in result.rows if isinstance(row, HuntRow)]
+    assert visits == [(1, 16), (1, 8), (2, 16), (2, 8)] and not result.interrupted
+    assert "2 of 2 entries" in view(result, verbose=False)[0].title
 
 
 def test_a_folder_belongs_to_one_hunt() -> None:
@@ -194,6 +204,20 @@ def test_an_interrupted_visit_is_made_again_unless_it_improves(
     monkeypatch.setattr(module, "solved", solved)
     assert cut(K=16, export="other").rows == ()
     assert Path("other/visits.jsonl").read_text() == ""
+
+
+def test_two_processes_find_and_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both entries are spoilt; the proved optimum ends each visit."""
+    Path("both.csv").write_text("3,8,0.262\n3,9,0.334\n")
+    spoilt = read_table("both.csv")
+    monkeypatch.setattr(known, "_ours", lambda: spoilt)
+    for workers in (1, 2):
+        found = hunted(2, K="8,9", workers=workers, budget=300.0, export=str(workers))
+        assert {row.file for row in found.rows} == {f"{workers}/3.8.h5", f"{workers}/3.9.h5"}
+    for name, figure in (("3.8.h5", "0.262"), ("3.9.h5", "0.334")):
+        one, two = (read_code(f"{workers}/{name}").weights for workers in (1, 2))
+        assert verify_below(two, Fraction(figure)) is True
+        assert abs(one @ one.T - two @ two.T).max() < 1e-9
 
 
 def test_without_an_improvement_it_says_so() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import gnc_cli
+from gnc_cli.parameters import declared
 from tests.conftest import runner
 from tests.console.stand_in import StandIn, code, gnc_around, sweep
 
@@ -166,3 +168,11 @@ def test_report_is_written_and_replaced_only_by_force(
     assert gnc(*BASE, "--report", path, "--force").exit_code == 0
     assert words in path.read_text()
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
+def test_time_limits_of_all_commands_have_units(command: str) -> None:
+    parameter = declared(getattr(gnc_cli, command))["time_limit"]
+    for text, seconds in (("2h", 7200.0), ("1.5m", 90.0), ("7", 7.0)):
+        assert parameter.read("time_limit", text) == seconds
+    assert parameter.kind is not None and parameter.kind.metavar == "TIME"
