@@ -1,10 +1,10 @@
 """`compare --solve`: a fresh solve of every pair (d, K), beside the best known code.
 
 The regression test of the solver: what it finds in so many seconds per pair, from nothing. Where
-theorem 3.3 has a closed form, the solver may use it (`method auto`); everywhere else it descends
-from random starts (`method descent`), without constructions. `gnc solve --problem tammes --method
-descent --seed SEED` repeats a row, with `--steps 600` up to 64 points. A row that no time limit cut
-is the same for any number of workers; one that it cut depends on how far a process got.
+theorem 3.3 has a closed form, the solver may use it (`method auto`); everywhere else it searches
+(`method descent`), and `origin` names a construction whose points a search started from. `gnc solve
+--problem tammes --method descent --seed SEED --time-limit BUDGET` repeats a row. One that a time
+limit cut depends on how far a process got.
 """
 
 import threading
@@ -30,9 +30,6 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
-_STEPS, _SMALL = 600, 64
-"""Gradient steps of a descent up to so many points: in a few seconds, several rounds of short
-descents see more basins than one round of long ones."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
 
@@ -122,15 +119,11 @@ def compare_solves(
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
     """Solve one pair on one thread; None where the deadline cut it short."""
     method = "auto" if closed_form(job.d, job.K) is not None else "descent"
-    result = solved(
-        job, job.budget, deadline, method, steps=_STEPS if job.K <= _SMALL else None
-    )
+    result = solved(job, job.budget, deadline, method)
     return None if deadline.expired else solved_row(job, result, method)
 
 
-def solved(
-    job: PairJob, seconds: float, deadline: Deadline, method: str, steps: int | None = None
-) -> SolveResult:
+def solved(job: PairJob, seconds: float, deadline: Deadline, method: str) -> SolveResult:
     """What a search on one thread finds in so many seconds, or until the deadline."""
     from gnc_cli.search.api import solve
 
@@ -138,7 +131,7 @@ def solved(
         _warm_up()
     return cast(SolveResult, solve(
         job.d, job.K, problem=PROBLEM, method=method, seed=job.seed, time_limit=seconds,
-        threads=1, workers=1, steps=steps, interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
+        threads=1, workers=1, interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
     ))  # fmt: skip
 
 
