@@ -131,10 +131,10 @@ def test_no_figure_enters_the_search_and_rounds_grow(calls: Calls) -> None:
     assert [call["time_limit"] for call in calls] == [3.0] * 3 + [6.0] * 3 + [12.0, 24.0]
     for call in calls:
         assert call.keys() == {
-            "d", "K", "problem", "method", "seed", "time_limit", "threads", "workers", "steps",
+            "d", "K", "problem", "method", "seed", "time_limit", "threads", "workers",
             "interrupt",
         }  # fmt: skip
-        assert (call["method"], call["steps"]) == ("descent", None)
+        assert call["method"] == "descent"
     # The same code again is no second improvement, and its rows name the file.
     summary = result.hunt
     assert summary is not None and (summary.improved, summary.tied) == (1, 1)

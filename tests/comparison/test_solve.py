@@ -52,7 +52,7 @@ def test_each_pair_is_solved_and_judged(solved: list[dict[str, Any]]) -> None:
     assert [call["method"] for call in solved] == ["auto", "auto", "descent", "descent"]
     for call in solved:
         assert (call["time_limit"], call["threads"], call["seed"]) == (7.0, 1, 3)
-        assert call["problem"] == "tammes" and call["steps"] == 600
+        assert call["problem"] == "tammes" and call["workers"] == 1
 
 
 def test_an_improvement_is_proved(
