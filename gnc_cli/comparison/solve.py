@@ -30,6 +30,8 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
+_WORTH_PROCESSES = 10.0
+"""Seconds of all budgets together from which on processes are started."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
 
@@ -110,7 +112,8 @@ def compare_solves(
                 add(read_plain(SolvedRow, kept))
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         with Pool(request.workers, request.cluster) as pool:
-            pool.warm()
+            if len(missing) * request.budget > _WORTH_PROCESSES:
+                pool.warm()
             pool.run(solve_pair, missing, deadline, done)
     found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]
     return found, len(found) == len(jobs)

@@ -37,7 +37,6 @@ def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterato
         TextColumn("{task.fields[share]}"),
         TextColumn("{task.fields[best]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
@@ -48,7 +47,7 @@ def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterato
     def report(stage: str, done: int, total: int, best: float) -> None:
         bars.update(waiting, visible=False)
         length = total if total > 0 else None
-        value = f"{best:.12g}" if math.isfinite(best) else "-"
+        value = f"{best:.9g}" if math.isfinite(best) else "-"
         said = "" if stage in _WITHOUT_BEST else f"best {value}"
         share = f"{done:,}" if length is None else f"{done:,}/{length:,}"
         if stage not in tasks:

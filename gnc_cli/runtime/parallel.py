@@ -95,7 +95,7 @@ class Pool:
         return self._workers is None or self._warm.is_set()
 
     def warm(self) -> None:
-        """Begin to start the workers, which takes some two seconds, and return at once."""
+        """Begin to start the workers, which takes some three seconds, and return at once."""
         if self._workers is not None and self._warming is None:
             self._warming = _thread(self._start_workers, self._workers)
 
@@ -118,8 +118,8 @@ class Pool:
         Every task has one thread of BLAS and torch, so that its result is the same wherever it ran.
 
         Args:
-            work: a function at the top level of a module, which polls its deadline and then
-                returns what it has.
+            work: a function, for other processes one at the top level of a module, which polls its
+                deadline and then returns what it has.
             tasks: picklable; what `str` makes of one stands in error messages.
             deadline: no task is begun after it has expired. Workers that have not returned a few
                 seconds later are stopped.
@@ -310,7 +310,7 @@ class _Workers(Protocol):
     """Tasks that workers take before this process takes one."""
 
     def load(self, over: threading.Event) -> None:
-        """Start the workers and load their libraries; returns when one is there at least."""
+        """Start the workers and load their libraries."""
 
     def stream(
         self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
@@ -330,7 +330,8 @@ class _LokyWorkers:
     def __init__(self, processes: int) -> None:
         self.ahead = processes
         self._lock = threading.Lock()
-        # Said where a worker has grown and another takes its place, at no harm to the tasks.
+        # Said, by a thread of loky, where a worker has grown and another takes its place, at no
+        # harm to the tasks.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
 
     def load(self, over: threading.Event) -> None:
@@ -357,27 +358,30 @@ class _LokyWorkers:
         from concurrent.futures.process import BrokenProcessPool
 
         busy: dict[Any, _Call] = {}
+        again: _Call | None = None
         deaths = 0
         while not over.is_set():
-            for call in islice(calls, self.ahead - len(busy)):
-                busy[self._submit(call, over)] = call
-            if not busy or None in busy:
-                return
             try:
+                for call in islice(calls, self.ahead - len(busy)):
+                    again = call  # where the submission finds all workers dead
+                    busy[self._submit(call, over)] = call
+                    again = None
+                if not busy or None in busy:
+                    return
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
                     put(future.result())
                     del busy[future]
             except BrokenProcessPool:
                 # One dead worker ends all; what they were at is begun anew.
                 deaths += 1
+                lost = [*busy.values(), *([again] if again is not None else [])]
                 if deaths == _DEATHS:
-                    names = " or ".join(call.name for call in busy.values())
+                    names = " or ".join(call.name for call in lost)
                     raise UnavailableError(
                         f"a worker died at {names}, {deaths} times; is memory short? "
                         f"use fewer {spelled('workers')}"
                     ) from None
-                calls = chain(list(busy.values()), calls)
-                busy = {}
+                calls, busy, again = chain(lost, calls), {}, None
 
     def stop(self) -> None:
         with self._lock:

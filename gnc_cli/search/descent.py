@@ -6,6 +6,7 @@ distance over which the smoothed objective bends, reach in 600 steps what the us
 miss in 1000.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,24 @@ def geoopt() -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)
         import geoopt as module
     return module
+
+
+def riemannian_adam(points: Any, **options: Any) -> Any:
+    """geoopt's optimizer of one parameter.
+
+    Two methods are taken without torch's marks for its compiler: their first use would load it,
+    which takes a second and 80 MB in every process.
+    """
+    from torch.optim import Adam
+
+    class Unmarked(Adam):
+        add_param_group = inspect.unwrap(Adam.add_param_group)
+        zero_grad = inspect.unwrap(Adam.zero_grad)
+
+    class Riemannian(geoopt().optim.RiemannianAdam, Unmarked):  # type: ignore[misc]
+        pass
+
+    return Riemannian([points], **options)
 
 
 @dataclass(frozen=True)
@@ -78,7 +97,7 @@ def anneal(
     torch.set_num_threads(1)
     tensor = torch.as_tensor(starts, dtype=dtype, device=device).clone()
     points = riemannian.ManifoldParameter(tensor, manifold=riemannian.Sphere())
-    optimizer = riemannian.optim.RiemannianAdam([points], lr=1.0, betas=_MOMENTS, eps=1e-12)
+    optimizer = riemannian_adam(points, lr=1.0, betas=_MOMENTS, eps=1e-12)
     project = problem.parametrisation.project
     projected = problem.parametrisation.projections is not None
     first = torch.as_tensor(annealing.sharpness_start, dtype=dtype, device=device).reshape(-1, 1, 1)

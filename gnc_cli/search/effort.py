@@ -3,7 +3,7 @@
 Effort is counted, never timed, so that the same seed gives the same code on any number of cores.
 The counts come from a cost model of one core (nanoseconds per pair and step, measured with float32
 kernels), aimed at about a quarter of a minute for K <= 60 on the sphere in three dimensions and
-a minute elsewhere; with a time limit there is no end but the limit.
+a minute elsewhere; with a time limit the effort itself has no end.
 """
 
 from dataclasses import dataclass, replace
@@ -34,6 +34,8 @@ that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
 _RAMP = (0.1, 0.25, 0.5)
+_MANY = 60
+"""Coordinates from which on a search gets its whole budget."""
 _MOST_SHAKES = 40
 _HITS = 8
 
@@ -72,7 +74,7 @@ def plan_effort(
 
     Args:
         restarts, steps: descents in all and steps of each, where the user fixes them.
-        seconds: the user's time limit: the search has no other end.
+        seconds: the user's time limit, which takes the place of the planned effort.
     """
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
@@ -92,9 +94,10 @@ def plan_effort(
     if seconds is not None:
         return replace(plan, hits=5 * _HITS)
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
-    tasks = max(2, min(400, round(_SECONDS[kind] / per_task)))
     # Few unknowns have few basins: a turn through all sources sees them.
-    return replace(plan, tasks=tasks, patience=24 if coordinates <= 60 else max(48, tasks // 2))
+    budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
+    tasks = max(2, min(400, round(budget / per_task)))
+    return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
 
 
 def polish_seconds(coordinates: int) -> float:

@@ -54,7 +54,7 @@ def search_run(
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
             request, deadline, pool, target=_end_of_search(request), device=device,
-            record=None if known is None else known.max_cosine, progress=runtime.progress,
+            known=None if known is None else known.max_cosine, progress=runtime.progress,
             state=state,
         )  # fmt: skip
         order = found.order

@@ -56,6 +56,7 @@ def search(
     target: float | None = None,
     symmetry: tuple[str, int] | None = None,
     device: str = "cpu",
+    rounds: int | None = None,
     progress: StageProgress | None = None,
 ) -> SearchState:
     """Run the remaining rounds of a search; returns the state after the last complete one.
@@ -68,10 +69,12 @@ def search(
         pool: the processes that work.
         target: stop once the best polished value is at most this.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
+        rounds: stop after so many, if not earlier.
         progress: called as progress(done, total, best value) after each task: tasks, or seconds of
             the time limit.
     """
-    while not state.done(effort, target):
+    last = None if rounds is None else state.round + rounds
+    while not state.done(effort, target) and state.round != last:
         tasks = list(_tasks(problem, effort, seed, state, symmetry, device, deadline))
         results = pool.run(perform, tasks, deadline, _counting(state, effort, deadline, progress))
         found = [result for result in results if result is not None]

@@ -30,7 +30,6 @@ _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
 
-
 @dataclass(frozen=True)
 class Found:
     """The best code of a search."""
@@ -61,7 +60,7 @@ def solve_code(
     *,
     target: float | None = None,
     device: str = "cpu",
-    record: float | None = None,
+    known: float | None = None,
     progress: Progress | None = None,
     state: SearchState | None = None,
 ) -> Found:
@@ -71,7 +70,7 @@ def solve_code(
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
-        record: the best known largest cosine, which progress names; the search knows nothing of it.
+        known: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
 
     Raises:
@@ -84,6 +83,8 @@ def solve_code(
     goal = None if target is None else _converted(request, target)
     if state is None:
         init, spent = request.init, (0, 0)
+        if request.separate and effort.tasks * effort.seconds > _WORTH_PROCESSES:
+            pool.warm()
         if init is None and request.separate:
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
@@ -94,22 +95,23 @@ def solve_code(
         if init is not None:
             tenth = searching.within(0.1 * searching.remaining)
             state.pool.append(_start(problem, init, tenth))
-    def searched(state: SearchState, effort: Effort) -> SearchState:
+
+    def searched(state: SearchState, rounds: int | None = None) -> SearchState:
         return search(
             problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
-            symmetry=request.symmetry, device=device,
-            progress=_labelled(progress, request, record),
+            symmetry=request.symmetry, device=device, rounds=rounds,
+            progress=_labelled(progress, request, known),
         )  # fmt: skip
 
-    if state.tasks == 0 and effort.tasks > 1:
+    if state.round == 0:
         # The first task shows how much of a core there is; then others may load their libraries.
         began, worked = time.monotonic(), time.process_time()
-        state = searched(state, replace(effort, tasks=1))
+        state = searched(state, rounds=1)
         waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
         searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
     if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
         pool.warm()
-    state = searched(state, effort)
+    state = searched(state)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
@@ -236,12 +238,12 @@ def _converted(request: Request, value: float) -> float:
 
 
 def _labelled(
-    progress: Progress | None, request: Request, record: float | None = None
+    progress: Progress | None, request: Request, known: float | None = None
 ) -> StageProgress | None:
-    """In the quantity that the user asked for, beside the largest on record (`max_cosine`)."""
+    """In the quantity that the user asked for, beside that of the best known code (`known`)."""
     if progress is None:
         return None
-    label = "Softmax Code: rho" if request.problem == "softmax" else "Tammes: max_cosine"
-    if record is not None:
-        label += f" (on record {_converted(request, record):.9g})"
+    label = "rho" if request.problem == "softmax" else "max_cosine"
+    if known is not None:
+        label += f" (best known {_converted(request, known):.6f})"
     return lambda done, total, value: progress(label, done, total, _converted(request, value))

@@ -257,8 +257,8 @@ def test_progress_is_told() -> None:
     quick(3, 9, problem="ufm", tau=0.1, **options)
     quick(4, 2900, **options | {"restarts": None, "steps": 2})
     assert list(dict.fromkeys(stage for stage, *_ in told)) == [
-        "Softmax Code: rho (on record 0.789861687)",
-        "Tammes: max_cosine (on record 0.210138313)", "paper recipe: margin", "tau = 0.1",
+        "rho (best known 0.789862)", "max_cosine (best known 0.210138)",
+        "paper recipe: margin", "tau = 0.1",
         "large scale: max_cosine",
     ]  # fmt: skip
     for _, done, total, value in told:
