@@ -94,14 +94,16 @@ def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple
     low, high = best.distances
     ends = {"from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
             "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees")}  # fmt: skip
-    sources = {(row.name, row.side): author(row.source) for row in result.rows}
+    sources: dict[tuple[str, str], str] = {
+        (row.name, row.side): author(row.source) for row in result.rows
+    }
     at_target = " at " if result.target else "\n"  # the target stands above
     found = []
     for name, value, remark, _ in lines:
         said = brief(remark.partition("; ")[0].partition(at_target)[0])
         if name in ends:
             side, degrees = ends[name]
-            said = sources.get((value, side), "")  # a theorem's own name may stand alone
+            said = sources[value, side]
             said += degrees if best.quantity is Quantity.ONE_VS_ONE else ""
         if name != "smallest angle":
             found.append((name, value, said))
