@@ -95,7 +95,7 @@ def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple
     ends = {"from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
             "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees")}  # fmt: skip
     sources: dict[tuple[str, str], str] = {
-        (row.name, row.side): author(row.source) for row in result.rows
+        (row.name, row.side): author(row.source, row.d, row.K) for row in result.rows
     }
     at_target = " at " if result.target else "\n"  # the target stands above
     found = []
@@ -114,13 +114,17 @@ _CITED = re.compile(r"[^:;]*?\b(1[89]|20)\d\d\b(, [^:;,]*\b(1[89]|20)\d\d\b)*")
 """Names and a year, and further ones after a comma."""
 
 
-def author(source: str) -> str:
+def author(source: str, d: int = 0, K: int = 0) -> str:
     """A source in short: itself, else authors and year, else its beginning.
+
+    Args:
+        d, K: what was asked; a code of another size, which holds such a code, keeps its own.
 
     >>> author("Rankin 1955, The closest packing of spherical caps in n dimensions")
     'Rankin 1955'
     """
-    source = re.sub(r"^(numerical|known|optimal) code \(\d+, \d+\):? ", "", source)
+    source = re.sub(r"^(numerical|known|optimal) code ", "", source)
+    source = source.removeprefix(f"({d}, {K})").lstrip(": ")
     if brief(source):
         return source
     cited = _CITED.search(source)
