@@ -47,7 +47,7 @@ def number(
         >>> number("1_000.5")
         1000.5
     """
-    text, value = shown(value), float(_decimal(value))
+    text, value = _bare(value), float(_decimal(value))
     if least is not None and value < least:
         raise UsageError(f"{text} is too small; give at least {least:g}")
     if most is not None and value > most:
@@ -79,7 +79,7 @@ def duration(value: Any) -> float:
             f"{shown(value)} is not a time; give one such as 90, 90s, 15m or 2h"
         ) from None
     if seconds <= 0.0:
-        raise UsageError(f"{shown(value)} is too small; give a time above 0")
+        raise UsageError(f"{_bare(value)} is too small; give a time above 0")
     return seconds
 
 
@@ -93,7 +93,7 @@ def integer(value: Any, *, least: int | None = None, most: int | None = None) ->
         >>> integer("1e6"), integer(10.0)
         (1000000, 10)
     """
-    return _whole(_decimal(value), shown(value), least, most)
+    return _whole(_decimal(value), _bare(value), least, most)
 
 
 def integers(value: Any, *, least: int | None = None, most: int | None = None) -> list[int]:
@@ -117,7 +117,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
             points = _range(item, default_step=Decimal(1))
             if "/" in item:
                 points = [Decimal(round(point)) for point in points]
-        found |= dict.fromkeys(_whole(point, shown(item), least, most) for point in points)
+        found |= dict.fromkeys(_whole(point, _bare(item), least, most) for point in points)
         _bounded(found, value)
     return list(found)
 
@@ -210,6 +210,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({type(value).__name__})"
 
 
+def _bare(value: Any) -> str:
+    """The text of a number, a time or a range in a message: without quotes."""
+    text = shown(value)
+    return text.replace("'", "") if isinstance(value, str) else text
+
+
 def _items(value: Any) -> list[Any]:
     """What a list of numbers is made of."""
     if isinstance(value, str):
@@ -230,7 +236,7 @@ def _decimal(value: Any) -> Decimal:
         if _NUMBER.fullmatch(stripped):
             number = Decimal(stripped.replace("_", ""))
             if number.adjusted() > 300:
-                raise UsageError(f"{shown(value)} is too large; give at most 1e300")
+                raise UsageError(f"{_bare(value)} is too large; give at most 1e300")
             return number
     elif not isinstance(value, bool) and hasattr(value, "__index__"):
         with contextlib.suppress(TypeError):  # of arrays and tensors

@@ -159,7 +159,8 @@ class Result:
 
     def __init_subclass__(cls) -> None:
         # Dataclasses keep a __repr__ that a class brings; theirs would print every array.
-        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         """The class and its figures, without arrays, rows and what is None."""

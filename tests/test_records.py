@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gnc_cli import bounds
 from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result
 from tests.console.stand_in import code, sweep, ufm
 
@@ -47,8 +48,11 @@ def test_every_solve_has_the_same_columns() -> None:
 
 def test_a_result_prints_its_figures_alone() -> None:
     text = repr(code())
-    assert text.startswith("SolveResult(problem='softmax', d=10, K=100")
-    assert "array" not in text and "None" not in text and len(text) < 700
+    assert text.startswith("SolveResult(d=10, K=100, rho_one_vs_rest in [0.66, 0.67]: ")
+    assert "array" not in text and "None" not in text and len(text) < 160
+    told = "margin=0.3, K=1000, sufficient=11, necessary=8"
+    assert repr(bounds(K=1000, margin=0.3)) == f"BoundsResult(one-vs-rest: {told})"
+    assert "lower=0.2769" in repr(bounds(3, 24)) and "2 pairs" in repr(bounds([3, 4], 24))
     assert repr(sweep([1.0, 0.1])).endswith("2 rows)")
 
 

@@ -157,7 +157,7 @@ def measure(
     ] = None,
     reference: Annotated[
         float | Path | None,
-        Parameter("Hold GNC2 against this code, or this distance. Default: the best known for d "
+        Parameter("Compare GNC2 with this code, or this distance. Default: the best known for d "
                   "and K.", text(_reference, "FILE|NUMBER", "a number or the path of a file"),
                   _GNC2, reads=True),
     ] = None,

@@ -122,7 +122,7 @@ def compare(
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[CompareRow], None] | None" = None,
 ) -> "CompareResult":  # fmt: skip
-    """Hold codes against the known codes: is yours as good as the best, and which one is it?
+    """Compare codes with the best known ones, and name those that are known.
 
     Give files; or --list the table, or --solve pairs afresh, or --solve --hunt for better codes.
 

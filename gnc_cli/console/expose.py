@@ -7,6 +7,7 @@ written, for the function itself reads and checks them.
 
 import contextlib
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -103,25 +104,25 @@ def expose(
                     function, arguments,
                     {n: v for n, v in attached.items() if n in signature.parameters},
                 )  # fmt: skip
-        from gnc_cli.io.outputs import is_rank_zero
+            from gnc_cli.io.outputs import is_rank_zero
 
-        if not is_rank_zero():
-            raise typer.Exit
+            if not is_rank_zero():
+                raise typer.Exit
 
-        from gnc_cli.console.conclude import conclude
+            from gnc_cli.console.conclude import conclude
 
-        def tables(verbose: bool) -> Any:
-            return import_module(view).view(result, verbose)
+            def tables(verbose: bool) -> Any:
+                return import_module(view).view(result, verbose)
 
-        extra = verdicts(result, given) if verdicts is not None else ()
-        raise typer.Exit(
-            conclude(
-                result, tables, output, gates, verdicts=extra,
-                streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
-                on_stderr=arguments.get("out") == "-",
-                overwrite=bool(given.get("force") or given.get("resume")),
-            )  # fmt: skip
-        )
+            extra = verdicts(result, given) if verdicts is not None else ()
+            raise typer.Exit(
+                conclude(
+                    result, tables, output, gates, verdicts=extra,
+                    streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
+                    on_stderr=arguments.get("out") == "-",
+                    overwrite=bool(given.get("force") or given.get("resume")),
+                )  # fmt: skip
+            )
 
     command.__name__ = function.__name__
     command.__doc__ = (inspect.getdoc(function) or "").partition("\n\nArgs:")[0]
@@ -185,11 +186,12 @@ def _call(function: Callable[..., Result], given: dict[str, Any], attached: Any)
 def _option(name: str, parameter: Parameter) -> Any:
     """The Typer declaration; no option has a default, for the function has them."""
     metavar = parameter.metavar or (parameter.kind.metavar if parameter.kind else None)
+    text = re.sub(r"\[(?=[a-z])", r"\\[", parameter.help)  # to rich, [word] is a style
     if parameter.argument:
-        return typer.Argument(None, metavar=metavar, help=parameter.help, show_default=False)
+        return typer.Argument(None, metavar=metavar, help=text, show_default=False)
     flags = [parameter.flag or parameter.option(name), *(parameter.short or "").split()]
     return typer.Option(
-        None, *flags, metavar=metavar, help=parameter.help, show_default=False,
+        None, *flags, metavar=metavar, help=text, show_default=False,
         rich_help_panel=parameter.group,
     )  # fmt: skip
 

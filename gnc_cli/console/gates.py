@@ -98,7 +98,7 @@ class Gates:
             known: the keys of rows with their types, as `Result.gate_keys` has them.
 
         Raises:
-            UsageError: the message names the nearest keys, or all of them.
+            UsageError: the message names the nearest keys.
         """
         for gate in self.gates:
             for key in gate.keys:
@@ -150,7 +150,10 @@ def _unknown(key: str, known: Mapping[str, Any]) -> str:
     said = f"the result has no key {key!r}"
     if near:
         return f"{said}; did you mean {' or '.join(near[:3])}?"
-    return f"{said}; its keys are {', '.join(known)} (texts stand in quotes)"
+    figures = [name for name in names if name not in ("schema", "command", "version")]
+    nearest = ", ".join(difflib.get_close_matches(key, figures, n=3, cutoff=0.0))
+    listed = "docs/reference/json.md lists all (texts stand in quotes)"
+    return f"{said}; the nearest are {nearest}; {listed}"
 
 
 def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:

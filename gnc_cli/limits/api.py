@@ -100,7 +100,7 @@ def bounds(
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
 ) -> "BoundsResult":  # fmt: skip
-    """Say what is possible: how far apart K classes can be in d dimensions, proved from both sides.
+    """Bounds on how far apart K classes can be in d dimensions, proved from both sides.
 
     Give two of d, K and a margin to get the third; give all three to ask
     whether such a code exists. Codes that gnc does not know are not counted.

@@ -304,6 +304,19 @@ class BoundsResult(Result):
             "up to d = 1000, K = 10^9 and polynomials of degree 40",
         )
 
+    def __repr__(self) -> str:
+        """The question and its answer; of many pairs, K or d their number."""
+        if len(self.answer.best) != 1:
+            return f"BoundsResult({self.title})"
+        shown = plain(self.answer.best[0])
+        keys = ("d", "K", "lower", "upper", "status", "sufficient", "necessary",
+                "guaranteed", "excluded")  # fmt: skip
+        asked = {"margin": self.margin, "max_cosine": self.max_cosine}
+        said = {**{k: v for k, v in asked.items() if v is not None},
+                **{k: shown[k] for k in keys if shown.get(k) is not None}}  # fmt: skip
+        parts = [f"{key}={value!r}" for key, value in said.items()]
+        return f"BoundsResult({self.quantity}: {', '.join(parts)})"
+
     def lines(self) -> list[dict[str, Any]]:
         """The rows of the question that was asked: bounds, dimensions or numbers of points.
 

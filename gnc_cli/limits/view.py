@@ -4,6 +4,7 @@ Figures are rounded to the side on which they stay true.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,9 +68,12 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if one:
         lines.append(("smallest angle", angle(best), "", "best.0.lower_deg"))
     if (known := best.best_known) is not None:
-        figure = f"cosine {cosine(known.max_cosine, up=True)}"
-        lines.append(("best known code", figure, known.source, "best.0.best_known"))
-    lines += _scale(result, best.scale, "best.0.scale")
+        figure, remark = cosine(known.max_cosine, up=True), known.source
+        if not one:
+            figure, remark = rounded(1.0 - known.max_cosine, up=False), f"cosine {figure}; {remark}"
+        lines.append(("best known code", figure, remark, "best.0.best_known"))
+    scale = _scale(result, best.scale, "best.0.scale")
+    lines += scale
     rows = sorted(
         enumerate(result.rows),
         key=lambda r: (r[1].side == "upper", not r[1].valid, _rank(r[1])),
@@ -77,7 +81,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     held = [row for _, row in rows if row.valid]
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     if not verbose:
-        return [headline, facts("", _sheet(result, lines), _more(len(rows), held))]
+        return [headline, facts("", _sheet(result, lines), _more(len(rows), held, room=not scale))]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
@@ -85,26 +89,58 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
 
 
 def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The lines of a default sheet: angles beside their bounds, sources where they are short."""
+    """The lines of a default sheet: whom to cite in short, angles beside their bounds."""
     (best,) = result.best
-    remarks = {row.name: brief(row.source) for row in reversed(result.rows)}
-    at_target = " at " if result.target else "\n"  # the target stands above
-    found = [(name, value, remarks.get(value) or brief(remark.partition(at_target)[0]))
-             for name, value, remark, _ in lines if name != "smallest angle"]  # fmt: skip
-    if best.quantity is not Quantity.ONE_VS_ONE:
-        return found
     low, high = best.distances
-    ends = {"from below": f"angle at most {rounded(high, True, 10)} degrees",
-            "from above": f"angle at least {rounded(low, False, 10)} degrees"}  # fmt: skip
-    return [(name, value, ends.get(name, remark)) for name, value, remark in found]
+    ends = {"from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
+            "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees")}  # fmt: skip
+    sources: dict[tuple[str, str], str] = {
+        (row.name, row.side): author(row.source, row.d, row.K) for row in result.rows
+    }
+    at_target = " at " if result.target else "\n"  # the target stands above
+    found = []
+    for name, value, remark, _ in lines:
+        said = brief(remark.partition("; ")[0].partition(at_target)[0])
+        if name in ends:
+            side, degrees = ends[name]
+            said = sources[value, side]
+            said += degrees if best.quantity is Quantity.ONE_VS_ONE else ""
+        if name != "smallest angle":
+            found.append((name, value, said))
+    return found
 
 
-def _more(bounds: int, held: Sequence[Any]) -> list[Cell]:
-    """The command that builds the best code; where gnc has none, how to see every bound."""
+_CITED = re.compile(r"[^:;]*?\b(1[89]|20)\d\d\b(, [^:;,]*\b(1[89]|20)\d\d\b)*")
+"""Names and a year, and further ones after a comma."""
+
+
+def author(source: str, d: int = 0, K: int = 0) -> str:
+    """A source in short: itself, else authors and year, else its beginning.
+
+    Args:
+        d, K: what was asked; a code of another size, which holds such a code, keeps its own.
+
+    >>> author("Rankin 1955, The closest packing of spherical caps in n dimensions")
+    'Rankin 1955'
+    """
+    source = re.sub(r"^(numerical|known|optimal) code ", "", source)
+    source = source.removeprefix(f"({d}, {K})").lstrip(": ")
+    if brief(source):
+        return source
+    cited = _CITED.search(source)
+    return cited[0].strip() if cited else re.split(r"(?<!\d), | \((?!\d)", source)[0]
+
+
+def _more(bounds: int, held: Sequence[Any], room: bool) -> list[Cell]:
+    """The command that builds the best code, where gnc has one; how to see every bound.
+
+    Args:
+        room: whether there is a line for both.
+    """
     command = next((row.how for row in held if row.how), None)
-    if command is not None:
-        return [(Styled("build it:", "bold"), f" {command}")]
-    return [Styled(f"all {bounds} bounds with their sources: -v", "dim")]
+    build: list[Cell] = [(Styled("build it:", "bold"), f" {command}")] if command else []
+    more = Styled(f"all {bounds} bounds with their sources: -v", "dim")
+    return [*build, more] if room or not build else build
 
 
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
@@ -200,10 +236,10 @@ def _answer(
     if not verbose:
         first = [next((row for _, row in told if row.exists is exists), None)
                  for exists in (True, False)] if not many else []  # fmt: skip
-        lines = [(*_words_of(row), brief(f"{row.name}: {row.source}") or row.name)
+        lines = [(*_words_of(row), f"{row.name}: {author(row.source)}")
                  for row in first if row is not None]  # fmt: skip
         held = [] if many else [row for _, row in told[:1]]  # of many each has another code
-        return [*tables, facts("", [*lines, *scale], _more(len(told), held))]
+        return [*tables, facts("", [*lines, *scale], _more(len(told), held, room=not scale))]
     tables += [facts("", scale, verbose=True)] if scale else []
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),

@@ -119,16 +119,13 @@ def solve(
     ] = None,
     restarts: Annotated[
         int | None,
-        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. softmax with "
-                  "--fixed adds a quarter more, which look for a Tammes code first. Default "
+        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
                   "adapts to d and K.",
                   whole(0), _SEARCH),
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter("Descent steps of each start. Default adapts to d and K. The steps in the result "
-                  "include those of the starts that --fixed adds and of the polish of ufm.",
-                  whole(1), _SEARCH),
+        Parameter("Descent steps of each start. Default adapts to d and K.", whole(1), _SEARCH),
     ] = None,
     target: Annotated[
         float | None,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from gnc_cli.parameters import spelled, wording
 from gnc_cli.records import (
     HIDDEN,
     OMITTED_IF_NONE,
@@ -42,24 +43,33 @@ class Outcome(Enum):
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
-        return _ADVICE[self]
+        return _worded(_ADVICE[self])
 
 
-_MORE = "more --restarts may find better"
+_MORE = "more {restarts} may find better"
 _ADVICE = {
     Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
-    Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
-    Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
+    Outcome.LOCAL_OPTIMUM: "a better value is proved; raise {restarts} or try another {seed}",
+    Outcome.SADDLE: "codes nearby are better; raise {restarts} or {time_limit}",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
-    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
-    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
-    Outcome.STALLED: "not quite stationary; try another --seed or more --steps",
-    Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and go on with --resume",
-    Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
-    Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
-    Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
-    Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another --seed",
+    Outcome.CONSTRUCTED: "built from algebra; {descent} searches for better",
+    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise {steps}",
+    Outcome.STALLED: "not quite stationary; try another {seed} or more {steps}",
+    Outcome.TIME_LIMIT: "raise {time_limit}, or write {out} and go on with {resume}",
+    Outcome.TARGET_REACHED: "the target is met; drop {target} to search on",
+    Outcome.TARGET_MISSED: "the target was not reached; raise {restarts} or {time_limit}",
+    Outcome.INTERRUPTED: "{out} keeps the best so far, and {resume} goes on",
+    Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another {seed}",
 }
+
+
+def _worded(advice: str) -> str:
+    """With the parameters as the caller writes them."""
+    names = ("restarts", "seed", "time_limit", "steps", "target")
+    return advice.format(
+        **{name: spelled(name) for name in names}, descent=spelled("method", "descent"),
+        out=spelled("out", "FILE.h5"), resume=wording("--resume", "resume=True"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,12 @@ class SolveResult(Result):
     command = "solve"
     computed = ("advice",)
 
+    def __repr__(self) -> str:
+        """The size, the certified distance, and how good the code is."""
+        rho = f"[{self.rho_one_vs_rest.lower!r}, {self.rho_one_vs_rest.upper!r}]"
+        said = self.verdict or self.outcome.value
+        return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {said})"
+
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
@@ -188,10 +204,22 @@ class SolveResult(Result):
         searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
         if searched and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        if outcome is Outcome.CONVERGED and self.hits > 1:
+        advice = outcome.advice
+        if outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED) and self._resumable:
+            advice = _worded("go on with {resume}")
+        if outcome in (Outcome.CONVERGED, Outcome.TIME_LIMIT) and self.hits > 1:
             found = f"found by {self.hits} of {self.batches} independent batches of starts"
-            return f"{found}; {'a better code is unlikely' if self.hits > 7 else _MORE}"
-        return outcome.advice
+            if self.hits > 7:
+                advice = "a better code is unlikely"
+            elif outcome is Outcome.CONVERGED:
+                advice = _worded(_MORE)
+            return f"{found}; {advice}"
+        return advice
+
+    @property
+    def _resumable(self) -> bool:
+        """Whether the search was saved beside its code."""
+        return str(self.out).lower().endswith((".h5", ".hdf5"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.verdict import comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import spelled, wording
 from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
 from gnc_cli.search.result import Optimum
 
@@ -84,14 +84,14 @@ def proved_interval(d: int, K: int) -> Bracket:
 
 def check_target(problem: str, d: int, K: int, target: float) -> None:
     """Refuse, with a UsageError that names the bound, a target that no code reaches."""
-    upper, name, _ = _upper_end(d, K)
+    upper, _, source = _upper_end(d, K)
     asked = target if problem == "softmax" else 1.0 - target
     if asked > upper + _MEET:
         most = f"rho is at most {upper:.12g}"
         most = most if problem == "softmax" else f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
             f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
-            f"({name}); see gnc bounds --d {d} --K {K}"
+            f"({source}); see {wording(f'gnc bounds --d {d} --K {K}', f'bounds(d={d}, K={K})')}"
         )
 
 

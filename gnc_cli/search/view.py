@@ -73,11 +73,14 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     rows.append(_origin(r, verbose))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
+    if not _searched(r):
+        rows = [row for row in rows if row[1] != "-"]
     if not verbose:
         rows = [row for row in rows if row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
-    ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
-    notes.append((ended, f": {r.advice}" if r.advice != _words(r.outcome) else ""))
+    if r.optimum is None or not r.optimum.proved or _searched(r):
+        ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
+        notes.append((ended, f": {r.advice}"))
     title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
     if r.ufm is not None and not verbose:
         title += f", tau = {r.ufm.tau:.6g}"
@@ -94,6 +97,8 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[int, t
     source = _KINDS[known.kind] if own else f"of a ({known.d}, {known.K}) code"
     if verbose:
         source = known.source.removeprefix("proven optimal")
+    elif known.kind == "construction" and own and not _searched(r):
+        source = ""  # its name stands below
     remark = f"{proved}, {source}" if source else proved
     if r.problem == "softmax":
         value = decimals(1.0 - known.max_cosine)
@@ -107,9 +112,15 @@ def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
     if not verbose:
         name = name.partition(",")[0].partition(" (")[0]
     steps = [plural(r.steps, "step")] if verbose else []
-    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"] if r.steps else []
+    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"]
+    effort = effort if r.steps and _searched(r) else []
     parts = [*([name] if name else []), *effort, duration(r.seconds)]
     return "found by", kind, ", ".join(parts), "origin"
+
+
+def _searched(r: SolveResult) -> bool:
+    """Whether a search found the code, and not a theorem or algebra."""
+    return not r.origin.startswith(("closed form", "construction"))
 
 
 def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
@@ -130,17 +141,15 @@ def _sweep(sweep: SolveSweep) -> Table:
         assert r.ufm is not None, "a sweep is of the feature model"
         gap = r.ufm.hardmax_gap
         rows.append((
-            f"{r.ufm.tau:.6g}", lower_end(r.rho_one_vs_rest, 10), decimals(r.max_cosine, 10),
+            f"{r.ufm.tau:.6g}", lower_end(r.rho_one_vs_rest, 8), decimals(r.max_cosine, 8),
             short(r.ufm.gnc1), short(r.ufm.gnc3), short(gap.upper if gap else None),
-            f"{r.seconds:.3g}",
             Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
         ))  # fmt: skip
     size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"
     title = f"{TITLES[sweep.problem]}   {size}, {plural(len(rows), 'row')}"
     written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]
-    headings = ("tau", "one-vs-rest", "largest cosine", "GNC1", "GNC3", "HardMax gap", "s",
-                "outcome")  # fmt: skip
-    return Table(title, headings, rows, notes=written, text=frozenset({7}))
+    headings = ("tau", "one-vs-rest", "max cosine", "GNC1", "GNC3", "HardMax gap", "outcome")
+    return Table(title, headings, rows, notes=written, text=frozenset({6}))
 
 
 def _constructions(listed: ConstructionList) -> Table:

@@ -307,7 +307,7 @@ def train(
     on_run: Callable[[str], None] | None = None,
     on_epoch: "Callable[[EpochRow], None] | None" = None,
 ) -> "TrainResult | TrainSeries":  # fmt: skip
-    """Train a network the paper's way and follow GNC1, GNC2, GNC3 and NCC as it goes.
+    """Train a network as in arXiv 2310.05351 and follow GNC1, GNC2, GNC3 and NCC per epoch.
 
     Options not given come from the preset, else from defaults that depend on data and network.
     Started by `torchrun`, several processes train one network and share each batch.

@@ -176,3 +176,9 @@ def test_time_limits_of_all_commands_have_units(command: str) -> None:
     for text, seconds in (("2h", 7200.0), ("1.5m", 90.0), ("7", 7.0)):
         assert parameter.read("time_limit", text) == seconds
     assert parameter.kind is not None and parameter.kind.metavar == "TIME"
+
+
+def test_help_shows_what_stands_in_brackets() -> None:
+    from gnc_cli.cli import app
+
+    assert "gnc-cli[cluster]" in runner(app)("solve", "--help").stdout

@@ -51,8 +51,6 @@ def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("solve", "include those of the starts that --fixed adds"),
-        ("solve", "adds a quarter more"),
         ("solve", "a bias is ignored"),
         ("train", "Options not given come from the preset"),
         ("train", "momentum (0.9)"),

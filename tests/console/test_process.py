@@ -60,7 +60,7 @@ def test_module_is_the_program() -> None:
         text=True,
     )
     assert run.returncode == 2
-    assert run.stderr == "gnc: --d '1' is too small; give at least 2\n"
+    assert run.stderr == "gnc: --d 1 is too small; give at least 2\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

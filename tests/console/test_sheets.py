@@ -22,7 +22,7 @@ from gnc_cli.search.result import Outcome
 from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
-from tests.console.stand_in import code, ufm
+from tests.console.stand_in import code, sweep, ufm
 from tests.limits.questions import QUESTIONS, result
 from tests.training.pictures import gaps, run
 
@@ -165,6 +165,23 @@ def test_a_softmax_code_stands_beside_the_best_known_distance() -> None:
     lines = lines_of(solved, code(best_known=OURS))
     assert lines[1].startswith("one-vs-rest distance  0.66")
     assert lines[2].startswith("best known distance   0.670000000000000  not proved optimal")
+
+
+def test_a_construction_ends_in_one_line_and_names_itself_once() -> None:
+    built_code = solve(construction="snub-cube")
+    brief, everything = (lines_of(solved, built_code, verbose) for verbose in (False, True))
+    assert brief[-1] == "verdict: optimal to 1e-9 (the optimal value is proved)"
+    assert not any(line.startswith("stationarity") for line in everything)
+    many = replace(built_code, steps=500, restarts=64)  # a search that found nothing better
+    assert "seed" not in "".join(lines_of(solved, many))
+    known = BestKnown(0.72, "construction: snub-cube", False, "construction", 3, 24, None)
+    assert lines_of(solved, replace(built_code, best_known=known))[2].endswith("not proved optimal")
+
+
+def test_a_sweep_keeps_its_outcomes() -> None:
+    row = replace(ufm(0.0123457), outcome=Outcome.CONVERGED, seconds=123.4)
+    lines = lines_of(solved, replace(sweep([1.0, 0.1]), rows=(row, row)))
+    assert lines[-1].endswith(" converged") and max(map(len, lines)) <= 80
 
 
 def test_thousands_stand_in_groups() -> None:

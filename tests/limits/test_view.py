@@ -111,11 +111,14 @@ def test_one_pair() -> None:
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
     text = words("pair")
-    assert "from below solved-code from above levenshtein" in text
-    assert "best known code cosine 0.330883873197" in text
+    assert "from below solved-code solved by this project" in text
+    assert "from above levenshtein Levenshtein 1979, 1998" in text
+    assert "best known code 0.669116126803 cosine 0.330883873197" in text
     assert "margin 0.6: a code exists (solved-code)" in text
     assert "softmax scale s = 1/tau >= 11.33 for probability 0.9" in text
     assert lines[-1].startswith("build it: gnc solve --d 10 --K 100 ")
+    held = shown(bounds(16, 256)).splitlines()  # by the first points of a larger code
+    assert "from below       known-code   (16, 288): proven optimal" in held
     bare = shown("tiny").splitlines()
     assert bare[-1] == f"all {len(result('tiny').rows)} bounds with their sources: -v"
     lines = shown("pair", verbose=True).splitlines()

@@ -19,8 +19,10 @@ from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError, GncError, OutputError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_code
+from gnc_cli.parameters import in_shell
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import Outcome, SolveResult
+from tests.console.stand_in import code
 from tests.problems import PROBLEMS, Problem, antiprism, icosahedron, polygon, random_rotation
 
 QUICK: dict[str, Any] = {"restarts": 12, "steps": 300}
@@ -446,3 +448,14 @@ def test_a_start_with_equal_rows_ends(problem: str, restarts: int) -> None:
     rho = result.rho_one_vs_rest
     assert 0.0 <= rho.lower <= rho.upper
     assert rho.upper >= 1.0 - result.max_cosine - 1e-15
+
+
+def test_advice_fits_what_was_given_and_who_asked() -> None:
+    ended = code(outcome=Outcome.TIME_LIMIT, hits=0)
+    assert ended.advice == "raise time_limit, or write out='FILE.h5' and go on with resume=True"
+    assert replace(ended, out="code.h5").advice == "go on with resume=True"
+    found = replace(ended, hits=3, batches=5, out="code.h5").advice
+    assert found == "found by 3 of 5 independent batches of starts; go on with resume=True"
+    with in_shell():
+        said = replace(ended, out="code.npz").advice
+    assert said == "raise --time-limit, or write --out FILE.h5 and go on with --resume"

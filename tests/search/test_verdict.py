@@ -125,6 +125,7 @@ def test_the_upper_end_shown_is_not_below_the_certified_distance() -> None:
     ("problem", "target", "words"),
     [
         ("softmax", 0.3, "target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
+        ("softmax", 0.3, r"\(.* snub-cube, Robinson 1961, .*\); see bounds\(d=3, K=24\)"),
         ("tammes", 0.7, "target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
     ],
 )
