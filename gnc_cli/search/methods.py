@@ -26,7 +26,7 @@ _QUICK = 500
 _PROVED_DIGITS = 1e-11
 """What proved figures and the values of a search agree to."""
 _LARGE_RESERVE = 4.0
-"""Seconds kept for writing a large code."""
+"""Seconds kept for writing a large code, a fifth of the limit at most."""
 
 
 def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> SolveResult:
@@ -121,7 +121,8 @@ def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
     from gnc_cli.runtime.devices import resolve_device
     from gnc_cli.search.large_scale import solve_large
 
-    deadline = runtime.deadline.reserving(_LARGE_RESERVE)
+    limit = runtime.deadline.seconds
+    deadline = runtime.deadline.reserving(min(_LARGE_RESERVE, 0.2 * (limit or 0.0)))
     found = solve_large(
         request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
         deadline=deadline, device=str(resolve_device(runtime.device)), threads=runtime.threads,

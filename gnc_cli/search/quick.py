@@ -14,8 +14,8 @@ from gnc_cli.search.descent import lbfgs
 
 MOST_POINTS = 1000
 """Beyond, a descent of this kind is not quick."""
-_STAGES = 8
-_STEPS = 200
+_STAGES = 16
+_STEPS = 120
 """L-BFGS steps of a stage at most."""
 _LEAST = 0.3
 """The least share of them."""

@@ -240,7 +240,7 @@ def test_margins_of_known_codes() -> None:
     assert 0.6689 < distance < 0.7
     assert cosine == pytest.approx(1.0 - distance, abs=1e-12)
     for loss in ("cosface", "arcface"):
-        with pytest.raises(UsageError, match="d = 3, K = 5000 .*give margin"):
+        with pytest.raises(UsageError, match="d = 3, K = 5,000 .*give margin"):
             margin(loss, 3, 5000)
 
 
