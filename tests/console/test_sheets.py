@@ -215,7 +215,7 @@ def test_quiet_prints_the_result_alone(
 
 @pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
 def test_help_breaks_no_choice(command: str) -> None:
-    text = CliRunner().invoke(app, [command, "--help"], env={"TERMINAL_WIDTH": "80"}).stdout
+    text = CliRunner().invoke(app, [command, "--help"]).stdout
     for line in text.splitlines():
         for choices in re.findall(r"<[\w-]+\|\S*", line):
             assert choices.endswith(("|", ">")), line
