@@ -187,3 +187,16 @@ def test_known_codes_match_their_birth_certificate() -> None:
     header, *rows = table.decode().splitlines()
     assert header == "d,K,max_cosine,proven,rattlers,contacts,source"
     assert f"rows    {len(rows)}\n" in certificate
+
+
+def test_the_gallery_shows_the_commands_that_draw_it() -> None:
+    """There is one copy of each picture, in docs/gallery, and make.sh draws it."""
+    folder = ROOT / "docs/gallery"
+    page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
+    script = (folder / "make.sh").read_text(encoding="utf-8")
+    commands = re.findall(r"^draw (gnc [^|\n]*[^|\s])", script, re.MULTILINE)
+    for command in commands:
+        assert f"`{command}`" in page, command
+    drawn = [name for command in commands for name in re.findall(r"--plot (\S+)", command)]
+    assert sorted(drawn) == sorted(path.name for path in folder.glob("*.png"))
+    assert not [*(ROOT / "docs").glob("*.png")]

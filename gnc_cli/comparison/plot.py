@@ -25,6 +25,8 @@ _GAP = "size of the gap, largest cosine - best known"
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
 _TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
+_SIGNED_TICKS = {-1e-1: "-0.1", -1e-5: "-1e-5", -1e-9: "-1e-9", 0.0: "0", 1e-9: "1e-9",
+                 1e-5: "1e-5", 1e-1: "0.1"}  # fmt: skip
 _MOST_LABELS = 14
 _NEIGHBOURS = 8
 """Sizes above and below K whose best known codes are shown beside a code."""
@@ -118,29 +120,29 @@ def _show_neighbours(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -
 
 
 def _show_gap(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
-    """How far this code is from the best known one, beside how far those of other sizes are."""
-    sides = (("fewer points: smaller by", "v", -1), ("more points: larger by", "^", 1))
-    ax.set_yscale("log")
-    highest = max(_height(row), 1e-8)
-    for name, marker, side in sides:
-        some = {K: max(side * (found.max_cosine - (row.best_known or 0.0)), _FLOOR)
-                for K, found in known.items() if side * (K - row.K) > 0}  # fmt: skip
-        if some:
-            ax.scatter(some.keys(), some.values(), s=40, color=GREEN, marker=marker, label=name,
-                       zorder=3, clip_on=False)  # fmt: skip
-            highest = max(highest, *some.values())
+    """How far this code, and the best known ones of other sizes, are from the best known of K."""
+    at = row.best_known or 0.0
+    others = {K: found.max_cosine - at for K, found in known.items() if K != row.K}
+    gap = row.gap or 0.0
+    # Linear within rounding of 0, so that a tie lies on the line.
+    ax.set_yscale("symlog", linthresh=_FLOOR, linscale=0.5)
+    ax.axhline(0.0, color=GREY, lw=0.8)
+    if others:
+        ax.scatter(others.keys(), others.values(), s=40, facecolors="white", edgecolors=GREEN,
+                   label="best known code of K points", zorder=3, clip_on=False)  # fmt: skip
     colour, marker, size, word = _mark(row)
-    ax.vlines(row.K, _FLOOR, _height(row), color=colour, lw=1.6)
-    ax.scatter(row.K, _height(row), s=2 * size, color=colour, marker=marker, zorder=4,
-               clip_on=False, label=f"this code: {word}, gap {row.gap or 0.0:.2g}")  # fmt: skip
-    ax.axhline(_FLOOR, color=GREY, lw=0.8)
-    ax.set_ylim(_FLOOR / 4.0, 4.0 * highest)
-    ax.set_yticks(list(_TICKS), list(_TICKS.values()))
+    ax.vlines(row.K, 0.0, gap, color=colour, lw=1.6)
+    ax.scatter(row.K, gap, s=2 * size, color=colour, marker=marker, zorder=4, clip_on=False,
+               label=f"this code: {word}, gap {gap:.2g}")  # fmt: skip
+    seen = [*others.values(), gap]
+    ax.set_ylim(min(-1e-8, 4.0 * min(seen)), max(1e-8, 4.0 * max(seen)))
+    ax.set_yticks(list(_SIGNED_TICKS), list(_SIGNED_TICKS.values()))
+    ax.set_yticks([], minor=True)
     ax.set(title=f"Difference from the best known code of {count(row.K)} points", xlabel="K",
-           ylabel="difference of largest cosines")  # fmt: skip
+           ylabel=f"largest cosine - {at:.6g}")  # fmt: skip
     _count_points(ax)
     ax.grid(axis="y")
-    ax.legend(loc="center left")
+    ax.legend(loc="upper left")
 
 
 def _count_points(ax: Any) -> None:

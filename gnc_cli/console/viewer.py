@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE
+from gnc_cli.console.plot_style import BLUE, COSINES, GREY, INK, ORANGE
 from gnc_cli.io.atomic import write_text
 
 MOST_POINTS = 3000
@@ -26,6 +26,8 @@ _MOST_LINES = 6000
 """Contacts that are drawn; of more, evenly spaced ones."""
 _MOST_HEAT = 400
 """Rows and columns of a heat map that are put in order by clustering; more are sampled."""
+_SPACES = re.compile(" {2,}")
+"""Between two facts: a page shows one space."""
 _ARC = 9
 """Points of an arc between two contacts on the sphere."""
 
@@ -108,7 +110,7 @@ def write_code_page(
                  for name, points in views.items()},
         "labels": labels,
         "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
-        "opacity": float(np.clip(150 / max(1, len(lines)), 0.06, 0.65)),
+        "opacity": _opacity(len(lines), weights.shape[1]),
         "sphere": weights.shape[1] <= 3,
         "heat": {"names": [points[k] for k in order],
                  "z": _packed(weights[order] @ weights[order].T)},
@@ -164,6 +166,11 @@ def _shown(names: Sequence[str]) -> list[str]:
     return [html.escape(name, quote=False) for name in names]
 
 
+def _opacity(lines: int, d: int) -> float:
+    """Of contacts: on a sphere they lie beside the points, else across them."""
+    return float(np.clip((150 if d <= 3 else 60) / max(1, lines), 0.06, 0.65))
+
+
 def _dot(colour: str, words: str) -> str:
     return f'<span style="color: {colour}">●</span> {words}'
 
@@ -181,13 +188,14 @@ def _write(
     from plotly.offline import get_plotlyjs
 
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
-    colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE}
+    colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE,
+               "cosines": COSINES}  # fmt: skip
     # In a script element no text may look like its end.
     body = json.dumps(data | {"palette": colours}).replace("</", "<\\/")
     parts = re.split(r"@(\w+)@", template)
     filled = {
-        "TITLE": html.escape(title), "FACTS": html.escape(facts), "LEGEND": legend, "DATA": body,
-        "PLOTLY": get_plotlyjs(),
+        "TITLE": html.escape(title), "FACTS": html.escape(_SPACES.sub(" · ", facts)),
+        "LEGEND": legend, "DATA": body, "PLOTLY": get_plotlyjs(),
     }  # fmt: skip
     parts[1::2] = [filled[name] for name in parts[1::2]]
     write_text(os.fspath(path), "".join(parts), force=True)

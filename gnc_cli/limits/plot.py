@@ -90,8 +90,8 @@ def bounds_figure(result: BoundsResult) -> "Figure":
         title = f"{'Smallest angle' if one else 'One-vs-rest distance'} of the best code"
     show_heading(figure, title, facts)
     handles, _ = ax.get_legend_handles_labels()
-    side: Any = "outside right upper" if len(handles) > 8 else "outside lower center"
-    figure.legend(handles=handles, loc=side, ncols=1 if len(handles) > 8 else 4)
+    side: Any = "outside right upper" if len(handles) > 12 else "outside lower center"
+    figure.legend(handles=handles, loc=side, ncols=1 if len(handles) > 12 else 4)
     layout = figure.get_layout_engine()
     assert layout is not None
     layout.set(w_pad=0.12, h_pad=0.08)  # type: ignore[call-arg]
@@ -262,12 +262,17 @@ _LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
 
 
 def _bound_lines(ax: "Axes", result: BoundsResult, along: str, places: dict[int, float]) -> None:
+    """Codes are drawn where none of the existence theorems has more: elsewhere they are fewer than
+    what is known, and their line would only fall and rise."""
+    lower = {getattr(best, along): best.distances[0] for best in result.best}
     for label, names, exists, style in _LINES:
         found: dict[int, float] = {}
         for row in result.rows:
             if row.valid and row.exists is exists and row.name in names:
                 size, best_of = getattr(row, along), max if exists else min
                 found[size] = best_of(found.get(size, row.distance), row.distance)
+        if label == "codes":
+            found = {s: v if v >= lower[s] * (1.0 - 1e-9) else math.nan for s, v in found.items()}
         if found:
             marker = "o" if len(found) <= _MOST_MARKS else None
             at = sorted(found)
@@ -309,7 +314,10 @@ def _regions(
         ends: at each place the end of what exists and that of what is excluded; None where unknown.
         upward: whether what exists lies above its line.
     """
-    for side, label, colour in ((0, "a code exists", BLUE), (1, "no code exists", ORANGE)):
+    for side, label, edge_label, colour in (
+        (0, "a code exists", "best existence bound", BLUE),
+        (1, "no code exists", "best exclusion bound", ORANGE),
+    ):
         exists = side == 0
         edge = top if exists is upward else bottom
         nothing = bottom if exists and not upward else top
@@ -318,7 +326,8 @@ def _regions(
         where = _holds(along, exists)
         ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
         marker = "o" if len(x) <= _MOST_MARKS else None
-        ax.step(x, seen, where=where, color=colour, lw=1.8, marker=marker, ms=5.5, clip_on=False)
+        ax.step(x, seen, where=where, color=colour, lw=1.8, marker=marker, ms=5.5, clip_on=False,
+                label=edge_label)  # fmt: skip
 
 
 def _holds(along: str, exists: bool) -> Literal["pre", "post"]:

@@ -4,13 +4,23 @@ The sphere and the histogram of cosines serve `gnc compare` and `gnc train` too.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.numbers import cosine, count
+from gnc_cli.console.plot_style import (
+    BLUE,
+    COSINES,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    save,
+    show_heading,
+    styled,
+)
 from gnc_cli.console.viewer import seriated, write_code_page
 from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import best
@@ -19,15 +29,20 @@ from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 _MOST_PRODUCTS = 8_000_000
 """64 MB: of larger codes evenly spaced rows are compared with all others."""
 _PALE = "#F4F6F8"
+_FEW = 6
+"""So many different cosines are written, not drawn."""
+_LINE = 18.0
+"""Points from one written line to the next."""
 
 
 def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -> None:
     """Draw a solve, or a sweep over tau, into a .png, .svg or .pdf file; .html is a page to turn.
 
-    d = 2 and 3 show the points with their contacts, more dimensions the Gram matrix and the number
-    of contacts per point; all show the cosines of the pairs and, where they differ, the distances
-    of the points. A UFM optimum with d = 2 shows its weights and features with their lengths
-    (figures B.1, B.2 of the paper), a sweep the largest cosine and rho against tau (figure C.1).
+    d = 2 and 3 show the points with their contacts, more dimensions the Gram matrix, the best known
+    code, the bound and the number of contacts per point; all show the cosines of the pairs and,
+    where they differ, the distances of the points. A UFM optimum with d = 2 shows its weights and
+    features with their lengths (figures B.1, B.2 of the paper), a sweep the largest cosine and rho
+    against tau (figure C.1).
 
     Raises:
         UsageError: unknown suffix.
@@ -48,7 +63,7 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
         elif result.problem == "ufm" and result.d == 2 and len(result.features) == result.K:
             figure = _plane_figure(result)
         else:
-            figure = _code_figure(result)
+            figure = code_figure(result)
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
         save(figure, path)
 
@@ -59,19 +74,36 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _code_figure(result: SolveResult) -> Any:
+def code_figure(result: SolveResult) -> Any:
     W, history = _unit(result), _history(result)
     rows, cosines = sampled_cosines(W)
     known = None if result.best_known is None else result.best_known.max_cosine
-    panels: list[Callable[[Any], None]] = [lambda ax: show_cosines(ax, cosines, result.K, known)]
+    panels: list[Callable[[Any], None]] = []
+    facts = []
+    if result.d > 3:
+        facts = _beside(result)
+        panels.append(lambda ax: _show_facts(ax, facts))
+    few = _few_values(cosines) if result.d > 3 else []
+    if few:
+        facts += [("cosines", f"{value:z.6g}", f"{share:.3g} % of the pairs")
+                  for value, share in few]  # fmt: skip
+    else:
+        panels.append(lambda ax: show_cosines(ax, cosines, result.K, known))
     if result.d > 3 and "contact_pairs" in result.extras:
-        panels.append(lambda ax: _show_degrees(ax, _contacts(result), result.K))
+        degrees = np.bincount(_contacts(result).ravel(), minlength=result.K)
+        if np.ptp(degrees) == 0:
+            facts.append(("contacts", count(int(degrees[0])), "of every point"))
+        else:
+            panels.append(lambda ax: _show_degrees(ax, degrees))
     if not _equal_distances(result, cosines):
         panels.append(lambda ax: _show_distances(ax, result, rows, cosines))
     if history is not None:
         panels.append(lambda ax: _show_convergence(ax, result, history))
-    figure = _figure(11.5, 3.2 * max(2, len(panels)))
-    grid = figure.add_gridspec(len(panels), 2, width_ratios=(1.45, 1.0))
+    heights = [1.0] * len(panels)
+    if facts and len(panels) > 1:
+        heights[0] = 0.1 + _LINE / 72.0 / 3.2 * len(facts)
+    figure = _figure(11.5, 3.2 * max(2.0, sum(heights)))
+    grid = figure.add_gridspec(len(panels), 2, width_ratios=(1.45, 1.0), height_ratios=heights)
     left = figure.add_subplot(grid[:, 0])
     if result.d <= 3:
         draw_code(left, W, _contacts(result), _rattlers(result)[0])
@@ -103,18 +135,52 @@ def _show_gram(figure: Any, ax: Any, W: np.ndarray) -> None:
     order = seriated(W)
     cosines = W[order] @ W[order].T
     reach = float(np.abs(cosines - np.eye(len(order))).max())
-    image = ax.imshow(cosines, cmap="RdBu_r", vmin=-reach, vmax=reach, rasterized=True)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("cosines", COSINES)
+    image = ax.imshow(cosines, cmap=colours, vmin=-reach, vmax=reach, rasterized=True)
     sampled = f" ({count(len(order))} of {count(len(W))} points)" if len(order) < len(W) else ""
     ax.set(title="Cosines of all pairs, near points side by side" + sampled, xticks=[], yticks=[])
     figure.colorbar(image, ax=ax, shrink=0.6, label="cosine")
 
 
-def _show_degrees(ax: Any, pairs: np.ndarray, K: int) -> None:
-    degrees = np.bincount(pairs.ravel(), minlength=K)
+def _beside(result: SolveResult) -> list[tuple[str, str, str]]:
+    """The largest cosine beside the best known one and the proved bound: name, value, remark."""
+    rows = [("largest cosine", f"{result.max_cosine:z.6f}", "of this code")]
+    if (known := result.best_known) is not None:
+        remark = "proved optimal" if known.proven else "not proved optimal"
+        rows.append(("best known", f"{known.max_cosine:z.6f}", remark))
+    if (optimum := result.optimum) is not None:
+        least = float(cosine(1.0 - optimum.upper, up=False, decimals=6))
+        rows.append(("lower bound", f"{least:z.6f}", f"proved, {optimum.name}"))
+    return rows
+
+
+def _few_values(cosines: np.ndarray) -> list[tuple[float, float]]:
+    """Each value with its share of the pairs in percent; empty where there are many."""
+    values = np.sort(cosines, axis=None)
+    groups = np.split(values, np.flatnonzero(np.diff(values) > 1e-6) + 1)
+    if len(groups) > _FEW or any(group[-1] - group[0] > 1e-5 for group in groups):
+        return []
+    return [(round(float(group[0]), 9), 100.0 * len(group) / len(values)) for group in groups]
+
+
+def _show_facts(ax: Any, rows: Sequence[tuple[str, str, str]]) -> None:
+    ax.set_axis_off()
+    ax.set_title("Beside the best known code and the bound")
+    above = ""
+    for line, (name, value, remark) in enumerate(rows):
+        for x, side, text in ((0.0, "left", name), (0.53, "right", value), (0.57, "left", remark)):
+            if text != above:
+                ax.annotate(text, (x, 1.0), (0.0, -_LINE * line - 4.0), ha=side, va="top",
+                            xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+        above = name
+
+
+def _show_degrees(ax: Any, degrees: np.ndarray) -> None:
     values, counts = np.unique(degrees, return_counts=True)
     ax.bar(values, counts, color=BLUE, width=0.8)
     ax.set(title="Contacts per point", xlabel="contacts", ylabel="points")
-    ax.set_xlim(min(values.min() - 1, values.mean() - 3), max(values.max() + 1, values.mean() + 3))
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.grid(axis="y")

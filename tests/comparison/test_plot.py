@@ -112,12 +112,13 @@ def test_a_small_gap_is_seen_beside_the_neighbours_in_the_table(gap: float) -> N
     assert ring.get_offsets().tolist() == [[13.0, known + gap]]
     assert len(ring.get_facecolors()) == 0  # what it surrounds is seen
     drawn = {tuple(at) for c in right.collections for at in np.asarray(c.get_offsets()).tolist()}
-    assert (13.0, max(abs(gap), 1e-13)) in drawn
-    neighbours = {K: abs(height) for K, height in drawn if K not in (0, 13)}
+    assert (13.0, gap) in drawn
+    neighbours = {K: height for K, height in drawn if K not in (0, 13)}
     assert sorted(neighbours) == [*range(5, 13), *range(14, 22)]
-    assert neighbours[12] == pytest.approx(known - 5**-0.5, abs=1e-9)  # the icosahedron
-    assert neighbours[6] == pytest.approx(known, abs=1e-9)  # the octahedron
-    assert right.get_yscale() == "log" and not right.patches  # no histogram
+    assert neighbours[12] == pytest.approx(5**-0.5 - known, abs=1e-9)  # the icosahedron
+    assert neighbours[6] == pytest.approx(-known, abs=1e-9)  # the octahedron
+    assert neighbours[14] > 0.0  # more points, larger cosines: one signed axis for all
+    assert right.get_yscale() == "symlog" and not right.patches  # no histogram
     assert f"gap {gap:.2g}" in right.get_legend().get_texts()[-1].get_text()
 
 

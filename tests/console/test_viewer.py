@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import solve
+from gnc_cli.console.plot_style import COSINES
 from gnc_cli.console.viewer import Snapshot, write_code_page, write_run_page
 from gnc_cli.geometry.gram import pairs_above
 from tests.browser import chromium, errors, lightness, served, shown_as
@@ -25,7 +26,7 @@ def _code(path: Path, name: str, rattler: int | None = None) -> int:
         free[rattler] = True
     contacts = np.asarray(pairs_above(W, code.max_cosine - 1e-9))
     write_code_page(
-        path, title=f"{name} & co", facts="</script> is no end", weights=W, contacts=contacts,
+        path, title=f"{name} & co</script>", facts="one     two", weights=W, contacts=contacts,
         rattlers=free, names=[f"class <{k}>" for k in range(len(W))],
     )  # fmt: skip
     return len(contacts)
@@ -89,7 +90,7 @@ def test_a_code_on_its_sphere_turns_until_it_is_touched(pages: tuple[Any, str]) 
         "return document.getElementById('space').data[1].marker.color"
     )
     assert [k for k, colour in enumerate(colours) if colour != colours[0]] == [3]
-    assert browser.find_element("css selector", "h1").text == "snub-cube & co"
+    assert browser.find_element("css selector", "h1").text == "snub-cube & co</script>"
     assert errors(browser) == []
 
 
@@ -212,6 +213,36 @@ def test_more_dimensions_have_projections_a_heat_map_and_degrees(pages: tuple[An
     bars = browser.execute_script("return document.getElementById('degrees').data[0]")
     assert heat == 240 and (list(bars["x"]), list(bars["y"])) == ([56], [240])
     assert errors(browser) == []
+
+
+def test_facts_stand_apart_and_contacts_do_not_hide_points(pages: tuple[Any, str]) -> None:
+    browser, address = pages
+    browser.get(f"{address}/e8.html")
+    _until(browser, _DRAWN)
+    assert browser.find_element("css selector", "h1 + p").text == "one · two"
+    opacity = "return document.getElementById('space').data[0].opacity"
+    assert browser.execute_script(opacity) <= 0.1
+    shades = browser.execute_script("return document.getElementById('heat').data[0].colorscale")
+    assert [colour for _, colour in shades] == list(COSINES)
+
+
+def test_a_browser_without_webgl_gets_a_sentence_and_the_flat_panels(
+    pages: tuple[Any, str],
+) -> None:
+    browser, address = pages
+    source = """const get = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+          return kind.includes("webgl") ? null : get.call(this, kind, ...more); };"""
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+    try:
+        browser.get(f"{address}/e8.html")
+        _until(browser, "document.getElementById('heat')?.data?.length")
+        assert "no WebGL" in browser.find_element("id", "space").text
+        browser.get(f"{address}/run.html")
+        assert "no WebGL" in browser.find_element("id", "space").text
+        assert errors(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def test_features_move_over_the_epochs(pages: tuple[Any, str]) -> None:

@@ -158,6 +158,18 @@ def test_curves_are_the_rows() -> None:
         ]
 
 
+def test_codes_are_drawn_where_they_are_the_best_that_is_known() -> None:
+    lines = {line.get_label(): line for line in axes("every d").lines}
+    places, heights = lines["codes"].get_data()
+    lower = {b.d: b.distances[0] for b in result("every d").best}
+    drawn_at = {d: v for d, v in zip(places, heights, strict=True) if not math.isnan(v)}
+    assert drawn_at == {d: pytest.approx(lower[d], rel=1e-9) for d in drawn_at}
+    assert 2 in drawn_at  # the polygon
+    assert len(drawn_at) < len(places)  # covering knows more of some dimensions
+    for label in ("best existence bound", "best exclusion bound"):
+        assert label in lines
+
+
 @pytest.mark.parametrize("name", ["over d", "every d", "two d", "over K"])
 def test_nothing_is_slanted_between_whole_numbers(name: str) -> None:
     """A line that belongs to the best ends or to one bound claims between two sizes what is

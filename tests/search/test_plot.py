@@ -12,12 +12,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gnc_cli import solve
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
 from gnc_cli.search import plot
-from gnc_cli.search.plot import draw_code, plot_solve, sampled_cosines, show_cosines, sweep_figure
+from gnc_cli.search.plot import (
+    code_figure,
+    draw_code,
+    plot_solve,
+    sampled_cosines,
+    show_cosines,
+    sweep_figure,
+)
 from gnc_cli.search.result import SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm
 from tests.problems import icosahedron, polygon
@@ -176,6 +184,37 @@ def test_a_sweep_shows_its_limit_in_both_panels() -> None:
         named = [text.get_text() for text in ax.get_legend().get_texts()]
         assert named[1] == rf"$\tau \to 0$: optimal code, {end:.4f}"
         assert ax.xaxis.get_major_formatter()(0.01) == "0.01"
+
+
+def _titles(figure: Any) -> list[str]:
+    return [title for ax in figure.axes if (title := ax.get_title("left") or ax.get_title())]
+
+
+def _written(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_few_cosines_and_equal_degrees_are_written() -> None:
+    found: Any = solve(construction="e8-roots")
+    figure = code_figure(found)
+    (ax,) = [ax for ax in figure.axes if ax.texts]
+    words = _written(ax)
+    rows = [words[:3], words[3:6], words[6:9]]
+    assert rows == [
+        ["largest cosine", "0.500000", "of this code"],
+        ["best known", "0.500000", "proved optimal"],
+        ["lower bound", "0.500000", "proved, levenshtein"],
+    ]
+    assert words[9] == "cosines" and words[10:18:2] == ["-1", "-0.5", "0", "0.5"]
+    shares = [float(word.split(" %")[0]) for word in words[11:18:2]]
+    assert shares == pytest.approx([100 * n / 239 for n in (1, 56, 126, 56)], rel=3e-3)
+    assert words[18:] == ["contacts", "56", "of every point"]
+    assert not {"Pairwise cosines", "Contacts per point"} & {*_titles(figure)}
+
+
+def test_many_cosines_and_degrees_are_drawn_beside_the_bound() -> None:
+    figure = code_figure(RESULTS["full"])
+    assert {"Pairwise cosines", "Contacts per point"} <= {*_titles(figure)}
 
 
 def test_pyplot_is_never_imported(tmp_path: Path) -> None:
