@@ -330,6 +330,8 @@ class _LokyWorkers:
     def __init__(self, processes: int) -> None:
         self.ahead = processes
         self._lock = threading.Lock()
+        self._last: Any = None
+        """What was submitted last."""
         # Said, by a thread of loky, where a worker has grown and another takes its place, at no
         # harm to the tasks.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
@@ -349,7 +351,8 @@ class _LokyWorkers:
                 self.ahead, timeout=_IDLE, initializer=_prepare, initargs=(os.getpid(),),
                 env=dict.fromkeys(_THREADS, "1"),
             )  # fmt: skip
-            return executor.submit(call)
+            self._last = executor.submit(call)
+            return self._last
 
     def stream(
         self, calls: Iterator[_Call], put: Callable[[_Answer], None], over: threading.Event
@@ -385,6 +388,13 @@ class _LokyWorkers:
 
     def stop(self) -> None:
         with self._lock:
+            # Killed before it has taken up what was submitted last, loky fails in a thread of its
+            # own. It takes tasks up in their order, within a moment.
+            given_up = time.monotonic() + 1.0
+            while self._last is not None and time.monotonic() < given_up:
+                if self._last.running() or self._last.done():
+                    break
+                time.sleep(0.001)
             end_workers()
 
     def close(self) -> None:
