@@ -1,6 +1,6 @@
 """`compare --solve`: a fresh solve of every pair (d, K), beside the best known code.
 
-The regression test of the solver: what it finds in so many seconds per pair, from nothing. Where
+The regression test of the solver: what it finds in the budget of a pair, from nothing. Where
 theorem 3.3 has a closed form, the solver may use it (`method auto`); everywhere else it searches
 (`method descent`), and `origin` names a construction whose points a search started from. `gnc solve
 --problem tammes --method descent --seed SEED --time-limit BUDGET` repeats a row. One that a time
@@ -127,7 +127,7 @@ def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
 
 
 def solved(job: PairJob, seconds: float, deadline: Deadline, method: str) -> SolveResult:
-    """What a search on one thread finds in so many seconds, or until the deadline."""
+    """What a search on one thread finds in `seconds`, or until the deadline."""
     from gnc_cli.search.api import solve
 
     if method == "descent":

@@ -65,7 +65,6 @@ class Effort:
     """What a task takes on one core, roughly."""
 
 
-
 def plan_effort(
     problem: "Problem", restarts: int | None = None, steps: int | None = None,
     seconds: float | None = None,

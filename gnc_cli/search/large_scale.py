@@ -35,7 +35,7 @@ from gnc_cli.search.blocked_pairs import (
     row_maxima,
     sparse_log_sum_exp,
 )
-from gnc_cli.search.descent import geoopt
+from gnc_cli.search.descent import geoopt, riemannian_adam
 from gnc_cli.search.result import Outcome
 
 _LAST_SHARPNESS = 3000.0
@@ -130,8 +130,8 @@ class _Descent:
         # Rows do not meet in the optimizer, so each worker moves its own share of them.
         self.edges = np.linspace(frozen, self.K, workers.count + 1).astype(int).tolist()
         self.optimizers = [
-            riemannian.optim.RiemannianAdam(
-                [riemannian.ManifoldParameter(self.W[a:b], manifold=riemannian.Sphere())],
+            riemannian_adam(
+                riemannian.ManifoldParameter(self.W[a:b], manifold=riemannian.Sphere()),
                 lr=self.first_rate, betas=(0.9, 0.99),
             )
             for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)

@@ -135,7 +135,7 @@ def descend(
     """
     import torch
 
-    from gnc_cli.search.descent import geoopt
+    from gnc_cli.search.descent import geoopt, riemannian_adam
 
     riemannian = geoopt()
     x0, first = starts
@@ -144,8 +144,8 @@ def descend(
     x = riemannian.ManifoldParameter(torch.tensor(x0, device=place), manifold=manifold)
     labels = torch.as_tensor(objective.labels, device=place)
     # Adam's eps only guards 0 / 0: rows with gradients of 1e-50 are real on the sphere.
-    optimizer = riemannian.optim.RiemannianAdam(
-        [x], lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10
+    optimizer = riemannian_adam(
+        x, lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10
     )
     last_rate = min(1e-3, 0.05 * objective.tau) if objective.on_sphere else 1e-3
     allowed, began = _TIME_SHARE * deadline.remaining, deadline.elapsed
