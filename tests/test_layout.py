@@ -13,7 +13,7 @@ import gnc_cli
 PACKAGE = Path(__file__).parent.parent / "gnc_cli"
 
 LAYERS = (
-    "__main__", "cli", "training", "collapse", "comparison", "search", "limits",
+    "__main__", "cli", "training", "integrations", "collapse", "comparison", "search", "limits",
     "console", "known_codes", "constructions", "codes", "metrics", "geometry", "io", "runtime",
     "schemas", "parameters", "parsing", "records", "errors", "__init__",
 )  # fmt: skip
