@@ -223,7 +223,7 @@ def _read(path: str, axes: int, step: str) -> np.ndarray:
         file.seek(0)
         packed = file.read(2) == _GZIP
         file.seek(0)
-        stream: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file
+        stream: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=file) if packed else file
         magic = stream.read(4)
         if magic != bytes([0, 0, 8, axes]):
             raise DataError(
