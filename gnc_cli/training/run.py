@@ -20,6 +20,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.together import in_all, in_turn, of_first
 from gnc_cli.training.assemble import data_facts, result_of
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.data.image_set import ImageData, MatchedSet
@@ -40,7 +41,6 @@ from gnc_cli.training.run_folder import (
     read_config,
 )
 from gnc_cli.training.session import open_session, read_data
-from gnc_cli.training.together import in_all, in_turn, of_first
 
 _log = logging.getLogger(__name__)
 

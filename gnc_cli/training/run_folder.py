@@ -34,11 +34,11 @@ from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
 from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import of_first
 from gnc_cli.training.checkpoints import link_file, write_checkpoint
 from gnc_cli.training.measure import Measured
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.together import of_first
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
