@@ -70,8 +70,9 @@ def train(
     *,
     data: Annotated[
         str | None,
-        Parameter("glyphs (characters of fonts, nothing to download), cifar10[:PATH], "
-                  "cifar100[:PATH], folder:PATH (class folders) or h5:PATH. Default glyphs.",
+        Parameter("glyphs (characters of fonts, nothing to download); fashion-mnist, mnist, "
+                  "kmnist, emnist, cifar10 or cifar100, each with or without :PATH; folder:PATH "
+                  "(class folders), idx:DIR, npz:FILE or h5:FILE. Default glyphs.",
                   group=_DATA, metavar="NAME"),
     ] = None,
     classes: Annotated[
@@ -102,7 +103,7 @@ def train(
     ] = None,
     ood: Annotated[
         str | None,
-        Parameter("Another set (folder:PATH, h5:PATH) to test on, out of distribution; its classes "
+        Parameter("Another set, named like --data, to test on, out of distribution; its classes "
                   "are matched by name.",
                   group=_DATA, metavar="NAME"),
     ] = None,
@@ -313,7 +314,8 @@ def train(
     Started by `torchrun`, several processes train one network and share each batch.
 
     Args:
-        data: `glyphs`, `cifar10`, `cifar100` (also `cifar10:PATH`), `folder:PATH`, `h5:PATH`.
+        data: `glyphs`; `fashion-mnist`, `mnist`, `kmnist`, `emnist`, `cifar10`, `cifar100` (also
+            `mnist:PATH`); `folder:PATH`, `idx:DIR`, `npz:FILE`, `h5:FILE`.
         classes: number of classes (the first K of the data set).
         classes_subset: these classes, by name.
         image_size: side of the images, pixels.

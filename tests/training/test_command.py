@@ -72,7 +72,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("--classes-subset cat,,dog", 2, "an empty name; write"),
     ("--augment crop,zoom", 2, "'zoom' is unknown; choose of crop, flip, rotate, or none"),
     ("--plot a.gif", 2, ".svg"),
-    ("--data mnist", 2, "write glyphs, cifar10"),
+    ("--data svhn", 2, "write glyphs, cifar10"),
     ("@DATA --model no.such:thing", 2, "importing no.such stops with"),
     # Data that are not there, or not such
     ("--data h5:@/run/snapshots.h5", 3, "it holds 'snapshots/epoch-0002-test/features'"),

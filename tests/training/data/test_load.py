@@ -70,7 +70,8 @@ def test_cifar_whole_and_in_part(cifar: str) -> None:
         ("cifar", {"image_size": 1025}, UsageError, "image_size=1025: at most 1024"),
         ("glyphs:a", {}, UsageError, "no path"),
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
-        ("mnist", {}, UsageError, "'mnist' are unknown"),
+        ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
+        ("npz", {}, UsageError, "'npz' names no path; write npz:PATH"),
         (".", {}, UsageError, r"is it folder:\.\?"),
     ],
 )
