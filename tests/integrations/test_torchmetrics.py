@@ -17,6 +17,7 @@ from tests.integrations.problems import D, K, features
 from tests.runtime.together import needs_gloo, together
 
 ALL = features()
+F64 = torch.float64
 PARTS = [{n: v if n == "weights" else v[a : a + 20] for n, v in ALL.items()} for a in (0, 20, 40)]
 
 
@@ -141,7 +142,7 @@ def test_two_processes_have_the_numbers_of_all() -> None:
         for part in PARTS[:1] if rank == 0 else PARTS[1:]:
             metric.update(**part)
         for _ in range(2):  # synced states are put back
-            print(json.dumps({name: value.item() for name, value in metric.compute().items()}))
+            print(json.dumps({n: value.item() for n, value in metric.compute().items()}))
             metric._computed = None
         metric.sync()
         assert int(metric.moments[:K].sum()) == 60
@@ -152,4 +153,4 @@ def test_two_processes_have_the_numbers_of_all() -> None:
     )
     (first, again), (second, _) = ([json.loads(s) for s in t.splitlines()] for t in told)
     assert first == second == again
-    agree({name: torch.tensor(v, dtype=torch.float64) for name, v in first.items()}, expected(PARTS))
+    agree({name: torch.tensor(value, dtype=F64) for name, value in first.items()}, expected(PARTS))
