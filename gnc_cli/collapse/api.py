@@ -84,8 +84,10 @@ def measure(
     *files: Annotated[
         Path,
         Parameter("Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
-                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. One row "
-                  "of the result per file and snapshot; '-' is HDF5 on stdin.",
+                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. Or the "
+                  "folder of a run of gnc train, or of a Hugging Face model (hf:org/name@revision "
+                  "is one of its hub). One row of the result per file and snapshot; '-' is HDF5 on "
+                  "stdin.",
                   group=_WHAT, metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     features: Annotated[
@@ -142,7 +144,9 @@ def measure(
     means_from: Annotated[
         Path | None,
         Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and the "
-                  "variants, as is right for test data.", group=_HOW, metavar="FILE", reads=True),
+                  "variants, as is right for test data; own: of the set itself. Default: own, and "
+                  "for other splits of a run those of its snapshot of split train.",
+                  group=_HOW, metavar="FILE", reads=True),
     ] = None,
     variants: Annotated[
         str,
@@ -228,7 +232,9 @@ def measure(
 
     Args:
         files: with features (N, d), labels (N,) and weights (K, d), or some of these; each file and
-            each snapshot in it is a row of the result. `-` is HDF5 on stdin.
+            each snapshot in it is a row of the result. `-` is HDF5 on stdin. A folder is a run of
+            `train`, or a Hugging Face model, of which the output head is measured; `hf:org/name` is
+            one of its hub.
         features, labels, weights, bias, logits: from files of their own (`FILE:key`, globs; several
             are shards of one set), or arrays: features (N, d), labels (N,), weights (K, d), bias
             (K,), logits (N, K).
@@ -238,7 +244,8 @@ def measure(
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
         normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
             `off`: as stored.
-        means_from: training set whose class means count for GNC1, NCC and agreement.
+        means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
+            those of the set itself, also where a run has a training split.
         variants: `none`, `authors`, `classic` or `all`.
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best

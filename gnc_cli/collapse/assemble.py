@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.result import (
     ClassCounts,
     DuplicatePair,
@@ -60,6 +60,8 @@ class Statistics:
     decisions: Decisions | None = None
     accuracy: str = "none"
     """What decided it: `raw rows`, `logits` or `none`."""
+    means_of: str = OWN
+    """Whose class means count: `own`, or a name of other data."""
     judge: str | None = None
     """Whose class means judged, where these are others than for GNC1."""
     train: ClassMoments | None = None
@@ -129,6 +131,7 @@ def assemble(
     names: list[str] | None = None,
     reference: Gnc2Reference | None = None,
     place: Mapping[str, Any] = _NOWHERE,
+    head: str | None = None,
     detail: bool = True,
     deadline: Deadline | None = None,
     started: float,
@@ -141,6 +144,7 @@ def assemble(
         names: of the classes, by their label in the file.
         reference: what GNC2 is held against.
         place: where the numbers are from: file, snapshot, epoch and the like.
+        head: the classifier's dataset and why it was taken, where nobody named it.
         detail: also quantiles and the rattlers of all classes.
         started: `time.monotonic()` at the beginning.
 
@@ -158,20 +162,20 @@ def assemble(
             self_dual = gnc3(weights.rows[moments.present], moments.means[moments.present])
         floor = _floor_warning(moments, str(statistics.storage), request.unit)
     unit = weights.unit
+    left: list[str] = []
+    pairs, without = None, None
+    if request.duplicates is not None and unit:  # asked for by name: before the quantiles
+        of_rows = labels[weights.classes]  # class means leave out the classes without samples
+        pairs, without = _in_time(
+            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
+            "--duplicates", deadline, left,
+        ) or (None, None)  # fmt: skip
     found = gnc2_detail(
         weights.rows, every_class=request.every_class or None, seed=request.seed,
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
     rows = ClassRows(found, weights.classes, moments, decisions, labels, names)
-    left: list[str] = []
-    pairs, without = None, None
-    if request.duplicates is not None and unit:
-        of_rows = labels[weights.classes]  # class means leave out the classes without samples
-        pairs, without = _in_time(
-            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
-            "--duplicates", deadline, left,
-        ) or (None, None)  # fmt: skip
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -200,7 +204,7 @@ def assemble(
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
         without_duplicates=without,
-        policy=_policy(request, statistics, weights, left_out),
+        policy=_policy(request, statistics, weights, left_out, head),
         warnings=(*([] if floor is None else [floor]), *left),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
@@ -239,13 +243,15 @@ def _duplicates(
     names: list[str] | None,
     deadline: Deadline | None,
 ) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
-    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group."""
+    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group, which
+    leaves half of the time for GNC2 of all."""
     pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
     named = [
         DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
         for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
     ]
-    rho = gnc2(W[kept], deadline=deadline) if len(kept) > 1 else None
+    half = None if deadline is None else deadline.within(deadline.remaining / 2)
+    rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
     return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
 
 
@@ -303,12 +309,12 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
 
 
 def _policy(
-    request: Request, statistics: Statistics, weights: Weights, left_out: int
+    request: Request, statistics: Statistics, weights: Weights, left_out: int, head: str | None
 ) -> Policy:
     """What was done."""
     own, means = "unit rows" if request.unit else "raw rows", None
     if statistics.moments is not None:
-        source = "own" if request.means_from is None else os.path.basename(request.means_from)
+        source = statistics.means_of
         judge = statistics.judge or source
         means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": "own"}
     return Policy(
@@ -319,6 +325,7 @@ def _policy(
             "energies": "unit rows",
         },
         weights="given" if weights.given else "class means stand in",
+        head=head,
         class_means=means,
         between_cov="not centred",
         classes=None if request.classes is None else os.path.basename(request.classes),

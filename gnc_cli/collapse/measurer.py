@@ -24,10 +24,10 @@ from gnc_cli.collapse.assemble import (
     storage_eps,
 )
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
-from gnc_cli.collapse.sources import Source, find_samples
+from gnc_cli.collapse.sources import TRAINING, Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import split_key
 from gnc_cli.metrics.bootstrap import bootstrap
@@ -80,7 +80,7 @@ class Measurer:
         request = self.request
         beside = (request.classes, request.class_names, request.reference)
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
-        return "|".join([source.stamp, self._train.stamp, *files])
+        return "|".join([source.stamp, self._train.stamp(source), *files])
 
     def measure(self, samples: Samples, source: Source) -> MeasureResult:
         """The result of one open set.
@@ -95,9 +95,11 @@ class Measurer:
         weights = _given(prepared, request)  # checked before hours are spent on the features
         statistics = Statistics()
         if prepared.features is not None:
+            training = self._train.of(source)
             statistics = _read_statistics(
-                prepared, request, self.reading, self._train.of(source, prepared)
-            )
+                prepared, request, self.reading, self._train.moments(training, prepared),
+                self._train.name(training, source),
+            )  # fmt: skip
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
@@ -116,12 +118,14 @@ class Measurer:
                 names=prepared.names,
                 reference=self._reference(d, K) if request.unit else None,
                 place=_place(source),
+                head=source.head,
                 deadline=deadline,
                 started=started,
             )  # fmt: skip
         wide = _open_bracket(result.gnc2, deadline)
-        if wide is not None:
-            result = replace(result, warnings=(*result.warnings, wide))
+        alone = self._train.lacking(source) if prepared.features is not None else None
+        said = [warning for warning in (wide, alone) if warning is not None]
+        result = replace(result, warnings=(*result.warnings, *said))
         cut_short = deadline.expired and (result.cut_short or wide is not None)
         return replace(result, cut_short=cut_short)
 
@@ -175,9 +179,14 @@ def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
 
 
 def _read_statistics(
-    prepared: Prepared, request: Request, reading: Reading, train: StreamedMoments | None
+    prepared: Prepared,
+    request: Request,
+    reading: Reading,
+    train: StreamedMoments | None,
+    means_of: str,
 ) -> Statistics:
-    """Everything that the samples say; `train` is of the set whose class means count, if another.
+    """Everything that the samples say; `train` is of the set whose class means count, if another,
+    which messages and the policy call `means_of`.
 
     Raises:
         DataError: a feature is not finite, or zero where it must be scaled; a class that the
@@ -188,7 +197,7 @@ def _read_statistics(
     own, centres, others = request.spaces[0], None, None
     if train is not None:
         others = train.moments[own]
-        _check_train(others, prepared)
+        _check_train(others, prepared, means_of)
         centres = {space: moments.means for space, moments in train.moments.items()}
     found = reader.moments(centres)
     moments, storage = found.moments[own], str(reader.rows.dtype)
@@ -208,6 +217,7 @@ def _read_statistics(
         moments=moments,
         raw=found.moments.get("raw"),
         decisions=decisions,
+        means_of=means_of,
         accuracy=accuracy if prepared.logits is None else "logits",
         train=others,
         raw_train=None if train is None else train.moments.get("raw"),
@@ -274,47 +284,75 @@ class _Reader:
         }  # fmt: skip
 
 
-def _check_train(train: ClassMoments, prepared: Prepared) -> None:
+def _check_train(train: ClassMoments, prepared: Prepared, name: str) -> None:
     assert prepared.labels is not None
     if train.means.shape != (prepared.K, prepared.d):
         raise DataError(
-            f"{spelled('means_from')} has class means of shape {train.means.shape}, not "
+            f"{name} has class means of shape {train.means.shape}, not "
             f"{(prepared.K, prepared.d)}; give the training set of the same network"
         )
     seen = np.unique(prepared.labels[prepared.labels >= 0])
     unknown = seen[~train.present[seen]]
     if unknown.size:
         raise DataError(
-            f"{spelled('means_from')} has no sample of class {prepared.kept[unknown[0]]}, which "
-            f"the data have; leave such classes out with {spelled('classes', 'FILE')}"
+            f"{name} has no sample of class {prepared.kept[unknown[0]]}, which the data have; "
+            f"leave such classes out with {spelled('classes', 'FILE')}, or take the data's own "
+            f"means with {spelled('means_from', OWN)}"
         )
 
 
 class _TrainingMeans:
-    """`--means-from FILE`: the training set's class moments, read once where rows share them."""
+    """Whose class means count: those of `--means-from FILE`, else of the training split of the same
+    moment of a run, else the set's own. A training set is read once where rows share it."""
 
     def __init__(self, request: Request, reading: Reading) -> None:
         self._request, self._reading = request, reading
         self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
-        self._sources = [] if request.means_from is None else find_samples([request.means_from])
+        named = request.means_from not in (None, OWN)
+        self._sources = find_samples([str(request.means_from)]) if named else []
 
-    @property
-    def stamp(self) -> str:
+    def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
-        return ",".join(source.stamp for source in self._sources)
+        sources = [*self._sources, *([source.training] if source.training else [])]
+        return ",".join(each.stamp for each in sources)
 
-    def of(self, source: Source, prepared: Prepared) -> StreamedMoments | None:
-        """Moments of the training rows that belong to `source`; None without `--means-from`.
+    def of(self, source: Source) -> Source | None:
+        """The training set that belongs to `source`; None where its own means count.
 
-        Of several snapshots it is the one of the same name, else of the same epoch. They have the
-        classes of the set that is measured.
+        Of several snapshots in a file it is the one of the same name, else of the same epoch.
         """
-        if not self._sources:
+        if self._sources:
+            return self._matching(source)
+        return None if self._request.means_from == OWN else source.training
+
+    def name(self, training: Source | None, source: Source) -> str:
+        """What messages and the policy call it."""
+        if training is None:
+            return OWN
+        if training is source.training and not self._sources:
+            return f"split {training.attrs['split']}"
+        return os.path.basename(str(self._request.means_from))
+
+    def lacking(self, source: Source) -> str | None:
+        """A warning where a snapshot of test data goes by its own class means, unasked."""
+        split = source.attrs.get("split", TRAINING)
+        if source.snapshot is None or split == TRAINING or self.of(source) is not None:
             return None
-        key = self._matching(source), prepared.K_in_file, prepared.kept.tolist()
+        if self._request.means_from == OWN:
+            return None
+        return (
+            f"split {split} goes by its own class means, as there is no snapshot of split "
+            f"{TRAINING} beside it; name the training set with {spelled('means_from', 'FILE')}"
+        )
+
+    def moments(self, training: Source | None, prepared: Prepared) -> StreamedMoments | None:
+        """Moments of the training rows, over the classes of the set that is measured."""
+        if training is None:
+            return None
+        key = training, prepared.K_in_file, prepared.kept.tolist()
         if self._last is None or self._last[:3] != key:
             request = replace(self._request, K=prepared.K_in_file, classes=None, min_count=None)
-            with key[0].open() as samples:
+            with training.open() as samples:
                 own = replace(samples, weights=None, bias=None, logits=None)
                 train = prepare_samples(own, request)
                 assert train.labels is not None

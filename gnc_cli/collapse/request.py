@@ -8,6 +8,9 @@ from typing import Any
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import Path, spelled
 
+OWN = "own"
+"""In place of a file in `--means-from`: the class means of the set itself."""
+
 
 @dataclass(frozen=True)
 class Request:

@@ -157,9 +157,12 @@ class Policy:
     """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`."""
     weights: str
     """`given`, or `class means stand in`."""
+    head: str | None
+    """Dataset of the weights and why it was taken: by a model's config.json, or as the only one
+    that can be a classifier. None where it was named."""
     class_means: dict[str, str] | None
-    """Whose class means each metric takes: `own`, or the file of `--means-from`; None without
-    samples."""
+    """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
+    the same moment of a run; None without samples."""
     between_cov: str
     """Whether the between-class covariance is centred."""
     classes: str | None

@@ -5,44 +5,41 @@ Finding looks at names, shapes and attributes alone; opening reads labels and we
 features and logits in their files, to be read by rows.
 """
 
-import glob
 import math
 import os
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.inputs import File, Names, expand, natural_key, run_of
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
     dataset_for,
     find_role,
+    how_found,
     roles_of_file,
     roles_of_group,
 )
 from gnc_cli.collapse.samples import InputCache, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
-from gnc_cli.io.inputs import split_key
 from gnc_cli.io.provenance import parse_provenance
 from gnc_cli.parameters import spelled, wording
 
-File = tuple[str, str | None]
-"""A path, and the key behind its colon."""
-Names = str | Sequence[str]
 Wanted = str | float | Collection[Any]
 """What a key must be: a text or a number, or one of several (a list, a range)."""
 
+TRAINING = "train"
+"""The split whose class means count for the other splits of a run."""
 _NUMBERS = ("epoch", "step")
 _NOT_OF_THE_ROW = ("gnc_format", "kind")
 _LONGEST = 16
 _LISTED = 8
-_DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,10 @@ class Source:
     """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
     stamp: str = ""
     """Changes when a file of the row does."""
+    head: str | None = None
+    """The dataset of the classifier and why it was taken, where nobody named it."""
+    training: "Source | None" = field(default=None, repr=False, compare=False)
+    """The snapshot of the training split at the same moment of the same run, if this is another."""
 
 
 def find_sources(
@@ -112,7 +113,7 @@ def find_samples(
     comes with its weights.
 
     Args:
-        files: `FILE`, `FILE:key`, globs, `-`.
+        files: `FILE`, `FILE:key`, folders of runs and models, `hf:org/name`, globs, `-`.
         named: features, labels, weights, bias, logits: the same; several files are shards.
         shards: all `files` are parts of one set.
         transpose_weights: weights are stored as (d, K).
@@ -142,6 +143,7 @@ def find_samples(
             "give a file: gnc measure features.h5",
             "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
         ))
+    sources = [replace(source, training=find.training_set(source)) for source in sources]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
         return sources
@@ -150,37 +152,20 @@ def find_samples(
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
-def expand(names: Names) -> list[File]:
-    """Files and keys behind `FILE`, `FILE:key` and globs of both, in the order of the names.
-
-    A glob gives its files in natural order; a file of that very name comes first.
-    """
-    found: list[File] = []
-    for name in [names] if isinstance(names, str) else names:
-        path, key = split_key(name)
-        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
-            found.append((path, key))
-            continue
-        matches = sorted(glob.glob(path, recursive=True), key=natural_key)
-        if not matches:
-            raise DataError(f"no file matches {path!r}; check the pattern and the folder")
-        found += [(match, key) for match in matches]
-    return found
-
-
 class _Finder:
     """Makes sources; `named` has the datasets that options name."""
 
     def __init__(self, given: Mapping[str, Sequence[File]], transpose: bool, K: int | None) -> None:
         self.cache, self.given, self.transpose, self.K = InputCache(), given, transpose, K
+        self._heads: dict[Piece, str] = {}
+        self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in given}
         if "weights" in given and "bias" not in given and (biases := self._biases()):
             self.named["bias"] = biases
 
     def in_file(self, file: File) -> list[Source]:
         """The file and its snapshots."""
-        path, key = file
-        shown = path if key is None else f"{path}:{key}"
+        path, key, shown = file.path, file.key, file.shown
         with self.cache.open(path) as catalogue:
             outside = [
                 f"{name!r} {entry.problem}"
@@ -197,6 +182,7 @@ class _Finder:
             sources = [self._snapshot(catalogue, shown, name) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
                 roles = roles_of_file(catalogue, key, self.named)
+                self._note_head(catalogue, roles.get("weights"), file)
                 sources.append(self._source(catalogue, shown, None, [(path, roles)]))
             return sources
 
@@ -204,26 +190,43 @@ class _Finder:
         """One row of all the files, which an option names for `role`."""
         parts: list[tuple[str, dict[str, str]]] = []
         with ExitStack() as stack:
-            for path, key in files:
-                with self.cache.open(path) as catalogue:
-                    parts.append((path, roles_of_file(catalogue, key, self.named, role)))
-            first = stack.enter_context(self.cache.open(files[0][0]))
+            for file in files:
+                with self.cache.open(file.path) as catalogue:
+                    roles = roles_of_file(catalogue, file.key, self.named, role)
+                    self._note_head(catalogue, roles.get("weights"), file)
+                    parts.append((file.path, roles))
+            first = stack.enter_context(self.cache.open(files[0].path))
             for each in ("features", "labels", "logits"):
                 lacking = [path for path, roles in parts if each not in roles]
                 if lacking and len(lacking) < len(parts):
                     raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
-            return self._source(first, ",".join(path for path, _ in files), None, parts)
+            return self._source(first, ",".join(file.path for file in files), None, parts)
 
     def in_options(self) -> Source:
         """One row of what options name alone, without features."""
         role = next(role for role in ("weights", "logits", *self.given) if role in self.given)
-        with self.cache.open(self.given[role][0][0]) as catalogue:
-            shown = ",".join(path for path, _ in self.given[role])
+        with self.cache.open(self.given[role][0].path) as catalogue:
+            shown = ",".join(file.name or file.path for file in self.given[role])
             return self._source(catalogue, shown, None, [])
 
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
         roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
-        return self._source(catalogue, shown, name, [(catalogue.path, roles)])
+        source = self._source(catalogue, shown, name, [(catalogue.path, roles)])
+        if source.attrs.get("split") == TRAINING and "features" in roles:
+            self._training[_moment(source)] = source
+        return source
+
+    def training_set(self, source: Source) -> Source | None:
+        """The snapshot of the training split that belongs to a snapshot of another split."""
+        other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
+        return self._training.get(_moment(source)) if other else None
+
+    def _note_head(self, catalogue: Catalogue, name: str | None, file: File) -> None:
+        """Keep why `name` was taken for the classifier, where the user did not name it."""
+        if name is not None:
+            why = file.head or (how_found(catalogue, name) if file.key is None else None)
+            if why is not None:
+                self._heads[Piece(file.path, name)] = why
 
     def _source(
         self,
@@ -252,13 +255,16 @@ class _Finder:
         )  # fmt: skip
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
         stamp = ",".join(self.cache.stamp(path) for path in paths)
-        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp)
+        head = next((self._heads.get(piece) for piece in together.get("weights", ())), None)
+        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
-        for path, key in self.given[role]:
-            with self.cache.open(path) as catalogue:
-                pieces.append(Piece(path, dataset_for(catalogue, role, key)))
+        for file in self.given[role]:
+            with self.cache.open(file.path) as catalogue:
+                name = dataset_for(catalogue, role, file.key)
+                self._note_head(catalogue, name if role == "weights" else None, file)
+                pieces.append(Piece(file.path, name))
         return tuple(pieces)
 
     def _biases(self) -> tuple[Piece, ...]:
@@ -278,6 +284,11 @@ class _Finder:
         return tuple(found)
 
 
+def _moment(source: Source) -> tuple[Any, ...]:
+    """The moment of a run that a snapshot is of."""
+    return (run_of(str(source.file)), *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+
+
 def _paths(value: Any) -> list[str] | None:
     """File names, from one or several; None for arrays."""
     several = value if isinstance(value, (list, tuple)) and value else [value]
@@ -287,19 +298,6 @@ def _paths(value: Any) -> list[str] | None:
 
 
 # What the files say of a row ---------------------------------------------------------------------
-
-
-def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
-    """A key for sorting in which numbers count as numbers.
-
-    >>> sorted(["part_10", "part_2", "a"], key=natural_key)
-    ['a', 'part_2', 'part_10']
-    """
-    words = _DIGITS.split(text)
-    bare = [word.lstrip("0") if i % 2 else word for i, word in enumerate(words)]
-    # A number without leading zeros is the larger the longer it is; texts stand in even places.
-    sizes = [len(word) if i % 2 else 0 for i, word in enumerate(bare)]
-    return tuple(zip(sizes, bare, words, strict=True))
 
 
 def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
+from gnc_cli.collapse import assemble
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import in_shell
@@ -242,6 +243,22 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     left = found.without_duplicates
     assert left is not None and left.gnc2 is not None and (left.pairs, left.classes) == (1, 8)
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
+
+
+def test_duplicates_come_before_the_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, whole = threading.Event(), assemble.gnc2_detail
+
+    def late(*args: Any, **options: Any) -> Any:
+        stop.set()
+        return whole(*args, **options)
+
+    monkeypatch.setattr(assemble, "gnc2_detail", late)
+    series = measure(weights=np.repeat(icosahedron(), 2, axis=0), duplicates=0.99, interrupt=stop)
+    assert isinstance(series, MeasureResult) and series.interrupted
+    assert series.duplicates is not None and len(series.duplicates) == 12
+    left = series.without_duplicates
+    assert left is not None and left.gnc2 is not None
+    assert left.gnc2.lower == pytest.approx(1 - 1 / 5**0.5, abs=1e-9)
 
 
 def test_references(tmp_path: Path) -> None:
