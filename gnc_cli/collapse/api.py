@@ -36,6 +36,14 @@ class Normalize(StrEnum):
     OFF = "off"
 
 
+class LabelForm(StrEnum):
+    """How classes are numbered."""
+
+    ZERO_BASED = "zero-based"
+    ONE_BASED = "one-based"
+    ONE_HOT = "one-hot"
+
+
 class Variants(StrEnum):
     """Which metrics of others are added to the paper's."""
 
@@ -122,6 +130,11 @@ def measure(
     transpose_weights: Annotated[
         bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
     ] = False,
+    labels_are: Annotated[
+        str,
+        Parameter("zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
+                  "Default zero-based.", one_of(LabelForm), _WHAT),
+    ] = LabelForm.ZERO_BASED,
     K: Annotated[
         int | None,
         Parameter("Number of classes; an error where the files have another. Default: that of the "
@@ -240,6 +253,7 @@ def measure(
             (K,), logits (N, K).
         shards: the files are parts of one set.
         transpose_weights: weights are stored as (d, K).
+        labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
         K: number of classes, checked against the files.
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
         normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;

@@ -23,6 +23,7 @@ from gnc_cli.collapse.assemble import (
     mean_weights,
     storage_eps,
 )
+from gnc_cli.collapse.labels import suspicion
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -124,7 +125,10 @@ class Measurer:
             )  # fmt: skip
         wide = _open_bracket(result.gnc2, deadline)
         alone = self._train.lacking(source) if prepared.features is not None else None
-        said = [warning for warning in (wide, alone) if warning is not None]
+        counted = None
+        if samples.labels is not None and samples.weights is None and samples.logits is None:
+            counted = suspicion(samples.labels)
+        said = [warning for warning in (wide, alone, counted) if warning is not None]
         result = replace(result, warnings=(*result.warnings, *said))
         cut_short = deadline.expired and (result.cut_short or wide is not None)
         return replace(result, cut_short=cut_short)
@@ -309,7 +313,11 @@ class _TrainingMeans:
         self._request, self._reading = request, reading
         self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
         named = request.means_from not in (None, OWN)
-        self._sources = find_samples([str(request.means_from)]) if named else []
+        self._sources = []
+        if named:
+            self._sources = find_samples(
+                [str(request.means_from)], labels_are=request.labels_are
+            )
 
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""

@@ -17,6 +17,7 @@ class Request:
     """How every row is measured, by the parameters of `measure`."""
 
     K: int | None = None
+    labels_are: str = "zero-based"
     normalize: str = "auto"
     means_from: str | None = None
     variants: str = "none"

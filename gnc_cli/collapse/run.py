@@ -56,8 +56,8 @@ def run(
     given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
     request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
     sources = find_sources(
-        files, given, shards=shards, transpose_weights=transpose_weights, K=request.K,
-        select=select or (),
+        files, given, shards=shards, transpose_weights=transpose_weights,
+        labels_are=request.labels_are, K=request.K, select=select or (),
     )  # fmt: skip
     if per_class is not None and len(sources) != 1:
         raise UsageError(

@@ -7,6 +7,7 @@ features and logits in their files, to be read by rows.
 
 import math
 import os
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -69,6 +70,7 @@ def find_sources(
     *,
     shards: bool,
     transpose_weights: bool,
+    labels_are: str,
     **how: Any,
 ) -> list[Source]:
     """One source per row of the result, from files or from arrays; see `find_samples`.
@@ -86,13 +88,14 @@ def find_sources(
     if not arrays:
         paths = [os.fspath(file) for file in files]
         return find_samples(
-            paths, shards=shards, transpose_weights=transpose_weights, **(how | named)
-        )
+            paths, shards=shards, transpose_weights=transpose_weights, labels_are=labels_are,
+            **(how | named),
+        )  # fmt: skip
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
-    samples = samples_of_arrays(given, transpose_weights)
+    samples = samples_of_arrays(given, transpose_weights, labels_are)
     return [Source(lambda: nullcontext(samples))]
 
 
@@ -101,6 +104,7 @@ def find_samples(
     *,
     shards: bool = False,
     transpose_weights: bool = False,
+    labels_are: str = "zero-based",
     K: int | None = None,
     select: Sequence[tuple[str, Wanted]] = (),
     **named: Names,
@@ -117,6 +121,7 @@ def find_samples(
         named: features, labels, weights, bias, logits: the same; several files are shards.
         shards: all `files` are parts of one set.
         transpose_weights: weights are stored as (d, K).
+        labels_are: how labels are stored: `zero-based`, `one-based` or `one-hot`.
         K: the classes that weights must have together.
         select: pairs (key, wanted) that a row must meet; the keys are its attributes, `file` and
             `snapshot`; wanted is a text, a number, or a list or range of these.
@@ -127,8 +132,10 @@ def find_samples(
         UsageError: a key that no row has.
     """
     given = {role: expand(names) for role, names in named.items()}
-    find = _Finder(given, transpose_weights, K)
     found = expand(files)
+    find = _Finder(
+        given, found, transpose=transpose_weights, labels_are=labels_are, K=K
+    )
     if shards and found:
         sources = [find.in_shards(found)]
     elif found:
@@ -155,8 +162,12 @@ def find_samples(
 class _Finder:
     """Makes sources; `named` has the datasets that options name."""
 
-    def __init__(self, given: Mapping[str, Sequence[File]], transpose: bool, K: int | None) -> None:
-        self.cache, self.given, self.transpose, self.K = InputCache(), given, transpose, K
+    def __init__(
+        self, given: Mapping[str, Sequence[File]], files: Sequence[File] = (), **stored: Any
+    ) -> None:
+        self.cache, self.given, self.files = InputCache(), given, files
+        self.stored = stored
+        """How numbers are stored, for `open_samples`."""
         self._heads: dict[Piece, str] = {}
         self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in given}
@@ -182,6 +193,8 @@ class _Finder:
             sources = [self._snapshot(catalogue, shown, name) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
                 roles = roles_of_file(catalogue, key, self.named)
+                if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
+                    raise self._labels_unnamed(file, catalogue.entries[roles["weights"]].shape[0])
                 self._note_head(catalogue, roles.get("weights"), file)
                 sources.append(self._source(catalogue, shown, None, [(path, roles)]))
             return sources
@@ -251,7 +264,7 @@ class _Finder:
         opened = partial(
             open_samples, self.cache, together,
             copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
-            counted=counted, transpose=self.transpose, K=self.K,
+            counted=counted, **self.stored,
         )  # fmt: skip
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
         stamp = ",".join(self.cache.stamp(path) for path in paths)
@@ -261,11 +274,42 @@ class _Finder:
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
         for file in self.given[role]:
+            self._check_name(role, file)
             with self.cache.open(file.path) as catalogue:
                 name = dataset_for(catalogue, role, file.key)
                 self._note_head(catalogue, name if role == "weights" else None, file)
                 pieces.append(Piece(file.path, name))
         return tuple(pieces)
+
+    def _labels_unnamed(self, labels: File, rows: int) -> DataError:
+        """One number a row where a code is expected: labels, with features among the files?"""
+        found = {"features": "FILE", "labels": labels.shown}
+        for file in self.files:
+            with self.cache.open(file.path) as catalogue:
+                shapes = [e.shape for e in catalogue.entries.values() if len(e.shape) == 2]
+            if len(shapes) == 1:
+                found["features" if shapes[0][0] == rows else "weights"] = file.shown
+        options = " ".join(f"--{role} {shlex.quote(name)}" for role, name in found.items())
+        call = ", ".join(f"{role}={name!r}" for role, name in found.items())
+        return DataError(
+            f"{labels.shown!r} has shape ({rows},), one number a row; expected a matrix. If these "
+            f"are labels: {wording(f'gnc measure {options}', f'measure({call})')}"
+        )
+
+    def _check_name(self, role: str, wanted: File) -> None:
+        """Refuse the name of a dataset in place of a file, where another file has that dataset."""
+        if wanted.path == "-" or os.path.exists(wanted.path):
+            return
+        for file in (*self.files, *(file for files in self.given.values() for file in files)):
+            if not os.path.exists(file.path):
+                continue
+            with self.cache.open(file.path) as catalogue:
+                names = [f"/{name}" for name in catalogue.entries]
+            if any(name.endswith((f"/{wanted.path}", f".{wanted.path}")) for name in names):
+                raise DataError(
+                    f"no such file: {wanted.path!r}; {file.path!r} has a dataset of that name: "
+                    f"{spelled(role, f'{file.path}:{wanted.path}')}"
+                )
 
     def _biases(self) -> tuple[Piece, ...]:
         """The bias beside each piece of the named weights; none where not all have one."""
