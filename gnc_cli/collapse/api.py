@@ -166,6 +166,12 @@ def measure(
         Parameter("Further metrics by name: authors (as the paper's code has them), classic (NC1 "
                   "to NC4, CDNV, energies, rank), all. Default none.", one_of(Variants), _HOW),
     ] = Variants.NONE,
+    ood: Annotated[
+        Any,
+        Parameter("Features of other data (out of distribution), for NECO's orthogonality "
+                  "deviation. Repeatable, as --features.",
+                  group=_HOW, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
     bootstrap: Annotated[
         int | None,
         Parameter("Number of bootstrap replicates for 95 % intervals; samples are resampled within "
@@ -261,6 +267,8 @@ def measure(
         means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
             those of the set itself, also where a run has a training split.
         variants: `none`, `authors`, `classic` or `all`.
+        ood: features (N, d) of other data, from files or an array: `variants["neco"]` then says how
+            far they are from orthogonal to the class means.
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
