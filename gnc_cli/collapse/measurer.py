@@ -69,7 +69,7 @@ class Measurer:
             training = self._train.of(source)
             statistics = _read_statistics(
                 prepared, request, self.reading, self._train.moments(training, prepared),
-                self._train.name(training, source),
+                self._train.name(training),
             )  # fmt: skip
             statistics = replace(statistics, ood=ood)
             assert statistics.moments is not None

@@ -25,12 +25,11 @@ class TrainingMeans:
     def __init__(self, request: Request, reading: Reading) -> None:
         self._request, self._reading = request, reading
         self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
-        named = request.means_from not in (None, OWN)
-        self._sources = []
-        if named:
-            self._sources = find_samples(
-                [str(request.means_from)], labels_are=request.labels_are
-            )
+        named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
+        self._sources = [
+            source for name in named
+            for source in find_samples([name], labels_are=request.labels_are)
+        ]  # fmt: skip
 
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
@@ -46,20 +45,18 @@ class TrainingMeans:
             return self._matching(source)
         return None if self._request.means_from == OWN else source.training
 
-    def name(self, training: Source | None, source: Source) -> str:
+    def name(self, training: Source | None) -> str:
         """What messages and the policy call it."""
         if training is None:
             return OWN
-        if training is source.training and not self._sources:
-            return f"split {training.attrs['split']}"
-        return os.path.basename(str(self._request.means_from))
+        named = self._request.means_from
+        return f"split {TRAINING}" if named is None else os.path.basename(named)
 
     def lacking(self, source: Source) -> str | None:
         """A warning where a snapshot of test data goes by its own class means, unasked."""
         split = source.attrs.get("split", TRAINING)
-        if source.snapshot is None or split == TRAINING or self.of(source) is not None:
-            return None
-        if self._request.means_from == OWN:
+        asked = self._request.means_from is not None
+        if asked or source.snapshot is None or split == TRAINING or source.training is not None:
             return None
         return (
             f"split {split} goes by its own class means, as there is no snapshot of split "
@@ -88,7 +85,7 @@ class TrainingMeans:
         # Test sets are none, nor is what is measured, unless its file calls it a training set.
         fit = [
             s for s in self._sources
-            if s.attrs.get("split") == "train" or ("split" not in s.attrs and not _same(s, source))
+            if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
         ]  # fmt: skip
         for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
             for candidate in fit:

@@ -132,9 +132,7 @@ def find_samples(
     """
     given = {role: expand(names) for role, names in named.items()}
     found = expand(files)
-    find = _Finder(
-        given, found, transpose=transpose_weights, labels_are=labels_are, K=K
-    )
+    find = _Finder(given, found, transpose=transpose_weights, labels_are=labels_are, K=K)
     if shards and found:
         sources = [find.in_shards(found)]
     elif found:
@@ -224,7 +222,7 @@ class _Finder:
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
         roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
         source = self._source(catalogue, shown, name, [(catalogue.path, roles)])
-        if source.attrs.get("split") == TRAINING and "features" in roles:
+        if source.attrs.get("split") == TRAINING and {"features", "labels"} <= roles.keys():
             self._training[_moment(source)] = source
         return source
 
