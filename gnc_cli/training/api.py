@@ -95,6 +95,12 @@ def train(
         Parameter("Glyphs of the TrueType and OpenType fonts in this folder. Default: 12 DejaVu "
                   "styles.", group=_DATA, metavar="DIR"),
     ] = None,
+    script: Annotated[
+        str | None,
+        Parameter("Letters of one script, those that most fonts have first: hangul, han, kana, "
+                  "latin, greek, cyrillic, or as Unicode calls it. Default: all that fonts have.",
+                  group=_DATA, metavar="NAME"),
+    ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
         Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
@@ -320,6 +326,7 @@ def train(
         classes_subset: these classes, by name.
         image_size: side of the images, pixels.
         fonts: folder of fonts, for glyphs.
+        script: of the glyphs, such as `hangul`; the letters that most fonts have come first.
         augment: of `crop`, `flip`, `rotate`; an empty list for none.
         ood: another set to test on, its classes matched by name.
         model: `cnn`, `resnet18`, `resnet50`, `densenet121`, `resnext50`, `package.module:factory`.

@@ -31,6 +31,7 @@ _BELONGS_TO = {
     "assignment": ("head", ("fixed:FILE",)),
     "similarity": ("assignment", ("best", "worst")),
     "fonts": ("data", ("glyphs",)),
+    "script": ("data", ("glyphs",)),
     "momentum": ("optimizer", ("sgd",)),
     "milestones": ("schedule", ("step",)),
     "gamma": ("schedule", ("step",)),
@@ -141,6 +142,7 @@ class Settings:
     classes_subset: tuple[str, ...] | None = None
     image_size: int | None = None
     fonts: str | None = None
+    script: str | None = None
     augment: tuple[str, ...] | None = None
     """None: crop and rotation, and flips where mirror images keep their class."""
     ood: str | None = None

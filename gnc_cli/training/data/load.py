@@ -43,6 +43,7 @@ def load_images(
     subset: Sequence[str] | None = None,
     image_size: int | None = None,
     fonts: str | None = None,
+    script: str | None = None,
     threads: int | None = None,
 ) -> ImageData:
     """A training set and, where there is one, a test set.
@@ -62,13 +63,13 @@ def load_images(
         return read_folder(path, image_size=image_size, choose=choose, threads=threads)
     if kind == "glyphs":
         size = image_size or _GLYPH_SIZE
-        found = glyph_images(classes or _GLYPHS, size, fonts)
+        found = glyph_images(classes or _GLYPHS, size, fonts, script)
         if subset is None:
             return found
         try:
             return restricted(found, choose(found.class_names))
         except DataError:  # a rarer character
-            found = glyph_images(None, size, fonts)
+            found = glyph_images(None, size, fonts, script)
             return restricted(found, choose(found.class_names))
     if kind in _CIFAR:
         whole = read_cifar(_CIFAR[kind], path or None)

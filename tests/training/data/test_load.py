@@ -85,7 +85,7 @@ def test_what_was_asked_for_is_wrong(
 def test_rarer_glyphs_are_looked_for_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int | None, int, str | None]] = []
 
-    def draw(count: int | None, size: int, fonts: str | None) -> ImageData:
+    def draw(count: int | None, size: int, fonts: str | None, script: str | None) -> ImageData:
         asked.append((count, size, fonts))
         names = "0123Aa"[: 4 if count == 100 else count]
         labels = np.arange(len(names))
