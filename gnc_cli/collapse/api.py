@@ -36,6 +36,14 @@ class Normalize(StrEnum):
     OFF = "off"
 
 
+class LabelForm(StrEnum):
+    """How classes are numbered."""
+
+    ZERO_BASED = "zero-based"
+    ONE_BASED = "one-based"
+    ONE_HOT = "one-hot"
+
+
 class Variants(StrEnum):
     """Which metrics of others are added to the paper's."""
 
@@ -122,6 +130,11 @@ def measure(
     transpose_weights: Annotated[
         bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
     ] = False,
+    labels_are: Annotated[
+        str,
+        Parameter("zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
+                  "Default zero-based.", one_of(LabelForm), _WHAT),
+    ] = LabelForm.ZERO_BASED,
     K: Annotated[
         int | None,
         Parameter("Number of classes; an error where the files have another. Default: that of the "
@@ -153,6 +166,12 @@ def measure(
         Parameter("Further metrics by name: authors (as the paper's code has them), classic (NC1 "
                   "to NC4, CDNV, energies, rank), all. Default none.", one_of(Variants), _HOW),
     ] = Variants.NONE,
+    ood: Annotated[
+        Any,
+        Parameter("Features of other data (out of distribution), for NECO's orthogonality "
+                  "deviation. Repeatable, as --features.",
+                  group=_HOW, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
     bootstrap: Annotated[
         int | None,
         Parameter("Number of bootstrap replicates for 95 % intervals; samples are resampled within "
@@ -240,6 +259,7 @@ def measure(
             (K,), logits (N, K).
         shards: the files are parts of one set.
         transpose_weights: weights are stored as (d, K).
+        labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
         K: number of classes, checked against the files.
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
         normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
@@ -247,6 +267,8 @@ def measure(
         means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
             those of the set itself, also where a run has a training split.
         variants: `none`, `authors`, `classic` or `all`.
+        ood: features (N, d) of other data, from files or an array: `variants["neco"]` then says how
+            far they are from orthogonal to the class means.
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.

@@ -36,7 +36,7 @@ from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
-from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.metrics.variants import authors, classic, neco
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -56,7 +56,7 @@ class Statistics:
     moments: ClassMoments | None = None
     """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
     raw: ClassMoments | None = None
-    """Of raw rows; needed for the classic variants alone."""
+    """Of raw rows; needed for the classic variants and NECO's alone."""
     decisions: Decisions | None = None
     accuracy: str = "none"
     """What decided it: `raw rows`, `logits` or `none`."""
@@ -68,6 +68,8 @@ class Statistics:
     """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
     raw_train: ClassMoments | None = None
     """The same of raw rows, for the classic variants."""
+    ood: ClassMoments | None = None
+    """Of raw out-of-distribution features, as one class."""
     bootstrap: BootstrapIntervals | None = None
     nc4: float | None = None
     """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
@@ -277,6 +279,8 @@ def _variants(
         )  # fmt: skip
         if numbers is not None:
             found["classic"] = numbers | {"nc4": statistics.nc4}
+    if raw is not None and statistics.ood is not None:
+        found["neco"] = neco(statistics.raw_train or raw, statistics.ood)
     return found
 
 
@@ -332,6 +336,7 @@ def _policy(
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
+        ood=request.ood,
         variants=request.variants,
     )  # fmt: skip
 

@@ -175,6 +175,8 @@ class Policy:
     """Dtypes of the features, the sums and the decisions."""
     variants: str
     """`none`, `authors`, `classic` or `all`."""
+    ood: str | None
+    """The file of `--ood`; `array` where an array was given, None without."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,9 @@ class MeasureResult(Result):
     rattlers: Rattlers | None
     """How many class weights are free to move, by either distance."""
     variants: dict[str, dict[str, Any]]
-    """The metrics of `--variants` by family, `authors` and `classic`."""
+    """The metrics of `--variants` by family, `authors` and `classic`; with `--ood` also `neco`:
+    `orthogonality_deviation`, the mean absolute cosine of class means and the mean of that data,
+    and `ood_samples`."""
     bootstrap: BootstrapIntervals | None
     """95 % intervals by resampling; None without `--bootstrap`."""
     classes: ClassCounts

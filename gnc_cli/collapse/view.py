@@ -200,6 +200,7 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
     spaces = {
         "authors": f"{r.policy.spaces['authors']}, Sigma_B centred",
         "classic": "raw rows; energies and ranks of unit rows",
+        "neco": f"raw rows, out of distribution: {r.policy.ood}",
     }
     for family, values in r.variants.items():
         yield family, "", spaces.get(family, ""), f"variants.{family}"

@@ -456,16 +456,19 @@ def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
 @needs_gloo
 def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     file, rows = save(tmp_path / "a.h5", data), tmp_path / "rows.jsonl"
+    ood = save(tmp_path / "ood.h5", {"features": data["features"][::-1] ** 2})
     first, second = together(
         f"""
         import json
         from gnc_cli import measure
-        series = measure({file!r}, variants="all", bootstrap=5, out={str(rows)!r})
+        series = measure(
+            {file!r}, variants="all", bootstrap=5, ood={ood!r}, out={str(rows)!r}
+        )
         print(json.dumps(series.rows[0].flat(prefix="")))
         """
     )
     assert len(rows.read_text().splitlines()) == 1
-    one = measure(file, variants="all", bootstrap=5).flat(prefix="")
+    one = measure(file, variants="all", bootstrap=5, ood=ood).flat(prefix="")
     for found in (json.loads(first), json.loads(second)):
         for name in one.keys() - {"seconds"}:
             same: Any = one[name]

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.collapse.inputs import File, expand, natural_key
-from gnc_cli.collapse.sources import Source, find_samples, selects
+from gnc_cli.collapse.selection import selects
+from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 
 H = np.arange(12.0).reshape(4, 3)
