@@ -44,6 +44,7 @@ Loss = StrEnum("Loss", "ce hardmax cosface arcface")
 Optimizer = StrEnum("Optimizer", "sgd adamw adam")
 Schedule = StrEnum("Schedule", "cosine step constant")
 Precision = StrEnum("Precision", "auto float32 bf16 fp16")
+Logger = StrEnum("Logger", "tensorboard")
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -103,8 +104,8 @@ def train(
     ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
-        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
-                  "glyphs.",
+        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
+                  "with colours and fashion-mnist.",
                   text(_augmentations, "NAMES", "names"), _DATA),
     ] = None,
     ood: Annotated[
@@ -308,6 +309,11 @@ def train(
         Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
                   "only the last epoch.", whole(1), _OUTPUT, metavar="EPOCHS"),
     ] = None,
+    logger: Annotated[
+        str | None,
+        Parameter("Write the numbers of each epoch into the run folder for tensorboard as well "
+                  "(needs the extra trainers).", one_of(Logger), _OUTPUT),
+    ] = None,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
@@ -365,6 +371,8 @@ def train(
         resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
             asked for, and a `model` of your own must be named again.
         force: replace a run in `out`, and `plot`.
+        logger: `tensorboard` writes event files into the run folder, a scalar per number and epoch
+            under the names of metrics.jsonl.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with a checkpoint.
         progress: told `(stage, steps done, steps in all, loss)`.

@@ -103,6 +103,7 @@ class Options:
     resume: bool
     force: bool
     plot: str | None
+    logger: str | None
     interrupt: threading.Event | None
     progress: Progress | None
     on_run: Callable[[str], None] | None

@@ -111,6 +111,17 @@ def test_bad_questions_are_one_line(
     assert os.listdir() == []
 
 
+def test_without_tensorboard_a_line_says_how_to_get_it(
+    gnc: Run, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.training.run.find_spec", lambda name: None)
+    run = gnc("--data", f"h5:{made}/toy.h5", *QUICK, "--logger", "tensorboard")
+    assert (run.exit_code, run.stdout) == (6, "")
+    (line,) = run.stderr.splitlines()
+    assert "--logger tensorboard needs tensorboard; pip install 'gnc-cli[trainers]'" in line
+    assert os.listdir() == []
+
+
 def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--epochs", "2")
     run = gnc(*words, "--json", "--out", "run", "--plot", "p.png", "--report", "r.md",

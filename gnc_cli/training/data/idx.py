@@ -23,7 +23,7 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import memory_limit, translated
+from gnc_cli.io.catalogue import DEFLATE, memory_limit, translated
 from gnc_cli.io.inputs import open_input
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -38,8 +38,6 @@ _FILE = re.compile(r"(.*?)(train|t10k|test)-(images|labels)[-.]idx[13]-ubyte(?:\
 _DEBIAN = Path("/usr/share/datasets")
 """Where Debian's packages `dataset-NAME` put the files."""
 _GZIP = b"\x1f\x8b"
-_DEFLATE = 1032
-"""The most bytes that one deflated byte can stand for."""
 _BLOCK = 1 << 20
 """Bytes read at a time."""
 
@@ -232,7 +230,7 @@ def _read(path: str, axes: int, step: str) -> np.ndarray:
             )
         shape = tuple(np.frombuffer(stream.read(4 * axes), ">u4", axes).tolist())
         needed = math.prod(shape)
-        most = _DEFLATE * held if packed else held
+        most = DEFLATE * held if packed else held
         if not 0 < needed <= min(most, memory_limit()):
             raise DataError(
                 f"{path!r} declares shape {shape}, {needed} bytes, and has {held} itself; {step}"
