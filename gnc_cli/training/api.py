@@ -104,8 +104,8 @@ def train(
     ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
-        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
-                  "glyphs.",
+        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
+                  "with colours and fashion-mnist.",
                   text(_augmentations, "NAMES", "names"), _DATA),
     ] = None,
     ood: Annotated[
