@@ -73,7 +73,7 @@ def hub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
             _, repository, _, revision, *rest = self.path.strip("/").split("/") + [""] * 5
             file = tmp_path / "hub" / repository / rest[0]
             code = "" if file.is_file() else "EntryNotFound"
-            code = code if revision == "main" else "RevisionNotFound"
+            code = code if revision in ("main", "b" * 40) else "RevisionNotFound"
             code = code if file.parent.is_dir() and repository else "RepoNotFound"
             data = b"" if code else file.read_bytes()
             self.send_response(404 if code else 200)
