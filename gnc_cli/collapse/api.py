@@ -192,7 +192,8 @@ def measure(
     classes: Annotated[
         Path | None,
         Parameter("Only these classes: one label per line, or one name where --class-names has "
-                  "it.", group=_GNC2, metavar="FILE", reads=True),
+                  "it; nonzero: those whose weight is not zero.",
+                  group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     min_count: Annotated[
         int | None,
@@ -273,7 +274,8 @@ def measure(
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
         duplicates: list the pairs of classes above this cosine, and GNC2 without them.
-        classes: file of the labels (or names) to measure, one per line.
+        classes: file of the labels (or names) to measure, one per line; `nonzero`: those whose
+            weight is not zero, as the padding of a language model is.
         min_count: leave out classes of fewer samples.
         class_names: file of names, one per line.
         seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.

@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.request import OWN, Request
+from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     ClassCounts,
     DuplicatePair,
@@ -106,7 +106,7 @@ def given_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str
     if unit and zero.size:
         raise DataError(
             f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
-            f"needs a direction; leave these classes out with {spelled('classes', 'FILE')}"
+            f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}"
         )
     rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
     return Weights(rows, raw, True, np.arange(len(raw)))

@@ -10,6 +10,8 @@ from gnc_cli.parameters import Path, spelled
 
 OWN = "own"
 """In place of a file in `--means-from`: the class means of the set itself."""
+NONZERO = "nonzero"
+"""In place of a file in `--classes`: those whose weight is not zero."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.labels import check_range, from_one, joined_labels, zero_based
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import NONZERO, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
@@ -298,7 +298,7 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
                 f"{request.class_names!r} has {len(names)} names for {K} classes; give one a line, "
                 "in order"
             )
-    kept = _chosen_classes(K, request, names, counts)
+    kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
     found = Prepared(features, labels, weights, bias, logits, where, kept, K, d, names)
@@ -352,12 +352,18 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int |
 
 
 def _chosen_classes(
-    K: int, request: Request, names: list[str] | None, counts: np.ndarray | None
+    K: int,
+    request: Request,
+    names: list[str] | None,
+    counts: np.ndarray | None,
+    weights: np.ndarray | None,
 ) -> np.ndarray:
     """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
     classes, min_count = request.classes, request.min_count
     kept = np.ones(K, dtype=bool)
-    if classes is not None:
+    if classes == NONZERO:
+        kept[:] = True if weights is None else weights.any(axis=1)
+    elif classes is not None:
         kept[:] = False
         kept[_listed(classes, K, names or [])] = True
     if min_count is not None:

@@ -96,9 +96,9 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
     if path.endswith(".index.json"):
         with open_input(path) as file, translated(path, "an index of safetensors"):
             shards = dict(json.loads(file.read())["weight_map"])
-        shard = shards.get(wanted.key or choose(read_model_config(folder), list(shards)))
-        if shard is not None and _cached(wanted, str(shard)) is None:
-            _fetch(wanted, str(shard))
+        shard = str(shards.get(wanted.key or choose(read_model_config(folder), list(shards))))
+        if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
+            _fetch(wanted, shard)
     return folder
 
 
@@ -121,10 +121,12 @@ def _cached(wanted: HubName, file: str) -> str | None:
 
 def _fetch(wanted: HubName, file: str) -> str | None:
     """The local path of one file of a model, fetched from the hub; None where it has none."""
-    from huggingface_hub import errors, hf_hub_download
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     where = f"'hf:{wanted.name}'" + (f", revision {wanted.revision!r}" if wanted.revision else "")
     try:
+        # Without a network this fails at once; the download tries again and again.
+        get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
         return str(hf_hub_download(wanted.name, file, revision=wanted.revision))
     except errors.GatedRepoError as error:
         raise DataError(
@@ -137,15 +139,11 @@ def _fetch(wanted: HubName, file: str) -> str | None:
         ) from error
     except errors.RevisionNotFoundError as error:
         raise DataError(f"{where}: the model has no such revision; check it on the hub") from error
-    except errors.LocalEntryNotFoundError as error:
+    except Exception as error:  # of the package, or of the one behind it that speaks HTTP
+        missing = isinstance(error, errors.EntryNotFoundError)
+        if missing and not isinstance(error, errors.LocalEntryNotFoundError):
+            return None
         raise UnavailableError(
             f"{where}: {file} is not in the cache, and the hub cannot be reached; fetch it with "
             f"`hf download {wanted.name}` where there is a network, or name a folder"
-        ) from error
-    except errors.EntryNotFoundError:
-        return None
-    except (OSError, errors.HfHubHTTPError) as error:
-        reason = " ".join(str(error).split())[:120]
-        raise UnavailableError(
-            f"{where}: {file} cannot be fetched: {reason}; try again, or name a folder"
         ) from error

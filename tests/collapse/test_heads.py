@@ -118,6 +118,16 @@ def test_a_model_as_torch_saves_it(tmp_path: Path) -> None:
     assert measured(folder).gnc2 == EXPECTED
 
 
+def test_a_padding_row_of_zeros_is_left_out_when_asked(tmp_path: Path) -> None:
+    padded = np.concatenate([np.zeros((1, D), np.float32), W])
+    folder = model(tmp_path / "m", LLAMA | {"vocab_size": V + 1}, {"lm_head.weight": padded})
+    with pytest.raises(DataError, match="1 zero row.*leave these classes out with classes='nonz"):
+        measure(folder)
+    found = measured(folder, classes="nonzero")
+    assert found.gnc2 == EXPECTED and (found.K, found.policy.classes_left_out) == (V, 1)
+    assert [row.label for row in found.worst_classes][0] > 0
+
+
 @pytest.mark.parametrize(
     ("config", "arrays", "words"),
     [
@@ -217,10 +227,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
 
     class RevisionNotFoundError(OSError): ...
 
-    class HfHubHTTPError(OSError): ...
-
     for kind in (EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError,
-                 GatedRepoError, RevisionNotFoundError, HfHubHTTPError):  # fmt: skip
+                 GatedRepoError, RevisionNotFoundError):  # fmt: skip
         setattr(errors, kind.__name__, kind)
     network = {"down": False}
 
@@ -231,10 +239,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
         path = place(repo, file, revision)
         return str(path) if path.exists() else None
 
-    def download(repo: str, file: str, revision: str | None = None) -> str:
+    def url(repo: str, file: str, revision: str | None = None) -> tuple[str, str, str | None]:
+        return repo, file, revision
+
+    def metadata(url: tuple[str, str, str | None]) -> None:
+        repo, file, revision = url
         source = tmp_path / "hub" / repo / (revision or "main")
         if network["down"]:
-            raise LocalEntryNotFoundError("cannot find the requested files in the disk cache")
+            raise ArithmeticError("whatever the package behind it raises")
         if "gated" in repo:
             raise GatedRepoError("401")
         if not (tmp_path / "hub" / repo).exists():
@@ -243,13 +255,19 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
             raise RevisionNotFoundError("404")
         if not (source / file).exists():
             raise EntryNotFoundError("404")
+
+    def download(repo: str, file: str, revision: str | None = None) -> str:
         fetched.append(file)
+        source = tmp_path / "hub" / repo / (revision or "main")
         path = place(repo, file, revision)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((source / file).read_bytes())
         return str(path)
 
-    vars(package).update(try_to_load_from_cache=cached, hf_hub_download=download, errors=errors)
+    vars(package).update(
+        try_to_load_from_cache=cached, hf_hub_url=url, get_hf_file_metadata=metadata,
+        hf_hub_download=download, errors=errors,
+    )  # fmt: skip
     monkeypatch.setitem(sys.modules, "huggingface_hub", package)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
 

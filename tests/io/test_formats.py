@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -219,6 +220,13 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     )
     assert "object" in refusal(tmp_path / "a.npz")
     assert not (tmp_path / "boom").exists()
+
+
+def test_a_program_is_refused(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates what it made
+        torch.jit.save(torch.jit.script(torch.nn.Linear(3, 4)), tmp_path / "a.pt")
+    assert "TorchScript program" in refusal(tmp_path / "a.pt")
 
 
 def test_declared_shapes_are_checked_before_memory_is_taken(tmp_path: Path) -> None:
