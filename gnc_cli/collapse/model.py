@@ -178,6 +178,7 @@ class _Stream:
         # transformers' name for networks whose labels are those of the position before.
         name = type(network).__name__
         self.next_token = "ForCausalLM" in name or "LMHeadModel" in name
+        self._begun: Iterator[Any] | None = None
 
     def find(self, head: nn.Module | str | None) -> _Listener:
         """The head as the caller names it, else the one that the first batch shows."""
@@ -188,7 +189,7 @@ class _Stream:
         first = list(islice(batches, 1))
         if not first:
             raise DataError("the loader gives no batch; give one with samples")
-        self._begun: Iterator[Any] | None = chain(first, batches)
+        self._begun = chain(first, batches)
         if head is None:
             return _Listener(*_last_linear(self.network, lambda: self._call(first[0])[0]))
         named = dict(self.network.named_modules(remove_duplicate=False))
@@ -202,7 +203,7 @@ class _Stream:
             )
         return _Listener(str(name), found)
 
-    def batches(self, listener: _Listener) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    def batches(self, listener: _Listener) -> Iterator[tuple[Tensor, np.ndarray, Tensor]]:
         """Features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's order."""
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
@@ -215,7 +216,7 @@ class _Stream:
                 labels = labels.flatten()
             yield features, labels, logits
 
-    def _call(self, batch: Any) -> tuple[Any, Tensor]:
+    def _call(self, batch: Any) -> tuple[Any, np.ndarray]:
         """What the network says to a batch, and the labels."""
         if isinstance(batch, Mapping) and "labels" in batch:
             inputs, labels = batch, batch["labels"]
@@ -231,17 +232,18 @@ class _Stream:
         with torch.no_grad():
             named = isinstance(inputs, Mapping)
             output = self.network(**inputs) if named else self.network(inputs)
-        return output, torch.as_tensor(labels)
+        return output, to_numpy(labels, "labels")
 
 
 def _moved(value: Any, device: torch.device) -> Any:
     """The tensors within lists, tuples and dictionaries on a device; all else as it is."""
-    if isinstance(value, Tensor):
-        return value.to(device)
     if isinstance(value, Mapping):
         return {key: _moved(part, device) for key, part in value.items()}
+    if hasattr(value, "to"):  # graphs and packed sequences too
+        return value.to(device)
     if isinstance(value, (tuple, list)):
-        return type(value)([_moved(part, device) for part in value])
+        parts = [_moved(part, device) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
     return value
 
 
@@ -273,21 +275,25 @@ def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.M
         for name, module in layers.items()
     ]
     try:
-        logits = call()
+        said = call()
     finally:
         for hook in hooks:
             hook.remove()
-    if isinstance(logits, Mapping):  # of transformers too
-        logits = logits.get("logits")
-    elif isinstance(logits, tuple):
-        logits = logits[0]
-    shape = getattr(logits, "shape", None)
-    found = [name for name, (output, _) in outputs.items() if output() is logits]
-    found = found or [name for name, (_, size) in outputs.items() if size == shape]
+    parts = [said]
+    if isinstance(said, Mapping):
+        parts = [said["logits"]] if "logits" in said else [*said.values()]
+    elif isinstance(said, (tuple, list)):
+        parts = [*said]
+    parts = [part for part in parts if isinstance(part, Tensor)]
+    sizes = [part.shape for part in parts]
+    found = [n for n, (output, _) in outputs.items() if any(output() is part for part in parts)]
+    found = found or [n for n, (_, size) in outputs.items() if size in sizes]
     if len(found) != 1:
-        said = f"the model has {len(layers)} linear layers, and none is plainly the last"
         example = f": head={(found or list(layers))[-1]!r}" if layers else ""
-        raise UsageError(f"{said}; name it{example}; there is {_listed(layers)}")
+        raise UsageError(
+            f"the model has {len(layers)} linear layers, and none is plainly the last; name it"
+            f"{example}; there is {_listed(layers)}"
+        )
     return found[0], layers[found[0]]
 
 
@@ -308,7 +314,7 @@ def _first_pass(
         metrics.update(features, labels, logits)
         if kept is None:
             continue
-        kept.append((to_numpy(features), to_numpy(labels)))
+        kept.append((to_numpy(features), labels))
         size += kept[-1][0].nbytes
         if size > _KEPT_BYTES:
             kept = None
@@ -327,7 +333,7 @@ def _second_pass(
     again: Iterable[_Labelled] = kept or ()
     if kept is None:
         passed = stream.batches(listener)
-        again = ((to_numpy(features), to_numpy(labels)) for features, labels, _ in passed)
+        again = ((to_numpy(features), labels) for features, labels, _ in passed)
     head = listener.head
     weights, bias = (head.weight, head.bias) if isinstance(head, nn.Linear) else (None, None)
     for features, labels in _in_blocks(again):

@@ -48,8 +48,8 @@ class GNCMetrics(Metric):
 
     Example:
         >>> metric = GNCMetrics(d=2, K=2)
-        >>> weights = torch.eye(2)
-        >>> metric.update(torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([0, 1]), weights)
+        >>> features, labels = torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([0, 1])
+        >>> metric.update(features, labels, weights=torch.eye(2))
         >>> round(metric.compute()["gnc2.lower"].item(), 12)
         1.414213562373
     """
@@ -84,16 +84,16 @@ class GNCMetrics(Metric):
         self.add_state("weights", torch.zeros(K, d, dtype=torch.float64), dist_reduce_fx=_last)
 
     def update(
-        self, features: Any, labels: Any, weights: Any = None, logits: Any = None
+        self, features: Any, labels: Any, logits: Any = None, weights: Any = None
     ) -> None:
         """Take in a batch.
 
         Args:
             features: raw, shape (n, d).
             labels: integers, shape (n,); samples of label -1 or -100 are left out.
+            logits: shape (n, K), for the accuracy.
             weights: the classifier as it is now, shape (K, d), for GNC2 and GNC3; the last one
                 given counts. Without any the class means stand in for GNC2.
-            logits: shape (n, K), for the accuracy.
 
         Raises:
             DataError: as `gnc_cli.GNCMetrics.update`.

@@ -119,12 +119,23 @@ def test_an_iterator_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda logits: logits.log_softmax(dim=1),
         lambda logits: 10.0 * logits,
         lambda logits: {"logits": logits},
-        lambda logits: (logits, None),
+        lambda logits: (None, logits),
     ],
 )
 def test_the_head_is_the_layer_behind_the_logits(after: Callable[[Tensor], Any]) -> None:
     network = Network(after)
     agree(flat(measure_model(network, batches())), by_hand(network, batches()))
+
+
+def test_features_beside_the_logits_are_no_head() -> None:
+    class Both(Network):
+        def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+            features = self.neck(self.encoder(inputs))
+            return features, self.head(features)
+
+    with pytest.raises(UsageError, match="plainly the last"):
+        measure_model(Both(), batches())
+    agree(flat(measure_model(Both(), batches(), "head")), by_hand(Both(), batches()))
 
 
 def test_several_linear_layers_without_an_obvious_head_are_listed() -> None:
@@ -166,6 +177,7 @@ def test_dictionaries() -> None:
         ([{"inputs": torch.ones(3, 6).double()}], "got \\['inputs'\\]"),
         ([(torch.ones(3, 6).double(), torch.tensor([0, 1, 7]))], "label 7 is out of range"),
         ([(torch.ones(3, 6).double(), torch.eye(3))], "labels"),
+        ([(torch.ones(3, 6).double(), ["cat", "dog", "cow"])], "labels must be an array"),
         ([(torch.full((3, 6), torch.nan).double(), torch.tensor([0, 1, 2]))], "NaN"),
     ],
 )

@@ -55,8 +55,8 @@ def test_without_weights_and_logits() -> None:
     metric.update(ALL["features"], ALL["labels"])
     found = metric.compute()
     assert found["gnc2.lower"] > 0 and found["gnc3"].isnan() and found["accuracy"].isnan()
-    metric.update(ALL["features"], ALL["labels"], torch.eye(K)[:, :D] + 1.0)
-    metric.update(ALL["features"], ALL["labels"], ALL["weights"])
+    metric.update(ALL["features"], ALL["labels"], weights=torch.eye(K)[:, :D] + 1.0)
+    metric.update(ALL["features"], ALL["labels"], weights=ALL["weights"])
     metric.update(ALL["features"], ALL["labels"])  # the last weights given count
     assert metric.compute()["gnc3"].item() == pytest.approx(expected([ALL])["gnc3"])
 

@@ -1,5 +1,6 @@
 """`CollapseCallback` in real runs of the Trainer of transformers; and its models measured."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gnc_cli import measure_model
 from gnc_cli.errors import UsageError
 from gnc_cli.integrations.figures import FIGURES, figures
 from gnc_cli.integrations.transformers import CollapseCallback
+from tests.runtime.together import needs_gloo, together
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pin_memory")
 
@@ -126,3 +128,25 @@ def test_models_of_tokens() -> None:
         assert result.layer == ("lm_head" if shift else "classifier")
         assert result.N == right.numel() == 200 * (T - 1 - shift)
         assert result.accuracy == pytest.approx(right.double().mean().item(), abs=1e-12)
+
+
+@needs_gloo
+def test_two_processes_log_the_numbers_of_all_samples(tmp_path: Path) -> None:
+    told = together(
+        f"""
+        import json, os, warnings
+        warnings.simplefilter("ignore")
+        os.environ |= {{"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}}
+        from pathlib import Path
+        from gnc_cli.integrations.transformers import CollapseCallback
+        from tests.integrations.test_transformers import logged, trainer
+        run = trainer(Path({str(tmp_path)!r}), num_train_epochs=1, per_device_eval_batch_size=11)
+        callback = CollapseCallback(run)
+        run.add_callback(callback)
+        run.train()
+        assert run.args.world_size == 2 and callback.result.N == 22
+        print(json.dumps(logged(run)[0]))
+        """
+    )
+    first, second = (json.loads(line.splitlines()[-1]) for line in told)
+    assert first == second and first.keys() == KEYS | {"epoch", "step"}
