@@ -16,8 +16,8 @@ from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_mo
 Names = str | Sequence[str]
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 _SNAPSHOTS = re.compile(r"snapshots(-\d+)?\.h5")
-_SERIES = "assignment-[0-9]*"
-"""Runs inside the folder of `gnc train --assignment all`."""
+_SERIES = re.compile(r"(assignment|checkpoint)-\d+")
+"""Runs inside the folder of `gnc train --assignment all`; models inside that of a Trainer."""
 
 
 @dataclass(frozen=True)
@@ -62,29 +62,28 @@ def expand(names: Names) -> list[File]:
 
 
 def _folder(path: str, key: str | None) -> list[File]:
-    """What is measured of a run of `gnc train`, of a series of runs, or of a model."""
+    """What is measured of a run of `gnc train`, of a model, or of a series of these."""
     names = sorted(os.listdir(path), key=natural_key)
     snapshots = [name for name in names if _SNAPSHOTS.fullmatch(name)]
     if snapshots or "last.pt" in names:
         return [File(os.path.join(path, name), key) for name in snapshots or ["last.pt"]]
-    runs = sorted(glob.glob(os.path.join(glob.escape(path), _SERIES)), key=natural_key)
-    if runs:
-        return [file for run in runs for file in _folder(run, key)]
-    if CONFIG in names or model_file(path) is not None:
+    if "metrics.jsonl" in names:
+        raise DataError(f"{path!r} is a run without a checkpoint yet; wait for its first epoch")
+    if model_file(path) is not None:
         return [_model(path, key, "")]
+    series = [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]
+    if series:
+        return [file for place in series for file in _folder(place, key)]
     raise DataError(
         f"{path!r} is a folder with neither a run of gnc train (snapshots.h5, last.pt) nor a model "
-        f"({CONFIG}, .safetensors); name a file inside it"
+        "(config.json with model.safetensors); name a file inside it"
     )
 
 
 def _model(folder: str, key: str | None, name: str) -> File:
     """The output head of a model, unless `key` names another tensor; shown as `name`."""
     path = model_file(folder)
-    if path is None:
-        raise DataError(
-            f"{folder!r} has a {CONFIG} and no model.safetensors beside it; fetch the weights too"
-        )
+    assert path is not None
     if key is not None or not os.path.exists(os.path.join(folder, CONFIG)):
         return File(path, key, name)
     config = read_model_config(folder)

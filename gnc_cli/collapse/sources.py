@@ -189,7 +189,10 @@ class _Finder:
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
             sources = [self._snapshot(catalogue, shown, name) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
-                roles = roles_of_file(catalogue, key, self.named)
+                if file.head is None:
+                    roles = roles_of_file(catalogue, key, self.named)
+                else:
+                    roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
                 if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
                     raise self._labels_unnamed(file, catalogue.entries[roles["weights"]].shape[0])
                 self._note_head(catalogue, roles.get("weights"), file)

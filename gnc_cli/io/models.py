@@ -87,6 +87,8 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
     if config is None:
         raise DataError(f"'hf:{wanted.name}' has no config.json; is it a model of transformers?")
     folder = os.path.dirname(config)
+    # The commit that config.json is of: a branch may move between two files.
+    wanted = wanted._replace(revision=os.path.basename(folder))
     places = (find(wanted, name) for find in (_cached, _fetch) for name in _FILES)
     path = next((place for place in places if place is not None), None)
     if path is None:

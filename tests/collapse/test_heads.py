@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.models import hub_name
@@ -96,6 +96,30 @@ def test_the_config_says_which_matrix_is_the_head(
     assert named.gnc2 == EXPECTED and named.policy.head is None
 
 
+def test_the_head_of_a_model_with_features_and_bias(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    labels = np.arange(30) % V
+    given = {"features": W[labels] + 0.9 * rng.standard_normal((30, D)), "labels": labels}
+    files = {name: str(tmp_path / f"{name}.npy") for name in given}
+    for name, array in given.items():
+        np.save(files[name], array)
+    bias = rng.standard_normal(V).astype(np.float32)
+    config = {"architectures": ["BertForMaskedLM"], "vocab_size": V}
+    heads = {"predictions.decoder.weight": W, "predictions.decoder.bias": bias}
+    folder = model(tmp_path / "m", config, BODY | {f"cls.{k}": v for k, v in heads.items()})
+    found, expected = measured(folder, **files), measured(weights=W, bias=bias, **given)
+    assert found.accuracy == expected.accuracy != measured(weights=W, **given).accuracy
+    assert found.gnc3 == pytest.approx(expected.gnc3)
+
+
+def test_the_checkpoints_of_a_trainer(tmp_path: Path) -> None:
+    for step in (10, 500, 90):
+        model(tmp_path / f"checkpoint-{step}", LLAMA, {"lm_head.weight": step * W})
+    series = measure(tmp_path)
+    assert isinstance(series, MeasureSeries)
+    assert [str(row.file).rpartition("-")[2] for row in series.rows] == ["10", "90", "500"]
+
+
 def test_of_shards_only_the_head_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large = {"model.layers.0.mlp.up_proj.weight": np.ones((5000, D), np.float32)}
     folder = model(tmp_path / "m", LLAMA, large, {"lm_head.weight": W}, BODY)
@@ -149,7 +173,7 @@ def test_a_model_without_a_head_lists_its_matrices(
 
 def test_models_that_are_not_whole(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(DataError, match="no model.safetensors beside it"):
+    with pytest.raises(DataError, match="nor a model .config.json with model.safetensors"):
         measure(tmp_path)
     folder = model(tmp_path / "m", None, {"fc.weight": W})  # without a config, by name
     assert measured(folder).gnc2 == EXPECTED

@@ -95,5 +95,9 @@ def test_a_run_without_snapshots_gives_its_classifier(
 
 
 def test_a_folder_of_nothing_to_measure(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.jsonl").write_text("")
+    with pytest.raises(DataError, match="a run without a checkpoint yet"):
+        measure(f"{tmp_path}/r*")
     with pytest.raises(DataError, match="neither a run of gnc train .* nor a model"):
         measure(tmp_path)
