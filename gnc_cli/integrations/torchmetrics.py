@@ -83,9 +83,7 @@ class GNCMetrics(Metric):
         self.add_state("answers", torch.zeros(2, K, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("weights", torch.zeros(K, d, dtype=torch.float64), dist_reduce_fx=_last)
 
-    def update(
-        self, features: Any, labels: Any, logits: Any = None, weights: Any = None
-    ) -> None:
+    def update(self, features: Any, labels: Any, logits: Any = None, weights: Any = None) -> None:
         """Take in a batch.
 
         Args:
@@ -112,9 +110,7 @@ class GNCMetrics(Metric):
     def compute(self) -> dict[str, Tensor]:
         """The figures so far, float64: `gnc1`, `gnc2.lower`, `gnc2.upper`, `gnc2_ratio`, `gnc3`,
         `accuracy`; NaN where weights or logits are missing. Raises DataError without a batch."""
-        whole = Accumulator(
-            self.d, self.K, normalize=self.normalize, reference=self.reference
-        )
+        whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
         right, answered = to_numpy(self.answers)
         moments = _unpacked(self.moments, self.d, self.K)
         whole.add(Accumulated({"unit" if self.normalize else "raw": moments}, right, answered))
