@@ -320,7 +320,7 @@ def _policy(
     if statistics.moments is not None:
         source = statistics.means_of
         judge = statistics.judge or source
-        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": "own"}
+        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": OWN}
     return Policy(
         normalize=request.normalize,
         spaces={

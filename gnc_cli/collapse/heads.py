@@ -15,7 +15,7 @@ from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.parameters import spelled, wording
 
 _LANGUAGE = re.compile(
-    r"For(CausalLM|ConditionalGeneration|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
+    r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
 )
 _CLASSIFIER = re.compile(r"For\w*Classification(WithTeacher)?$")
 _LANGUAGE_HEADS = (
@@ -24,17 +24,18 @@ _LANGUAGE_HEADS = (
     "generator_lm_head.weight", "proj_out.weight", "lm_loss.weight", "pred_layer.proj.weight",
     "head.weight",
 )  # fmt: skip
-_EMBEDDINGS = (
+EMBEDDINGS = (
     "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight",
     "tok_embeddings.weight", "word_embedding.weight", "shared.weight", "backbone.embeddings.weight",
     "backbone.embedding.weight", "rwkv.embeddings.weight", "model.embeddings.weight",
 )  # fmt: skip
+"""Endings of the names of input embeddings, which language models with a tied head use twice."""
 _CLASSIFIERS = (
     "classifier.weight", "score.weight", "classifier.out_proj.weight",
     "classification_head.out_proj.weight", "logits_proj.weight", "classifier.1.weight",
     "cls_classifier.weight", "fc.weight", "head.weight",
 )  # fmt: skip
-"""Endings of names, the likelier first."""
+"""Endings of the names of output heads, the likelier first."""
 _WORDS = re.compile(r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear)\d*[._]")
 _NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
 _NUMBER = re.compile(r"\d+")
@@ -73,7 +74,7 @@ def head_by_config(
         endings, rows = _CLASSIFIERS, len(config.get("id2label") or ()) or config.get("num_labels")
         said = "id2label"
     elif _LANGUAGE.search(architecture):
-        endings = _EMBEDDINGS if tied else _LANGUAGE_HEADS
+        endings = EMBEDDINGS if tied else _LANGUAGE_HEADS
         rows, said = config.get("vocab_size", inner.get("vocab_size")), "vocab_size"
     else:
         raise DataError(
@@ -81,10 +82,10 @@ def head_by_config(
             f"{_commands(where, _matrices(entries))}"
         )
     name, why = _ending_in(entries, endings), f"output head of {architecture}"
-    if endings is _EMBEDDINGS:
+    if endings is EMBEDDINGS:
         why = f"input embedding of {architecture}, tied to its output head by config.json"
     elif name is None and endings is _LANGUAGE_HEADS and tied is None:
-        name = _ending_in(entries, _EMBEDDINGS)
+        name = _ending_in(entries, EMBEDDINGS)
         why = f"input embedding of {architecture}, which has no output head of its own"
     if name is None:
         raise DataError(

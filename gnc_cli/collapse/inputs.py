@@ -9,6 +9,7 @@ from typing import Any
 
 from gnc_cli.collapse.heads import head_by_config
 from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import translated
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
@@ -88,7 +89,8 @@ def _model(folder: str, key: str | None, name: str) -> File:
         return File(path, key, name)
     config = read_model_config(folder)
     with open_input(path) as file, reader_for(path, file)(file, path) as catalogue:
-        head = head_by_config(catalogue.entries, config, name or folder)
+        with translated(os.path.join(folder, CONFIG), "the config.json of a model"):
+            head = head_by_config(catalogue.entries, config, name or folder)
     return File(path, head.name, name or folder, head.why)
 
 

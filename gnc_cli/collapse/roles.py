@@ -6,7 +6,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gnc_cli.collapse.heads import only_head
+from gnc_cli.collapse.heads import EMBEDDINGS, only_head
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
 from gnc_cli.parameters import spelled
@@ -27,9 +27,8 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
             "classifier.weight", "lm_head.weight", "output.weight", "embed_out.weight",
         ),
         (
-            "embed_tokens.weight", "wte.weight", "transformer.wte.weight", "embed_in.weight",
-            "word_embeddings.weight", "embeddings.word_embeddings.weight",
-            "transformer.word_embeddings.weight", "tok_embeddings.weight", "shared.weight",
+            *EMBEDDINGS, "transformer.wte.weight", "embeddings.word_embeddings.weight",
+            "transformer.word_embeddings.weight",
         ),
     ),
     "bias": (("bias",), ("b",), ("fc.bias", "head.bias", "classifier.bias", "lm_head.bias")),
@@ -37,7 +36,7 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 }  # fmt: skip
 """By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
 
-The last tier of weights are input embeddings, which language models with a tied head use twice.
+The last tier of weights are input embeddings.
 """
 
 _WRAPPERS = {

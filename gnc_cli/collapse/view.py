@@ -285,7 +285,8 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     )  # fmt: skip
     notes = [(Styled("reference", "bold"), text) for text in references]
     others = dict.fromkeys(
-        f": split {r.split} goes by those of {r.policy.class_means['ncc']} (GNC1, NCC)"
+        f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
+        + (f" of split {r.split}" if r.split else "")
         for r in rows
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
     )

@@ -83,10 +83,10 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
         UnavailableError: huggingface_hub is not installed, or the hub cannot be reached.
         DataError: there is no such model or revision, or it is not public.
     """
-    config = _cached(wanted, CONFIG) or _fetch(wanted, CONFIG)
-    if config is None:
+    path = _cached(wanted, CONFIG) or _fetch(wanted, CONFIG)
+    if path is None:
         raise DataError(f"'hf:{wanted.name}' has no config.json; is it a model of transformers?")
-    folder = os.path.dirname(config)
+    folder = os.path.dirname(path)
     # The commit that config.json is of: a branch may move between two files.
     wanted = wanted._replace(revision=os.path.basename(folder))
     places = (find(wanted, name) for find in (_cached, _fetch) for name in _FILES)
@@ -96,9 +96,10 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
             f"'hf:{wanted.name}' has none of {', '.join(_FILES)}; fetch its files and name one"
         )
     if path.endswith(".index.json"):
-        with open_input(path) as file, translated(path, "an index of safetensors"):
+        config = read_model_config(folder)
+        with open_input(path) as file, translated(path, "an index of the tensors of its model"):
             shards = dict(json.loads(file.read())["weight_map"])
-        shard = str(shards.get(wanted.key or choose(read_model_config(folder), list(shards))))
+            shard = str(shards.get(wanted.key or choose(config, list(shards))))
         if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
             _fetch(wanted, shard)
     return folder

@@ -182,6 +182,20 @@ def test_models_that_are_not_whole(tmp_path: Path) -> None:
         measure(folder)
 
 
+@pytest.mark.parametrize("value", [7, "x", [[]], {"a": 1}, None, True])
+@pytest.mark.parametrize(
+    "key", ["architectures", "vocab_size", "tie_word_embeddings", "text_config", "id2label"]
+)
+def test_a_config_of_nonsense_is_one_line(tmp_path: Path, key: str, value: Any) -> None:
+    for architecture in ("LlamaForCausalLM", "BertForSequenceClassification"):
+        config = {"architectures": [architecture], key: value}
+        folder = model(tmp_path / "m", config, {"lm_head.weight": W, "score.weight": W})
+        try:
+            measured(folder)
+        except DataError as error:
+            assert "\n" not in str(error) and folder in str(error)
+
+
 # Without a config ---------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -42,6 +43,14 @@ def test_measure_says_what_train_said(trained: TrainResult) -> None:
     }  # fmt: skip
     assert own.policy.class_means is not None and {*own.policy.class_means.values()} == {"own"}
     assert not test.warnings and own.ncc_leave_one_out is not None
+
+
+def test_the_table_says_whose_class_means_count(gnc: Any, trained: TrainResult) -> None:
+    note = "class means: those of split train for GNC1 and NCC of split test"
+    assert note in gnc("measure", trained.run).stdout
+    assert note not in gnc("measure", trained.run, "--means-from", "own").stdout
+    one = gnc("measure", trained.run, "--select", "split=test", "--select", "epoch=2").stdout
+    assert "nearest class mean of split train" in one
 
 
 def test_a_test_split_by_its_own_means_or_another_file(trained: TrainResult) -> None:
