@@ -83,7 +83,7 @@ class Hub(BaseHTTPRequestHandler):
         codes = [
             (name == "gated", 403, "GatedRepo"),
             (org != "org" or not (self.root / name).is_dir(), 401, "RepoNotFound"),
-            (revision not in ("main", "v1"), 404, "RevisionNotFound"),
+            (revision not in ("main", "v1", self.commit), 404, "RevisionNotFound"),
             (not path.is_file(), 404, "EntryNotFound"),
         ]
         status, code = next(((status, code) for wrong, status, code in codes if wrong), (200, ""))
