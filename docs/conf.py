@@ -27,6 +27,7 @@ smartquotes = False  # `--d` stays `--d`
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_mock_imports = ["lightning", "torchmetrics", "transformers"]
 napoleon_use_rtype = False
 # A command is copied without its prompt and its output.
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "

@@ -9,13 +9,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["GNCMetrics", "__version__", "bounds", "compare", "measure", "solve", "train"]
+__all__ = [
+    "GNCMetrics", "__version__", "bounds", "compare", "measure", "measure_model", "solve", "train",
+]  # fmt: skip
 
 _MODULES = {
     "GNCMetrics": "collapse.gnc_metrics",
     "bounds": "limits.api",
     "compare": "comparison.api",
     "measure": "collapse.api",
+    "measure_model": "collapse.model",
     "solve": "search.api",
     "train": "training.api",
 }

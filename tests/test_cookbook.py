@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,23 +22,13 @@ TEXT = COOKBOOK.read_text(encoding="utf-8")
 
 
 class Network(nn.Module):
-    """A classifier as Lightning modules and Hugging Face models have it."""
+    """An encoder and a head."""
 
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(3)
         self.encoder = nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.5))
         self.head = nn.Linear(6, 5)
-        self.classifier = self.head
-        self.device = torch.device("cpu")
-        self.logged: dict[str, float] = {}
-
-    def forward(self, inputs: torch.Tensor, labels: torch.Tensor | None = None) -> Any:
-        return SimpleNamespace(logits=self.head(self.encoder(inputs)))
-
-    def log_dict(self, found: dict[str, float], sync_dist: bool = False) -> None:
-        assert sync_dist  # or Lightning warns where there are several processes
-        self.logged = found
 
 
 class Writer:
@@ -82,8 +72,6 @@ def recipes(
         told.append((found, step))
 
     for module in (
-        _module("lightning", Callback=object),
-        _module("transformers", TrainerCallback=object),
         _module("wandb", log=tell),
         _module("mlflow", log_metrics=tell),
         _module("torch.utils.tensorboard", SummaryWriter=Writer),
@@ -188,42 +176,6 @@ def test_classifiers_on_the_sphere(recipes: dict[str, Any], kind: str) -> None:
     assert (head(encoder(images)).argmax(1) == labels).float().mean() > 0.95
     assert torch.equal(head.weights, rows) is (kind == "fixed")
     assert (len(list(head.parameters())) == 1) is (kind == "learned")
-
-
-def test_lightning(
-    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
-) -> None:
-    callback = recipes["CollapseCallback"]()
-    for sanity_checking in (True, False, False):
-        network.logged = {}
-        trainer = SimpleNamespace(sanity_checking=sanity_checking)
-        network.eval()
-        callback.on_validation_epoch_start(trainer, network)
-        with torch.inference_mode():
-            for index, batch in enumerate(batches[:1] if sanity_checking else batches):
-                outputs = network(batch[0])
-                callback.on_validation_batch_end(trainer, network, outputs, batch, index)
-        callback.on_validation_epoch_end(trainer, network)
-        network.train()
-        assert bool(network.logged) is not sanity_checking
-    _agree(network.logged, expected)
-
-
-def test_hugging_face(
-    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float],
-    told: list[Any],
-) -> None:  # fmt: skip
-    loader = [{"inputs": images, "labels": labels} for images, labels in batches]
-    for first in (True, False):
-        state = SimpleNamespace(is_world_process_zero=first, global_step=11)
-        callback = recipes["CollapseTrainerCallback"](lambda *found: told.append(found))
-        callback.on_evaluate(
-            SimpleNamespace(), state, SimpleNamespace(), model=network, eval_dataloader=loader,
-            metrics={}, train_dataloader=None,
-        )  # fmt: skip
-    ((found, step),) = told
-    assert step == 11
-    _agree(found, expected)
 
 
 @needs_gloo

@@ -33,8 +33,9 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-COMMANDS = [page for page in PAGES if runnable(page) and page.name != "cookbook.md"]
-"""Pages of commands; the cookbook's recipes are for frameworks: see test_cookbook.py."""
+ELSEWHERE = ("cookbook.md", "trainers.md")
+"""Pages for frameworks: see test_cookbook.py and tests/integrations/test_page.py."""
+COMMANDS = [page for page in PAGES if runnable(page) and page.name not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("page", COMMANDS, ids=_name)

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import gnc_cli
 
 PACKAGE = Path(__file__).parent.parent / "gnc_cli"
 
 LAYERS = (
-    "__main__", "cli", "training", "collapse", "comparison", "search", "limits",
+    "__main__", "cli", "training", "integrations", "collapse", "comparison", "search", "limits",
     "console", "known_codes", "constructions", "codes", "metrics", "geometry", "io", "runtime",
     "schemas", "parameters", "parsing", "records", "errors", "__init__",
 )  # fmt: skip
@@ -76,6 +78,16 @@ def test_every_module_says_what_it_is_for() -> None:
 def _python(script: str) -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("package", ["lightning", "torchmetrics", "transformers"])
+def test_an_integration_without_its_package_says_how_to_get_it(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"gnc_cli.integrations.{package}", raising=False)
+    with pytest.raises(ImportError, match=rf"needs {package}; pip install 'gnc-cli\[trainers\]'"):
+        importlib.import_module(f"gnc_cli.integrations.{package}")
 
 
 def test_import_gnc_cli_is_light() -> None:

@@ -180,10 +180,15 @@ def test_arguments(call: Callable[[], Any], message: str, tmp_path: Any, monkeyp
     assert not [*tmp_path.iterdir()]
 
 
+REQUIRED: dict[str, dict[str, Any]] = {
+    "GNCMetrics": {"d": 3, "K": 4}, "measure_model": {"model": None, "loader": ()},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [n for n in dir(gnc_cli) if not n.startswith("__")])
 def test_a_wrong_name_names_the_function(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^{name}.*\(\): got an unexpected keyword argument"):
-        getattr(gnc_cli, name)(**({"d": 3, "K": 4} if name == "GNCMetrics" else {}), foo=1)
+        getattr(gnc_cli, name)(**REQUIRED.get(name, {}), foo=1)
 
 
 def test_numbers_of_other_libraries_are_numbers() -> None:

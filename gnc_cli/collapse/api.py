@@ -36,6 +36,14 @@ class Normalize(StrEnum):
     OFF = "off"
 
 
+class LabelForm(StrEnum):
+    """How classes are numbered."""
+
+    ZERO_BASED = "zero-based"
+    ONE_BASED = "one-based"
+    ONE_HOT = "one-hot"
+
+
 class Variants(StrEnum):
     """Which metrics of others are added to the paper's."""
 
@@ -84,8 +92,10 @@ def measure(
     *files: Annotated[
         Path,
         Parameter("Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
-                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. One row "
-                  "of the result per file and snapshot; '-' is HDF5 on stdin.",
+                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. Or the "
+                  "folder of a run of gnc train, or of a Hugging Face model (hf:org/name@revision "
+                  "is one of its hub). One row of the result per file and snapshot; '-' is HDF5 on "
+                  "stdin.",
                   group=_WHAT, metavar="FILES", argument=True, repeatable=True, reads=True),
     ],
     features: Annotated[
@@ -120,6 +130,11 @@ def measure(
     transpose_weights: Annotated[
         bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
     ] = False,
+    labels_are: Annotated[
+        str,
+        Parameter("zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
+                  "Default zero-based.", one_of(LabelForm), _WHAT),
+    ] = LabelForm.ZERO_BASED,
     K: Annotated[
         int | None,
         Parameter("Number of classes; an error where the files have another. Default: that of the "
@@ -142,13 +157,21 @@ def measure(
     means_from: Annotated[
         Path | None,
         Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and the "
-                  "variants, as is right for test data.", group=_HOW, metavar="FILE", reads=True),
+                  "variants, as is right for test data; own: of the set itself. Default: own, and "
+                  "for other splits of a run those of its snapshot of split train.",
+                  group=_HOW, metavar="FILE", reads=True),
     ] = None,
     variants: Annotated[
         str,
         Parameter("Further metrics by name: authors (as the paper's code has them), classic (NC1 "
                   "to NC4, CDNV, energies, rank), all. Default none.", one_of(Variants), _HOW),
     ] = Variants.NONE,
+    ood: Annotated[
+        Any,
+        Parameter("Features of other data (out of distribution), for NECO's orthogonality "
+                  "deviation. Repeatable, as --features.",
+                  group=_HOW, metavar="F[:KEY]", repeatable=True, reads=True),
+    ] = None,
     bootstrap: Annotated[
         int | None,
         Parameter("Number of bootstrap replicates for 95 % intervals; samples are resampled within "
@@ -169,7 +192,8 @@ def measure(
     classes: Annotated[
         Path | None,
         Parameter("Only these classes: one label per line, or one name where --class-names has "
-                  "it.", group=_GNC2, metavar="FILE", reads=True),
+                  "it; nonzero: those whose weight is not zero.",
+                  group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     min_count: Annotated[
         int | None,
@@ -228,23 +252,30 @@ def measure(
 
     Args:
         files: with features (N, d), labels (N,) and weights (K, d), or some of these; each file and
-            each snapshot in it is a row of the result. `-` is HDF5 on stdin.
+            each snapshot in it is a row of the result. `-` is HDF5 on stdin. A folder is a run of
+            `train`, or a Hugging Face model, of which the output head is measured; `hf:org/name` is
+            one of its hub.
         features, labels, weights, bias, logits: from files of their own (`FILE:key`, globs; several
             are shards of one set), or arrays: features (N, d), labels (N,), weights (K, d), bias
             (K,), logits (N, K).
         shards: the files are parts of one set.
         transpose_weights: weights are stored as (d, K).
+        labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
         K: number of classes, checked against the files.
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
         normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
             `off`: as stored.
-        means_from: training set whose class means count for GNC1, NCC and agreement.
+        means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
+            those of the set itself, also where a run has a training split.
         variants: `none`, `authors`, `classic` or `all`.
+        ood: features (N, d) of other data, from files or an array: `variants["neco"]` then says how
+            far they are from orthogonal to the class means.
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
         duplicates: list the pairs of classes above this cosine, and GNC2 without them.
-        classes: file of the labels (or names) to measure, one per line.
+        classes: file of the labels (or names) to measure, one per line; `nonzero`: those whose
+            weight is not zero, as the padding of a language model is.
         min_count: leave out classes of fewer samples.
         class_names: file of names, one per line.
         seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.

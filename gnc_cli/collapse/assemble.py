@@ -14,7 +14,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     ClassCounts,
     DuplicatePair,
@@ -36,7 +36,7 @@ from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
-from gnc_cli.metrics.variants import authors, classic
+from gnc_cli.metrics.variants import authors, classic, neco
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -56,16 +56,20 @@ class Statistics:
     moments: ClassMoments | None = None
     """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
     raw: ClassMoments | None = None
-    """Of raw rows; needed for the classic variants alone."""
+    """Of raw rows; needed for the classic variants and NECO's alone."""
     decisions: Decisions | None = None
     accuracy: str = "none"
     """What decided it: `raw rows`, `logits` or `none`."""
+    means_of: str = OWN
+    """Whose class means count: `own`, or a name of other data."""
     judge: str | None = None
     """Whose class means judged, where these are others than for GNC1."""
     train: ClassMoments | None = None
     """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
     raw_train: ClassMoments | None = None
     """The same of raw rows, for the classic variants."""
+    ood: ClassMoments | None = None
+    """Of raw out-of-distribution features, as one class."""
     bootstrap: BootstrapIntervals | None = None
     nc4: float | None = None
     """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
@@ -102,7 +106,7 @@ def given_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str
     if unit and zero.size:
         raise DataError(
             f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
-            f"needs a direction; leave these classes out with {spelled('classes', 'FILE')}"
+            f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}"
         )
     rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
     return Weights(rows, raw, True, np.arange(len(raw)))
@@ -129,6 +133,7 @@ def assemble(
     names: list[str] | None = None,
     reference: Gnc2Reference | None = None,
     place: Mapping[str, Any] = _NOWHERE,
+    head: str | None = None,
     detail: bool = True,
     deadline: Deadline | None = None,
     started: float,
@@ -141,6 +146,7 @@ def assemble(
         names: of the classes, by their label in the file.
         reference: what GNC2 is held against.
         place: where the numbers are from: file, snapshot, epoch and the like.
+        head: the classifier's dataset and why it was taken, where nobody named it.
         detail: also quantiles and the rattlers of all classes.
         started: `time.monotonic()` at the beginning.
 
@@ -158,20 +164,20 @@ def assemble(
             self_dual = gnc3(weights.rows[moments.present], moments.means[moments.present])
         floor = _floor_warning(moments, str(statistics.storage), request.unit)
     unit = weights.unit
+    left: list[str] = []
+    pairs, without = None, None
+    if request.duplicates is not None and unit:  # asked for by name: before the quantiles
+        of_rows = labels[weights.classes]  # class means leave out the classes without samples
+        pairs, without = _in_time(
+            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
+            "--duplicates", deadline, left,
+        ) or (None, None)  # fmt: skip
     found = gnc2_detail(
         weights.rows, every_class=request.every_class or None, seed=request.seed,
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
     rows = ClassRows(found, weights.classes, moments, decisions, labels, names)
-    left: list[str] = []
-    pairs, without = None, None
-    if request.duplicates is not None and unit:
-        of_rows = labels[weights.classes]  # class means leave out the classes without samples
-        pairs, without = _in_time(
-            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
-            "--duplicates", deadline, left,
-        ) or (None, None)  # fmt: skip
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -200,7 +206,7 @@ def assemble(
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
         without_duplicates=without,
-        policy=_policy(request, statistics, weights, left_out),
+        policy=_policy(request, statistics, weights, left_out, head),
         warnings=(*([] if floor is None else [floor]), *left),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
@@ -239,13 +245,15 @@ def _duplicates(
     names: list[str] | None,
     deadline: Deadline | None,
 ) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
-    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group."""
+    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group, which
+    leaves half of the time for GNC2 of all."""
     pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
     named = [
         DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
         for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
     ]
-    rho = gnc2(W[kept], deadline=deadline) if len(kept) > 1 else None
+    half = None if deadline is None else deadline.within(deadline.remaining / 2)
+    rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
     return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
 
 
@@ -271,6 +279,8 @@ def _variants(
         )  # fmt: skip
         if numbers is not None:
             found["classic"] = numbers | {"nc4": statistics.nc4}
+    if raw is not None and statistics.ood is not None:
+        found["neco"] = neco(statistics.raw_train or raw, statistics.ood)
     return found
 
 
@@ -303,14 +313,14 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
 
 
 def _policy(
-    request: Request, statistics: Statistics, weights: Weights, left_out: int
+    request: Request, statistics: Statistics, weights: Weights, left_out: int, head: str | None
 ) -> Policy:
     """What was done."""
     own, means = "unit rows" if request.unit else "raw rows", None
     if statistics.moments is not None:
-        source = "own" if request.means_from is None else os.path.basename(request.means_from)
+        source = statistics.means_of
         judge = statistics.judge or source
-        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": "own"}
+        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": OWN}
     return Policy(
         normalize=request.normalize,
         spaces={
@@ -319,12 +329,14 @@ def _policy(
             "energies": "unit rows",
         },
         weights="given" if weights.given else "class means stand in",
+        head=head,
         class_means=means,
         between_cov="not centred",
         classes=None if request.classes is None else os.path.basename(request.classes),
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
+        ood=request.ood,
         variants=request.variants,
     )  # fmt: skip
 

@@ -208,7 +208,11 @@ class GNCMetrics:
         theirs = (other.d, other.K, other._request.spaces)
         if mine != theirs:
             raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
-        part, own = other._local(), self._own
+        self.add(other.accumulated())
+
+    def add(self, part: Accumulated) -> None:
+        """Take in what `accumulated` gave elsewhere, for the same d, K and spaces."""
+        own = self._own
         for space, moments in own.moments.items():
             moments.merge(part.moments[space])
         own.right, own.answered = own.right + part.right, own.answered + part.answered
@@ -240,7 +244,7 @@ class GNCMetrics:
             if processes.size == 1:
                 return
             whole: Accumulated | None = None
-            for part in processes.each(self._local()):
+            for part in processes.each(self.accumulated()):
                 whole = part if whole is None else whole.joined(part)
         assert whole is not None
         if whole.alone:
@@ -254,8 +258,8 @@ class GNCMetrics:
             self._own = self._own.without_second_pass()
         self._together = whole
 
-    def _local(self) -> Accumulated:
-        """What this process took in."""
+    def accumulated(self) -> Accumulated:
+        """The statistics of what this process took in; picklable."""
         if self._moments is None:
             self._moments = {space: m.copy() for space, m in self._own.moments.items()}
             for space, sums in self._device.items():
@@ -263,7 +267,7 @@ class GNCMetrics:
         return replace(self._own, moments=self._moments)
 
     def _state(self) -> Accumulated:
-        return self._local() if self._together is None else self._together
+        return self.accumulated() if self._together is None else self._together
 
     # Answers ------------------------------------------------------------------------------------
 

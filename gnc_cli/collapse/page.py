@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gnc_cli.collapse.samples import Samples
-from gnc_cli.collapse.sources import Source, find_sources
+from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
@@ -52,10 +52,7 @@ def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
     file = os.path.join(folder, "snapshots.h5")
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as config:
         names = json.load(config)["class_names"]
-    sources = find_sources(
-        [file], {}, shards=False, transpose_weights=False, select=[("split", "train")]
-    )
-    write_snapshots(path, sources, names)
+    write_snapshots(path, find_samples([file], select=[("split", "train")]), names)
 
 
 def _snapshot(source: Source, samples: Samples) -> Snapshot:

@@ -8,15 +8,23 @@ from typing import Any
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import Path, spelled
 
+OWN = "own"
+"""In place of a file in `--means-from`: the class means of the set itself."""
+NONZERO = "nonzero"
+"""In place of a file in `--classes`: those whose weight is not zero."""
+
 
 @dataclass(frozen=True)
 class Request:
     """How every row is measured, by the parameters of `measure`."""
 
     K: int | None = None
+    labels_are: str = "zero-based"
     normalize: str = "auto"
     means_from: str | None = None
     variants: str = "none"
+    ood: str | None = None
+    """Name of the out-of-distribution features; `array` for the caller's."""
     bootstrap: int | None = None
     reference: float | str | None = None
     duplicates: float | None = None
@@ -43,7 +51,7 @@ class Request:
     def spaces(self) -> tuple[str, ...]:
         """In which rows the moments are needed, that of the GNC metrics first."""
         own = "unit" if self.unit else "raw"
-        return (own, "raw") if self.classic and self.unit else (own,)
+        return (own, "raw") if (self.classic or self.ood) and self.unit else (own,)
 
     def identity(self) -> dict[str, Any]:
         """What must be equal for two rows to stand in one file."""

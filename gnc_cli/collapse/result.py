@@ -157,9 +157,12 @@ class Policy:
     """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`."""
     weights: str
     """`given`, or `class means stand in`."""
+    head: str | None
+    """Dataset of the weights and why it was taken: by a model's config.json, or as the only one
+    that can be a classifier. None where it was named."""
     class_means: dict[str, str] | None
-    """Whose class means each metric takes: `own`, or the file of `--means-from`; None without
-    samples."""
+    """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
+    the same moment of a run; None without samples."""
     between_cov: str
     """Whether the between-class covariance is centred."""
     classes: str | None
@@ -172,6 +175,8 @@ class Policy:
     """Dtypes of the features, the sums and the decisions."""
     variants: str
     """`none`, `authors`, `classic` or `all`."""
+    ood: str | None
+    """The file of `--ood`; `array` where an array was given, None without."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +235,9 @@ class MeasureResult(Result):
     rattlers: Rattlers | None
     """How many class weights are free to move, by either distance."""
     variants: dict[str, dict[str, Any]]
-    """The metrics of `--variants` by family, `authors` and `classic`."""
+    """The metrics of `--variants` by family, `authors` and `classic`; with `--ood` also `neco`:
+    `orthogonality_deviation`, the mean absolute cosine of class means and the mean of that data,
+    and `ood_samples`."""
     bootstrap: BootstrapIntervals | None
     """95 % intervals by resampling; None without `--bootstrap`."""
     classes: ClassCounts

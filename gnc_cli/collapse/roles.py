@@ -6,6 +6,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from gnc_cli.collapse.heads import EMBEDDINGS, only_head
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
 from gnc_cli.parameters import spelled
@@ -26,9 +27,8 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
             "classifier.weight", "lm_head.weight", "output.weight", "embed_out.weight",
         ),
         (
-            "embed_tokens.weight", "wte.weight", "transformer.wte.weight", "embed_in.weight",
-            "word_embeddings.weight", "embeddings.word_embeddings.weight",
-            "transformer.word_embeddings.weight", "tok_embeddings.weight", "shared.weight",
+            *EMBEDDINGS, "transformer.wte.weight", "embeddings.word_embeddings.weight",
+            "transformer.word_embeddings.weight",
         ),
     ),
     "bias": (("bias",), ("b",), ("fc.bias", "head.bias", "classifier.bias", "lm_head.bias")),
@@ -36,14 +36,15 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 }  # fmt: skip
 """By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
 
-The last tier of weights are input embeddings, which language models with a tied head use twice.
+The last tier of weights are input embeddings.
 """
 
 _WRAPPERS = {
     "module", "model", "_orig_mod", "state_dict", "model_state_dict", "model_state", "net",
-    "network", "decoder", "language_model", "gpt_neox", "bert", "state_dict_softmax_fc",
+    "network", "decoder", "language_model", "gpt_neox", "bert", "state_dict_softmax_fc", "training",
 }  # fmt: skip
 """What training frameworks put before the names of a model's parameters."""
+_LISTED = 8
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -59,7 +60,9 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     group = "" if key is None else _group(catalogue, key)
     if key is not None and group is None:
         return catalogue.named(key)
-    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
+    name = find_role(catalogue, role, group or "") or _only_dataset(
+        catalogue, role, group or "", option=True
+    )
     if name is None and key is not None:
         return catalogue.named(key)  # a group that holds no such thing; the checks will say so
     if name is None:
@@ -161,10 +164,14 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         return groups[0] if groups else None
     best = found[min(found)]
     if len(best) > 1:
+        choices = ", ".join(
+            f"{spelled(role, f'{catalogue.path}:{name}')} {catalogue.entries[name]}"
+            for name in best[:_LISTED]
+        )
+        more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
         raise DataError(
-            f"{catalogue.path!r} has several datasets that may be {role}: "
-            f"{', '.join(map(repr, best))}; choose with "
-            f"{spelled(role, catalogue.path + ':KEY')} among {catalogue}"
+            f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
+            f"{choices}{more}"
         )
     return best[0]
 
@@ -178,8 +185,11 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     return next((f"{place}{b}" for b in ("bias", "b") if f"{place}{b}" in catalogue.entries), None)
 
 
-def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
-    """The one dataset of a group that has the rank of `role`, whatever its name; else None."""
+def _only_dataset(
+    catalogue: Catalogue, role: str, group: str, *, option: bool = False
+) -> str | None:
+    """The one dataset of a group that has the rank of `role`, whatever its name, or the one that
+    can be a classifier; else None. `option`: the file was named by the option of the role."""
     members = dict(_members(catalogue, group))
     fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
     if role == "labels" and len(fitting) > 1:
@@ -187,7 +197,21 @@ def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
     if not group and not fitting:
         # Whatever it is: the checks will say what is wrong.
         fitting = [name for name, entry in members.items() if entry.problem != GROUP]
+    if role == "weights" and len(fitting) > 1:
+        return only_head(catalogue, members, option=option)
     return fitting[0] if len(fitting) == 1 else None
+
+
+def how_found(catalogue: Catalogue, weights: str) -> str | None:
+    """Why a dataset was taken for the classifier, where its name alone does not say it."""
+    bare, _ = _unwrapped(weights)
+    tier = _tier("weights", bare.rpartition("/")[2])
+    if tier == len(_NAMES["weights"]) - 1:
+        return f"{weights}: input embedding, as there is no output head of that name"
+    others = sum(entry.real and len(entry.shape) == 2 for entry in catalogue.entries.values()) - 1
+    if tier is None and others > 0:
+        return f"{weights}: the only one of {others + 1} matrices that can be the classifier"
+    return None
 
 
 def _find_unnamed_features(catalogue: Catalogue, group: str, found: dict[str, str]) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_per_class
-from gnc_cli.collapse.measurer import Measurer, Reading
+from gnc_cli.collapse.measurer import Measurer
+from gnc_cli.collapse.reader import Reading
 from gnc_cli.collapse.request import is_ledger, read_request
 from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, MeasureSeries
-from gnc_cli.collapse.sources import Source, find_sources
+from gnc_cli.collapse.sources import Source, find_features, find_sources
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
@@ -50,14 +51,16 @@ def run(
     on_row: Callable[[MeasureResult], None] | None,
     **how: Any,
 ) -> MeasureResult | MeasureSeries:
-    """Measure with checked arguments; see `api.measure`. `how` are features, labels, weights, bias
-    and logits, and those of `Request`."""
+    """Measure with checked arguments; see `api.measure`. `how` are features, labels, weights, bias,
+    logits and ood, and those of `Request`."""
     started = time.monotonic()
     given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
+    ood = None if how["ood"] is None else find_features(how.pop("ood"))
+    how["ood"] = None if ood is None else os.path.basename(ood.file or "array")
     request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
     sources = find_sources(
-        files, given, shards=shards, transpose_weights=transpose_weights, K=request.K,
-        select=select or (),
+        files, given, shards=shards, transpose_weights=transpose_weights,
+        labels_are=request.labels_are, K=request.K, select=select or (),
     )  # fmt: skip
     if per_class is not None and len(sources) != 1:
         raise UsageError(
@@ -66,7 +69,7 @@ def run(
         )
     ledger_file = out if is_ledger(out) else None
     with Processes.current() as processes:
-        measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress))
+        measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
         with Ledger(
             ledger_file if processes.first else None, request.identity(), resume=resume, force=force
         ) as ledger:

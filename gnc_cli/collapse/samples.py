@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.labels import check_range, from_one, joined_labels, zero_based
+from gnc_cli.collapse.request import NONZERO, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
-from gnc_cli.io.loading import load_bias, load_labels, load_weights
+from gnc_cli.io.loading import load_bias, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, spelled
 
@@ -87,6 +88,7 @@ def open_samples(
     copies: bool,
     counted: bool,
     transpose: bool,
+    labels_are: str,
     K: int | None,
 ) -> Iterator[Samples]:
     """Open the datasets of one row for the block.
@@ -96,6 +98,7 @@ def open_samples(
         copies: several pieces of weights are the same weights again, not parts of them.
         counted: a code with one feature per class: labels are 0 to K - 1.
         transpose: weights are stored as (d, K).
+        labels_are: `zero-based`, `one-based` or `one-hot`.
 
     Raises:
         DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
@@ -114,7 +117,7 @@ def open_samples(
         where = {role: places[0][0].where(places[0][1]) for role, places in found.items() if places}
         where |= {"features": features.where} if features is not None else {}
         where |= {"logits": logits.where} if logits is not None else {}
-        labels = _labels(found["labels"], found["features"], where)
+        labels = joined_labels(found["labels"], found["features"], where, labels_are)
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
@@ -148,29 +151,6 @@ def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     return ConcatenatedRows(parts)
-
-
-def _labels(
-    pieces: Sequence[tuple[Catalogue, str]],
-    features: Sequence[tuple[Catalogue, str]],
-    where: dict[str, str],
-) -> np.ndarray | None:
-    """All labels in order; shard by shard as many as features, where there are as many files."""
-    if not pieces:
-        return None
-    loaded = [load_labels(*piece) for piece in pieces]
-    if len(pieces) > 1:
-        where["labels"] += f" and {len(pieces) - 1} more file(s)"
-        for (catalogue, name), labels, (other, matrix) in zip(
-            pieces, loaded, features if len(features) == len(pieces) else (), strict=False
-        ):
-            rows = other.entries[matrix].shape[0]
-            if len(labels) != rows:
-                raise DataError(
-                    f"{catalogue.where(name)} has {len(labels)} labels, {other.where(matrix)} has "
-                    f"{rows} rows; each shard needs one label a row"
-                )
-    return np.concatenate(loaded)
 
 
 def _weights(
@@ -213,9 +193,13 @@ def _check_shape(parts: Sequence[FileRows], d: int | None, K: int | None, transp
 # Arrays -------------------------------------------------------------------------------------------
 
 
-def samples_of_arrays(given: Mapping[str, Any], transpose_weights: bool) -> Samples:
+def samples_of_arrays(
+    given: Mapping[str, Any], transpose_weights: bool = False, labels_are: str = "zero-based"
+) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
     arrays = {name: to_numpy(value, name) for name, value in given.items()}
+    if "labels" in arrays:
+        arrays["labels"] = zero_based(arrays["labels"], "labels", labels_are)
     for name, array in arrays.items():
         rank = 1 if name in ("labels", "bias") else 2
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
@@ -295,12 +279,8 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
             f"(K, {d})" + (f", try {spelled('transpose_weights')}" if weights.shape[0] == d else "")
         )
     K = _number_of_classes(samples, labels, request.K)
-    if labels is not None and int(labels.max(initial=0)) >= K:
-        row = int((labels >= K).argmax())
-        raise DataError(
-            f"{where['labels']} has label {labels[row]} at row {row}, out of range "
-            f"for K = {K}; expected 0 to {K - 1}"
-        )
+    if labels is not None:
+        check_range(labels, K, where["labels"])
     if bias is not None and (weights is None or bias.shape != (K,)):
         raise DataError(f"{where['bias']} has shape {bias.shape}; expected ({K},), beside weights")
     if logits is not None and features is not None and logits.shape != (features.shape[0], K):
@@ -318,7 +298,7 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
                 f"{request.class_names!r} has {len(names)} names for {K} classes; give one a line, "
                 "in order"
             )
-    kept = _chosen_classes(K, request, names, counts)
+    kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
     found = Prepared(features, labels, weights, bias, logits, where, kept, K, d, names)
@@ -357,6 +337,8 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int |
         largest = 0 if labels is None else int(labels.max(initial=0))
         if largest >= (asked or MOST_CLASSES):
             step = f"raise {spelled('K')} to {largest + 1}" if asked else "number them anew"
+            if labels is not None and labels.min() == 1 and largest == asked:
+                step += f"; or {from_one()}"
             raise DataError(
                 f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
                 f"for K = {asked or MOST_CLASSES}; {step}"
@@ -370,12 +352,18 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int |
 
 
 def _chosen_classes(
-    K: int, request: Request, names: list[str] | None, counts: np.ndarray | None
+    K: int,
+    request: Request,
+    names: list[str] | None,
+    counts: np.ndarray | None,
+    weights: np.ndarray | None,
 ) -> np.ndarray:
     """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
     classes, min_count = request.classes, request.min_count
     kept = np.ones(K, dtype=bool)
-    if classes is not None:
+    if classes == NONZERO:
+        kept[:] = True if weights is None else weights.any(axis=1)
+    elif classes is not None:
         kept[:] = False
         kept[_listed(classes, K, names or [])] = True
     if min_count is not None:

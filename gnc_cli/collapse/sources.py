@@ -1,48 +1,35 @@
-"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays;
-what the files say of themselves, which are asked for, and in what order.
+"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays.
 
 Finding looks at names, shapes and attributes alone; opening reads labels and weights, and leaves
 features and logits in their files, to be read by rows.
 """
 
-import glob
-import math
 import os
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from gnc_cli.collapse.inputs import File, Names, expand, natural_key, run_of
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
     dataset_for,
     find_role,
+    how_found,
     roles_of_file,
     roles_of_group,
 )
 from gnc_cli.collapse.samples import InputCache, Samples, open_samples, samples_of_arrays
+from gnc_cli.collapse.selection import Wanted, attributes, order, selects
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue, translated
-from gnc_cli.io.inputs import split_key
-from gnc_cli.io.provenance import parse_provenance
+from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.parameters import spelled, wording
 
-File = tuple[str, str | None]
-"""A path, and the key behind its colon."""
-Names = str | Sequence[str]
-Wanted = str | float | Collection[Any]
-"""What a key must be: a text or a number, or one of several (a list, a range)."""
-
-_NUMBERS = ("epoch", "step")
-_NOT_OF_THE_ROW = ("gnc_format", "kind")
-_LONGEST = 16
-_LISTED = 8
-_DIGITS = re.compile(r"(\d+)", re.ASCII)
+TRAINING = "train"
+"""The split whose class means count for the other splits of a run."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +47,10 @@ class Source:
     """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
     stamp: str = ""
     """Changes when a file of the row does."""
+    head: str | None = None
+    """The dataset of the classifier and why it was taken, where nobody named it."""
+    training: "Source | None" = field(default=None, repr=False, compare=False)
+    """The snapshot of the training split at the same moment of the same run, if this is another."""
 
 
 def find_sources(
@@ -68,6 +59,7 @@ def find_sources(
     *,
     shards: bool,
     transpose_weights: bool,
+    labels_are: str,
     **how: Any,
 ) -> list[Source]:
     """One source per row of the result, from files or from arrays; see `find_samples`.
@@ -85,14 +77,25 @@ def find_sources(
     if not arrays:
         paths = [os.fspath(file) for file in files]
         return find_samples(
-            paths, shards=shards, transpose_weights=transpose_weights, **(how | named)
-        )
+            paths, shards=shards, transpose_weights=transpose_weights, labels_are=labels_are,
+            **(how | named),
+        )  # fmt: skip
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
-    samples = samples_of_arrays(given, transpose_weights)
+    samples = samples_of_arrays(given, transpose_weights, labels_are)
     return [Source(lambda: nullcontext(samples))]
+
+
+def find_features(value: Any) -> Source:
+    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array."""
+    names = _paths(value)
+    if names is None:
+        samples = samples_of_arrays({"features": value})
+        return Source(lambda: nullcontext(samples))
+    named = {"features": expand(names)}
+    return _Finder(named, transpose=False, labels_are="zero-based", K=None).in_options()
 
 
 def find_samples(
@@ -100,6 +103,7 @@ def find_samples(
     *,
     shards: bool = False,
     transpose_weights: bool = False,
+    labels_are: str = "zero-based",
     K: int | None = None,
     select: Sequence[tuple[str, Wanted]] = (),
     **named: Names,
@@ -112,10 +116,11 @@ def find_samples(
     comes with its weights.
 
     Args:
-        files: `FILE`, `FILE:key`, globs, `-`.
+        files: `FILE`, `FILE:key`, folders of runs and models, `hf:org/name`, globs, `-`.
         named: features, labels, weights, bias, logits: the same; several files are shards.
         shards: all `files` are parts of one set.
         transpose_weights: weights are stored as (d, K).
+        labels_are: how labels are stored: `zero-based`, `one-based` or `one-hot`.
         K: the classes that weights must have together.
         select: pairs (key, wanted) that a row must meet; the keys are its attributes, `file` and
             `snapshot`; wanted is a text, a number, or a list or range of these.
@@ -126,8 +131,8 @@ def find_samples(
         UsageError: a key that no row has.
     """
     given = {role: expand(names) for role, names in named.items()}
-    find = _Finder(given, transpose_weights, K)
     found = expand(files)
+    find = _Finder(given, found, transpose=transpose_weights, labels_are=labels_are, K=K)
     if shards and found:
         sources = [find.in_shards(found)]
     elif found:
@@ -142,6 +147,7 @@ def find_samples(
             "give a file: gnc measure features.h5",
             "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
         ))
+    sources = [replace(source, training=find.training_set(source)) for source in sources]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
         return sources
@@ -150,37 +156,24 @@ def find_samples(
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
-def expand(names: Names) -> list[File]:
-    """Files and keys behind `FILE`, `FILE:key` and globs of both, in the order of the names.
-
-    A glob gives its files in natural order; a file of that very name comes first.
-    """
-    found: list[File] = []
-    for name in [names] if isinstance(names, str) else names:
-        path, key = split_key(name)
-        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
-            found.append((path, key))
-            continue
-        matches = sorted(glob.glob(path, recursive=True), key=natural_key)
-        if not matches:
-            raise DataError(f"no file matches {path!r}; check the pattern and the folder")
-        found += [(match, key) for match in matches]
-    return found
-
-
 class _Finder:
     """Makes sources; `named` has the datasets that options name."""
 
-    def __init__(self, given: Mapping[str, Sequence[File]], transpose: bool, K: int | None) -> None:
-        self.cache, self.given, self.transpose, self.K = InputCache(), given, transpose, K
+    def __init__(
+        self, given: Mapping[str, Sequence[File]], files: Sequence[File] = (), **stored: Any
+    ) -> None:
+        self.cache, self.given, self.files = InputCache(), given, files
+        self.stored = stored
+        """How numbers are stored, for `open_samples`."""
+        self._heads: dict[Piece, str] = {}
+        self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in given}
         if "weights" in given and "bias" not in given and (biases := self._biases()):
             self.named["bias"] = biases
 
     def in_file(self, file: File) -> list[Source]:
         """The file and its snapshots."""
-        path, key = file
-        shown = path if key is None else f"{path}:{key}"
+        path, key, shown = file.path, file.key, file.shown
         with self.cache.open(path) as catalogue:
             outside = [
                 f"{name!r} {entry.problem}"
@@ -196,7 +189,13 @@ class _Finder:
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
             sources = [self._snapshot(catalogue, shown, name) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
-                roles = roles_of_file(catalogue, key, self.named)
+                if file.head is None:
+                    roles = roles_of_file(catalogue, key, self.named)
+                else:
+                    roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
+                if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
+                    raise self._labels_unnamed(file, catalogue.entries[roles["weights"]].shape[0])
+                self._note_head(catalogue, roles.get("weights"), file)
                 sources.append(self._source(catalogue, shown, None, [(path, roles)]))
             return sources
 
@@ -204,26 +203,43 @@ class _Finder:
         """One row of all the files, which an option names for `role`."""
         parts: list[tuple[str, dict[str, str]]] = []
         with ExitStack() as stack:
-            for path, key in files:
-                with self.cache.open(path) as catalogue:
-                    parts.append((path, roles_of_file(catalogue, key, self.named, role)))
-            first = stack.enter_context(self.cache.open(files[0][0]))
+            for file in files:
+                with self.cache.open(file.path) as catalogue:
+                    roles = roles_of_file(catalogue, file.key, self.named, role)
+                    self._note_head(catalogue, roles.get("weights"), file)
+                    parts.append((file.path, roles))
+            first = stack.enter_context(self.cache.open(files[0].path))
             for each in ("features", "labels", "logits"):
                 lacking = [path for path, roles in parts if each not in roles]
                 if lacking and len(lacking) < len(parts):
                     raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
-            return self._source(first, ",".join(path for path, _ in files), None, parts)
+            return self._source(first, ",".join(file.path for file in files), None, parts)
 
     def in_options(self) -> Source:
-        """One row of what options name alone, without features."""
+        """One row of what options name alone."""
         role = next(role for role in ("weights", "logits", *self.given) if role in self.given)
-        with self.cache.open(self.given[role][0][0]) as catalogue:
-            shown = ",".join(path for path, _ in self.given[role])
+        with self.cache.open(self.given[role][0].path) as catalogue:
+            shown = ",".join(file.name or file.path for file in self.given[role])
             return self._source(catalogue, shown, None, [])
 
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
         roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
-        return self._source(catalogue, shown, name, [(catalogue.path, roles)])
+        source = self._source(catalogue, shown, name, [(catalogue.path, roles)])
+        if source.attrs.get("split") == TRAINING and {"features", "labels"} <= roles.keys():
+            self._training[_moment(source)] = source
+        return source
+
+    def training_set(self, source: Source) -> Source | None:
+        """The snapshot of the training split that belongs to a snapshot of another split."""
+        other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
+        return self._training.get(_moment(source)) if other else None
+
+    def _note_head(self, catalogue: Catalogue, name: str | None, file: File) -> None:
+        """Keep why `name` was taken for the classifier, where the user did not name it."""
+        if name is not None:
+            why = file.head or (how_found(catalogue, name) if file.key is None else None)
+            if why is not None:
+                self._heads[Piece(file.path, name)] = why
 
     def _source(
         self,
@@ -248,18 +264,52 @@ class _Finder:
         opened = partial(
             open_samples, self.cache, together,
             copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
-            counted=counted, transpose=self.transpose, K=self.K,
+            counted=counted, **self.stored,
         )  # fmt: skip
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
         stamp = ",".join(self.cache.stamp(path) for path in paths)
-        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp)
+        head = next((self._heads.get(piece) for piece in together.get("weights", ())), None)
+        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
-        for path, key in self.given[role]:
-            with self.cache.open(path) as catalogue:
-                pieces.append(Piece(path, dataset_for(catalogue, role, key)))
+        for file in self.given[role]:
+            self._check_name(role, file)
+            with self.cache.open(file.path) as catalogue:
+                name = dataset_for(catalogue, role, file.key)
+                self._note_head(catalogue, name if role == "weights" else None, file)
+                pieces.append(Piece(file.path, name))
         return tuple(pieces)
+
+    def _labels_unnamed(self, labels: File, rows: int) -> DataError:
+        """One number a row where a code is expected: labels, with features among the files?"""
+        found = {"features": "FILE", "labels": labels.shown}
+        for file in self.files:
+            with self.cache.open(file.path) as catalogue:
+                shapes = [e.shape for e in catalogue.entries.values() if len(e.shape) == 2]
+            if len(shapes) == 1:
+                found["features" if shapes[0][0] == rows else "weights"] = file.shown
+        options = " ".join(f"--{role} {shlex.quote(name)}" for role, name in found.items())
+        call = ", ".join(f"{role}={name!r}" for role, name in found.items())
+        return DataError(
+            f"{labels.shown!r} has shape ({rows},), one number a row; expected a matrix. If these "
+            f"are labels: {wording(f'gnc measure {options}', f'measure({call})')}"
+        )
+
+    def _check_name(self, role: str, wanted: File) -> None:
+        """Refuse the name of a dataset in place of a file, where another file has that dataset."""
+        if wanted.path == "-" or os.path.exists(wanted.path):
+            return
+        for file in (*self.files, *(file for files in self.given.values() for file in files)):
+            if not os.path.exists(file.path):
+                continue
+            with self.cache.open(file.path) as catalogue:
+                names = [f"/{name}" for name in catalogue.entries]
+            if any(name.endswith((f"/{wanted.path}", f".{wanted.path}")) for name in names):
+                raise DataError(
+                    f"no such file: {wanted.path!r}; {file.path!r} has a dataset of that name: "
+                    f"{spelled(role, f'{file.path}:{wanted.path}')}"
+                )
 
     def _biases(self) -> tuple[Piece, ...]:
         """The bias beside each piece of the named weights; none where not all have one."""
@@ -278,120 +328,14 @@ class _Finder:
         return tuple(found)
 
 
+def _moment(source: Source) -> tuple[Any, ...]:
+    """The moment of a run that a snapshot is of."""
+    return (run_of(str(source.file)), *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+
+
 def _paths(value: Any) -> list[str] | None:
     """File names, from one or several; None for arrays."""
     several = value if isinstance(value, (list, tuple)) and value else [value]
     if all(isinstance(v, (str, os.PathLike)) for v in several):
         return [os.fspath(v) for v in several]
     return None
-
-
-# What the files say of a row ---------------------------------------------------------------------
-
-
-def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
-    """A key for sorting in which numbers count as numbers.
-
-    >>> sorted(["part_10", "part_2", "a"], key=natural_key)
-    ['a', 'part_2', 'part_10']
-    """
-    words = _DIGITS.split(text)
-    bare = [word.lstrip("0") if i % 2 else word for i, word in enumerate(words)]
-    # A number without leading zeros is the larger the longer it is; texts stand in even places.
-    sizes = [len(word) if i % 2 else 0 for i, word in enumerate(bare)]
-    return tuple(zip(sizes, bare, words, strict=True))
-
-
-def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, Any]:
-    """What the file and its snapshot say of the row, plain values: epoch, step, layer, seed, ...
-
-    A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
-    """
-    found = dict(catalogue.attrs)
-    groups = [""] if snapshot is None else ["", f"snapshots/{snapshot}/"]
-    for group in groups:
-        if group and snapshot is not None:
-            found |= catalogue.snapshots.get(snapshot, {})
-        for name in (*_NUMBERS, "seed"):
-            entry = catalogue.entries.get(group + name)
-            if entry is not None and entry.real and entry.shape == ():
-                with translated(catalogue.path, f"a number {group + name!r}"):
-                    found.setdefault(name, np.asarray(entry.load()).item())
-    if "step" not in found and "global_step" in found:  # Lightning
-        found["step"] = found["global_step"]
-    provenance = parse_provenance(found.pop("provenance", None))
-    attrs = {name: _plain(value) for name, value in found.items() if name not in _NOT_OF_THE_ROW}
-    attrs = {name: value for name, value in attrs.items() if value is not None}
-    for name in _NUMBERS:
-        if name in attrs:
-            attrs[name] = _number(attrs[name], name, catalogue.path)
-    return attrs | ({"provenance": provenance} if provenance else {})
-
-
-def order(attrs: Mapping[str, Any], file: str, snapshot: str | None) -> tuple[Any, ...]:
-    """A key for sorting: epoch, step, layer, split, natural order of the names; the root last."""
-    return (
-        *(attrs.get(name, math.inf) for name in _NUMBERS),
-        *(natural_key(str(attrs.get(name, ""))) for name in ("layer", "split")),
-        natural_key(file),
-        snapshot is None,
-        natural_key(snapshot or ""),
-    )
-
-
-def selects(rows: Sequence[Mapping[str, Any]], select: Sequence[tuple[str, Wanted]]) -> list[bool]:
-    """For each row, of attributes, whether it meets every pair (key, wanted), as at least one must.
-
-    A text equals a number that it spells.
-    """
-    for key, _ in select:
-        if not any(key in row for row in rows):
-            keys = sorted({key for row in rows for key in row if key != "provenance"})
-            raise UsageError(
-                f"{spelled('select')} {key}: no row says its {key}; they say {', '.join(keys)}"
-            )
-    chosen = [all(_meets(row.get(key), wanted) for key, wanted in select) for row in rows]
-    if not any(chosen):
-        there = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)
-        raise DataError(
-            f"{spelled('select')} leaves none of {len(rows)} row(s); there are {there}"
-        )
-    return chosen
-
-
-def _meets(fact: Any, wanted: Wanted) -> bool:
-    if fact is None:
-        return False
-    if isinstance(wanted, Collection) and not isinstance(wanted, str):
-        return any(_meets(fact, one) for one in wanted)
-    return str(fact) == str(wanted) or _as_number(fact) == _as_number(wanted)
-
-
-def _as_number(value: Any) -> Any:
-    """The number that a value is or spells, else the value."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
-
-
-def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    texts = list(dict.fromkeys(str(row[key]) for row in rows if row.get(key) is not None))
-    return ", ".join(texts[:_LISTED]) + (" ..." if len(texts) > _LISTED else "")
-
-
-def _plain(value: Any) -> Any:
-    """A text, a number, a short list of these; None for anything else."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist() if value.size <= _LONGEST and value.dtype.kind in "biuf" else None
-    return value if isinstance(value, (str, int, float, list)) else None
-
-
-def _number(value: Any, name: str, path: str) -> float:
-    try:
-        number = float(value)
-        if math.isfinite(number):
-            return int(number) if number == int(number) else number
-    except (TypeError, ValueError):
-        pass
-    raise DataError(f"{path!r}: attribute {name} is {value!r}; expected a number")

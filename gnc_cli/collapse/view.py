@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from gnc_cli.collapse.request import OWN
 from gnc_cli.collapse.result import (
     ClassRow,
     DuplicatePair,
@@ -114,7 +115,9 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
         elif key == "classes.present":
             remark = brief(remark, 48) or f"{count(c.missing)} without samples"
         elif key == "ncc_accuracy":
-            parts = [_interval(r, key) + "nearest class mean"]
+            means = r.policy.class_means or {}
+            whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
+            parts = [_interval(r, key) + f"nearest class mean{whose}"]
             parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}"]
             remark = "; ".join(parts)
         elif key != "gnc2":
@@ -197,6 +200,7 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
     spaces = {
         "authors": f"{r.policy.spaces['authors']}, Sigma_B centred",
         "classic": "raw rows; energies and ranks of unit rows",
+        "neco": f"raw rows, out of distribution: {r.policy.ood}",
     }
     for family, values in r.variants.items():
         yield family, "", spaces.get(family, ""), f"variants.{family}"
@@ -280,6 +284,13 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         for r in rows if r.gnc2_reference is not None
     )  # fmt: skip
     notes = [(Styled("reference", "bold"), text) for text in references]
+    others = dict.fromkeys(
+        f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
+        + (f" of split {r.split}" if r.split else "")
+        for r in rows
+        if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
+    )
+    notes += [(Styled("class means", "bold"), text) for text in others]
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
@@ -331,8 +342,10 @@ def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[s
 def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
     """What was done (`verbose`), each policy once, and what was written."""
     policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
+    heads = dict.fromkeys(row.policy.head for row in rows if row.policy.head is not None)
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
-    return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *written]
+    chosen: list[Cell] = [(Styled("head", "bold"), f"  {head}") for head in heads]
+    return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *chosen, *written]
 
 
 def _place(row: MeasureResult | MeasureGroup) -> dict[str, str]:
@@ -422,7 +435,7 @@ def policy_text(policy: Policy) -> str:
     parts += ["weights given" if policy.weights == "given" else policy.weights]
     if (means := policy.class_means) is not None:
         parts.append(f"Sigma_B {policy.between_cov}")
-        parts += [] if means["ncc"] == "own" else [f"class means of {means['ncc']}"]
+        parts += [] if means["ncc"] == OWN else [f"class means of {means['ncc']}"]
     if policy.classes_left_out:
         why = [policy.classes] if policy.classes else []
         why += [f"at least {policy.min_count} samples"] if policy.min_count else []

@@ -38,8 +38,8 @@ LOWER_IS_BETTER = frozenset(
      "log_energy_weights", "loss", "max_cosine", "measure_share", "missing", "nc1",
      "nc1_trace_quotient", "nc2_equiangularity", "nc2_equinorm_means", "nc2_equinorm_weights",
      "nc2_etf_error", "nc2_etf_error_weights", "nc2_max_angle", "nc3", "nc3_dual_etf_error",
-     "rattlers", "restarts", "riesz_energy", "riesz_energy_weights", "scale", "seconds",
-     "stationarity", "steps"}
+     "orthogonality_deviation", "rattlers", "restarts", "riesz_energy", "riesz_energy_weights",
+     "scale", "seconds", "stationarity", "steps"}
 )  # fmt: skip
 """Parts of dotted keys that are better when smaller."""
 

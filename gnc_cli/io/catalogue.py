@@ -16,6 +16,8 @@ import numpy as np
 
 from gnc_cli.errors import DataError, GncError
 
+DEFLATE = 1032
+"""The most bytes that one deflated byte can stand for."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
 _NOT_A_CODE = ("features", "H", "logits")

@@ -1,4 +1,4 @@
-"""The formats by suffix: how a file becomes a `Catalogue`, and how a code becomes a file.
+"""The formats by content and suffix: how a file becomes a `Catalogue`, and a code a file.
 
 A reader gives a catalogue that is valid inside a `with` block. Names, shapes and dtypes come first,
 numbers only when asked for. Nothing is unpickled, no link is followed out of the file, and whatever
@@ -8,6 +8,7 @@ a library raises becomes one DataError. Only HDF5 holds everything of a code.
 import contextlib
 import io
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import PurePath
@@ -97,22 +98,42 @@ FORMATS: dict[str, Format] = {
 
 
 def reader_for(path: str, file: IO[bytes]) -> Reader:
-    """The reader that the suffix names, or the first bytes where no suffix does."""
+    """The reader for what the file's first bytes say it is; text and damaged files go by suffix."""
     if path == "-":
         return hdf5
     if path.endswith("index.json"):
         return safetensors_index
+    found = _by_content(file)
+    if found is not None:
+        return found
     suffix = PurePath(path).suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix].reader
-    start = file.read(len(SIGNATURE))
-    file.seek(0)
-    if start == SIGNATURE:
-        return hdf5
     raise DataError(
-        f"{path!r} has a suffix that names no format and does not begin like HDF5; "
+        f"{path!r} has a suffix that names no format and begins like none; "
         f"rename it to one of {', '.join(FORMATS)}"
     )
+
+
+def _by_content(file: IO[bytes]) -> Reader | None:
+    """What a file is by its first bytes, and a zip archive by its members; None where unknown."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    start = file.read(16)
+    file.seek(0)
+    if start.startswith(b"PK\x03\x04"):
+        try:
+            with zipfile.ZipFile(file) as archive:
+                torch = any(name.rpartition("/")[2] == "data.pkl" for name in archive.namelist())
+        except Exception:  # damaged: the reader by suffix will say so
+            return None
+        finally:
+            file.seek(0)
+        return pt if torch else npz
+    if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
+        return safetensors
+    known = {SIGNATURE: hdf5, b"\x93NUMPY": npy, b"\x80": pt}  # the last is a pickle: old torch
+    return next((reader for magic, reader in known.items() if start.startswith(magic)), None)
 
 
 def writer_for(path: str | os.PathLike[str]) -> Writer:

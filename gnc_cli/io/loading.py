@@ -1,6 +1,6 @@
 """Codes, labels, classifiers and biases out of a file, checked to the last number."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -58,22 +58,34 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     return bias
 
 
-def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
+def load_labels(
+    catalogue: Catalogue,
+    name: str,
+    K: int | None = None,
+    prepare: Callable[[np.ndarray, str], np.ndarray] | None = None,
+) -> np.ndarray:
     """Class numbers, shape (N,), int64, from integers or integral floats of shape (N,) or (N, 1).
+
+    `prepare` turns labels of another form into these; it gets the stored values, of one or two
+    axes, and a name for messages.
 
     Raises:
         DataError: another shape or dtype, a value that is no class (of K, if given); names its row.
     """
     entry = checked(catalogue, name)
     where = catalogue.where(name)
-    if len(entry.shape) not in (1, 2) or entry.shape[1:] not in ((), (1,)):
-        raise DataError(
-            f"{where} has shape {entry.shape}; expected (N,), one class number for each row"
-        )
+    refusal = f"{where} has shape {entry.shape}; expected (N,), one class number for each row"
+    if len(entry.shape) not in (1, 2) or (prepare is None and entry.shape[1:] not in ((), (1,))):
+        raise DataError(refusal)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
-        values = np.asarray(entry.load()).reshape(-1)
-    if len(values) != entry.shape[0]:
+        values = np.asarray(entry.load())
+    if values.shape != entry.shape:
         raise DataError(f"{where} came back as {values.shape} in place of {entry.shape}")
+    if prepare is not None:
+        values = prepare(values, where)
+    if values.shape[1:] not in ((), (1,)):
+        raise DataError(refusal)
+    values = values.reshape(-1)
     with np.errstate(invalid="ignore"):
         most = _LARGEST if K is None else K - 1
         right = (values >= 0) & (values <= most) & (values == np.floor(values))

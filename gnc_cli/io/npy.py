@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.catalogue import DEFLATE, Catalogue, Entry, translated
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.provenance import provenance_text
 
@@ -24,8 +24,6 @@ _HEADERS = {
 }
 _MOST_TEXT = 1 << 24
 """Bytes of `provenance`."""
-_DEFLATE = 1032
-"""The most bytes that one deflated byte can stand for."""
 
 
 @contextlib.contextmanager
@@ -85,7 +83,7 @@ def write_npz(file: IO[bytes], code: "CodeFile") -> None:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
     """One array of the archive, by its header alone."""
-    if member.file_size > _DEFLATE * member.compress_size:
+    if member.file_size > DEFLATE * member.compress_size:
         raise ValueError(
             f"it claims {member.file_size} bytes from {member.compress_size} compressed ones"
         )

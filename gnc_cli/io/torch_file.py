@@ -77,6 +77,11 @@ def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
                 "code and are refused; save with torch.save({'weights': W}, FILE)"
             ) from error
         except RuntimeError as error:
+            if "TorchScript" in str(error):
+                raise DataError(
+                    f"{path!r} is a TorchScript program, and none is run here; save its tensors "
+                    "with torch.save(module.state_dict(), FILE)"
+                ) from error
             if "miniz" in str(error):  # torch asks to be told; the user needs to know of the file
                 raise ValueError("its archive is damaged") from error
             raise

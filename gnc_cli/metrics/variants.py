@@ -1,4 +1,4 @@
-"""What `gnc measure --variants` adds: the authors' own GNC, and the metrics before GNC.
+"""What `gnc measure --variants` and `--ood` add: the authors' own GNC, and the metrics of others.
 
 The classic metrics are of raw features and raw weights, except the energies and effective ranks,
 which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
@@ -135,6 +135,33 @@ def classic(
         "pair_rows": pair_rows(len(M)),
         "pair_rows_weights": None if unit_weights is None else pair_rows(len(unit_weights)),
     }
+
+
+def neco(moments: ClassMoments, ood: ClassMoments) -> dict[str, float | None]:
+    """The orthogonality deviation of NECO, NC5 of Ben Ammar et al. (arXiv 2310.06823, eq. 5).
+
+    It falls to 0 as the features of other data become orthogonal to the classes. Neither the class
+    means nor the mean of the other data is centred.
+
+    Args:
+        moments: of raw features, of the training set where there is one.
+        ood: of raw out-of-distribution features, all in one class, the same d.
+
+    Returns:
+        `orthogonality_deviation`: mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to
+        1; None where one of these means is zero. `ood_samples`: rows behind `m_ood`.
+
+    Example:
+        >>> ours, theirs = ClassMoments(d=2, K=2), ClassMoments(d=2, K=1)
+        >>> ours.update(np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([0, 1]))
+        >>> theirs.update(np.array([[3.0, 4.0]]), np.array([0]))
+        >>> round(neco(ours, theirs)["orthogonality_deviation"], 12)
+        0.7
+    """
+    means, other = (_directions(m.means[m.present]) for m in (moments, ood))
+    known = means is not None and other is not None
+    deviation = float(np.abs(means @ other[0]).mean()) if known else None  # type: ignore[index]
+    return {"orthogonality_deviation": deviation, "ood_samples": ood.N}
 
 
 def _deviation(moments: np.ndarray | None) -> float | None:

@@ -44,6 +44,7 @@ Loss = StrEnum("Loss", "ce hardmax cosface arcface")
 Optimizer = StrEnum("Optimizer", "sgd adamw adam")
 Schedule = StrEnum("Schedule", "cosine step constant")
 Precision = StrEnum("Precision", "auto float32 bf16 fp16")
+Logger = StrEnum("Logger", "tensorboard")
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -70,8 +71,9 @@ def train(
     *,
     data: Annotated[
         str | None,
-        Parameter("glyphs (characters of fonts, nothing to download), cifar10[:PATH], "
-                  "cifar100[:PATH], folder:PATH (class folders) or h5:PATH. Default glyphs.",
+        Parameter("glyphs (characters of fonts, nothing to download); fashion-mnist, mnist, "
+                  "kmnist, emnist, cifar10 or cifar100, each with or without :PATH; folder:PATH "
+                  "(class folders), idx:DIR, npz:FILE or h5:FILE. Default glyphs.",
                   group=_DATA, metavar="NAME"),
     ] = None,
     classes: Annotated[
@@ -94,15 +96,21 @@ def train(
         Parameter("Glyphs of the TrueType and OpenType fonts in this folder. Default: 12 DejaVu "
                   "styles.", group=_DATA, metavar="DIR"),
     ] = None,
+    script: Annotated[
+        str | None,
+        Parameter("Letters of one script, those that most fonts have first: hangul, han, kana, "
+                  "latin, greek, cyrillic, or as Unicode calls it. Default: all that fonts have.",
+                  group=_DATA, metavar="NAME"),
+    ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
-        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but no flip of "
-                  "glyphs.",
+        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
+                  "with colours and fashion-mnist.",
                   text(_augmentations, "NAMES", "names"), _DATA),
     ] = None,
     ood: Annotated[
         str | None,
-        Parameter("Another set (folder:PATH, h5:PATH) to test on, out of distribution; its classes "
+        Parameter("Another set, named like --data, to test on, out of distribution; its classes "
                   "are matched by name.",
                   group=_DATA, metavar="NAME"),
     ] = None,
@@ -301,6 +309,11 @@ def train(
         Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
                   "only the last epoch.", whole(1), _OUTPUT, metavar="EPOCHS"),
     ] = None,
+    logger: Annotated[
+        str | None,
+        Parameter("Write the numbers of each epoch into the run folder for tensorboard as well "
+                  "(needs the extra trainers).", one_of(Logger), _OUTPUT),
+    ] = None,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
@@ -313,11 +326,13 @@ def train(
     Started by `torchrun`, several processes train one network and share each batch.
 
     Args:
-        data: `glyphs`, `cifar10`, `cifar100` (also `cifar10:PATH`), `folder:PATH`, `h5:PATH`.
+        data: `glyphs`; `fashion-mnist`, `mnist`, `kmnist`, `emnist`, `cifar10`, `cifar100` (also
+            `mnist:PATH`); `folder:PATH`, `idx:DIR`, `npz:FILE`, `h5:FILE`.
         classes: number of classes (the first K of the data set).
         classes_subset: these classes, by name.
         image_size: side of the images, pixels.
         fonts: folder of fonts, for glyphs.
+        script: of the glyphs, such as `hangul`; the letters that most fonts have come first.
         augment: of `crop`, `flip`, `rotate`; an empty list for none.
         ood: another set to test on, its classes matched by name.
         model: `cnn`, `resnet18`, `resnet50`, `densenet121`, `resnext50`, `package.module:factory`.
@@ -356,6 +371,8 @@ def train(
         resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
             asked for, and a `model` of your own must be named again.
         force: replace a run in `out`, and `plot`.
+        logger: `tensorboard` writes event files into the run folder, a scalar per number and epoch
+            under the names of metrics.jsonl.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with a checkpoint.
         progress: told `(stage, steps done, steps in all, loss)`.

@@ -19,10 +19,10 @@ from gnc_cli.io.inputs import split_key
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import of_first
 from gnc_cli.training.networks.assignment import assign, distinct_assignments
 from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
 from gnc_cli.training.request import Options, Settings
-from gnc_cli.training.together import of_first
 
 _RESTARTS = 8
 """Descents of `fixed:solve` where no theorem and no construction answers."""

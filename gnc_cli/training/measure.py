@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
+from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
@@ -22,9 +23,9 @@ from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
 from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.together import of_first
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
-from gnc_cli.training.networks.classifier import Classifier, autocast, in_eval_mode
-from gnc_cli.training.together import of_first
+from gnc_cli.training.networks.classifier import Classifier, autocast
 
 _KEPT_BYTES = 2 << 30
 """Features up to this size, of one set and all processes, are kept; larger training sets go through

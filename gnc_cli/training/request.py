@@ -31,6 +31,7 @@ _BELONGS_TO = {
     "assignment": ("head", ("fixed:FILE",)),
     "similarity": ("assignment", ("best", "worst")),
     "fonts": ("data", ("glyphs",)),
+    "script": ("data", ("glyphs",)),
     "momentum": ("optimizer", ("sgd",)),
     "milestones": ("schedule", ("step",)),
     "gamma": ("schedule", ("step",)),
@@ -102,6 +103,7 @@ class Options:
     resume: bool
     force: bool
     plot: str | None
+    logger: str | None
     interrupt: threading.Event | None
     progress: Progress | None
     on_run: Callable[[str], None] | None
@@ -141,6 +143,7 @@ class Settings:
     classes_subset: tuple[str, ...] | None = None
     image_size: int | None = None
     fonts: str | None = None
+    script: str | None = None
     augment: tuple[str, ...] | None = None
     """None: crop and rotation, and flips where mirror images keep their class."""
     ood: str | None = None

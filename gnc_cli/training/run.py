@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import numpy as np
 import torch
 
 from gnc_cli import __version__
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.together import in_all, in_turn, of_first
 from gnc_cli.training.assemble import data_facts, result_of
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.data.image_set import ImageData, MatchedSet
@@ -40,7 +42,6 @@ from gnc_cli.training.run_folder import (
     read_config,
 )
 from gnc_cli.training.session import open_session, read_data
-from gnc_cli.training.together import in_all, in_turn, of_first
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +63,11 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
         )
     asked["deadline"] = Deadline(asked.pop("time_limit"), asked["interrupt"])
     options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
+    if options.logger is not None and find_spec("tensorboard") is None:
+        raise UnavailableError(
+            f"{spelled('logger', options.logger)} needs tensorboard; "
+            "pip install 'gnc-cli[trainers]'"
+        )
     asked["compile"] = asked["compile"] or None
     page = is_page(options.plot)
     if not options.resume:
@@ -183,6 +189,8 @@ class Job:
             run = Run(session, folder, options)
             if stored is not None:
                 run.resume()
+            if options.logger is not None:
+                folder.open_events(run.history[-1].epoch if run.history else 0)
             folder.config(
                 session.settings, data=data_facts(self.data, self.ood), plan=plan.to_json(),
                 class_names=list(self.data.class_names),

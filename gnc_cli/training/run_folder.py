@@ -7,6 +7,7 @@
 | snapshots.h5 | features, labels and weights by epoch and split, for `gnc measure` |
 | last.pt, best.pt | checkpoints: tensors and plain data |
 | log.txt | what happened when, UTC |
+| events.out.tfevents.* | with `--logger tensorboard`, the numbers of metrics.jsonl |
 
 No file holds an absolute path or the name of a machine: paths are cut down to their last part.
 A snapshot is a group `/snapshots/epoch-0010-train` with attributes epoch, step and split. Adding
@@ -26,19 +27,20 @@ from typing import Any, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.errors import DataError, OutputError
+from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
-from gnc_cli.records import plain, read_plain
+from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import of_first
 from gnc_cli.training.checkpoints import link_file, write_checkpoint
 from gnc_cli.training.measure import Measured
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.together import of_first
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
@@ -63,6 +65,7 @@ class RunFolder:
         self._warned: set[str] = set()
         self._rows = Ledger(None, None)
         self._log: int | None = None
+        self._events: EventFile | None = None
 
     @classmethod
     def claim(
@@ -115,6 +118,8 @@ class RunFolder:
 
     def __exit__(self, *exception: object) -> None:
         self._rows.close()
+        if self._events is not None:
+            self._events.close()
         if self._log is not None:
             os.close(self._log)
             self._log = None
@@ -159,9 +164,25 @@ class RunFolder:
         """best.pt is what last.pt is now; writing last.pt anew leaves it as it is."""
         self._in_first(lambda: link_file(self._at("last.pt"), self._at("best.pt")))
 
+    def open_events(self, epoch: int) -> None:
+        """From here on, write the rows of later epochs for TensorBoard as well."""
+
+        def begin() -> None:
+            self._events = EventFile(self.path, epoch)
+
+        self._in_first(begin)
+
     def epoch(self, row: EpochRow, words: str) -> None:
         """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
-        self._in_first(lambda: self._rows.append(plain(row)))
+
+        def write() -> None:
+            self._rows.append(plain(row))
+            if self._events is not None:
+                found = flatten(plain(row)).items()
+                numbers = {k: v for k, v in found if v is not None and k not in ("epoch", "step")}
+                self._events.add(row.epoch, numbers)
+
+        self._in_first(write)
         self.log(words)
 
     def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
@@ -335,7 +356,8 @@ def _rewrite(path: Path, after: int, write: Callable[[Any], None] | None = None)
 def _own_files(folder: Path) -> list[Path]:
     """What bears a name that a run writes, links that lead nowhere included."""
     named = [folder / name for name in RUN_FILES if os.path.lexists(folder / name)]
-    return named + [path for number, path in snapshot_files(folder).items() if number > 1]
+    more = [path for number, path in snapshot_files(folder).items() if number > 1]
+    return named + more + [*event_files(folder).values()]
 
 
 def _dated_folder(label: str) -> Path:

@@ -41,7 +41,8 @@ def read_data(
     """
     data = load_images(
         settings.data, classes=settings.classes, subset=settings.classes_subset,
-        image_size=settings.image_size, fonts=settings.fonts, threads=threads,
+        image_size=settings.image_size, fonts=settings.fonts, script=settings.script,
+        threads=threads,
     )  # fmt: skip
     for warning in data.warnings:
         note(warning)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
+from gnc_cli.collapse import assemble
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import in_shell
@@ -244,6 +245,22 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
 
 
+def test_duplicates_come_before_the_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, whole = threading.Event(), assemble.gnc2_detail
+
+    def late(*args: Any, **options: Any) -> Any:
+        stop.set()
+        return whole(*args, **options)
+
+    monkeypatch.setattr(assemble, "gnc2_detail", late)
+    series = measure(weights=np.repeat(icosahedron(), 2, axis=0), duplicates=0.99, interrupt=stop)
+    assert isinstance(series, MeasureResult) and series.interrupted
+    assert series.duplicates is not None and len(series.duplicates) == 12
+    left = series.without_duplicates
+    assert left is not None and left.gnc2 is not None
+    assert left.gnc2.lower == pytest.approx(1 - 1 / 5**0.5, abs=1e-9)
+
+
 def test_references(tmp_path: Path) -> None:
     W = icosahedron()
     assert _one(weights=W, reference=0.5).gnc2_ratio == pytest.approx(
@@ -439,16 +456,19 @@ def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
 @needs_gloo
 def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     file, rows = save(tmp_path / "a.h5", data), tmp_path / "rows.jsonl"
+    ood = save(tmp_path / "ood.h5", {"features": data["features"][::-1] ** 2})
     first, second = together(
         f"""
         import json
         from gnc_cli import measure
-        series = measure({file!r}, variants="all", bootstrap=5, out={str(rows)!r})
+        series = measure(
+            {file!r}, variants="all", bootstrap=5, ood={ood!r}, out={str(rows)!r}
+        )
         print(json.dumps(series.rows[0].flat(prefix="")))
         """
     )
     assert len(rows.read_text().splitlines()) == 1
-    one = measure(file, variants="all", bootstrap=5).flat(prefix="")
+    one = measure(file, variants="all", bootstrap=5, ood=ood).flat(prefix="")
     for found in (json.loads(first), json.loads(second)):
         for name in one.keys() - {"seconds"}:
             same: Any = one[name]

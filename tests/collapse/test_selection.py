@@ -11,7 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.collapse.sources import Source, expand, find_samples, natural_key, selects
+from gnc_cli.collapse.inputs import File, expand, natural_key
+from gnc_cli.collapse.selection import selects
+from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.errors import DataError, UsageError
 
 H = np.arange(12.0).reshape(4, 3)
@@ -195,8 +197,8 @@ def test_numbers_count_as_numbers(numbers: list[int], stem: str) -> None:
 def test_globs_and_names_with_brackets(tmp_path: Path) -> None:
     for name in ("p_2.h5", "p_10.h5", "p_[1].h5"):
         (tmp_path / name).write_text("x")
-    assert expand(f"{tmp_path}/p_[1].h5:W") == [(f"{tmp_path}/p_[1].h5", "W")]
+    assert expand(f"{tmp_path}/p_[1].h5:W") == [File(f"{tmp_path}/p_[1].h5", "W")]
     found = expand([f"{tmp_path}/p_[12]*.h5:W", "-"])
-    assert found == [(f"{tmp_path}/p_2.h5", "W"), (f"{tmp_path}/p_10.h5", "W"), ("-", None)]
+    assert found == [File(f"{tmp_path}/p_{n}.h5", "W") for n in (2, 10)] + [File("-")]
     with pytest.raises(DataError, match="no file matches"):
         expand(f"{tmp_path}/q*.h5")

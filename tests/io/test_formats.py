@@ -2,8 +2,10 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,6 +180,21 @@ def test_foreign_bytes_are_refused_under_every_suffix(tmp_path: Path, suffix: st
     assert "empty" in refusal(path)
 
 
+@pytest.mark.parametrize("name", ["model.pth.tar", "model.bin", "model", "model.npz"])
+def test_the_content_says_what_a_file_is(tmp_path: Path, name: str) -> None:
+    """A checkpoint under any name, zip or as torch wrote it before 1.6; others likewise."""
+    os.makedirs(tmp_path / "x")
+    path = tmp_path / "x" / name
+    for zipped in (True, False):
+        torch.save({"weights": torch.from_numpy(CODE.copy())}, path,
+                   _use_new_zipfile_serialization=zipped)  # fmt: skip
+        assert np.array_equal(read_points(path).weights, CODE)
+    for suffix in (".h5", ".npz", ".npy", ".safetensors"):
+        write_code(tmp_path / f"a{suffix}", CodeFile(CODE))
+        shutil.copy(tmp_path / f"a{suffix}", path)
+        assert np.array_equal(read_points(path).weights, CODE)
+
+
 class Bomb:
     """Unpickling this makes a file: if it ever appears, something was executed."""
 
@@ -190,11 +207,12 @@ class Bomb:
 
 def test_nothing_is_unpickled(tmp_path: Path) -> None:
     bomb = Bomb(tmp_path / "boom")
-    for suffix in (".pt", ".pth", ".npy", ".npz"):
+    for suffix in (".pt", ".pth", ".npy", ".npz", ".pth.tar", ".bin"):
         (tmp_path / f"raw{suffix}").write_bytes(pickle.dumps({"weights": bomb}))
         refusal(tmp_path / f"raw{suffix}")
-    torch.save({"weights": bomb}, tmp_path / "a.pt")
-    assert "could run code" in refusal(tmp_path / "a.pt")
+    for name in ("a.pt", "a.pth.tar", "a.bin", "a.ckpt"):
+        torch.save({"weights": bomb}, tmp_path / name)
+        assert "could run code" in refusal(tmp_path / name)
     np.save(tmp_path / "a.npy", np.array([[bomb, 1], [2, 3]], dtype=object))
     assert "object" in refusal(tmp_path / "a.npy")
     np.savez(
@@ -202,6 +220,13 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     )
     assert "object" in refusal(tmp_path / "a.npz")
     assert not (tmp_path / "boom").exists()
+
+
+def test_a_program_is_refused(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates what it made
+        torch.jit.save(torch.jit.script(torch.nn.Linear(3, 4)), tmp_path / "a.pt")
+    assert "TorchScript program" in refusal(tmp_path / "a.pt")
 
 
 def test_declared_shapes_are_checked_before_memory_is_taken(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.variants import authors, classic, effective_rank, equinorm
+from gnc_cli.metrics.variants import authors, classic, effective_rank, equinorm, neco
 from gnc_cli.runtime.deadline import Deadline
 from tests.metrics import reference
 from tests.problems import orthoplex, simplex
@@ -188,3 +190,33 @@ def test_authors_tiny_angles_keep_their_digits() -> None:
     turned = code + 1e-9 * code[:, ::-1] * np.array([1.0, -1.0])
     value = authors(moments_of(code, labels, 4), turned)["gnc3"]
     assert value == pytest.approx(5e-19, rel=1e-6)
+
+
+def test_what_is_orthogonal_to_the_classes_deviates_by_nothing() -> None:
+    """Classes in a plane; other data across it, along a class, and of mean zero."""
+    means = np.array([[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [-2.0, 0.0, 0.0]])
+    ours = moments_of(means, np.arange(3), 4)  # a fourth class has no sample
+    for other, expected in (
+        ([[0.0, 0.0, 3.0]], 0.0), ([[0.0, 2.0, 0.0]], 1 / 3), ([[1.0, 1.0, 0.0]], 0.5**0.5),
+        ([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], None),
+    ):  # fmt: skip
+        found = neco(ours, moments_of(np.array(other), np.zeros(len(other), dtype=int), 1))
+        assert found["orthogonality_deviation"] == (
+            None if expected is None else pytest.approx(expected, abs=1e-15)
+        )
+        assert found["ood_samples"] == len(other)
+
+
+@given(st.integers(0, 2**32), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_neco_knows_no_scale_and_no_axes(seed: int, ours: float, theirs: float) -> None:
+    rng = np.random.default_rng(seed)
+    H, labels, other = rng.standard_normal((20, 4)), np.arange(20) % 3, rng.random((7, 4))
+    turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+
+    def deviation(H: np.ndarray, other: np.ndarray) -> float | None:
+        one = np.zeros(len(other), dtype=int)
+        return neco(moments_of(H, labels, 3), moments_of(other, one, 1))["orthogonality_deviation"]
+
+    expected = deviation(H, other)
+    assert expected is not None and 0.0 <= expected <= 1.0
+    assert deviation(ours * H @ turn, theirs * other @ turn) == pytest.approx(expected, abs=1e-12)

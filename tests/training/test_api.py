@@ -17,7 +17,8 @@ from gnc_cli.errors import DataError
 from gnc_cli.records import plain
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.result import EpochRow, TrainResult
-from tests.training.problems import TINY, run, toy
+from tests.training.data.test_idx import encoded
+from tests.training.problems import TINY, run, timeless, toy
 
 SCHEMA = schemas.load("train")
 
@@ -258,3 +259,22 @@ def test_some_of_the_classes(home: Path, data: str) -> None:
     assert drawn["features"].shape == (48, 2) and drawn["class_names"] == ("dog", "/")
     assert Counter(drawn["labels"].tolist()) == {0: 24, 1: 24}
     assert float(np.linalg.norm(drawn["weights"][0])) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_same_pictures_in_three_formats(tmp_path: Path) -> None:
+    data = toy(tmp_path / "toy.h5")
+    with h5py.File(tmp_path / "toy.h5") as h5:
+        arrays = {name: stored[()].squeeze() for name, stored in h5.items()}
+    np.savez(tmp_path / "toy.npz", **arrays)
+    (tmp_path / "toy").mkdir()
+    for name, array in arrays.items():
+        file = f"{name.replace('_', '-')}-idx{array.ndim}-ubyte"
+        (tmp_path / "toy" / file).write_bytes(encoded(array.astype(np.uint8)))
+    runs = [
+        run(name, tmp_path / name.partition(":")[0])
+        for name in (data, f"npz:{tmp_path / 'toy.npz'}", f"idx:{tmp_path / 'toy'}")
+    ]
+    assert [r.data["name"] for r in runs] == ["h5:toy.h5", "npz:toy.npz", "idx:toy"]
+    assert timeless(runs[0].history) == timeless(runs[1].history) == timeless(runs[2].history)
+    config = json.loads((tmp_path / "idx" / "config.json").read_text())
+    assert config["settings"]["data"] == "idx:toy"

@@ -72,7 +72,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("--classes-subset cat,,dog", 2, "an empty name; write"),
     ("--augment crop,zoom", 2, "'zoom' is unknown; choose of crop, flip, rotate, or none"),
     ("--plot a.gif", 2, ".svg"),
-    ("--data mnist", 2, "write glyphs, cifar10"),
+    ("--data svhn", 2, "write glyphs, cifar10"),
     ("@DATA --model no.such:thing", 2, "importing no.such stops with"),
     # Data that are not there, or not such
     ("--data h5:@/run/snapshots.h5", 3, "it holds 'snapshots/epoch-0002-test/features'"),
@@ -108,6 +108,17 @@ def test_bad_questions_are_one_line(
     assert (run.exit_code, run.stdout) == (status, ""), run.stderr
     (line,) = run.stderr.splitlines()
     assert line.startswith("gnc: ") and said in line
+    assert os.listdir() == []
+
+
+def test_without_tensorboard_a_line_says_how_to_get_it(
+    gnc: Run, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.training.run.find_spec", lambda name: None)
+    run = gnc("--data", f"h5:{made}/toy.h5", *QUICK, "--logger", "tensorboard")
+    assert (run.exit_code, run.stdout) == (6, "")
+    (line,) = run.stderr.splitlines()
+    assert "--logger tensorboard needs tensorboard; pip install 'gnc-cli[trainers]'" in line
     assert os.listdir() == []
 
 

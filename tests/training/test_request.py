@@ -26,6 +26,7 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"assignment": "all", "head": "cmf"}, "--assignment .*--head fixed:FILE"),
     ({"similarity": "s.h5", "assignment": "all", "head": "fixed:solve"}, "--similarity .*best or"),
     ({"fonts": "ttf", "data": "cifar10"}, "--fonts .*--data glyphs"),
+    ({"script": "han", "data": "kmnist"}, "--script .*--data glyphs"),
     ({"momentum": 0.5, "optimizer": "adam"}, "^momentum belongs to --optimizer sgd"),
     ({"milestones": (3,)}, "^--milestones belongs to --schedule step"),
     ({"gamma": 0.5, "schedule": "constant"}, "^gamma belongs to --schedule step"),

@@ -11,9 +11,9 @@ from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import GncError, UnavailableError, UsageError
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import in_all, in_turn, of_first
 from gnc_cli.training import run as train_run
 from gnc_cli.training.api import train
-from gnc_cli.training.together import in_all, in_turn, of_first
 from tests.runtime.together import needs_gloo, together
 from tests.training.problems import TINY, run, toy
 
@@ -26,7 +26,7 @@ ORDER = """
     import os, pathlib, time
     from gnc_cli.errors import DataError
     from gnc_cli.runtime.distributed import Processes
-    from gnc_cli.training.together import in_all, in_turn, of_first
+    from gnc_cli.runtime.together import in_all, in_turn, of_first
     cache = pathlib.Path({cache!r})
     def draw():
         if not cache.exists():

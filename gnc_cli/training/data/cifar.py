@@ -8,7 +8,6 @@ Source of the data: A. Krizhevsky, Learning multiple layers of features from tin
 
 import hashlib
 import io
-import os
 import pickle
 import tarfile
 import warnings
@@ -22,7 +21,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import open_input
-from gnc_cli.training.data.image_set import ImageData, ImageSet, cache_folder
+from gnc_cli.training.data.image_set import ImageData, ImageSet, data_folders
 
 _SIDE = 32
 _MOST_BYTES = 512 << 20
@@ -88,7 +87,7 @@ def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
     """CIFAR-10 or CIFAR-100, the fine labels of the latter.
 
     `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by
-    default ./data, $GNC_DATA and the user's cache directory are searched in this order.
+    default `data_folders()` are searched in their order.
     """
     found = _find(layout, path)
     contents: dict[str, Any] = {}
@@ -130,12 +129,8 @@ class _Unpickler(pickle.Unpickler):
 
 def _find(layout: CifarLayout, path: str | None) -> Path:
     """The folder of the batches, or the tar file."""
-    named = path or os.environ.get("GNC_DATA")
-    places = [Path(named).expanduser()] if named else []
-    if path is None:
-        cache = cache_folder()
-        places = [Path("data"), *places, *([] if cache is None else [cache])]
-    elif not places[0].is_dir():
+    places = data_folders() if path is None else [Path(path).expanduser()]
+    if path is not None and not places[0].is_dir():
         with open_input(str(places[0])):  # says what is wrong where it cannot be opened
             return places[0]
     for place in places:

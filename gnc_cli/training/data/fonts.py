@@ -167,6 +167,8 @@ def _read_face(root: Path, name: str, index: int) -> Face:
     path = str(root / name)
     ImageFont.truetype(path, 90, index=index)  # a face of bitmaps alone is refused here
     with TTFont(path, lazy=True, fontNumber=index) as font:
+        # The names of glyphs say nothing here, and take long to read.
+        font.setGlyphOrder([".notdef", *map(str, range(1, font["maxp"].numGlyphs))])
         names, style_bits = font["name"], font["OS/2"]
         family = names.getBestFamilyName() or Path(name).stem
         style = names.getBestSubFamilyName() or "Regular"

@@ -5,6 +5,7 @@ character in a style never seen. Characters that look the same are one class: A,
 Cyrillic A; O and 0 are two.
 """
 
+import dataclasses
 import hashlib
 import unicodedata
 from collections import Counter
@@ -20,11 +21,25 @@ from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_face
 from gnc_cli.training.data.image_set import ImageData, ImageSet, read_cached, write_cached
 
 _IMAGE_SIZES = (16, 32, 64)
+_SCRIPTS = {
+    "hangul": ("HANGUL SYLLABLE",),
+    "han": ("CJK UNIFIED IDEOGRAPH",),
+    "kana": ("HIRAGANA LETTER", "KATAKANA LETTER"),
+}
+"""What the Unicode names of a script's characters begin with, where it is not the script's name."""
+_PACKAGES = {
+    "hangul": "fonts-nanum fonts-unfonts-core fonts-unfonts-extra fonts-baekmuk",
+    "han": "fonts-noto-cjk fonts-wqy-zenhei fonts-arphic-uming fonts-arphic-ukai",
+    "kana": "fonts-noto-cjk fonts-ipafont fonts-vlgothic",
+}
+"""Debian's, of fonts that have the script."""
+_FEW = 100
+"""A face takes part if it has half as many of a script's characters as classes; or as this."""
 _CHUNK = 128
 """Characters drawn at a time: few classes need few of them."""
 _NAMED = 20
 """Merged pairs that the facts name, those of the first classes."""
-_FORMAT = 2
+_FORMAT = 3
 """Part of the cache's key: to be raised with every change to what is drawn or told."""
 _RULE = (
     "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
@@ -37,8 +52,9 @@ _PAIRS = 512
 
 
 def glyph_images(
-    classes: int | None = 100, image_size: int = 32, fonts: str | None = None, *, cache: bool = True
-) -> ImageData:
+    classes: int | None = 100, image_size: int = 32, fonts: str | None = None,
+    script: str | None = None, *, cache: bool = True,
+) -> ImageData:  # fmt: skip
     """Pictures of characters, a class each, in training and in test styles.
 
     Classes come in a fixed order: digits and letters of ASCII, then the others by code point.
@@ -46,6 +62,13 @@ def glyph_images(
     character (`GlyphClasses`) does not. Of matplotlib's fonts a character must be in all 12
     styles, 9 for training and 3 for testing; of a folder's (`fonts`) in four training faces and one
     test face, or in as many as there are. Without `classes` come all that the fonts give.
+
+    With a `script` (`hangul`, `han`, `kana`, or the word that the Unicode names of its characters
+    begin with: `latin`, `greek`, `thai`) come its letters alone: first those that most faces have,
+    of these the ones without accents, then by code point. Faces with less than half as many of them
+    as classes are left out before training and test are parted. Where several faces draw a
+    character alike to the last pixel, one picture stays, for training if it can be; only the
+    DejaVu styles without a `script` keep all, nine and three a class.
 
     Images are uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
     fonts, Pillow and FreeType are the same. They are kept in the user's cache directory.
@@ -55,26 +78,31 @@ def glyph_images(
         raise UsageError(f"{option} is not for glyphs: choose 16, 32 or 64")
     from PIL import __version__, features
 
+    script = script and script.lower()
     root, files = find_fonts(fonts)
     freetype = features.version_module("freetype2") or "none"
     versions = {"pillow": __version__, "freetype": freetype}
-    key = _key(root, files, classes, image_size, versions)
+    key = _key(root, files, classes, image_size, script, versions)
     data = read_cached(key) if cache else None
     if data is None:
-        data = _draw(root, files, classes, image_size, versions, embedded=fonts is None)
+        data = _draw(root, files, classes, image_size, script, versions, embedded=fonts is None)
         if cache:
             write_cached(key, data)
     return data
 
 
 def _draw(
-    root: Path, files: Sequence[str], classes: int | None, image_size: int,
+    root: Path, files: Sequence[str], classes: int | None, image_size: int, script: str | None,
     versions: dict[str, str], *, embedded: bool,
 ) -> ImageData:  # fmt: skip
     faces, warnings = read_faces(root, files)
+    name = "DejaVu of matplotlib" if embedded else root.name
+    if script is not None:
+        faces = _of_script(faces, script, classes, name, warnings)
     train, test = split_faces(faces)
-    enough = (len(train), len(test)) if embedded else (min(4, len(train)), 1)
-    characters = _characters(faces, train, test, enough)
+    every = embedded and script is None
+    enough = (len(train), len(test)) if every else (min(4, len(train)), 1)
+    characters = _characters(faces, train, test, enough, common_first=script is not None)
     drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
     found = GlyphClasses(len(faces), image_size)
     names: list[str] = []
@@ -106,15 +134,19 @@ def _draw(
                 names.append(character)
             else:
                 merged.append((like, character))
-    _check_count(len(names), classes, image_size, root.name, len(characters), len(merged))
+    _check_count(len(names), classes, image_size, name, len(characters), len(merged))
     pictures = np.stack(found.pictures[: len(names)])
-    sets = [_image_set(pictures[:, rows]) for rows in (train, test)]
+    there = has_ink(pictures)
+    if not every:
+        _drop_repeated(pictures, there, [*train, *test])
+    sets = [_image_set(pictures[:, rows], there[:, rows]) for rows in (train, test)]
     digest = hashlib.sha256()
     for images in sets:
         digest.update(np.ascontiguousarray(images.images).data)
         digest.update(np.ascontiguousarray(images.labels).data)
     facts: dict[str, Any] = {
-        "fonts": "DejaVu of matplotlib" if embedded else root.name,
+        "fonts": name,
+        "script": script,
         "training_styles": [faces[row].name for row in train],
         "test_styles": [faces[row].name for row in test],
         "image_size": image_size,
@@ -123,16 +155,49 @@ def _draw(
         "merged": len(merged),
         "merged_first": [[names[like], character] for like, character in sorted(merged)[:_NAMED]],
         "rule": _RULE,
+        "repeated": int(has_ink(pictures).sum() - there.sum()),
         "sha256": digest.hexdigest(),
         **versions,
     }
     return ImageData(sets[0], sets[1], tuple(names), "glyphs", facts, tuple(warnings), flip=False)
 
 
+def _of_script(
+    faces: Sequence[Face], script: str, classes: int | None, fonts: str, warnings: list[str]
+) -> list[Face]:
+    """The faces with enough letters of a script, and these alone; a warning counts others."""
+    begins = _SCRIPTS.get(script, (f"{script.upper()} ",))
+    every: frozenset[int] = frozenset().union(*(face.characters for face in faces))
+    wanted = {
+        code
+        for code in every
+        if unicodedata.name(chr(code), "").startswith(begins)
+        and unicodedata.category(chr(code)) in ("Lu", "Ll", "Lt", "Lo")
+    }
+    least = max(1, (classes or _FEW) // 2)
+    found = [dataclasses.replace(face, characters=face.characters & wanted) for face in faces]
+    found = [face for face in found if len(face.characters) >= least]
+    if len(found) < 2:
+        packages = _PACKAGES.get(script)
+        install = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
+        raise DataError(
+            f"{spelled('script', script)}: {len(found)} of {len(faces)} faces in {fonts!r} have "
+            f"{least} or more of its letters; "
+            + (install if packages else f"name other {spelled('fonts')}")
+        )
+    if left := len(faces) - len(found):
+        warnings.append(f"{left} face(s) have fewer than {least} {script} letters: left out")
+    return found
+
+
 def _characters(
-    faces: Sequence[Face], train: Sequence[int], test: Sequence[int], enough: tuple[int, int]
-) -> list[str]:
-    """Characters that enough faces have: digits and letters of ASCII first, then by code point."""
+    faces: Sequence[Face], train: Sequence[int], test: Sequence[int], enough: tuple[int, int],
+    *, common_first: bool,
+) -> list[str]:  # fmt: skip
+    """Characters that enough faces have: digits and letters of ASCII first, then by code point.
+
+    With `common_first` come those that most faces have, and of these letters without accents.
+    """
     in_train = Counter(code for row in train for code in faces[row].characters)
     in_test = Counter(code for row in test for code in faces[row].characters)
     chosen = [
@@ -143,12 +208,28 @@ def _characters(
         and in_test[code] >= enough[1]
         and unicodedata.category(chr(code))[0] in "LNPS"
     ]
-    return sorted(chosen, key=lambda c: (not (c.isascii() and c.isalnum()), c))
+    if not common_first:
+        return sorted(chosen, key=lambda c: (not (c.isascii() and c.isalnum()), c))
+    both = in_train + in_test
+    return sorted(chosen, key=lambda c: (-both[ord(c)], bool(unicodedata.decomposition(c)), c))
 
 
-def _image_set(pictures: np.ndarray) -> ImageSet:
-    """Pictures (K, F, S, S) as images (N, 1, S, S), without those that a face lacks."""
-    there = has_ink(pictures)
+def _drop_repeated(pictures: np.ndarray, there: np.ndarray, order: Sequence[int]) -> None:
+    """Clear `there` (K, F) where an earlier face in `order` draws the very same picture.
+
+    The faces of a collection share most outlines, and so do the proportional and the monospaced
+    face of a family: a test picture would be one of training.
+    """
+    for pictures_of_class, there_of_class in zip(pictures, there, strict=True):
+        seen: set[bytes] = set()
+        for row in order:
+            picture = pictures_of_class[row].tobytes()
+            there_of_class[row] &= picture not in seen
+            seen.add(picture)
+
+
+def _image_set(pictures: np.ndarray, there: np.ndarray) -> ImageSet:
+    """Those of the pictures (K, F, S, S) that are `there` as images (N, 1, S, S)."""
     return ImageSet(pictures[there][:, None], np.nonzero(there)[0].astype(np.int64))
 
 
@@ -171,10 +252,12 @@ def _check_count(
 
 
 def _key(
-    root: Path, files: Sequence[str], classes: int | None, image_size: int, versions: dict[str, str]
-) -> str:
+    root: Path, files: Sequence[str], classes: int | None, image_size: int, script: str | None,
+    versions: dict[str, str],
+) -> str:  # fmt: skip
     """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
-    settings = _FORMAT, root.name, classes, image_size, versions, unicodedata.unidata_version
+    unicode = unicodedata.unidata_version
+    settings = _FORMAT, root.name, classes, image_size, script, versions, unicode
     digest = hashlib.sha256(repr(settings).encode())
     for name in files:
         digest.update(f"\0{name}\0".encode("utf-8", "surrogateescape"))

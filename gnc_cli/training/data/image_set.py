@@ -207,6 +207,16 @@ def cache_folder() -> Path | None:
     return None
 
 
+def data_folders() -> list[Path]:
+    """Where data sets are looked for: ./data, $GNC_DATA, the user's cache directory."""
+    named, cache = os.environ.get("GNC_DATA"), cache_folder()
+    return [
+        Path("data"),
+        *([Path(named).expanduser()] if named else []),
+        *([] if cache is None else [cache]),
+    ]
+
+
 def read_cached(key: str) -> ImageData | None:
     """What `write_cached` stored under this key; None where it is missing, damaged or foreign."""
     folder = cache_folder()

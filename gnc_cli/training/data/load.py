@@ -1,4 +1,4 @@
-"""Images by what the user calls them: `glyphs`, `cifar10`, `folder:PATH`, `h5:PATH`."""
+"""Images by what the user calls them: `glyphs`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
 
 import dataclasses
 import os
@@ -11,6 +11,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
 from gnc_cli.training.data.glyphs import glyph_images
+from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
@@ -24,7 +25,8 @@ from gnc_cli.training.data.image_set import (
 from gnc_cli.training.data.stored import read_stored
 
 _CIFAR = {"cifar10": CIFAR10, "cifar100": CIFAR100}
-_KINDS = ("glyphs", *_CIFAR, "folder", "h5")
+_WITH_PATH = ("folder", "idx", "h5", "npz")
+_KINDS = ("glyphs", *_CIFAR, *IDX_SETS, *_WITH_PATH)
 _GLYPHS = 100
 _GLYPH_SIZE = 32
 _LARGEST = 1024
@@ -41,15 +43,17 @@ def load_images(
     subset: Sequence[str] | None = None,
     image_size: int | None = None,
     fonts: str | None = None,
+    script: str | None = None,
     threads: int | None = None,
 ) -> ImageData:
     """A training set and, where there is one, a test set.
 
-    `data` is `glyphs`, `cifar10[:PATH]`, `cifar100[:PATH]`, `folder:PATH` or `h5:PATH`; nothing is
-    downloaded. Of its classes come the first `classes` in its own order (100 glyphs by default,
-    else all), or those of the names or numbers in `subset`, in that order. Images have `image_size`
-    pixels a side, by default 32 for glyphs, 64 or less for folders, else as stored. `threads`
-    decode image files, by default as many as this process has cores.
+    `data` is `glyphs`, `cifar10[:PATH]`, `cifar100[:PATH]`, one of `IDX_SETS` with or without
+    `:DIR`, `folder:PATH`, `idx:DIR`, `h5:FILE` or `npz:FILE`; nothing is downloaded. Of its classes
+    come the first `classes` in its own order (100 glyphs by default, else all), or those of the
+    names or numbers in `subset`, in that order. Images have `image_size` pixels a side, by default
+    32 for glyphs, 64 or less for folders, else as stored. `threads` decode image files, by default
+    as many as this process has cores.
     """
     kind, path = _kind_and_path(data)
     if image_size is not None and image_size > _LARGEST:
@@ -59,15 +63,20 @@ def load_images(
         return read_folder(path, image_size=image_size, choose=choose, threads=threads)
     if kind == "glyphs":
         size = image_size or _GLYPH_SIZE
-        found = glyph_images(classes or _GLYPHS, size, fonts)
+        found = glyph_images(classes or _GLYPHS, size, fonts, script)
         if subset is None:
             return found
         try:
             return restricted(found, choose(found.class_names))
         except DataError:  # a rarer character
-            found = glyph_images(None, size, fonts)
+            found = glyph_images(None, size, fonts, script)
             return restricted(found, choose(found.class_names))
-    whole = read_cifar(_CIFAR[kind], path or None) if kind in _CIFAR else read_stored(path)
+    if kind in _CIFAR:
+        whole = read_cifar(_CIFAR[kind], path or None)
+    elif kind in IDX_SETS or kind == "idx":
+        whole = read_idx(kind, path or None)
+    else:
+        whole = read_stored(path, kind)
     return _with_size(restricted(whole, choose(whole.class_names)), image_size)
 
 
@@ -121,14 +130,15 @@ def _kind_and_path(data: str) -> tuple[str, str]:
     if kind not in _KINDS:
         hint = ""
         if os.path.exists(data):
-            hint = f"; is it {'folder' if os.path.isdir(data) else 'h5'}:{data}?"
+            other = "npz" if data.endswith(".npz") else "h5"
+            hint = f"; is it {'folder' if os.path.isdir(data) else other}:{data}?"
         raise UsageError(
-            f"data {data!r} are unknown; write glyphs, cifar10, cifar100, folder:PATH or "
-            f"h5:PATH{hint}"
+            f"data {data!r} are unknown; write {', '.join(_KINDS[: -len(_WITH_PATH)])} or "
+            f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}{hint}"
         )
     if path and kind == "glyphs":
         raise UsageError(f"glyphs have no path, found {path!r}; fonts take a folder")
-    if not path and kind in ("folder", "h5"):
+    if not path and kind in _WITH_PATH:
         raise UsageError(f"{data!r} names no path; write {kind}:PATH")
     return kind, path
 

@@ -1,10 +1,11 @@
-"""Images in an HDF5 file, by the names and layouts that people give them; read by rows if large.
+"""Images in an HDF5 or .npz file, by the names and layouts that people give them.
 
 Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S); a shape that fits two of these
-is refused.
+is refused. Large HDF5 files are read by rows, .npz files whole.
 """
 
 import contextlib
+import math
 import threading
 import weakref
 from pathlib import PurePath
@@ -12,8 +13,8 @@ from pathlib import PurePath
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, checked, translated
-from gnc_cli.io.hdf5 import open_hdf5
+from gnc_cli.io.catalogue import Catalogue, checked, memory_limit, translated
+from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
@@ -28,11 +29,19 @@ _MANY_ROWS = 64
 """Rows of a chunk beyond which a warning is due."""
 _TRAIN = (
     ("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"),
-    ("train/images", "train/labels"),
+    ("train/images", "train/labels"), ("X_train", "y_train"),
 )  # fmt: skip
+_GUESSES = (("X", "y"), ("x", "y"), ("arr_0", "arr_1"))
+"""Taken where there is no other, and told; numpy.savez calls arrays without names arr_0, arr_1."""
 _TEST = (
-    ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels")
+    ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels"),
+    ("X_test", "y_test"),
 )  # fmt: skip
+_VALIDATION = (
+    ("val_images", "val_labels"), ("x_val", "y_val"), ("val/images", "val/labels"),
+    ("X_val", "y_val"),
+)  # fmt: skip
+"""For testing where there is nothing else for it; told."""
 _NAMES = "class_names"
 _LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
 
@@ -58,8 +67,9 @@ class StoredImages:
             )
         self._axes = _layout(where, entry.shape)
         self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
-        assert entry.read is not None, "a dataset with rows"
-        self._read, self._stored, self.step = entry.read, entry.shape, entry.step
+        self.by_rows = entry.read is not None
+        self._read = entry.read or (lambda start, stop: entry.load()[start:stop])
+        self._stored, self.step = entry.shape, entry.step
         self._path, self._file = catalogue.path, file
         self._lock = threading.Lock()
 
@@ -68,36 +78,45 @@ class StoredImages:
         asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
         runs = np.split(asked, np.flatnonzero(np.diff(asked) > 1) + 1)
         found = [np.empty((0, *self._stored[1:]), np.uint8)]
-        with translated(self._path, "HDF5 with images"), self._lock:
+        with translated(self._path, "images"), self._lock:
             found += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
         return self._ordered(np.concatenate(found)[back])
 
     def whole(self) -> np.ndarray:
         """All of them, uint8 (N, C, S, S)."""
-        with translated(self._path, "HDF5 with images"):
+        with translated(self._path, "images"):
             return self._ordered(self._read(0, self.shape[0]))
 
     def _ordered(self, pictures: np.ndarray) -> np.ndarray:
         if -1 in self._axes:
-            return pictures[:, None]
+            return np.ascontiguousarray(pictures)[:, None]
         return np.ascontiguousarray(pictures.transpose(self._axes))
 
 
-def read_stored(path: str) -> ImageData:
-    """Images and labels of an HDF5 file, under the names of `_TRAIN`; a test set under `_TEST`.
+def read_stored(path: str, kind: str = "h5") -> ImageData:
+    """Images and labels of a file under the names of `_TRAIN`, and a test set under `_TEST`.
 
-    `class_names` are their numbers by default. Mirror images are taken for the same class where
-    there are colours.
+    `kind` is `h5` or `npz`, and names the file's format. `class_names` are their numbers by
+    default. Mirror images are taken for the same class where there are colours.
     """
     file = _OpenFile()
     stream = file.stack.enter_context(open_input(path))
-    catalogue, _ = file.stack.enter_context(open_hdf5(stream, path))
+    catalogue = file.stack.enter_context(FORMATS[f".{kind}"].reader(stream, path))
+    warnings = []
     pair = _pair(catalogue, _TRAIN)
+    if pair is None and "arr_2" not in catalogue.entries:
+        pair = _pair(catalogue, _GUESSES)
+        if pair is not None:
+            warnings.append(f"{path!r}: {pair[0]!r} are taken for images, {pair[1]!r} for labels")
     if pair is None:
-        wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN)
+        wanted = " or ".join(" and ".join(map(repr, names)) for names in (*_TRAIN, _GUESSES[0]))
         raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
     train = _image_set(catalogue, pair, file)
     test_pair = _pair(catalogue, _TEST)
+    if test_pair is None:
+        test_pair = _pair(catalogue, _VALIDATION)
+        if test_pair is not None:
+            warnings.append(f"{path!r} has no test set; {test_pair[0]!r} take its place")
     test = None if test_pair is None else _image_set(catalogue, test_pair, file)
     if test is not None and test.images.shape[1:] != train.images.shape[1:]:
         raise DataError(
@@ -106,14 +125,13 @@ def read_stored(path: str) -> ImageData:
         )
     _, channels, size, _ = train.images.shape
     K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
-    warnings = []
     if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
         warnings.append(
             f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
             "store them in chunks of one image, or without chunks"
         )
     data = ImageData(
-        train, test, _class_names(catalogue, K), f"h5:{PurePath(path).name}",
+        train, test, _class_names(catalogue, K), f"{kind}:{PurePath(path).name}",
         {"datasets": [*pair, *(test_pair or ())], "image_size": size}, tuple(warnings),
         flip=channels == 3,
     )  # fmt: skip
@@ -144,8 +162,15 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
         raise DataError(
             f"{where} goes up to {labels.max()} for {N} images; number the classes from 0 on"
         )
-    small = np.prod(stored.shape, dtype=np.float64) <= MEMORY_BYTES
-    pictures: Pictures = stored.whole() if small else stored
+    needed = math.prod(stored.shape)
+    if needed > memory_limit() and not stored.by_rows:
+        raise DataError(
+            f"{catalogue.where(pair[0])} needs {needed / 1e9:.3g} GB, more than half of this "
+            "machine's memory; store it as HDF5, of which rows can be read"
+        )
+    pictures: Pictures = stored
+    if needed <= MEMORY_BYTES or not stored.by_rows:
+        pictures = stored.whole()
     return ImageSet(pictures, labels)
 
 
@@ -176,7 +201,7 @@ def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
     where = catalogue.where(_NAMES)
     if entry.problem is not None or len(entry.shape) != 1 or entry.real:
         raise DataError(f"{where} is {entry}; expected texts of shape (K,)")
-    with translated(catalogue.path, "HDF5 with class names"):
+    with translated(catalogue.path, "class names"):
         values = entry.load().tolist()
         names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
     if len(names) < K:

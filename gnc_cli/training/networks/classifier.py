@@ -1,13 +1,13 @@
 """A network that classifies: an encoder, a head on its features, and the loss it is trained on."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.training.networks.heads import Head, widened
 from gnc_cli.training.networks.losses import Loss
 
@@ -44,18 +44,6 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     """Runs the matrix products and convolutions within it in `float32`, `bf16` or `fp16`."""
     half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     return nullcontext() if half is None else torch.autocast(device.type, dtype=half)
-
-
-@contextmanager
-def in_eval_mode(network: nn.Module) -> Iterator[None]:
-    """All modules in eval mode inside; then each is as it was, whatever happened."""
-    modes = [(module, module.training) for module in network.modules()]
-    network.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
 
 
 def count_parameters(module: nn.Module) -> int:

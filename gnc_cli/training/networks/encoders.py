@@ -16,6 +16,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.training.data.image_set import first_of
@@ -27,7 +28,6 @@ from gnc_cli.training.networks.architectures import (
     resnet50,
     resnext50,
 )
-from gnc_cli.training.networks.classifier import in_eval_mode
 
 _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
     "cnn": CNN,

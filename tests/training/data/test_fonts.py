@@ -104,17 +104,26 @@ def test_one_face_is_not_enough(tmp_path: Path, styles: int) -> None:
         read_faces(*find_fonts(str(tmp_path)))
 
 
+def moved(boxes: dict[str, Box | None], by: int) -> dict[str, Box | None]:
+    """The same letters of another face: a little narrower."""
+    return {c: box and (box[0], box[1], box[2] - by, box[3]) for c, box in boxes.items()}
+
+
 def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
     """`c` is in most faces, `d` is drawn as the sign for missing, `e` without ink."""
-    wrong: dict[str, Box | None] = {"d": NOTDEF, "e": None, "f": (100, 0, 300, 600)}
-    for number in range(6):
-        own: dict[str, Box | None] = {} if number in (0, 3) else {"c": (0, 300, 500, 600)}
-        make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS | wrong | own)
-    make_font(tmp_path / "6.ttf", "Style 6", LETTERS | {"c": (0, 300, 500, 600)})
+    lacking: dict[str, Box | None] = {"d": NOTDEF, "e": None}
+
+    def make(number: int, more: dict[str, Box | None]) -> None:
+        boxes = moved(LETTERS | {"f": (100, 0, 300, 600)} | more, 10 * number) | lacking
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", boxes)
+
+    third: dict[str, Box | None] = {"c": (0, 300, 500, 600)}
+    for number in range(7):
+        make(number, {} if number in (0, 3) else third)
     data = glyph_images(None, 16, str(tmp_path), cache=False)
     # Style 3 is for testing and lacks c, so that no test face has it.
     assert data.class_names == ("a", "b")
-    make_font(tmp_path / "3.ttf", "Style 3", LETTERS | wrong | {"c": (0, 300, 500, 600)})
+    make(3, third)
     data = glyph_images(None, 16, str(tmp_path), cache=False)
     assert data.class_names == ("a", "b", "c")
     assert data.test is not None
@@ -125,3 +134,52 @@ def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
     assert facts["merged_first"] == [["a", "f"]]
     assert facts["blank"] == 2
     assert np.asarray(data.train.images[:]).reshape(17, -1).any(axis=1).all()
+
+
+SYLLABLES: dict[str, Box | None] = {
+    "각": (0, 0, 900, 200), "간": (0, 0, 200, 700), "갇": (0, 500, 900, 700),
+    "ㄱ": (0, 0, 900, 700),
+}  # fmt: skip
+
+
+def test_letters_of_a_script_that_most_fonts_have_come_first(tmp_path: Path) -> None:
+    for number in range(8):
+        own: dict[str, Box | None] = {"가": (0, 0, 500, 500)} if number in (1, 2, 3, 4, 5) else {}
+        boxes = moved(SYLLABLES | own, 10 * number) | LETTERS
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", boxes)
+    for number in range(3):  # they sort first, and would be for training
+        make_font(tmp_path / f"a{number}.ttf", f"Latin {number}", LETTERS, family="Aaa")
+    data = glyph_images(4, 32, str(tmp_path), "Hangul", cache=False)
+    assert data.class_names == ("각", "간", "갇", "가"), "the letter alone is no syllable"
+    assert data.test is not None and data.facts["script"] == "hangul"
+    assert data.facts["test_styles"] == ["Tiny Style 3", "Tiny Style 7"]
+    assert np.bincount(data.train.labels).tolist() == [6, 6, 6, 4]
+    assert np.bincount(data.test.labels).tolist() == [2, 2, 2, 1]
+    assert data.warnings == ("3 face(s) have fewer than 2 hangul letters: left out",)
+    assert glyph_images(2, 32, str(tmp_path), "latin", cache=False).class_names == ("a", "b")
+
+
+def test_a_script_that_the_fonts_lack(tmp_path: Path) -> None:
+    for style in ("One", "Two"):
+        make_font(tmp_path / f"{style}.ttf", style, LETTERS)
+    with pytest.raises(DataError, match="script='han': 0 of 2 faces.*5 or more.*fonts-noto-cjk"):
+        glyph_images(10, 16, str(tmp_path), "han", cache=False)
+    with pytest.raises(DataError, match="'klingon'.*0 of 12 faces.*DejaVu.*name other fonts"):
+        glyph_images(10, 16, None, "klingon", cache=False)
+
+
+def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
+    """A test face that draws a letter as a training face does has no picture of it."""
+    for number in range(4):
+        boxes = SYLLABLES | ({} if number == 3 else moved(SYLLABLES, 20 * number))
+        boxes["각"] = (0, 0, 900 - 20 * number, 200)
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", boxes)
+    data = glyph_images(None, 32, str(tmp_path), cache=False)
+    assert data.test is not None and data.facts["test_styles"] == ["Tiny Style 3"]
+    names = [data.class_names[label] for label in data.test.labels]
+    assert names == ["각"] and len(data.train.labels) == 12 and data.facts["repeated"] == 3
+
+
+def test_scripts_of_the_fonts_that_are_always_there() -> None:
+    data = glyph_images(24, 16, None, "greek", cache=False)
+    assert "".join(data.class_names) == "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ"

@@ -70,7 +70,8 @@ def test_cifar_whole_and_in_part(cifar: str) -> None:
         ("cifar", {"image_size": 1025}, UsageError, "image_size=1025: at most 1024"),
         ("glyphs:a", {}, UsageError, "no path"),
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
-        ("mnist", {}, UsageError, "'mnist' are unknown"),
+        ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
+        ("npz", {}, UsageError, "'npz' names no path; write npz:PATH"),
         (".", {}, UsageError, r"is it folder:\.\?"),
     ],
 )
@@ -84,7 +85,7 @@ def test_what_was_asked_for_is_wrong(
 def test_rarer_glyphs_are_looked_for_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int | None, int, str | None]] = []
 
-    def draw(count: int | None, size: int, fonts: str | None) -> ImageData:
+    def draw(count: int | None, size: int, fonts: str | None, script: str | None) -> ImageData:
         asked.append((count, size, fonts))
         names = "0123Aa"[: 4 if count == 100 else count]
         labels = np.arange(len(names))

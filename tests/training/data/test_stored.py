@@ -1,5 +1,7 @@
-"""Images in HDF5: layouts, names, what is refused, and files that are read by rows."""
+"""Images in HDF5 and .npz: layouts, names, what is refused, and files that are read by rows."""
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,75 @@ def test_names(names: tuple[str, ...], tmp_path: Path) -> None:
     assert data.class_names == ("cat", "dög", "x") and data.test is not None
     assert data.test.labels.tolist() == [2, 0] and data.test.labels.dtype == np.int64
     assert np.array_equal(np.asarray(data.test.images), COLOUR[:2])
+
+
+SAVED = (COLOUR.transpose(0, 2, 3, 1), LABELS[:, None], COLOUR[:2].transpose(0, 2, 3, 1), [2, 0])
+"""Training and test arrays as people save them."""
+
+
+@pytest.mark.parametrize("kind", ["h5", "npz"])
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("x_train", "y_train", "x_test", "y_test"), ""),
+        (("train_images", "train_labels", "test_images", "test_labels"), ""),
+        (("train_images", "train_labels", "val_images", "val_labels"), "'val_images' take its"),
+        (("X_train", "y_train", "X_test", "y_test"), ""),
+        (("images", "labels"), ""),
+        (("X", "y"), "'X' are taken for images, 'y' for labels"),
+        (("arr_0", "arr_1"), "'arr_0' are taken for images, 'arr_1' for labels"),
+    ],
+)
+def test_usual_names_and_told_guesses(
+    names: tuple[str, ...], told: str, kind: str, tmp_path: Path
+) -> None:
+    arrays = dict(zip(names, SAVED, strict=False))
+    path = str(tmp_path / f"a.{kind}")
+    if kind == "h5":
+        write(Path(path), **arrays)
+    else:
+        np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+    data = read_stored(path, kind)
+    assert np.array_equal(np.asarray(data.train.images), COLOUR) and data.name == f"{kind}:a.{kind}"
+    assert np.array_equal(data.train.labels, LABELS) and (data.test is None) == (len(names) == 2)
+    assert len(data.warnings) == bool(told) and told in "".join(data.warnings)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"arr_0": COLOUR, "arr_1": LABELS, "arr_2": COLOUR, "arr_3": LABELS},
+         r"no 'images' and.*it holds 'arr_0' \(12, 3, 5, 5\) uint8, 'arr_1'.*'arr_3'"),
+        ({"pictures": COLOUR, "y": LABELS}, "it holds 'pictures'"),
+        ({"X": COLOUR, "x": COLOUR, "y": LABELS}, "both may be meant"),
+        ({"X": COLOUR.astype(float), "y": LABELS}, r"round\(255 \* images\)"),
+        ({"X": np.array([{}]), "y": LABELS}, "object"),
+    ],
+)  # fmt: skip
+def test_unclear_npz_is_refused_with_its_keys(
+    arrays: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(DataError, match=message) as raised:
+        read_stored(str(tmp_path / "a.npz"), "npz")
+    assert "a.npz" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_npz_that_memory_does_not_hold_or_that_claims_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "a.npz")
+    np.savez(path, X=COLOUR, y=LABELS)
+    monkeypatch.setattr(stored, "memory_limit", lambda: COLOUR.size - 1)
+    with pytest.raises(DataError, match="'X' needs .* GB.*HDF5"):
+        read_stored(path, "npz")
+    header = io.BytesIO()
+    shape = {"descr": "|u1", "fortran_order": False, "shape": (1 << 20, 1 << 10, 1 << 10)}
+    np.lib.format.write_array_header_1_0(header, shape)  # type: ignore[arg-type]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", header.getvalue())
+    with pytest.raises(DataError, match="declares"):
+        read_stored(path, "npz")
 
 
 def test_classes_without_images(tmp_path: Path) -> None:

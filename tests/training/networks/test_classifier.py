@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli.training.networks.classifier import Classifier, in_eval_mode
+from gnc_cli.collapse.model import in_eval_mode
+from gnc_cli.training.networks.classifier import Classifier
 from gnc_cli.training.networks.heads import ClassMeanHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 

@@ -1,4 +1,4 @@
-"""What several processes of `train` do once for all of them, or one after the other.
+"""What several processes do once for all of them, or one after the other.
 
 What one of them cannot do, none of them can: the same error is raised in all, and the first alone
 prints it.

@@ -1,0 +1,175 @@
+"""Which matrix of a model is its output head: by config.json, or as the only one that can be it.
+
+Nothing here is silent: a head comes with the words that say why it was taken, which results carry
+as `policy.head`.
+"""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import Catalogue, Entry
+from gnc_cli.parameters import spelled, wording
+
+_LANGUAGE = re.compile(
+    r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
+)
+_CLASSIFIER = re.compile(r"For\w*Classification(WithTeacher)?$")
+_LANGUAGE_HEADS = (
+    "lm_head.weight", "embed_out.weight", "output.weight", "output_layer.weight",
+    "lm_head.decoder.weight", "predictions.decoder.weight", "vocab_projector.weight",
+    "generator_lm_head.weight", "proj_out.weight", "lm_loss.weight", "pred_layer.proj.weight",
+    "head.weight",
+)  # fmt: skip
+EMBEDDINGS = (
+    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight",
+    "tok_embeddings.weight", "word_embedding.weight", "shared.weight", "backbone.embeddings.weight",
+    "backbone.embedding.weight", "rwkv.embeddings.weight", "model.embeddings.weight",
+)  # fmt: skip
+"""Endings of the names of input embeddings, which language models with a tied head use twice."""
+_CLASSIFIERS = (
+    "classifier.weight", "score.weight", "classifier.out_proj.weight",
+    "classification_head.out_proj.weight", "logits_proj.weight", "classifier.1.weight",
+    "cls_classifier.weight", "fc.weight", "head.weight",
+)  # fmt: skip
+"""Endings of the names of output heads, the likelier first."""
+_WORDS = re.compile(r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear)\d*[._]")
+_NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
+_NUMBER = re.compile(r"\d+")
+_LISTED = 8
+
+
+class Head(NamedTuple):
+    """An output head that was not named by the user."""
+
+    name: str
+    """The dataset."""
+    why: str
+    """Why it is the head, as `policy.head` has it."""
+
+
+def head_by_config(
+    entries: Mapping[str, Entry | None], config: Mapping[str, Any], where: str
+) -> Head:
+    """The output head of a Hugging Face model.
+
+    Args:
+        entries: the model's tensors by name; None, or an entry that cannot be read, where only the
+            name is known, as in a model of which not all shards are there.
+        config: its config.json.
+        where: the model, as the user named it.
+
+    Raises:
+        DataError: the architecture has no head, or none is found; lists what there is.
+    """
+    inner = config.get("text_config") or config.get("llm_config") or {}
+    architecture = str(next(iter(config.get("architectures") or ()), "a model of no architecture"))
+    tied = config.get("tie_word_embeddings", inner.get("tie_word_embeddings"))
+    rows: Any
+    endings: Sequence[str]
+    if _CLASSIFIER.search(architecture):
+        endings, rows = _CLASSIFIERS, len(config.get("id2label") or ()) or config.get("num_labels")
+        said = "id2label"
+    elif _LANGUAGE.search(architecture):
+        endings = EMBEDDINGS if tied else _LANGUAGE_HEADS
+        rows, said = config.get("vocab_size", inner.get("vocab_size")), "vocab_size"
+    else:
+        raise DataError(
+            f"{where!r}: {architecture} has no output head; choose a matrix: "
+            f"{_commands(where, _matrices(entries))}"
+        )
+    name, why = _ending_in(entries, endings), f"output head of {architecture}"
+    if endings is EMBEDDINGS:
+        why = f"input embedding of {architecture}, tied to its output head by config.json"
+    elif name is None and endings is _LANGUAGE_HEADS and tied is None:
+        name = _ending_in(entries, EMBEDDINGS)
+        why = f"input embedding of {architecture}, which has no output head of its own"
+    if name is None:
+        raise DataError(
+            f"{where!r}: no output head of {architecture} is known by name; choose a matrix: "
+            f"{_commands(where, _matrices(entries))}"
+        )
+    entry = entries[name]
+    if entry is not None and entry.problem is None and rows and entry.shape[:1] != (rows,):
+        raise DataError(
+            f"{where!r}: {name!r} has shape {entry.shape}, and {said} of config.json says {rows} "
+            f"classes; to measure it all the same: {_commands(where, {name: entry.shape})}"
+        )
+    return Head(name, f"{name}: {why}")
+
+
+def _ending_in(entries: Mapping[str, Entry | None], endings: Sequence[str]) -> str | None:
+    """The name with the first of these endings, the shortest of several."""
+    for ending in endings:
+        found = [name for name in entries if name == ending or name.endswith(f".{ending}")]
+        if found:
+            return min(found, key=len)
+    return None
+
+
+def only_head(
+    catalogue: Catalogue, members: Mapping[str, Entry], *, option: bool = False
+) -> str | None:
+    """The one matrix of a state dictionary that can be the classifier; None where none can.
+
+    It is called `....weight` and is no embedding, no optimizer's, and none of several alike in a
+    stack of layers. Of the rest, those that are called so (fc, head, classifier) come before
+    others, and those whose rows no other layer takes in before those that feed one.
+
+    `option`: the file was named by `--weights`, and so are the matrices in the message.
+
+    Raises:
+        DataError: there are several; lists them with shapes and a command.
+    """
+    real = {
+        name: entry for name, entry in members.items()
+        if entry.real and len(entry.shape) >= 2 and not _NO_PARAMETER.search(name)
+    }  # fmt: skip
+    stacked = Counter((_NUMBER.sub("#", name), entry.shape) for name, entry in real.items())
+    single = [
+        name for name, entry in real.items()
+        if name.endswith(".weight") and "embed" not in name.lower()
+        and len(entry.shape) == 2 and min(entry.shape) > 1
+        and stacked[_NUMBER.sub("#", name), entry.shape] == 1
+    ]  # fmt: skip
+    called = [name for name in single if _WORDS.search(name)]
+    taken = Counter(entry.shape[1] for entry in real.values())
+    found = []
+    for name in called or single:
+        rows, columns = real[name].shape
+        if taken[rows] == (rows == columns):
+            found.append(name)
+    found = found or called
+    if len(found) > 1:
+        shapes: dict[str, Any] = {name: real[name].shape for name in found}
+        raise DataError(
+            f"{catalogue.path!r} has several matrices that may be the classifier; choose one: "
+            f"{_commands(catalogue.path, shapes, option)}"
+        )
+    return found[0] if found else None
+
+
+def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] | None]:
+    """The matrices by name, with their shapes where these are known."""
+    known = {name: entry for name, entry in entries.items() if entry and entry.problem is None}
+    shapes: dict[str, tuple[int, ...] | None] = {
+        name: entry.shape for name, entry in known.items() if entry.real and len(entry.shape) == 2
+    }
+    return shapes or dict.fromkeys(entries)
+
+
+def _commands(
+    path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False
+) -> str:
+    """A command, or the option, for each matrix, with its shape."""
+    texts = []
+    for name, shape in list(shapes.items())[:_LISTED]:
+        place = f"{path}:{name}"
+        command = wording(f"gnc measure {shlex.quote(place)}", f"measure({place!r})")
+        command = spelled("weights", place) if option else command
+        texts.append(f"{command} {shape}" if shape else command)
+    more = f" and {len(shapes) - _LISTED} more" if len(shapes) > _LISTED else ""
+    return ", ".join(texts) + more

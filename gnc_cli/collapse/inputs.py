@@ -1,0 +1,122 @@
+"""What the user names: files, `FILE:key`, globs, runs of `gnc train`, models of Hugging Face."""
+
+import glob
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gnc_cli.collapse.heads import head_by_config
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.formats import reader_for
+from gnc_cli.io.inputs import open_input, split_key
+from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
+
+Names = str | Sequence[str]
+_DIGITS = re.compile(r"(\d+)", re.ASCII)
+_SNAPSHOTS = re.compile(r"snapshots(-\d+)?\.h5")
+_SERIES = re.compile(r"(assignment|checkpoint)-\d+")
+"""Runs inside the folder of `gnc train --assignment all`; models inside that of a Trainer."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read, and what in it."""
+
+    path: str
+    key: str | None = None
+    """A dataset, or a group in which to look; None for the whole file."""
+    name: str = ""
+    """As results show it; empty for `path:key`."""
+    head: str | None = None
+    """Why the key was chosen, where the user did not."""
+
+    @property
+    def shown(self) -> str:
+        """As results and messages name it."""
+        return self.name or (self.path if self.key is None else f"{self.path}:{self.key}")
+
+
+def expand(names: Names) -> list[File]:
+    """Files and keys behind `FILE`, `FILE:key`, folders, `hf:org/name` and globs of files and
+    folders, in the order of the names.
+
+    A glob gives its files in natural order; a file of that very name comes first.
+    """
+    found: list[File] = []
+    for name in [names] if isinstance(names, str) else names:
+        model = hub_name(name)
+        if model is not None:
+            found.append(_model(fetch_model(model, _head_name), model.key, name))
+            continue
+        path, key = split_key(name)
+        places = [path]
+        if path != "-" and not os.path.exists(path) and glob.has_magic(path):
+            places = sorted(glob.glob(path, recursive=True), key=natural_key)
+            if not places:
+                raise DataError(f"no file matches {path!r}; check the pattern and the folder")
+        for place in places:
+            found += _folder(place, key) if os.path.isdir(place) else [File(place, key)]
+    return found
+
+
+def _folder(path: str, key: str | None) -> list[File]:
+    """What is measured of a run of `gnc train`, of a model, or of a series of these."""
+    names = sorted(os.listdir(path), key=natural_key)
+    snapshots = [name for name in names if _SNAPSHOTS.fullmatch(name)]
+    if snapshots or "last.pt" in names:
+        return [File(os.path.join(path, name), key) for name in snapshots or ["last.pt"]]
+    if "metrics.jsonl" in names:
+        raise DataError(f"{path!r} is a run without a checkpoint yet; wait for its first epoch")
+    if model_file(path) is not None:
+        return [_model(path, key, "")]
+    series = [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]
+    if series:
+        return [file for place in series for file in _folder(place, key)]
+    raise DataError(
+        f"{path!r} is a folder with neither a run of gnc train (snapshots.h5, last.pt) nor a model "
+        "(config.json with model.safetensors); name a file inside it"
+    )
+
+
+def _model(folder: str, key: str | None, name: str) -> File:
+    """The output head of a model, unless `key` names another tensor; shown as `name`."""
+    path = model_file(folder)
+    assert path is not None
+    if key is not None or not os.path.exists(os.path.join(folder, CONFIG)):
+        return File(path, key, name)
+    config = read_model_config(folder)
+    with open_input(path) as file, reader_for(path, file)(file, path) as catalogue:
+        with translated(os.path.join(folder, CONFIG), "the config.json of a model"):
+            head = head_by_config(catalogue.entries, config, name or folder)
+    return File(path, head.name, name or folder, head.why)
+
+
+def _head_name(config: Mapping[str, Any], tensors: list[str]) -> str:
+    """The output head by the names of a model's tensors alone."""
+    return head_by_config(dict.fromkeys(tensors), config, CONFIG).name
+
+
+def run_of(path: str) -> str:
+    """A name that the snapshot files of one run share: `run/snapshots-2.h5` is of `snapshots.h5`.
+
+    >>> run_of("runs/a/snapshots-12.h5"), run_of("seed-2.h5")
+    ('runs/a/snapshots.h5', 'seed-2.h5')
+    """
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "snapshots.h5") if _SNAPSHOTS.fullmatch(name) else path
+
+
+def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
+    """A key for sorting in which numbers count as numbers.
+
+    >>> sorted(["part_10", "part_2", "a"], key=natural_key)
+    ['a', 'part_2', 'part_10']
+    """
+    words = _DIGITS.split(text)
+    bare = [word.lstrip("0") if i % 2 else word for i, word in enumerate(words)]
+    # A number without leading zeros is the larger the longer it is; texts stand in even places.
+    sizes = [len(word) if i % 2 else 0 for i, word in enumerate(bare)]
+    return tuple(zip(sizes, bare, words, strict=True))

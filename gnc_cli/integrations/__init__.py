@@ -1,0 +1,1 @@
+"""Collapse metrics inside other trainers: torchmetrics, Lightning, transformers, TensorBoard."""

@@ -1,0 +1,51 @@
+"""What trainers log of a measurement: a few numbers under the keys of `gnc measure`."""
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from torch import nn
+
+from gnc_cli.collapse.model import measure_model
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.errors import DataError
+
+FIGURES = (
+    "gnc1", "gnc2.lower", "gnc2.upper", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy",
+)  # fmt: skip
+"""Keys of a result, dotted."""
+
+_log = logging.getLogger(__name__)
+
+
+def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
+    """The headline numbers of a result under dotted keys; those it lacks are left out.
+
+    Example:
+        >>> import numpy as np
+        >>> from gnc_cli import measure
+        >>> result = measure(features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+        >>> figures(result)["gnc/gnc3"]
+        0.0
+    """
+    flat = result.flat(prefix)
+    found = {prefix + name: flat[prefix + name] for name in FIGURES}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def measured(
+    model: nn.Module, loader: Iterable[Any], head: nn.Module | str | None
+) -> MeasureResult | None:
+    """`measure_model` for a run that must go on: features that cannot be measured are a warning."""
+    try:
+        return measure_model(model, loader, head)
+    except DataError as error:
+        _log.warning("collapse is not measured: %s", error)
+        return None
+
+
+def lacking(package: str) -> ImportError:
+    """The error of an import without its optional package."""
+    return ImportError(
+        f"gnc_cli.integrations.{package} needs {package}; pip install 'gnc-cli[trainers]'"
+    )

@@ -1,0 +1,155 @@
+"""`GNCMetrics` as a `torchmetrics.Metric`: the accumulator of `gnc_cli.GNCMetrics`, whose sums are
+the metric's state."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gnc_cli.collapse.batches import Accumulated
+from gnc_cli.collapse.gnc_metrics import GNCMetrics as Accumulator
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.integrations.figures import FIGURES, figures, lacking
+from gnc_cli.io.arguments import validated
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.rows import to_numpy
+from gnc_cli.parameters import MOST_CLASSES, MOST_DIMENSIONS, Parameter, real, whole
+
+try:
+    from torchmetrics import Metric
+except ImportError as error:
+    raise lacking("torchmetrics") from error
+
+__all__ = ["GNCMetrics"]
+
+_FIGURES = tuple(name for name in FIGURES if name != "ncc_accuracy")
+"""Class means are known only at the end, too late to ask which of them is nearest to a sample."""
+
+
+class GNCMetrics(Metric):
+    """GNC1, GNC2 (certified), GNC3 and accuracy of batches, as a metric of torchmetrics.
+
+    Merging, `sync`, `reset`, `MetricCollection`, pickling and `persistent(True)` are torchmetrics'
+    own. `gnc_cli.GNCMetrics` is the same accumulator without torchmetrics; it also has a second
+    pass (`judge`) and gives whole records. `forward` computes GNC2 of each batch: prefer `update`
+    for many classes.
+
+    Args:
+        d: dimension of the features.
+        K: number of classes; labels run from 0 to K - 1.
+        normalize: metrics of unit rows, as in the paper; False takes rows as they are.
+        reference: what GNC2 is held against; by default the best that is known for (d, K).
+        more: arguments of `torchmetrics.Metric`, such as `sync_on_compute`.
+
+    Raises:
+        UsageError: d or K below 2.
+
+    Example:
+        >>> metric = GNCMetrics(d=2, K=2)
+        >>> features, labels = torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([0, 1])
+        >>> metric.update(features, labels, weights=torch.eye(2))
+        >>> round(metric.compute()["gnc2.lower"].item(), 12)
+        1.414213562373
+    """
+
+    is_differentiable = False
+    higher_is_better = None
+    full_state_update = False
+
+    moments: Tensor
+    answers: Tensor
+    weights: Tensor
+
+    @validated
+    def __init__(
+        self,
+        d: Annotated[int, Parameter("Dimension of the features.", whole(2, MOST_DIMENSIONS))],
+        K: Annotated[int, Parameter("Number of classes.", whole(2, MOST_CLASSES))],
+        *,
+        normalize: Annotated[bool, Parameter("Of unit rows.")] = True,
+        reference: Annotated[
+            float | None, Parameter("What GNC2 is held against.", real(above=0.0, most=2.0))
+        ] = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(**more)
+        self.d, self.K, self.normalize, self.reference = d, K, normalize, reference
+        self.result: MeasureResult | None = None
+        """The whole record behind the last `compute`."""
+        none = _packed(ClassMoments(d, K))
+        self.add_state("moments", none, dist_reduce_fx=partial(_merged, d=d, K=K))
+        self.add_state("answers", torch.zeros(2, K, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("weights", torch.zeros(K, d, dtype=torch.float64), dist_reduce_fx=_last)
+
+    def update(self, features: Any, labels: Any, logits: Any = None, weights: Any = None) -> None:
+        """Take in a batch.
+
+        Args:
+            features: raw, shape (n, d).
+            labels: integers, shape (n,); samples of label -1 or -100 are left out.
+            logits: shape (n, K), for the accuracy.
+            weights: the classifier as it is now, shape (K, d), for GNC2 and GNC3; the last one
+                given counts. Without any the class means stand in for GNC2.
+
+        Raises:
+            DataError: as `gnc_cli.GNCMetrics.update`.
+        """
+        batch = Accumulator(self.d, self.K, normalize=self.normalize)
+        batch.update(features, labels, logits)
+        part = batch.accumulated()
+        moments = _unpacked(self.moments, self.d, self.K)
+        moments.merge(part.own_space)
+        self.moments = _packed(moments).to(self.moments.device)
+        answers = torch.from_numpy(np.stack([part.right, part.answered]))
+        self.answers = self.answers + answers.to(self.answers.device)
+        if weights is not None:
+            self.weights = torch.as_tensor(weights).detach().to(self.weights)
+
+    def compute(self) -> dict[str, Tensor]:
+        """The figures so far, float64: `gnc1`, `gnc2.lower`, `gnc2.upper`, `gnc2_ratio`, `gnc3`,
+        `accuracy`; NaN where weights or logits are missing. Raises DataError without a batch."""
+        whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
+        right, answered = to_numpy(self.answers)
+        moments = _unpacked(self.moments, self.d, self.K)
+        whole.add(Accumulated({"unit" if self.normalize else "raw": moments}, right, answered))
+        self.result = whole.compute(self.weights if self.weights.any() else None)
+        found = figures(self.result, prefix="")
+        values = {name: found.get(name, float("nan")) for name in _FIGURES}
+        options: Any = {"dtype": torch.float64, "device": self.moments.device}
+        return {name: torch.tensor(value, **options) for name, value in values.items()}
+
+
+def _packed(moments: ClassMoments) -> Tensor:
+    """Class moments as one row of numbers, (K + 2 K d + K + d d,) float64, so that states merge as
+    a whole."""
+    arrays = moments.counts, moments.shifts, moments.offsets, moments.squares, moments.scatter
+    return torch.from_numpy(np.concatenate([a.ravel() for a in arrays], dtype=np.float64))
+
+
+def _unpacked(state: Tensor, d: int, K: int) -> ClassMoments:
+    """The moments behind such a row, independent of it."""
+    moments = ClassMoments(d, K)
+    ends = np.cumsum([K, K * d, K * d, K])
+    counts, shifts, offsets, squares, scatter = np.split(to_numpy(state), ends)
+    moments.counts[:] = np.rint(counts)
+    moments.shifts[:] = shifts.reshape(K, d)
+    moments.offsets[:] = offsets.reshape(K, d)
+    moments.squares[:] = squares
+    moments.scatter[:] = scatter.reshape(d, d)
+    return moments
+
+
+def _merged(states: Tensor, d: int, K: int) -> Tensor:
+    """The moments of all processes, or of both metrics, together; states are (parts, size)."""
+    whole, *others = (_unpacked(state, d, K) for state in states)
+    for other in others:
+        whole.merge(other)
+    return _packed(whole).to(states.device)
+
+
+def _last(states: Tensor) -> Tensor:
+    """The last weights that were given, (parts, K, d) to (K, d)."""
+    given = states.flatten(1).any(dim=1).nonzero()
+    return states[given[-1, 0] if len(given) else 0]

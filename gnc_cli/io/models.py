@@ -1,0 +1,152 @@
+"""Models as Hugging Face keeps them: a folder with config.json, or a repository of its hub."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.inputs import open_input
+
+CONFIG = "config.json"
+_FILES = ("model.safetensors.index.json", "model.safetensors", "pytorch_model.bin")
+"""Where a model's tensors are; the first that is there counts."""
+_MOST_CONFIG = 10_000_000
+_HUB = re.compile(r"hf:(?P<name>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?")
+
+
+class HubName(NamedTuple):
+    """`hf:org/name@revision:KEY`, taken apart."""
+
+    name: str
+    """`org/name`, or the `name` of an old model."""
+    revision: str | None
+    """A branch, a tag or a commit; None for the default branch."""
+    key: str | None
+    """A tensor."""
+
+
+def hub_name(text: str) -> HubName | None:
+    """What `hf:org/name[@revision][:KEY]` names; None for any other text.
+
+    Raises:
+        UsageError: it begins with `hf:` and goes on otherwise.
+
+    Example:
+        >>> hub_name("hf:org/small@v1:lm_head.weight")
+        HubName(name='org/small', revision='v1', key='lm_head.weight')
+    """
+    if not text.startswith("hf:"):
+        return None
+    match = _HUB.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1")
+    return HubName(match["name"], match["revision"], match["key"])
+
+
+def read_model_config(folder: str) -> dict[str, Any]:
+    """The config.json of a model.
+
+    Raises:
+        DataError: it is missing, or holds no JSON object.
+    """
+    path = os.path.join(folder, CONFIG)
+    with open_input(path) as file, translated(path, "the config.json of a model"):
+        config = json.loads(file.read(_MOST_CONFIG))
+        if not isinstance(config, dict):
+            raise ValueError("it holds no JSON object")
+    return config
+
+
+def model_file(folder: str) -> str | None:
+    """The file of a folder that has a model's tensors, or lists the files that have; else None."""
+    names = sorted(os.listdir(folder))
+    others = [name for name in names if name.endswith(".safetensors")]
+    found = [name for name in _FILES if name in names] or (others if len(others) == 1 else [])
+    return os.path.join(folder, found[0]) if found else None
+
+
+def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]], str]) -> str:
+    """The local folder of a model of the hub, with its config.json and one tensor.
+
+    Files come from huggingface_hub's cache where they are there, and are fetched into it otherwise.
+    Of a model in shards only the shard with the tensor is fetched.
+
+    Args:
+        wanted: the model.
+        choose: called with the config and the tensors' names; gives the name that is needed. Not
+            called for a model in one file.
+
+    Raises:
+        UnavailableError: huggingface_hub is not installed, or the hub cannot be reached.
+        DataError: there is no such model or revision, or it is not public.
+    """
+    path = _cached(wanted, CONFIG) or _fetch(wanted, CONFIG)
+    if path is None:
+        raise DataError(f"'hf:{wanted.name}' has no config.json; is it a model of transformers?")
+    folder = os.path.dirname(path)
+    # The commit that config.json is of: a branch may move between two files.
+    wanted = wanted._replace(revision=os.path.basename(folder))
+    places = (find(wanted, name) for find in (_cached, _fetch) for name in _FILES)
+    path = next((place for place in places if place is not None), None)
+    if path is None:
+        raise DataError(
+            f"'hf:{wanted.name}' has none of {', '.join(_FILES)}; fetch its files and name one"
+        )
+    if path.endswith(".index.json"):
+        config = read_model_config(folder)
+        with open_input(path) as file, translated(path, "an index of the tensors of its model"):
+            shards = dict(json.loads(file.read())["weight_map"])
+            shard = str(shards.get(wanted.key or choose(config, list(shards))))
+        if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
+            _fetch(wanted, shard)
+    return folder
+
+
+def _cached(wanted: HubName, file: str) -> str | None:
+    """The local path of one file of a model in the cache; None where it is not there.
+
+    Raises:
+        UnavailableError: huggingface_hub is not installed.
+    """
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError as error:
+        raise UnavailableError(
+            f"'hf:{wanted.name}' needs huggingface_hub; pip install 'gnc-cli[trainers]', or name "
+            "the folder of a model"
+        ) from error
+    found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
+    return found if isinstance(found, str) else None
+
+
+def _fetch(wanted: HubName, file: str) -> str | None:
+    """The local path of one file of a model, fetched from the hub; None where it has none."""
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    where = f"'hf:{wanted.name}'" + (f", revision {wanted.revision!r}" if wanted.revision else "")
+    try:
+        # Without a network this fails at once; the download tries again and again.
+        get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
+        return str(hf_hub_download(wanted.name, file, revision=wanted.revision))
+    except errors.GatedRepoError as error:
+        raise DataError(
+            f"{where} is open to some users only; accept its terms on the hub, then `hf auth login`"
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise DataError(
+            f"the hub has no public model {where}; check the name, or `hf auth login` for a "
+            "private one"
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise DataError(f"{where}: the model has no such revision; check it on the hub") from error
+    except Exception as error:  # of the package, or of the one behind it that speaks HTTP
+        missing = isinstance(error, errors.EntryNotFoundError)
+        if missing and not isinstance(error, errors.LocalEntryNotFoundError):
+            return None
+        raise UnavailableError(
+            f"{where}: {file} is not in the cache, and the hub cannot be reached; fetch it with "
+            f"`hf download {wanted.name}` where there is a network, or name a folder"
+        ) from error

@@ -1,0 +1,366 @@
+"""The output head of a model: by config.json, or as the only matrix that can be it."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from gnc_cli import measure
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.io.file_rows import FlatArray
+from gnc_cli.io.models import hub_name
+
+V, D = 12, 4
+W = np.random.default_rng(3).standard_normal((V, D)).astype(np.float32)
+BODY = {"model.layers.0.mlp.up_proj.weight": np.ones((9, D), np.float32),
+        "model.norm.weight": np.ones(D, np.float32)}  # fmt: skip
+LLAMA = {"architectures": ["LlamaForCausalLM"], "vocab_size": V, "hidden_size": D}
+
+
+def tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+
+
+def model(folder: Path, config: dict[str, Any] | None, *shards: dict[str, np.ndarray]) -> str:
+    """A model as transformers saves it: in one file, or in shards with an index."""
+    folder.mkdir(exist_ok=True)
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    names = ["model.safetensors"][: len(shards)]
+    if len(shards) > 1:
+        names = [f"model-{i:05d}-of-{len(shards):05d}.safetensors" for i in range(len(shards))]
+        places = {key: name for name, part in zip(names, shards, strict=True) for key in part}
+        index = {"metadata": {"total_size": 0}, "weight_map": places}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    for name, part in zip(names, shards, strict=True):
+        safetensors.torch.save_file(tensors(part), folder / name, metadata={"format": "pt"})
+    return str(folder)
+
+
+def measured(*files: str | Path, **options: Any) -> MeasureResult:
+    result = measure(*files, **options)
+    assert isinstance(result, MeasureResult)
+    return result
+
+
+EXPECTED = measure(weights=W).gnc2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("config", "names", "head", "why"),
+    [
+        (LLAMA | {"tie_word_embeddings": False}, ["model.embed_tokens.weight", "lm_head.weight"],
+         "lm_head.weight", "output head of LlamaForCausalLM"),
+        (LLAMA, ["model.embed_tokens.weight", "lm_head.weight"], "lm_head.weight", "output head"),
+        (LLAMA | {"tie_word_embeddings": True}, ["model.embed_tokens.weight"],
+         "model.embed_tokens.weight", "tied to its output head by config.json"),
+        ({"architectures": ["GPT2LMHeadModel"], "vocab_size": V}, ["wte.weight"],
+         "wte.weight", "which has no output head of its own"),
+        ({"architectures": ["GPTNeoXForCausalLM"], "vocab_size": V},
+         ["gpt_neox.embed_in.weight", "embed_out.weight"], "embed_out.weight", "output head"),
+        ({"architectures": ["BertForMaskedLM"], "vocab_size": V},
+         ["bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"],
+         "cls.predictions.decoder.weight", "output head"),
+        ({"architectures": ["T5ForConditionalGeneration"], "vocab_size": V,
+          "tie_word_embeddings": True}, ["shared.weight"], "shared.weight", "tied"),
+        ({"architectures": ["LlavaForConditionalGeneration"], "tie_word_embeddings": False,
+          "text_config": {"vocab_size": V}}, ["language_model.lm_head.weight"],
+         "language_model.lm_head.weight", "output head"),
+        ({"architectures": ["ViTForImageClassification"],
+          "id2label": {str(k): str(k) for k in range(V)}}, ["classifier.weight"],
+         "classifier.weight", "output head of ViTForImageClassification"),
+        ({"architectures": ["RobertaForSequenceClassification"], "num_labels": V},
+         ["classifier.out_proj.weight"], "classifier.out_proj.weight", "output head"),
+    ],
+)  # fmt: skip
+def test_the_config_says_which_matrix_is_the_head(
+    tmp_path: Path, config: dict[str, Any], names: list[str], head: str, why: str
+) -> None:
+    arrays = {name: (W if name == head else -2 * W[::-1]) for name in names}
+    folder = model(tmp_path / "m", config, BODY | arrays)
+    found = measured(folder)
+    assert found.gnc2 == EXPECTED and found.file == folder
+    said = found.policy.head
+    assert said is not None and said.startswith(f"{head}: ") and why in said
+    assert measured(weights=folder).policy.head == said
+    named = measured(f"{folder}:{head}")
+    assert named.gnc2 == EXPECTED and named.policy.head is None
+
+
+def test_the_head_of_a_model_with_features_and_bias(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    labels = np.arange(30) % V
+    given = {"features": W[labels] + 0.9 * rng.standard_normal((30, D)), "labels": labels}
+    files = {name: str(tmp_path / f"{name}.npy") for name in given}
+    for name, array in given.items():
+        np.save(files[name], array)
+    bias = rng.standard_normal(V).astype(np.float32)
+    config = {"architectures": ["BertForMaskedLM"], "vocab_size": V}
+    heads = {"predictions.decoder.weight": W, "predictions.decoder.bias": bias}
+    folder = model(tmp_path / "m", config, BODY | {f"cls.{k}": v for k, v in heads.items()})
+    found, expected = measured(folder, **files), measured(weights=W, bias=bias, **given)
+    assert found.accuracy == expected.accuracy != measured(weights=W, **given).accuracy
+    assert found.gnc3 == pytest.approx(expected.gnc3)
+
+
+def test_the_checkpoints_of_a_trainer(tmp_path: Path) -> None:
+    for step in (10, 500, 90):
+        model(tmp_path / f"checkpoint-{step}", LLAMA, {"lm_head.weight": step * W})
+    series = measure(tmp_path)
+    assert isinstance(series, MeasureSeries)
+    assert [str(row.file).rpartition("-")[2] for row in series.rows] == ["10", "90", "500"]
+
+
+def test_of_shards_only_the_head_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = {"model.layers.0.mlp.up_proj.weight": np.ones((5000, D), np.float32)}
+    folder = model(tmp_path / "m", LLAMA, large, {"lm_head.weight": W}, BODY)
+    shapes, whole = [], FlatArray._fill
+
+    def fill(self: FlatArray, array: np.ndarray, skip: int) -> None:
+        shapes.append(array.shape)
+        whole(self, array, skip)
+
+    monkeypatch.setattr(FlatArray, "_fill", fill)
+    assert measured(folder).gnc2 == EXPECTED
+    assert shapes == [(V, D)]
+    os.remove(f"{folder}/model-00000-of-00003.safetensors")  # nor need the others be there
+    assert measured(folder).gnc2 == EXPECTED
+
+
+def test_a_model_as_torch_saves_it(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", LLAMA)
+    torch.save(tensors(BODY | {"lm_head.weight": W}), f"{folder}/pytorch_model.bin")
+    assert measured(folder).gnc2 == EXPECTED
+
+
+def test_a_padding_row_of_zeros_is_left_out_when_asked(tmp_path: Path) -> None:
+    padded = np.concatenate([np.zeros((1, D), np.float32), W])
+    folder = model(tmp_path / "m", LLAMA | {"vocab_size": V + 1}, {"lm_head.weight": padded})
+    with pytest.raises(DataError, match="1 zero row.*leave these classes out with classes='nonz"):
+        measure(folder)
+    found = measured(folder, classes="nonzero")
+    assert found.gnc2 == EXPECTED and (found.K, found.policy.classes_left_out) == (V, 1)
+    assert [row.label for row in found.worst_classes][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("config", "arrays", "words"),
+    [
+        (LLAMA | {"architectures": ["LlamaModel"]}, {"embed_tokens.weight": W},
+         ["LlamaModel has no output head", "m:embed_tokens.weight", "(12, 4)"]),
+        (LLAMA | {"tie_word_embeddings": False}, {"model.embed_tokens.weight": W},
+         ["no output head of LlamaForCausalLM is known", "m:model.embed_tokens.weight"]),
+        (LLAMA | {"vocab_size": 99}, {"lm_head.weight": W},
+         ["(12, 4)", "vocab_size of config.json says 99", "m:lm_head.weight"]),
+    ],
+)  # fmt: skip
+def test_a_model_without_a_head_lists_its_matrices(
+    tmp_path: Path, config: dict[str, Any], arrays: dict[str, np.ndarray], words: list[str]
+) -> None:
+    with pytest.raises(DataError) as caught:
+        measure(model(tmp_path / "m", config, BODY | arrays))
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_models_that_are_not_whole(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(DataError, match="nor a model .config.json with model.safetensors"):
+        measure(tmp_path)
+    folder = model(tmp_path / "m", None, {"fc.weight": W})  # without a config, by name
+    assert measured(folder).gnc2 == EXPECTED
+    Path(folder, "config.json").write_text("[]")
+    with pytest.raises(DataError, match="config.json of a model"):
+        measure(folder)
+
+
+@pytest.mark.parametrize("value", [7, "x", [[]], {"a": 1}, None, True])
+@pytest.mark.parametrize(
+    "key", ["architectures", "vocab_size", "tie_word_embeddings", "text_config", "id2label"]
+)
+def test_a_config_of_nonsense_is_one_line(tmp_path: Path, key: str, value: Any) -> None:
+    for architecture in ("LlamaForCausalLM", "BertForSequenceClassification"):
+        config = {"architectures": [architecture], key: value}
+        folder = model(tmp_path / "m", config, {"lm_head.weight": W, "score.weight": W})
+        try:
+            measured(folder)
+        except DataError as error:
+            assert "\n" not in str(error) and folder in str(error)
+
+
+# Without a config ---------------------------------------------------------------------------------
+
+
+def state(*layers: tuple[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    return {name: np.random.default_rng(0).standard_normal(shape) for name, shape in layers}
+
+
+PLAUSIBLE = {
+    "perceptron": state(("0.weight", (64, 784)), ("2.weight", (32, 64)), ("4.weight", (10, 32))),
+    "vgg": state(("features.0.weight", (64, 3, 3, 3)), ("classifier.0.weight", (40, 196)),
+                 ("classifier.3.weight", (40, 40)), ("classifier.6.weight", (10, 40))),
+    "nested": state(("net.backbone.conv.weight", (8, 3, 3, 3)), ("net.backbone.fc.weight", (32, 8)),
+                    ("net.my_head.weight", (10, 32))),
+    "classes as wide as a layer": state(("body.weight", (10, 10)), ("mlp.weight", (20, 10)),
+                                        ("out.head.weight", (10, 20))),
+    "transformer": state(*((f"blocks.{i}.{name}.weight", shape) for i in range(2)
+                           for name, shape in (("qkv", (24, 8)), ("up", (32, 8)), ("down", (8, 32)))
+                           ), ("tok_embed.weight", (50, 8)), ("my_logits.weight", (10, 8))),
+    "optimizer": state(("model.body.weight", (32, 8)), ("model.last.weight", (10, 32)),
+                       ("optimizer_states.0.state.1.weight", (10, 32))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLAUSIBLE)
+def test_the_one_plausible_head_is_taken_and_said(tmp_path: Path, name: str) -> None:
+    arrays = PLAUSIBLE[name]
+    head = [key for key in arrays if "optim" not in key][-1]
+    torch.save(tensors(arrays), tmp_path / "m.pth.tar")
+    for found in (measured(tmp_path / "m.pth.tar"), measured(weights=tmp_path / "m.pth.tar")):
+        assert found.gnc2 == measured(weights=arrays[head]).gnc2
+        assert found.policy.head is not None and found.policy.head.startswith(f"{head}: the only")
+
+
+def test_the_table_names_the_head(gnc: Any, tmp_path: Path) -> None:
+    torch.save(tensors(PLAUSIBLE["perceptron"]), tmp_path / "m.pt")
+    run = gnc("measure", str(tmp_path / "m.pt"))
+    assert run.exit_code == 0 and "head  4.weight: the only" in run.stdout
+
+
+def test_several_plausible_heads_are_listed_with_a_command(gnc: Any, tmp_path: Path) -> None:
+    arrays = state(("a.weight", (32, 8)), ("coarse.weight", (5, 32)), ("fine.weight", (10, 32)))
+    torch.save(tensors(arrays), tmp_path / "m.pt")
+    run = gnc("measure", str(tmp_path / "m.pt"))
+    assert run.exit_code == 3
+    assert f"gnc measure {tmp_path}/m.pt:coarse.weight (5, 32), " in run.stderr
+    assert f"gnc measure {tmp_path}/m.pt:fine.weight (10, 32)" in run.stderr
+    run = gnc("measure", "--weights", str(tmp_path / "m.pt"))
+    assert f"--weights {tmp_path}/m.pt:fine.weight (10, 32)" in run.stderr
+
+
+# The hub ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """A stand-in for huggingface_hub: models of `tmp_path/hub`, its cache `tmp_path/cache`."""
+    fetched: list[str] = []
+    package, errors = ModuleType("huggingface_hub"), ModuleType("huggingface_hub.errors")
+
+    class EntryNotFoundError(OSError): ...
+
+    class LocalEntryNotFoundError(EntryNotFoundError): ...
+
+    class RepositoryNotFoundError(OSError): ...
+
+    class GatedRepoError(RepositoryNotFoundError): ...
+
+    class RevisionNotFoundError(OSError): ...
+
+    for kind in (EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError,
+                 GatedRepoError, RevisionNotFoundError):  # fmt: skip
+        setattr(errors, kind.__name__, kind)
+    network = {"down": False}
+
+    def place(repo: str, file: str, revision: str | None) -> Path:
+        return tmp_path / "cache" / repo.replace("/", "--") / (revision or "main") / file
+
+    def cached(repo: str, file: str, revision: str | None = None) -> object:
+        path = place(repo, file, revision)
+        return str(path) if path.exists() else None
+
+    def url(repo: str, file: str, revision: str | None = None) -> tuple[str, str, str | None]:
+        return repo, file, revision
+
+    def metadata(url: tuple[str, str, str | None]) -> None:
+        repo, file, revision = url
+        source = tmp_path / "hub" / repo / (revision or "main")
+        if network["down"]:
+            raise ArithmeticError("whatever the package behind it raises")
+        if "gated" in repo:
+            raise GatedRepoError("401")
+        if not (tmp_path / "hub" / repo).exists():
+            raise RepositoryNotFoundError("401")
+        if not source.exists():
+            raise RevisionNotFoundError("404")
+        if not (source / file).exists():
+            raise EntryNotFoundError("404")
+
+    def download(repo: str, file: str, revision: str | None = None) -> str:
+        fetched.append(file)
+        source = tmp_path / "hub" / repo / (revision or "main")
+        path = place(repo, file, revision)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((source / file).read_bytes())
+        return str(path)
+
+    vars(package).update(
+        try_to_load_from_cache=cached, hf_hub_url=url, get_hf_file_metadata=metadata,
+        hf_hub_download=download, errors=errors,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "huggingface_hub", package)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
+
+    def control(*, down: bool = False) -> list[str]:
+        network["down"] = down
+        seen, fetched[:] = fetched[:], []
+        return seen
+
+    return control
+
+
+def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> None:
+    place = tmp_path / "hub" / "org" / "llama"
+    place.mkdir(parents=True)
+    model(place / "main", LLAMA, {"lm_head.weight": W}, BODY)
+    model(place / "v1", LLAMA | {"tie_word_embeddings": True}, {"model.embed_tokens.weight": W})
+    found = measured("hf:org/llama")
+    assert found.gnc2 == EXPECTED and found.file == "hf:org/llama"
+    assert found.policy.head == "lm_head.weight: output head of LlamaForCausalLM"
+    index, shard = "model.safetensors.index.json", "model-00000-of-00002.safetensors"
+    assert hub() == ["config.json", index, shard]  # the other shard is not needed
+    tied = measured(weights="hf:org/llama@v1")
+    assert tied.gnc2 == EXPECTED and "tied" in str(tied.policy.head)
+    assert hub(down=True) == ["config.json", "model.safetensors"]
+    assert measured("hf:org/llama").gnc2 == measured("hf:org/llama@v1").gnc2 == EXPECTED
+    named = measured("hf:org/llama:lm_head.weight")
+    assert named.gnc2 == EXPECTED and named.policy.head is None
+    assert hub() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("org/none", "no public model 'hf:org/none'"), ("org/gated", "accept its terms"),
+        ("org/m@v9", "no such revision"), ("org/bare", "has none of model.safetensors"),
+        ("org/empty", "has no config.json"),
+    ],
+)  # fmt: skip
+def test_models_that_the_hub_does_not_give(
+    tmp_path: Path, hub: Callable[..., list[str]], name: str, words: str
+) -> None:
+    for repository in ("m", "bare", "empty"):
+        (tmp_path / "hub" / "org" / repository / "main").mkdir(parents=True)
+    (tmp_path / "hub" / "org" / "bare" / "main" / "config.json").write_text("{}")
+    with pytest.raises(DataError, match=words):
+        measure(f"hf:{name}")
+    hub(down=True)
+    with pytest.raises(UnavailableError, match="hub cannot be reached; fetch it with `hf download"):
+        measure(f"hf:{name}")
+
+
+def test_the_hub_needs_its_package_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(UnavailableError, match="pip install 'gnc-cli\\[trainers\\]'"):
+        measure("hf:org/llama")
+    with pytest.raises(UsageError, match="write hf:org/name"):
+        hub_name("hf:a/b/c")
+    assert hub_name("model.pt") is None

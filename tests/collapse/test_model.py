@@ -1,0 +1,312 @@
+"""`measure_model`: a network and a loader give what `measure` finds in the features by hand."""
+
+import json
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from gnc_cli import measure, measure_model
+from gnc_cli.collapse import model as module
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.training.networks.heads import SphereHead
+from tests.runtime.together import needs_gloo, together
+
+N, K, D = 60, 5, 4
+Batches = list[tuple[Tensor, Tensor]]
+
+
+class Network(nn.Module):
+    """Layers that differ in eval mode, and a head that is not called the last."""
+
+    def __init__(self, after: Callable[[Tensor], Any] = lambda logits: logits) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.head = nn.Linear(D, K)
+        self.encoder = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.5))
+        self.neck = nn.Linear(8, D)
+        self.after = after
+        self.double()  # float32 rounds differently in batches of other sizes
+
+    def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+        return self.after(self.head(self.neck(self.encoder(inputs))))
+
+
+def batches(n: int = 16) -> Batches:
+    """All samples in batches of n."""
+    generator = torch.Generator().manual_seed(4)
+    labels = torch.arange(N) % K
+    images = torch.randn(K, 6, generator=generator, dtype=torch.float64)[labels]
+    images += 0.4 * torch.randn(N, 6, generator=generator, dtype=torch.float64)
+    return list(zip(images.split(n), labels.split(n), strict=True))
+
+
+def by_hand(network: Any, samples: Batches) -> dict[str, Any]:
+    """What `measure` finds in the features, less where they are from."""
+    images, labels = (torch.cat(parts) for parts in zip(*samples, strict=True))
+    modes = {m: m.training for m in network.modules()}
+    network.eval()
+    features = network.neck(network.encoder(images)).detach()
+    for m, training in modes.items():
+        m.training = training
+    head = network.head
+    found: Any = measure(
+        features=features, labels=labels, weights=head.weight, bias=head.bias, device="cpu"
+    )
+    return flat(found)
+
+
+def flat(result: Any) -> dict[str, Any]:
+    return {k: v for k, v in result.flat("").items() if k not in ("seconds", "layer")}
+
+
+def agree(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        close = pytest.approx(value, rel=1e-9, abs=1e-9) if isinstance(value, float) else value
+        assert found[name] == close, name
+
+
+def test_the_record_of_measure_and_a_network_as_it_was() -> None:
+    network, samples = Network(), batches()
+    network.encoder[1].eval()  # frozen statistics
+    modes = [m.training for m in network.modules()]
+    state = torch.get_rng_state()
+    result = measure_model(network, samples)
+    assert result.layer == "head" and result.N == N
+    agree(flat(result), by_hand(network, samples))
+    assert [m.training for m in network.modules()] == modes
+    assert torch.equal(torch.get_rng_state(), state)
+    _without_hooks(network)
+    assert all(p.grad is None and p.requires_grad for p in network.parameters())
+
+
+def _without_hooks(network: nn.Module) -> None:
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in network.modules())
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_shuffled_loader_is_the_same_set_in_both_passes(
+    monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    samples = batches()
+    images, labels = (torch.cat(parts) for parts in zip(*samples, strict=True))
+    loader = DataLoader(TensorDataset(images, labels), batch_size=7, shuffle=True)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 300)
+    if not keeps:
+        monkeypatch.setattr(module, "_KEPT_BYTES", 0)
+    network = Network()
+    state = torch.get_rng_state()
+    agree(flat(measure_model(network, loader)), by_hand(network, samples))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_an_iterator_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, samples = Network(), batches()
+    agree(flat(measure_model(network, iter(samples))), by_hand(network, samples))
+    monkeypatch.setattr(module, "_KEPT_BYTES", 0)
+    with pytest.raises(UsageError, match="only once"):
+        measure_model(network, iter(samples))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda logits: logits.log_softmax(dim=1),
+        lambda logits: 10.0 * logits,
+        lambda logits: {"logits": logits},
+        lambda logits: (None, logits),
+    ],
+)
+def test_the_head_is_the_layer_behind_the_logits(after: Callable[[Tensor], Any]) -> None:
+    network = Network(after)
+    agree(flat(measure_model(network, batches())), by_hand(network, batches()))
+
+
+def test_features_beside_the_logits_are_no_head() -> None:
+    class Both(Network):
+        def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+            features = self.neck(self.encoder(inputs))
+            return features, self.head(features)
+
+    with pytest.raises(UsageError, match="plainly the last"):
+        measure_model(Both(), batches())
+    agree(flat(measure_model(Both(), batches(), "head")), by_hand(Both(), batches()))
+
+
+def test_several_linear_layers_without_an_obvious_head_are_listed() -> None:
+    def compared(logits: Tensor) -> Tensor:
+        return logits[:, :1]
+
+    with pytest.raises(UsageError, match="plainly the last") as error:
+        measure_model(Network(compared), batches())
+    for part in ("3 linear layers", "'neck' (4, 8)", "'head' (5, 4)", "head='neck'"):
+        assert part in str(error.value)
+    network = Network(compared)
+    for head in ("head", network.head):
+        assert measure_model(network, batches(), head).layer == "head"
+    with pytest.raises(UsageError, match="has 0 linear layers"):
+        measure_model(nn.Flatten(), batches())
+
+
+@pytest.mark.parametrize("head", ["fc", "encoder", "encoder.1", nn.Linear(D, K), 3])
+def test_no_such_head(head: Any) -> None:
+    with pytest.raises(UsageError, match="no layer of the model.*'neck'"):
+        measure_model(Network(), batches(), head)
+
+
+def test_dictionaries() -> None:
+    network = Network(lambda logits: SimpleNamespace(logits=logits))
+    expected = by_hand(network, batches())
+    whole = [{"inputs": images, "labels": labels} for images, labels in batches()]
+    agree(flat(measure_model(network, whole, "head")), expected)
+    parts = [({"inputs": images}, labels.tolist()) for images, labels in batches()]
+    agree(flat(measure_model(Network(), parts)), expected)
+
+
+@pytest.mark.parametrize(
+    ("loader", "match"),
+    [
+        ([], "no batch"),
+        ([torch.ones(3, 6).double()], "got Tensor"),
+        ([(torch.ones(3, 6).double(),)], "1 parts"),
+        ([{"inputs": torch.ones(3, 6).double()}], "got \\['inputs'\\]"),
+        ([(torch.ones(3, 6).double(), torch.tensor([0, 1, 7]))], "label 7 is out of range"),
+        ([(torch.ones(3, 6).double(), torch.eye(3))], "labels"),
+        ([(torch.ones(3, 6).double(), ["cat", "dog", "cow"])], "labels must be an array"),
+        ([(torch.full((3, 6), torch.nan).double(), torch.tensor([0, 1, 2]))], "NaN"),
+    ],
+)
+def test_bad_batches_leave_the_network_as_it_was(loader: Any, match: str) -> None:
+    network = Network()
+    with pytest.raises(DataError, match=match):
+        measure_model(network, loader)
+    assert all(m.training for m in network.modules())
+    _without_hooks(network)
+
+
+def test_a_network_that_fails_is_left_as_it_was() -> None:
+    def loader() -> Iterator[tuple[Tensor, Tensor]]:
+        yield batches()[0]
+        raise OSError("the disk is gone")
+
+    network = Network()
+    with pytest.raises(OSError, match="the disk"):
+        measure_model(network, loader())
+    with pytest.raises(RuntimeError, match="shapes"):
+        measure_model(network, [(torch.ones(3, 9).double(), torch.arange(3))])
+    assert all(m.training for m in network.modules())
+    _without_hooks(network)
+
+
+def test_what_is_no_network_or_loader() -> None:
+    with pytest.raises(UsageError, match="torch.nn.Module"):
+        measure_model(torch.tanh, batches())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="loader must give batches"):
+        measure_model(Network(), 3)  # type: ignore[arg-type]
+
+
+def test_a_head_that_is_called_twice_or_never() -> None:
+    network = Network()
+    twice = nn.Sequential(network.neck, nn.Linear(D, 8).double())
+    network.encoder.append(twice)
+    with pytest.raises(DataError, match="'neck' 2 times"):
+        measure_model(network, batches(), "neck")
+    network.unused = nn.Linear(D, K)
+    with pytest.raises(DataError, match="'unused' 0 times"):
+        measure_model(network, batches(), "unused")
+
+
+def test_another_kind_of_head_is_judged_by_its_logits() -> None:
+    network = Network()
+    network.head = SphereHead(D, K, tau=0.1)  # type: ignore[assignment]
+    result = measure_model(network, batches())
+    images, labels = (torch.cat(parts) for parts in zip(*batches(), strict=True))
+    network.eval()
+    right = network(images).argmax(dim=1) == labels
+    assert result.accuracy == right.double().mean().item()
+    assert result.policy.spaces["accuracy"] == "logits" and result.layer == "head"
+
+
+class TinyForCausalLM(nn.Module):
+    """Labels are the tokens themselves, as transformers has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.embedding, self.lm_head = nn.Embedding(K, D), nn.Linear(D, K)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.lm_head(self.embedding(tokens).cumsum(dim=1))
+
+
+class TinyTagger(TinyForCausalLM):
+    """Labels are of the tokens."""
+
+
+def test_tokens() -> None:
+    generator = torch.Generator().manual_seed(6)
+    tokens = torch.randint(K, (12, 9), generator=generator)
+    labels = tokens.clone()
+    labels[:, 7:] = -100
+    network = TinyForCausalLM()
+    features = network.embedding(tokens).cumsum(dim=1).detach()
+    head = network.lm_head
+    for kind, x, y in (
+        (TinyForCausalLM, features[:, :-1], labels[:, 1:]), (TinyTagger, features, labels)
+    ):  # fmt: skip
+        keep = y != -100
+        expected: Any = measure(
+            features=x[keep], labels=y[keep], weights=head.weight, bias=head.bias
+        )
+        result = measure_model(kind(), [(tokens, labels)])
+        assert result.N == int(keep.sum())
+        agree(flat(result), flat(expected))
+
+
+def test_compiled() -> None:
+    network = Network()
+    compiled: Any = torch.compile(network, backend="eager")
+    agree(flat(measure_model(compiled, batches())), by_hand(network, batches()))
+
+
+def test_a_device_of_its_own(device: str) -> None:
+    network = Network()
+    result = measure_model(network, batches(), device=device)
+    agree(flat(result), by_hand(network, batches()))
+    assert {p.device.type for p in network.parameters()} == {"cpu"}
+    with pytest.raises(UsageError, match="device"):
+        measure_model(network, batches(), device="tpu")
+
+
+@needs_gloo
+def test_two_processes_stream_their_parts() -> None:
+    told = together(
+        """
+        import json
+        import torch
+        import torch.distributed as dist
+        from gnc_cli import measure_model
+        from gnc_cli.errors import DataError
+        from tests.collapse.test_model import Network, batches, flat
+        dist.init_process_group("gloo")
+        network = torch.nn.parallel.DistributedDataParallel(Network())
+        parts = batches(12)[:3] if rank == 0 else batches(12)[3:]
+        print(json.dumps(flat(measure_model(network, parts))))
+        assert network.training and network.module.training
+        wrong = parts if rank == 0 else [(images, labels + 9) for images, labels in parts]
+        try:
+            measure_model(network, wrong)
+        except DataError as error:
+            assert "out of range" in str(error)
+        dist.destroy_process_group()
+        """
+    )
+    first, second = (json.loads(line) for line in told)
+    assert first == second
+    expected = json.loads(json.dumps(by_hand(Network(), batches())))
+    agree(first, expected)

@@ -1,0 +1,96 @@
+"""Features out of distribution beside a set: NECO's orthogonality deviation."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli import measure
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.errors import DataError, UsageError
+from tests.collapse.conftest import D, put, save, save_run
+from tests.metrics import reference
+
+OTHER = np.random.default_rng(5).standard_normal((50, D)) + 0.5
+
+
+def measured(*files: Any, **options: Any) -> MeasureResult:
+    result = measure(*files, **options)
+    assert isinstance(result, MeasureResult)
+    return result
+
+
+def by_torch(means: np.ndarray, other: np.ndarray) -> float:
+    """The mean absolute cosine as torch has it."""
+    mean = torch.from_numpy(other).mean(dim=0)
+    cosines = torch.nn.functional.cosine_similarity(torch.from_numpy(means), mean[None])
+    return float(cosines.abs().mean())
+
+
+def class_means(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.array(list(reference.class_means(features, labels).values()))
+
+
+@pytest.mark.parametrize("normalize", ["auto", "off"])
+def test_neco_of_arrays_and_files(
+    tmp_path: Path, data: dict[str, np.ndarray], normalize: str
+) -> None:
+    expected = by_torch(class_means(data["features"], data["labels"]), OTHER)
+    found = measured(**data, ood=OTHER, normalize=normalize)
+    assert found.variants["neco"] == {
+        "orthogonality_deviation": pytest.approx(expected, rel=1e-12), "ood_samples": 50,
+    }  # fmt: skip
+    assert [*found.variants] == ["neco"] and found.policy.ood == "array"
+    file = save(tmp_path / "a.h5", data)
+    parts = [put(tmp_path / f"ood_{i}.npy", {"x": OTHER[i::2]}) for i in (0, 1)]
+    whole = save(tmp_path / "ood.h5", {"far": OTHER, "near": OTHER + 1.0, "labels": np.arange(50)})
+    for ood in (parts, f"{tmp_path}/ood_*.npy", f"{whole}:far"):
+        named = measured(file, ood=ood, normalize=normalize)
+        assert named.variants["neco"] == pytest.approx(found.variants["neco"], rel=1e-12)
+    assert named.policy.ood == "ood.h5"
+    everything = measured(file, ood=f"{whole}:far", variants="all").variants
+    assert [*everything] == ["authors", "classic", "neco"]
+
+
+def test_neco_takes_the_means_of_the_training_set(
+    tmp_path: Path, data: dict[str, np.ndarray]
+) -> None:
+    train = data | {"features": data["features"] + 0.3}
+    found = measured(**data, ood=OTHER).variants["neco"]
+    files = [save(tmp_path / f"{name}.h5", set_) for name, set_ in (("a", data), ("t", train))]
+    by_train = measured(files[0], ood=put(tmp_path / "o.npy", {"x": OTHER}), means_from=files[1])
+    expected = by_torch(class_means(train["features"], train["labels"]), OTHER)
+    assert by_train.variants["neco"]["orthogonality_deviation"] == pytest.approx(expected)
+    assert found != by_train.variants["neco"]
+
+
+def test_neco_of_every_snapshot(gnc: Any, tmp_path: Path) -> None:
+    run, ood = save_run(tmp_path / "run.h5"), put(tmp_path / "o.npz", {"features": OTHER})
+    series = measure(run, ood=ood, out=tmp_path / "rows.jsonl")
+    assert isinstance(series, MeasureSeries)
+    assert len({row.variants["neco"]["orthogonality_deviation"] for row in series.rows}) == 3
+    np.savez(ood, features=OTHER + 1.0)  # another set: the rows are measured again
+    again = measure(run, ood=ood, out=tmp_path / "rows.jsonl", resume=True)
+    assert isinstance(again, MeasureSeries) and not again.skipped
+    shown = gnc("measure", run, "--select", "epoch=10", "--ood", ood)
+    assert "orthogonality deviation" in shown.stdout
+    assert "out of distribution: o.npz" in shown.stdout
+    gate = ("--max", "variants.neco.orthogonality_deviation=0.99")
+    assert gnc("measure", run, "--ood", ood, *gate).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("ood", "words"),
+    [(OTHER[:, :2], "dimension 2, and those measured have 3"), (OTHER * np.nan, "NaN"),
+     (OTHER[0], "expected real numbers")],
+)  # fmt: skip
+def test_features_that_are_none(data: dict[str, np.ndarray], ood: np.ndarray, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        measure(**data, ood=ood)
+
+
+def test_neco_wants_samples(data: dict[str, np.ndarray]) -> None:
+    with pytest.raises(UsageError, match="ood is about samples"):
+        measure(weights=data["weights"], ood=OTHER)

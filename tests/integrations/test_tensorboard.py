@@ -1,0 +1,95 @@
+"""`gnc train --logger tensorboard`: what TensorBoard reads is what metrics.jsonl holds."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from gnc_cli.errors import OutputError
+from gnc_cli.integrations.tensorboard import EventFile, event_files
+from gnc_cli.records import flatten
+from gnc_cli.training.result import TrainSeries
+from tests.training.problems import TINY, run, toy
+
+NAME = "events.out.tfevents."
+
+
+def board(folder: Path) -> dict[str, dict[int, float]]:
+    """Scalars by name and epoch."""
+    found = EventAccumulator(str(folder)).Reload()
+    tags = found.Tags()["scalars"]
+    return {tag: {e.step: e.value for e in found.Scalars(tag)} for tag in tags}
+
+
+def lines(folder: Path) -> dict[str, dict[int, float]]:
+    """The same of metrics.jsonl."""
+    found: dict[str, dict[int, float]] = {}
+    for line in (folder / "metrics.jsonl").read_text().splitlines():
+        row = flatten(json.loads(line))
+        epoch = row.pop("epoch")
+        del row["step"]
+        for name, value in row.items():
+            if value is not None:
+                found.setdefault(name, {})[epoch] = pytest.approx(value, rel=1e-6)
+    return found
+
+
+def test_a_run_that_is_resumed_and_replaced(tmp_path: Path) -> None:
+    data, folder = toy(tmp_path / "toy.h5"), tmp_path / "run"
+    run(data, folder, epochs=2, logger="tensorboard")
+    assert board(folder) == lines(folder)
+    assert {"loss", "lr", "gnc1", "gnc2.lower", "test_accuracy"} <= board(folder).keys()
+    run(data, folder, epochs=4, resume=True, logger="tensorboard")
+    assert board(folder) == lines(folder) and list(board(folder)["loss"]) == [1, 2, 3, 4]
+    names = sorted(path.name for path in folder.glob("*tfevents*"))
+    assert names == [f"{NAME}00000000", f"{NAME}00000002"]
+    assert not any(socket.gethostname().encode() in p.read_bytes() for p in folder.glob("*events*"))
+    with pytest.raises(OutputError, match="already"):
+        run(data, folder, epochs=1)
+    run(data, folder, epochs=1, force=True)
+    assert not [*folder.glob("*tfevents*")]
+
+
+def test_each_run_of_a_series_has_its_own(tmp_path: Path) -> None:
+    from gnc_cli import train
+
+    code = tmp_path / "square.txt"
+    code.write_text("1 0\n0 1\n-1 0\n0 -1\n")
+    series: Any = train(
+        data=toy(tmp_path / "toy.h5"), out=tmp_path / "run", epochs=1, head=f"fixed:{code}",
+        assignment="all", model=TINY, batch_size=32, augment=(), device="cpu", threads=1,
+        logger="tensorboard",
+    )  # fmt: skip
+    assert isinstance(series, TrainSeries) and len(series.rows) == 3
+    for row in series.rows:
+        assert board(Path(row.run)) == lines(Path(row.run))
+    assert not event_files(tmp_path / "run")
+
+
+def test_a_session_takes_the_place_of_later_ones(tmp_path: Path) -> None:
+    for after, value in ((0, 1.0), (5, 2.0), (2, 3.0)):
+        events = EventFile(str(tmp_path), after)
+        for epoch in (after + 1, after + 2, after + 3):
+            events.add(epoch, {"loss": value})
+        events.close()
+    assert board(tmp_path)["loss"] == {1: 1.0, 2: 1.0, 3: 3.0, 4: 3.0, 5: 3.0}
+    assert [*event_files(tmp_path)] == [0, 2]
+    other = tmp_path / f"{NAME}1234.host"
+    other.touch()
+    EventFile(str(tmp_path), 0).close()
+    assert other.exists() and [*event_files(tmp_path)] == [0]
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="No such file"):
+        EventFile(str(tmp_path / "gone"), 0)
+    events = EventFile(str(tmp_path), 0)
+    events._file.close()
+    with open("/dev/full", "wb") as events._file:
+        events._records._writer = events._file
+        with pytest.raises(OutputError, match=f"{NAME}00000000': No space left"):
+            events.add(1, {"loss": 1.0})
+        events.close()

@@ -1,0 +1,156 @@
+"""`GNCMetrics` as torchmetrics uses its metrics: the numbers are those of `gnc_cli.GNCMetrics`."""
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from torchmetrics import MetricCollection
+from torchmetrics.classification import MulticlassAccuracy
+
+import gnc_cli
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.integrations.figures import FIGURES, figures
+from gnc_cli.integrations.torchmetrics import GNCMetrics
+from tests.integrations.problems import D, K, features
+from tests.runtime.together import needs_gloo, together
+
+ALL = features()
+F64 = torch.float64
+PARTS = [{n: v if n == "weights" else v[a : a + 20] for n, v in ALL.items()} for a in (0, 20, 40)]
+
+
+def expected(parts: list[dict[str, Any]], **options: Any) -> dict[str, float]:
+    metrics = gnc_cli.GNCMetrics(D, K, **options)
+    for part in parts:
+        metrics.update(part["features"], part["labels"], part["logits"])
+    return figures(metrics.compute(ALL["weights"]), "")
+
+
+def agree(found: dict[str, torch.Tensor], wanted: dict[str, float]) -> None:
+    assert found.keys() == {*FIGURES} - {"ncc_accuracy"}
+    for name, value in found.items():
+        assert value.item() == pytest.approx(
+            wanted.get(name, float("nan")), rel=1e-11, nan_ok=True
+        ), name
+
+
+@pytest.mark.parametrize("options", [{}, {"normalize": False}, {"reference": 0.5}])
+def test_the_same_numbers(options: dict[str, Any]) -> None:
+    metric = GNCMetrics(D, K, **options)
+    with pytest.raises(DataError, match="update"), pytest.warns(UserWarning, match="before the"):
+        metric.compute()
+    for part in PARTS:
+        metric.update(**part)
+    agree(metric.compute(), expected(PARTS, **options))
+    assert metric.result is not None and metric.result.N == 60
+    metric.reset()
+    metric.update(**PARTS[0])
+    agree(metric.compute(), expected(PARTS[:1], **options))
+
+
+def test_without_weights_and_logits() -> None:
+    metric = GNCMetrics(D, K)
+    metric.update(ALL["features"], ALL["labels"])
+    found = metric.compute()
+    assert found["gnc2.lower"] > 0 and found["gnc3"].isnan() and found["accuracy"].isnan()
+    metric.update(ALL["features"], ALL["labels"], weights=torch.eye(K)[:, :D] + 1.0)
+    metric.update(ALL["features"], ALL["labels"], weights=ALL["weights"])
+    metric.update(ALL["features"], ALL["labels"])  # the last weights given count
+    assert metric.compute()["gnc3"].item() == pytest.approx(expected([ALL])["gnc3"])
+
+
+def test_forward_gives_the_batch_and_adds_it() -> None:
+    metric = GNCMetrics(D, K)
+    for part in PARTS:
+        agree(metric(**part), expected([part]))
+    agree(metric.compute(), expected(PARTS))
+
+
+def test_merged_states() -> None:
+    first, second = GNCMetrics(D, K), GNCMetrics(D, K)
+    first.update(**PARTS[0])
+    for part in PARTS[1:]:
+        second.update(**part)
+    first.merge_state(second)
+    agree(first.compute(), expected(PARTS))
+
+
+def test_a_collection() -> None:
+    metrics = {"collapse": GNCMetrics(D, K), "raw": GNCMetrics(D, K, normalize=False)}
+    collection = MetricCollection(metrics, prefix="val_")
+    for part in PARTS:
+        collection.update(**part)
+    found = collection.compute()
+    names = {name.removeprefix("val_collapse_").removeprefix("val_raw_") for name in found}
+    assert names == {*FIGURES} - {"ncc_accuracy"}
+    for name, options in (("collapse", {}), ("raw", {"normalize": False})):
+        gnc1 = found[f"val_{name}_gnc1"].item()
+        assert gnc1 == pytest.approx(expected(PARTS, **options)["gnc1"], rel=1e-11)  # type: ignore[arg-type]
+    mixed = MetricCollection([GNCMetrics(D, K), MulticlassAccuracy(K, average="micro")])
+    for part in PARTS:
+        mixed.update(**part, preds=part["logits"], target=part["labels"])
+    told = mixed.compute()
+    assert told["accuracy"].item() == pytest.approx(told["MulticlassAccuracy"].item(), rel=1e-6)
+
+
+def test_pickled_copied_and_saved() -> None:
+    metric = GNCMetrics(D, K)
+    metric.persistent(True)
+    for part in PARTS[:2]:
+        metric.update(**part)
+    loaded = GNCMetrics(D, K)
+    loaded.persistent(True)
+    loaded.load_state_dict(metric.state_dict())
+    loaded._update_count = metric._update_count  # torchmetrics saves the states alone
+    for same in (pickle.loads(pickle.dumps(metric)), metric.clone(), loaded):
+        same.update(**PARTS[2])
+        agree(same.compute(), expected(PARTS))
+    agree(metric.compute(), expected(PARTS[:2]))
+
+
+def test_what_cannot_be_taken_in_changes_nothing() -> None:
+    metric = GNCMetrics(D, K)
+    metric.update(**PARTS[0])
+    with pytest.raises(DataError, match="out of range"):
+        metric.update(PARTS[1]["features"], PARTS[1]["labels"] + 3)
+    agree(metric.compute(), expected(PARTS[:1]))
+    with pytest.raises(UsageError, match="K 1 is too small"):
+        GNCMetrics(3, 1)
+
+
+def test_on_a_device(device: str) -> None:
+    metric = GNCMetrics(D, K).to(device)
+    for part in PARTS:
+        metric.update(**{name: value.to(device) for name, value in part.items()})
+    found = metric.compute()
+    assert found["gnc1"].device.type == torch.device(device).type
+    agree(found, expected(PARTS))
+
+
+@needs_gloo
+def test_two_processes_have_the_numbers_of_all() -> None:
+    told = together(
+        """
+        import json
+        import torch.distributed as dist
+        from gnc_cli.integrations.torchmetrics import GNCMetrics
+        from tests.integrations.test_torchmetrics import D, K, PARTS
+        dist.init_process_group("gloo")
+        metric = GNCMetrics(D, K)
+        for part in PARTS[:1] if rank == 0 else PARTS[1:]:
+            metric.update(**part)
+        for _ in range(2):  # synced states are put back
+            print(json.dumps({n: value.item() for n, value in metric.compute().items()}))
+            metric._computed = None
+        metric.sync()
+        assert int(metric.moments[:K].sum()) == 60
+        metric.unsync()
+        assert int(metric.moments[:K].sum()) == (20 if rank == 0 else 40)
+        dist.destroy_process_group()
+        """
+    )
+    (first, again), (second, _) = ([json.loads(s) for s in t.splitlines()] for t in told)
+    assert first == second == again
+    agree({name: torch.tensor(value, dtype=F64) for name, value in first.items()}, expected(PARTS))
