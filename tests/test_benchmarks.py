@@ -1,13 +1,14 @@
 """What the benchmarks say of what they measured; and no benchmark is run here."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from benchmarks import anytime, held_out, scaling
+from benchmarks import anytime, held_out, scaling, stored
 from benchmarks.solve import best_known
 
 
@@ -42,6 +43,25 @@ def test_hits_by_algebra_are_counted_apart() -> None:
     text = held_out.section(rows, known, "a machine")
     assert "| d = 4..8 | 60 | 3 | 1 (33 %) | 1 (33 %) | 100.0000 % |" in text
     assert "- (8, 51) later: exit 6" in text
+
+
+def test_stored_codes_are_those_that_nothing_else_gives(tmp_path: Path) -> None:
+    assert (4, 9) in stored.pairs([4]) and (4, 24) not in stored.pairs([4])
+    codes = tmp_path / "codes"
+    for folder in (codes, tmp_path / "coordinates"):
+        folder.mkdir()
+    (tmp_path / "margins.csv").write_text("d,K,rho_one_vs_rest,command\n10,100,0.66,gnc solve\n")
+    kept = []
+    for K, cosine, seed in ((24, 0.5, 0), (33, 0.62, 0), (33, 0.61, 1), (33, 0.63, 2)):
+        rho = {"lower": 1.0 - cosine - 1e-15, "upper": 1.0 - cosine}
+        result = {"max_cosine": cosine, "rho_one_vs_rest": rho}
+        kept.append({"d": 4, "K": K, "command": f"gnc solve --seed {seed}", "result": result})
+        (codes / f"4.{K}.txt").write_text("1 0 0 0\n-1 0 0 0\n")
+    assert stored.write(kept, tmp_path, codes) == 1  # the 24-cell is a construction
+    assert (tmp_path / "margins.csv").read_text().splitlines()[1:] == [
+        "4,33,0.389999999999,gnc solve --seed 1", "10,100,0.66,gnc solve"
+    ]  # fmt: skip
+    assert (tmp_path / "coordinates" / "4.33.txt").read_text() == "1 0 0 0\n-1 0 0 0\n"
 
 
 def test_the_smooth_maximum_and_its_gradient() -> None:
