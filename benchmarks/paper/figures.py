@@ -99,8 +99,10 @@ def _train(text: str, *more: str) -> tuple[str, ...]:
 
 def _placed(orders: dict[str, str], tau: str, word: str) -> _Runs:
     """On the circle: learned at the paper's temperature and a higher one, and each order fixed."""
-    shared = f"--image-size 16 --width 0.5 -d 2 --batch-size 32 --epochs 150 --per-class 100 " \
-             "--measure-every 10 --model cnn --data fashion-mnist"  # fmt: skip
+    shared = (
+        "--image-size 16 --width 0.5 -d 2 --batch-size 32 --epochs 150 --images-per-class 100 "
+        "--measure-every 10 --model cnn --data fashion-mnist"
+    )
     some = next(iter(orders.values()))
     plain = ("--augment", "none", "--classes-subset")
     yield "learned", _train(f"{shared} --tau {tau}", *plain, some)
@@ -121,14 +123,12 @@ def _b6() -> _Runs:
 
 
 def _figure2() -> _Runs:
+    shared = (
+        "--data fashion-mnist --images-per-class 600 --image-size 16 --model cnn --width 0.5 -d 3 "
+        "--epochs 40 --augment none --measure-every 4"
+    )
     for name, tau in TAUS.items():
-        yield (
-            f"tau {name}",
-            _train(
-                f"--data fashion-mnist --per-class 600 --image-size 16 --model cnn --width 0.5 -d 3 "
-                f"--tau {tau} --epochs 40 --augment none --measure-every 4"
-            ),
-        )
+        yield f"tau {name}", _train(f"{shared} --tau {tau}")
 
 
 def _hangul(K: int, d: int) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def section(kept: list[Row], where: str) -> str:
     for figure, about in FIGURES.items():
         found = groups(kept, figure)
         if not found:
-            cost = f"some {about.minutes:.0f} minutes"
+            cost = f"some {about.minutes:.0f} min"
             missing.append(
                 f"- {about.title}: `python -m benchmarks.paper run {figure}`, {cost}"
                 f"{' on a GPU' if about.cuda else ''}"
@@ -39,7 +39,7 @@ def section(kept: list[Row], where: str) -> str:
         wanted, there = len(list(cases(figure))), sum(map(len, found.values()))
         seconds = sum(row["wall"] for some in found.values() for row in some)
         part = f"{there} of {wanted} runs" if there < wanted else f"{there} runs"
-        said.append(f"{part}, {seconds / 60:.1f} minutes.")
+        said.append(f"{part}, {seconds / 60:.1f} min.")
     if missing:
         said.append("Not run yet:\n\n" + "\n".join(missing))
     return "\n\n".join(said)

@@ -44,8 +44,8 @@ def read_data(
         image_size=settings.image_size, fonts=settings.fonts, script=settings.script,
         threads=threads,
     )  # fmt: skip
-    if settings.per_class is not None:
-        data = first_per_class(data, settings.per_class)
+    if settings.images_per_class is not None:
+        data = first_per_class(data, settings.images_per_class)
     for warning in data.warnings:
         note(warning)
     if settings.ood is None:
