@@ -44,6 +44,7 @@ _WRAPPERS = {
     "network", "decoder", "language_model", "gpt_neox", "bert", "state_dict_softmax_fc", "training",
 }  # fmt: skip
 """What training frameworks put before the names of a model's parameters."""
+_LISTED = 8
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -163,10 +164,14 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         return groups[0] if groups else None
     best = found[min(found)]
     if len(best) > 1:
+        choices = ", ".join(
+            f"{spelled(role, f'{catalogue.path}:{name}')} {catalogue.entries[name]}"
+            for name in best[:_LISTED]
+        )
+        more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
         raise DataError(
-            f"{catalogue.path!r} has several datasets that may be {role}: "
-            f"{', '.join(map(repr, best))}; choose with "
-            f"{spelled(role, catalogue.path + ':KEY')} among {catalogue}"
+            f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
+            f"{choices}{more}"
         )
     return best[0]
 
