@@ -104,7 +104,8 @@ def compare_files(
 ) -> tuple[Any, ...]:
     """`codes.Judged` of each file, in their order; further digits; files for other programs.
 
-    `read` are further inputs by option, which no output may overwrite. All files are read before the first is measured: a bad file costs no waiting.
+    `read` are further inputs by option, which no output may overwrite. All files are read before
+    the first is measured: a bad file costs no waiting.
     """
     from gnc_cli.comparison.codes import judge_code, load_code, polished_cosine
     from gnc_cli.runtime.threads import limit_threads, threads_for

@@ -86,7 +86,9 @@ def test_other_options_are_refused(tmp_path: Path, other: dict[str, float]) -> N
 
 @pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize(
-    "line", ["no json", '{"note": "cut sho', "[1, 2]", '{"d": 3}', '{"options": 3}', "3", '{\n "d": 3\n}', "caf\u00e9"]
+    "line",
+    ["no json", '{"note": "cut sho', "[1, 2]", '{"d": 3}', '{"options": 3}', "3",
+     '{\n "d": 3\n}', "caf\u00e9"],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str) -> None:
     path = tmp_path / "rows.jsonl"
