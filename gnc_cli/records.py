@@ -394,7 +394,8 @@ def _object(record: Any) -> dict[str, Any]:
 def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     """The inverse of `plain`: a value of the annotation `kind`, such as a record.
 
-    What `plain` leaves out has its default, and null for a number is NaN.
+    What `plain` leaves out has its default, what an earlier version did not write is None where it may
+    be, and null for a number is NaN.
 
     Args:
         kind: a record, a plain type, a class, or lists, tuples, dictionaries and unions of these.
@@ -450,7 +451,9 @@ def _read_record(kind: Any, value: dict[str, Any], field: str) -> Any:
             inner = _under(field, each.name)
             found[each.name] = read_plain(hints[each.name], value[each.name], inner)
         elif each.default is each.default_factory is dataclasses.MISSING:
-            raise ValueError(f"field {_under(field, each.name)!r} is missing")
+            if NoneType not in get_args(hints[each.name]):
+                raise ValueError(f"field {_under(field, each.name)!r} is missing")
+            found[each.name] = None
     try:
         return kind(**found)
     except ArithmeticError as error:
