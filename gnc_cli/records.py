@@ -394,8 +394,8 @@ def _object(record: Any) -> dict[str, Any]:
 def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     """The inverse of `plain`: a value of the annotation `kind`, such as a record.
 
-    What `plain` leaves out has its default, what an earlier version did not write is None where it may
-    be, and null for a number is NaN.
+    What `plain` leaves out has its default, what an earlier version did not write is None where
+    that may be, and null for a number is NaN.
 
     Args:
         kind: a record, a plain type, a class, or lists, tuples, dictionaries and unions of these.
