@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import nan
 from typing import cast
 
@@ -104,12 +104,13 @@ def compare_solves(
             progress("pairs, largest gap", len(rows), len(jobs), gap)
 
     with Ledger(
-        request.out, options, resume=request.resume, force=request.force
-    ) as ledger:
+        request.out, partial(read_plain, SolvedRow), "d", options, resume=request.resume,
+        force=request.force,
+    ) as ledger:  # fmt: skip
         wanted = {(job.d, job.K) for job in jobs}
         for kept in ledger.rows:
-            if (kept.get("d"), kept.get("K")) in wanted:
-                add(read_plain(SolvedRow, kept))
+            if (kept.d, kept.K) in wanted:
+                add(kept)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         with Pool(request.workers, request.cluster) as pool:
             if len(missing) * request.budget > _WORTH_PROCESSES:

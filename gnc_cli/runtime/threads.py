@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnc_cli.errors import UsageError
@@ -20,18 +21,36 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CGROUP = Path("/sys/fs/cgroup")
+"""As a container sees its own."""
 _WORTH_SPLITTING = 2e8
 """Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
 
 
 def available_cores() -> int:
-    """Cores this process may use: its affinity mask, and OMP_NUM_THREADS where that is lower."""
+    """Cores this process may use: by its affinity mask and its container's quota, and
+    OMP_NUM_THREADS where that is lower."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
+    cores = min(cores, _quota())
     wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return min(cores, max(1, int(wish))) if wish.isdigit() else cores
+
+
+def _quota() -> int:
+    """Cores' worth of time that a container may use (cgroup v2 or v1), rounded up."""
+    try:
+        if (_CGROUP / "cpu.max").exists():
+            quota, period = (_CGROUP / "cpu.max").read_text().split()
+        else:
+            quota, period = (
+                (_CGROUP / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")
+            )
+        return max(1, -(-int(quota) // int(period))) if int(quota) > 0 else sys.maxsize
+    except (OSError, ValueError):  # no container, or no quota: "max"
+        return sys.maxsize
 
 
 def threads_for(flops_per_call: float, requested: int | None = None) -> int:

@@ -1,8 +1,8 @@
 """Quick descents: L-BFGS on the smoothed maximum at rising sharpness, in NumPy and SciPy alone.
 
-A start takes a tenth of a second at (10, 100), and torch and geoopt need not be loaded for it: the
-first candidates of a search come from here. The gradients are those of `geometry.smoothing`, of
-which this is the unsymmetric Tammes case in float64.
+A start takes a tenth of a second at (10, 100), over orbits of a group a few hundredths, and torch
+and geoopt need not be loaded for it: the first candidates of a search come from here. The gradients
+are those of `geometry.smoothing`, of which this is the Tammes case in float64.
 """
 
 from collections.abc import Callable
@@ -11,12 +11,12 @@ import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs
+from gnc_cli.search.parametrisation import Parametrisation
 
 MOST_POINTS = 1000
-"""Beyond, a descent of this kind is not quick."""
-_STAGES = 16
-_STEPS = 120
-"""L-BFGS steps of a stage at most."""
+"""Beyond, a free descent of this kind is not quick."""
+STAGES, STEPS = 16, 120
+"""Sharpnesses of a free descent, and L-BFGS steps at each of them at most."""
 _LEAST = 0.3
 """The least share of them."""
 _SECONDS = 1.0
@@ -26,58 +26,82 @@ _FLOOR = -60.0
 
 
 def quick_descents(
-    starts: np.ndarray, sharpness: np.ndarray, end: float, share: float, deadline: Deadline
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Descend from each start (R, K, d) while the sharpness grows from `sharpness` (R,) to `end`.
+    parametrisation: Parametrisation, starts: np.ndarray, sharpness: np.ndarray, end: float,
+    deadline: Deadline, stages: int = STAGES, steps: int = STEPS,
+) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+    """Descend from each start (R, M, d) while the sharpness grows from `sharpness` (R,) to `end`.
 
     Args:
-        share: of the steps that a stage may have.
+        parametrisation: free, or the orbits of a group; no given rows.
+        stages, steps: sharpnesses, and steps at each of them at most.
 
     Returns:
-        The codes (R', K, d) that time allowed (one at least), the values that their basins lead to
-        (R',), and the steps made.
+        The unknown rows (R', M, d) that time allowed (one start at least), the values that their
+        basins lead to (R',), and the steps made.
     """
-    codes, estimates, steps = [], [], 0
-    steps_of_a_stage = max(1, round(max(_LEAST, share) * _STEPS))
-    for code, first in zip(starts, sharpness, strict=True):
-        for beta in np.geomspace(first, end, _STAGES):
-            code, made = lbfgs(
-                _smoothed(beta), code, on_sphere=True, max_steps=steps_of_a_stage, memory=10,
+    ends, estimates, total = [], [], 0
+    for rows, first in zip(starts, sharpness, strict=True):
+        for beta in np.geomspace(first, end, stages):
+            rows, made = lbfgs(
+                _smoothed(parametrisation, beta), rows, on_sphere=True, max_steps=steps, memory=10,
                 tolerance=1e-12, deadline=deadline,
             )  # fmt: skip
-            steps += made
-        codes.append(code)
-        estimates.append(_estimate(code, end))
+            total += made
+        ends.append(rows)
+        estimates.append(_estimate(parametrisation, rows, end))
         if deadline.expired:
             break
-    return np.array(codes), np.array(estimates), steps
+    return np.array(ends), np.array(estimates), total
+
+
+def steps_of_a_stage(share: float) -> int:
+    """How many of `STEPS` a share of the effort is."""
+    return max(1, round(max(_LEAST, share) * STEPS))
+
+
+def evaluation_seconds(d: int, rows: int, K: int) -> float:
+    """Of one value and gradient with so many unknown rows, roughly."""
+    return 5e-5 + rows * K * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
 
 
 def number_of_starts(d: int, K: int, share: float) -> int:
-    """How many descents a second holds; one to sixteen."""
-    evaluation = 5e-5 + K * K * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
-    return int(np.clip(_SECONDS / (_STAGES * max(_LEAST, share) * _STEPS * evaluation), 1, 16))
+    """How many free descents a second holds; one to sixteen."""
+    one = STAGES * max(_LEAST, share) * STEPS * evaluation_seconds(d, K, K)
+    return int(np.clip(_SECONDS / one, 1, 16))
 
 
-def _weights(code: np.ndarray, beta: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """The largest cosine, all cosines, and exp(beta (cosine - largest)), both with no diagonal."""
-    gram = code @ code.T
-    np.fill_diagonal(gram, -2.0)
+def _weights(
+    parametrisation: Parametrisation, rows: np.ndarray, beta: float
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """The whole code, its largest cosine, the cosines (M, K) of the unknown rows, and the weights
+    exp(beta (cosine - largest)) of all pairs, a row for its whole orbit; none for a row itself."""
+    code = parametrisation.code(rows)
+    own = np.arange(len(rows)), parametrisation.representatives
+    gram = rows @ code.T
+    gram[own] = -2.0
     top = float(gram.max())
     weights = np.exp(np.maximum(beta * (gram - top), _FLOOR))
-    np.fill_diagonal(weights, 0.0)
-    return top, gram, weights
+    weights[own] = 0.0
+    if parametrisation.source is not None:
+        weights *= np.bincount(parametrisation.source)[:, None]
+    return code, top, gram, weights
 
 
-def _smoothed(beta: float) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    def value_and_gradient(code: np.ndarray) -> tuple[float, np.ndarray]:
-        top, _, weights = _weights(code, beta)
+def _smoothed(
+    parametrisation: Parametrisation, beta: float
+) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:
+        code, top, _, weights = _weights(parametrisation, rows, beta)
         total = float(weights.sum())
-        return top + np.log(total) / beta, (2.0 / total) * (weights @ code)
+        # Each pair counts for both of its rows, and the images of a row move with it.
+        gradient = (2.0 / total) * (weights @ code)
+        if parametrisation.projections is not None:
+            gradient = np.einsum("mab,mb->ma", parametrisation.projections, gradient)
+        return top + np.log(total) / beta, gradient
 
     return value_and_gradient
 
 
-def _estimate(code: np.ndarray, beta: float) -> float:
-    _, gram, weights = _weights(code, beta)
+def _estimate(parametrisation: Parametrisation, rows: np.ndarray, beta: float) -> float:
+    _, _, gram, weights = _weights(parametrisation, rows, beta)
     return float((weights * gram).sum() / weights.sum())

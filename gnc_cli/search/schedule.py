@@ -6,8 +6,10 @@ work or in which order they finish, and a search that stopped goes on exactly as
 first rounds are small and short, that there be something early; later ones grow, so that many
 processes rarely wait for the last one.
 
-Sources that improved the best code lately get more of the tasks (a bandit): each has a prior weight
-and a credit that fades by the round.
+Half of the tasks start anew and half from what was found: steps downhill are many and small, and
+would else crowd out the starts that lead to better basins. Within either half sources that improved
+the best code lately get more of the tasks (a bandit): each has a prior weight and a credit that
+fades by the round.
 """
 
 import sys
@@ -27,13 +29,11 @@ from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
-_PRIORS = {
-    "fresh": 1.0, "quick": 0.5, "symmetric": 1.5, "neighbour": 0.5, "algebra": 0.5,
-    "hop": 1.0, "quick hop": 1.0, "shake": 2.0,
-}  # fmt: skip
-_PRIORS_DEAR = _PRIORS | {"symmetric": 1.0, "hop": 3.0, "quick hop": 3.0, "shake": 0.5}
-"""Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a shake
-or a symmetric task."""
+_NEW = {"fresh": 0.7, "quick": 0.3, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
+_LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
+_LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
+"""Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a
+shake."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 LOADING = 4.0
@@ -127,22 +127,27 @@ def _drawn(
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and bool(effort.ramp)
     if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
-        return ["quick", "quick hop"][: 1 + (state.round > 0)]
-    names = ["fresh", "quick"] if plain else ["fresh"]
-    if state.round >= _ALL_SOURCES:
-        if state.pool:
-            names += ["hop", "quick hop"] if plain else ["hop"]
-        if effort.shakes and any(c.polished for c in state.pool):
-            names.append("shake")
-        if problem.parametrisation.is_free and problem.d > 2:
-            names += ["symmetric", "neighbour", "algebra"]
-    priors = _PRIORS if effort.polishes else _PRIORS_DEAR
-    weights = [priors[name] * (1.0 + _REWARD * state.credit.get(name, 0.0)) for name in names]
-    shares = np.cumsum(weights)
+        return ["quick", "quick hop", "symmetric"][: 1 if state.round == 0 else 3]
+    new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
+    if not plain:
+        del new["quick"], learning["quick hop"]
+    if state.round < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:
+        new = {name: new[name] for name in ("fresh", "quick") if name in new}
+    if not effort.shakes or not any(c.polished for c in state.pool):
+        del learning["shake"]
+    if state.round < _ALL_SOURCES or not state.pool:
+        learning = {}
+    weights: dict[str, float] = {}
+    for half in (new, learning):
+        for name in half:
+            half[name] *= 1.0 + _REWARD * state.credit.get(name, 0.0)
+        whole = sum(half.values())
+        weights |= {name: weight / whole for name, weight in half.items()}
+    shares = np.cumsum(list(weights.values()))
     # One draw for all: a source with a third of the weight gets a third of the tasks, rounded.
     offset = np.random.default_rng([seed, state.round]).random()
     marks = (np.arange(size) + offset) / size * shares[-1]
-    return [names[i] for i in np.searchsorted(shares, marks)]
+    return [list(weights)[i] for i in np.searchsorted(shares, marks)]
 
 
 def _counting(

@@ -20,7 +20,7 @@ from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, ref
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
-from gnc_cli.search.tasks import user_orbits
+from gnc_cli.search.symmetric import user_orbits
 
 _WORTH_PROCESSES = 8.0
 """Seconds of work from which on processes are started: each takes three until it can work."""

@@ -19,12 +19,12 @@ from gnc_cli.constructions.combine import cross_sections
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.finder import best_construction
 from gnc_cli.constructions.registry import in_dimension
+from gnc_cli.search.perturbations import deep_holes
 
 _MOST_ROWS = 6
 """Constructions of up to so many times K rows are cut."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
-_HOLES = 2000
 _CONTACT = 1e-3
 """Pairs this near to the largest cosine are contacts, in codes before their polish too."""
 
@@ -105,12 +105,9 @@ def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.
 
 
 def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """The rows and new ones, each in one of the deepest holes that random points find."""
+    """The rows and new ones, each in one of the deepest holes."""
     while len(rows) < K:
-        points = rng.standard_normal((_HOLES, d))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        depth = (points @ rows.T).max(axis=1)
-        rows = np.concatenate([rows, points[[np.argsort(depth)[rng.integers(5)]]]])
+        rows = np.concatenate([rows, deep_holes(rng, rows)[[rng.integers(5)]]])
     return rows
 
 
@@ -151,8 +148,6 @@ def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
         near = rows[np.argsort(-(rows @ chosen))[: number + 1]]
         direction = near.sum(axis=0)
     else:
-        points = rng.standard_normal((_HOLES if number == 3 else 1, rows.shape[1]))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        direction = points[(points @ rows.T).max(axis=1).argmin()]
+        direction = deep_holes(rng, rows)[0] if number == 3 else rng.standard_normal(rows.shape[1])
     length = np.linalg.norm(direction)
     return rows[0] if length < 1e-9 else np.asarray(direction / length)

@@ -6,9 +6,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `quick`: random starts descended by L-BFGS (`quick`), which needs no torch: the first of all.
   `quick hop` is `hop` by the same;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
-- `symmetric`: orbits of random finite groups, one unknown representative per orbit. Most best known
-  codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120). The polish
-  that follows is free;
+- `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`);
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
@@ -25,24 +23,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import Annealing, anneal
 from gnc_cli.search.effort import Effort
-from gnc_cli.search.groups import random_group
-from gnc_cli.search.parametrisation import (
-    Parametrisation,
-    cyclic_orbits,
-    free,
-    orbits,
-    random_generator,
-)
+from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Problem, Tammes, typical_scale
-from gnc_cli.search.quick import number_of_starts, quick_descents
+from gnc_cli.search.quick import STAGES, number_of_starts, quick_descents, steps_of_a_stage
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
 from gnc_cli.search.state import POOL, Candidate, best_distinct
+from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 NEAR = 1e-3
 """Estimates this far above the best value, relative to the scale, are still worth a polish."""
@@ -50,8 +41,6 @@ _SHARP = 1e4
 """Final sharpness times scale."""
 ESTIMATE = 2e-5
 """What the estimates are then good to, relative to the scale."""
-_GROUPS = 3
-"""Random groups in a symmetric task."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
 
@@ -177,8 +166,9 @@ def _descend_quickly(
     scale = work.scale()
     sharpness = 10 ** work.rng.uniform(*decades, len(starts)) / scale
     codes, estimates, work.steps = quick_descents(
-        starts, sharpness, _SHARP / scale, work.task.share, work.deadline
-    )
+        work.problem.parametrisation, starts, sharpness, _SHARP / scale, work.deadline, STAGES,
+        steps_of_a_stage(work.task.share),
+    )  # fmt: skip
     work.restarts = len(codes)
     ends = [
         Candidate(float(e), code, origin=origin)
@@ -204,31 +194,21 @@ def _symmetric(work: _Work) -> Found:
         kept = [replace(candidate, restricted=restricted) for candidate in found]
         work.admit(kept)
         return work.found(independent=True)
-    found = []
-    for _ in range(_GROUPS):
-        drawn = _random_symmetry(work.rng, work.problem.d, work.problem.K)
-        if drawn is not None and not work.deadline.expired:
-            origin, problem = drawn
-            starts = problem.starts(work.rng, max(4, work.effort.batch // 4))
-            origins = [origin] * len(starts)
-            found += work.descend(problem, starts, _FRESH, 0.5 * work.task.share, origins)
+    found = _symmetric_ends(work, work.problem.K)
     if not found:
         return _fresh(work)
-    work.admit(sorted(found, key=lambda c: c.value))
+    work.admit(found)
     return work.found(independent=True)
 
 
-def _random_symmetry(rng: np.random.Generator, d: int, K: int) -> tuple[str, Problem] | None:
-    """The problem over a union of orbits of a random group; None where no draw fits K."""
-    for _ in range(8):
-        name, group = random_group(rng, d, K)
-        try:
-            parametrisation = orbits(group, K, rng)
-        except UsageError:
-            continue
-        if parametrisation.unknown <= 0.75 * K:
-            return f"orbits of {name}", Tammes(parametrisation)
-    return None
+def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
+    """Ends over orbits of random groups with K points, best first."""
+    scale = work.scale()
+    descents = SymmetricDescents(work.rng, work.problem.d, K, scale, _SHARP / scale, work.deadline)
+    ends = descents.run(*[] if work.effort.ramp else [work.effort.batch])
+    work.restarts += descents.restarts
+    work.steps += descents.steps
+    return [Candidate(end.value, end.code, origin=end.origin) for end in ends]
 
 
 def _algebra(work: _Work) -> Found:
@@ -247,17 +227,17 @@ def _neighbour(work: _Work) -> Found:
     """Symmetric or free codes of a few points more or less, made K and descended a little."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
     other = K + int(rng.choice([-2, -1, 1, 1, 2, 3, 4, 6])) if K > 6 else K + 1
-    origin = ""
-    beside: Problem = Tammes(free(d, other))
-    if rng.random() < 0.5:
-        drawn = _random_symmetry(rng, d, other)
-        origin, beside = drawn if drawn is not None else (origin, beside)
     share = work.task.share
-    ends = work.descend(beside, beside.starts(rng, work.effort.batch), _FRESH, 0.6 * share)
+    ends = _symmetric_ends(work, other) if rng.random() < 0.5 else []
+    if not ends:
+        beside = Tammes(free(d, other))
+        starts = beside.starts(rng, work.effort.batch)
+        ends = work.descend(beside, starts, _FRESH, 0.6 * share)
     if ends and not work.deadline.expired:
-        few = ends[: max(2, work.effort.batch // 4)]
-        starts = np.array([resized(rng, end.whole, K) for end in few for _ in range(2)])
-        work.admit(work.descend(work.problem, starts, _NEXT, 0.4 * share, [origin] * len(starts)))
+        few = [end for end in ends[: max(2, work.effort.batch // 4)] for _ in range(2)]
+        starts = np.array([resized(rng, end.whole, K) for end in few])
+        origins = [end.origin for end in few]
+        work.admit(work.descend(work.problem, starts, _NEXT, 0.4 * share, origins))
     return work.found(independent=True)
 
 
@@ -315,18 +295,3 @@ SOURCES: dict[str, Callable[[_Work], Found]] = {
     "quick": _quick, "quick hop": _quick_hop, "fresh": _fresh, "symmetric": _symmetric,
     "neighbour": _neighbour, "algebra": _algebra, "hop": _hop, "polish": _polish, "shake": _shake,
 }  # fmt: skip
-
-
-def user_orbits(
-    symmetry: tuple[str, int], d: int, K: int, rng: np.random.Generator
-) -> Parametrisation:
-    """The user's symmetry, by a random group of its kind that fits; UsageError where none does."""
-    kind, order = symmetry
-    if kind == "antipodal":
-        return cyclic_orbits(-np.eye(d), 2, K)
-    for _ in range(49):
-        try:
-            return cyclic_orbits(random_generator(rng, d, order), order, K)
-        except UsageError:
-            continue
-    return cyclic_orbits(random_generator(rng, d, order), order, K)

@@ -79,6 +79,8 @@ def test_named_codes_are_found_from_random_starts(d: int, K: int, name: str) -> 
         target=best.max_cosine + 1e-9,
     )  # fmt: skip
     assert isinstance(found, SolveResult)
-    assert found.origin == "descent" and found.steps > 0
+    # From random rows, or orbits of random groups; no construction.
+    assert found.origin == "descent" or found.origin.startswith("descent from orbits of ")
+    assert found.steps > 0
     row = only(compare(found.weights))
     assert row.status is ComparisonStatus.MATCHES and row.congruent_to == name

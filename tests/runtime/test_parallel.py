@@ -19,7 +19,7 @@ import pytest
 from joblib.parallel import ThreadingBackend
 
 from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.runtime import parallel
+from gnc_cli.runtime import workers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from tests.runtime.tasks import begin, descend, die, die_once, last_forever, refuse, where
@@ -99,7 +99,7 @@ def test_the_tasks_of_a_worker_that_dies_are_repeated(tmp_path: Path) -> None:
 
 
 def test_a_task_that_kills_every_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_DEATHS", 2)
+    monkeypatch.setattr(workers, "_DEATHS", 2)
     named = "died at (flour or )?the bomb, 2 times.*fewer workers"
     with ready(3) as pool, pytest.raises(UnavailableError, match=named):
         pool.run(die, ["flour", "the bomb"], Deadline())
@@ -152,7 +152,6 @@ def test_backends_of_the_caller_are_used(
 _SCRIPT = """
 import sys, time
 from gnc_cli.console.interruption import interruptible
-from gnc_cli.runtime import parallel
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 

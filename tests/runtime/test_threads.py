@@ -1,10 +1,13 @@
 """Thread counts follow the work; limits hold inside and are gone outside."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from gnc_cli.errors import UsageError
+from gnc_cli.runtime import threads
 from gnc_cli.runtime.threads import available_cores, limit_threads, threads_for
 
 
@@ -34,6 +37,24 @@ def test_environment_lowers_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cores >= 1
     for value, expected in (("1", 1), ("1,2", 1), ("9999", cores), ("many", cores), ("0", 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert available_cores() == expected
+
+
+def test_a_container_s_quota_lowers_the_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(64), raising=False)
+    monkeypatch.setattr(threads, "_CGROUP", tmp_path)
+    assert available_cores() == 64
+    first = tmp_path / "cpu"
+    first.mkdir()
+    (first / "cpu.cfs_period_us").write_text("100000\n")
+    for quota, expected in (("-1\n", 64), ("250000\n", 3)):
+        (first / "cpu.cfs_quota_us").write_text(quota)
+        assert available_cores() == expected
+    for line, expected in (("max 100000\n", 64), ("150000 100000\n", 2), ("5000 100000\n", 1)):
+        (tmp_path / "cpu.max").write_text(line)
         assert available_cores() == expected
 
 

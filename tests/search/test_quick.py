@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.parametrisation import free
+from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
 from gnc_cli.search.quick import _smoothed, number_of_starts, quick_descents
 
@@ -18,7 +18,7 @@ def test_the_value_and_gradient_are_those_of_the_torch_kernel(rng: np.random.Gen
     import torch
 
     code, beta = random_points(rng, 12, 4), 30.0
-    value, gradient = _smoothed(beta)(code)
+    value, gradient = _smoothed(free(4, 12), beta)(code)
     points = torch.as_tensor(code)[None].requires_grad_()
     sharpness = torch.full((1, 1, 1), beta, dtype=torch.float64)
     expected = Tammes(free(4, 12)).objective(points, sharpness)
@@ -27,9 +27,23 @@ def test_the_value_and_gradient_are_those_of_the_torch_kernel(rng: np.random.Gen
     np.testing.assert_allclose(gradient, slope[0].numpy(), atol=1e-12)
 
 
+def test_over_orbits_they_are_those_of_the_whole_code(rng: np.random.Generator) -> None:
+    """Fixed by a symmetry, some orbits shorter than others: value and slope along every move."""
+    swap = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    over = cyclic_orbits(swap, 2, 9)
+    assert over.projections is not None and over.unknown == 5
+    rows, move = over.random(rng, 2)
+    value, gradient = _smoothed(over, 30.0)(rows)
+    whole, _ = _smoothed(free(3, 9), 30.0)(over.code(rows))
+    assert value == pytest.approx(whole, abs=1e-12)
+    h = 1e-5
+    ahead, behind = (_smoothed(over, 30.0)(rows + sign * h * move)[0] for sign in (1, -1))
+    assert (gradient * move).sum() == pytest.approx((ahead - behind) / (2 * h), abs=1e-8)
+
+
 def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     starts = np.array([random_points(rng, 12, 3) for _ in range(4)])
-    codes, estimates, steps = quick_descents(starts, np.full(4, 3.0), 1e4, 1.0, Deadline())
+    codes, estimates, steps = quick_descents(free(3, 12), starts, np.full(4, 3.0), 1e4, Deadline())
     assert codes.shape == (4, 12, 3) and steps > 0
     np.testing.assert_allclose(np.linalg.norm(codes, axis=2), 1.0, atol=1e-14)
     assert estimates.min() == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)  # the icosahedron
@@ -38,7 +52,8 @@ def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
 
 def test_a_deadline_leaves_one_code(rng: np.random.Generator) -> None:
     starts = np.array([random_points(rng, 20, 3) for _ in range(4)])
-    codes, estimates, _ = quick_descents(starts, np.full(4, 3.0), 1e4, 1.0, Deadline(0.0))
+    late = Deadline(0.0)
+    codes, estimates, _ = quick_descents(free(3, 20), starts, np.full(4, 3.0), 1e4, late)
     assert codes.shape == (1, 20, 3) and np.isfinite(estimates).all()
 
 

@@ -1,0 +1,168 @@
+"""Codes with a symmetry: descents over unions of orbits of finite groups.
+
+Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
+One representative per orbit is unknown, so a descent takes a few hundredths of a second (`quick`),
+and what counts is how many groups are tried. `wide` tries many with a few starts each; `deep`
+tries as many with one, and goes on with the best of them: more starts, then perturbations of its
+best code, which keep the symmetry. At equal time wide finds (5, 41) and (10, 86), deep (6, 86).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.errors import UsageError
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.groups import random_group
+from gnc_cli.search.parametrisation import (
+    Parametrisation,
+    cyclic_orbits,
+    orbits,
+    random_generator,
+)
+from gnc_cli.search.quick import evaluation_seconds, quick_descents
+
+_STAGES, _STEPS = 6, 60
+"""Few and short: at equal time more groups find better codes than longer descents."""
+_SECONDS = 1.5
+"""All descents of a task together aim at this, on one core."""
+_MOST = 48
+"""Descents of a task at most."""
+_MOST_UNKNOWN = 0.75
+"""Share of the rows that may be unknown: with more, a symmetry is no help."""
+_BEGIN, _GO_ON = (0.0, 1.3), (0.6, 1.8)
+"""Start sharpness times scale is drawn between these powers of ten: of a start, of a perturbation.
+"""
+
+
+@dataclass
+class _Orbits:
+    """A union of orbits, and the best code found over it."""
+
+    origin: str
+    parametrisation: Parametrisation
+    value: float = np.inf
+    rows: np.ndarray | None = None
+    """The representatives of that code; None before a descent."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What a descent led to."""
+
+    value: float
+    """An estimate."""
+    code: np.ndarray
+    origin: str
+
+
+class SymmetricDescents:
+    """Descents over orbits of random groups with K points in d dimensions.
+
+    Args:
+        scale: of the best value so far, or of a typical code.
+        end: the last sharpness.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, d: int, K: int, scale: float, end: float,
+        deadline: Deadline,
+    ) -> None:  # fmt: skip
+        self.rng, self.d, self.K, self.scale, self.end = rng, d, K, scale, end
+        self.deadline = deadline
+        self.restarts = self.steps = 0
+        self.ends: list[End] = []
+
+    def run(self, most: int = _MOST) -> list[End]:
+        """Wide or deep, by chance; the ends of at most so many descents, best first."""
+        # A group has some eight matrices.
+        one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
+        number = int(np.clip(_SECONDS / one, 4, most))
+        if self.rng.random() < 0.5:
+            for _ in range(number // 4):
+                self._descend(self._drawn(), 4)
+        else:
+            self._deep(number)
+        return sorted(self.ends, key=lambda end: end.value)
+
+    def _deep(self, number: int) -> None:
+        """A third of the descents for groups, a sixth for new starts in the best two, and half for
+        perturbations of the best code."""
+        tried = [self._drawn() for _ in range(max(2, number // 3))]
+        for each in tried:
+            self._descend(each, 1)
+        leaders = sorted(filter(None, tried), key=lambda each: each.value)[:2]
+        for each in leaders:
+            self._descend(each, max(1, number // 12))
+        best = min(leaders, key=lambda each: each.value, default=None)
+        for _ in range(number // 2):
+            if best is not None and best.rows is not None:
+                moved = self._perturbed(best.rows, best.parametrisation)
+                self._from(best, moved[None], _GO_ON)
+
+    def _drawn(self) -> _Orbits | None:
+        """Orbits of a random group; None where no draw fits K."""
+        for _ in range(8):
+            name, group = random_group(self.rng, self.d, self.K)
+            try:
+                parametrisation = orbits(group, self.K, self.rng)
+            except UsageError:
+                continue
+            if parametrisation.unknown <= _MOST_UNKNOWN * self.K:
+                return _Orbits(f"orbits of {name}", parametrisation)
+        return None
+
+    def _descend(self, over: _Orbits | None, starts: int) -> None:
+        if over is not None:
+            self._from(over, over.parametrisation.random(self.rng, starts), _BEGIN)
+
+    def _from(self, over: _Orbits, starts: np.ndarray, decades: tuple[float, float]) -> None:
+        sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
+        if self.deadline.expired and self.ends:
+            return
+        found, values, steps = quick_descents(
+            over.parametrisation, starts, sharpness, self.end, self.deadline, _STAGES, _STEPS
+        )
+        self.restarts += len(found)
+        self.steps += steps
+        for rows, value in zip(found, values, strict=True):
+            self.ends.append(End(float(value), over.parametrisation.code(rows), over.origin))
+            if value < over.value:
+                over.value, over.rows = float(value), rows
+
+    def _perturbed(self, rows: np.ndarray, parametrisation: Parametrisation) -> np.ndarray:
+        """Representatives moved: a few anywhere, all a little, or a part of them more."""
+        rng, number, kind = self.rng, len(rows), int(self.rng.integers(3))
+        elsewhere = parametrisation.random(rng, 1)[0]
+        if kind == 1:
+            return _unit(rows + self._length(0.1, 0.6) * elsewhere)
+        most = max(1, number // 3 if kind == 0 else number // 2)
+        some = rng.permutation(number)[: 1 + int(rng.integers(most))]
+        moved = rows.copy()
+        moved[some] = elsewhere[some]
+        if kind == 2:
+            moved[some] = rows[some] + self._length(0.3, 1.0) * elsewhere[some]
+        return _unit(moved)
+
+    def _length(self, least: float, most: float) -> float:
+        """Of a move, in smallest distances of the code."""
+        return float(np.sqrt(2.0 * self.scale) * self.rng.uniform(least, most))
+
+
+def user_orbits(
+    symmetry: tuple[str, int], d: int, K: int, rng: np.random.Generator
+) -> Parametrisation:
+    """The user's symmetry, by a random group of its kind that fits; UsageError where none does."""
+    kind, order = symmetry
+    if kind == "antipodal":
+        return cyclic_orbits(-np.eye(d), 2, K)
+    for _ in range(49):
+        try:
+            return cyclic_orbits(random_generator(rng, d, order), order, K)
+        except UsageError:
+            continue
+    return cyclic_orbits(random_generator(rng, d, order), order, K)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

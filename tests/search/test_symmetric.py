@@ -1,0 +1,50 @@
+"""Descents over orbits: what they keep, what they find, and that a deadline ends them."""
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.problem import typical_scale
+from gnc_cli.search.symmetric import End, SymmetricDescents, user_orbits
+
+
+def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[End]:
+    scale = typical_scale(d, K)
+    rng = np.random.default_rng(seed)
+    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, deadline or Deadline()).run(most=12)
+
+
+@pytest.mark.parametrize("seed", range(6))  # wide and deep
+def test_ends_are_codes_with_the_symmetry_they_name(seed: int) -> None:
+    ends = _ends(seed, 4, 24)
+    assert 4 <= len(ends) <= 14
+    assert [end.value for end in ends] == sorted(end.value for end in ends)
+    for end in ends:
+        assert end.code.shape == (24, 4) and end.origin.startswith("orbits of ")
+        np.testing.assert_allclose(np.linalg.norm(end.code, axis=1), 1.0, atol=1e-12)
+        # An estimate is near the cosine, or below it where the descent was not over.
+        assert end.value <= max_cosine(end.code) + 1e-9
+    # Rows of one orbit see the same cosines: fewer different rows of the Gram matrix than rows.
+    gram = np.sort(ends[0].code @ ends[0].code.T, axis=1)
+    assert len(np.unique(gram.round(6), axis=0)) <= 18
+    again = _ends(seed, 4, 24)
+    assert all(np.array_equal(a.code, b.code) for a, b in zip(ends, again, strict=True))
+
+
+def test_famous_codes_are_found() -> None:
+    """The 24-cell, and Schlaefli's 27 points in six dimensions."""
+    for d, K, cosine in ((4, 24, 0.5), (6, 27, 0.25)):
+        least = min(_ends(seed, d, K)[0].value for seed in range(12))
+        assert least == pytest.approx(cosine, abs=1e-4)
+
+
+def test_a_deadline_ends_them_with_one_code() -> None:
+    assert len(_ends(0, 4, 24, Deadline(0.0))) == 1
+
+
+def test_a_symmetry_of_the_user_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    rows = user_orbits(("antipodal", 2), 3, 10, rng)
+    code = rows.code(rows.random(rng, 1)[0])
+    np.testing.assert_allclose(sorted((-code).tolist()), sorted(code.tolist()), atol=1e-12)
