@@ -419,8 +419,9 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
         return read_plain(next(part for part in parts if part is not NoneType), value, field)
     if origin is float and value is None:
         return math.nan
-    if origin is float and type(value) in (int, float) and math.isfinite(value):
-        return float(value)
+    if origin is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isfinite(value):
+            return float(value)
     if dataclasses.is_dataclass(origin) and isinstance(value, dict):
         return _read_record(origin, value, field)
     if origin in (tuple, list) and isinstance(value, (tuple, list)):

@@ -15,6 +15,7 @@ from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Path, declared, spelled
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 
@@ -179,13 +180,17 @@ class Settings:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them."""
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
-        }
+        """Settings as config.json has them, each of its type and in its range."""
+        from gnc_cli.training.api import train
+
         try:
-            return cls(**values)
-        except TypeError as error:
+            for name in stored.keys() - {field.name for field in dataclasses.fields(cls)}:
+                raise ValueError(f"field {name!r} is unknown")
+            settings: Settings = read_plain(cls, stored)
+            for name, parameter in declared(train).items():
+                parameter.read(name, getattr(settings, name, None))
+            return settings
+        except ValueError as error:
             raise DataError(
                 f"config.json does not hold the settings of this version of gnc ({error}); "
                 "start a new run"

@@ -10,6 +10,7 @@ from torch import nn
 
 from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
@@ -187,8 +188,8 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         path = best if os.path.isfile(best) else os.path.join(path, "last.pt")
     state = read_checkpoint(path)
     try:
-        stored = state["training"]["model"]
-    except (KeyError, TypeError) as error:
+        stored = read_plain(dict[str, torch.Tensor], state["training"]["model"])
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{spelled('init_from', path)} is no checkpoint of gnc train; those of others go to "
             f"{spelled('backbone_weights')}"
