@@ -159,3 +159,11 @@ def test_figures_without_a_run_are_named_with_their_command() -> None:
     assert "1 of 2 runs, 1.0 min" in text
     assert "`python -m benchmarks.paper run 3`" in text and "run b2`" not in text
     assert "run b4`, some 120 min on a GPU" in text
+
+
+def test_placements_that_are_mirror_images_are_one() -> None:
+    rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    found = set()
+    for order in (figures.CLOTHES["Shirt"], "Sneaker,T-shirt/top,Ankle boot,Shirt"):
+        found.add(tables.around({"options": ("--classes-subset", order), "weights": rows}))
+    assert found == {"T-shirt - Ankle boot - Shirt - Sneaker"}

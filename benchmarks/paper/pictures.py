@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.tables import Row, groups, values
 from benchmarks.solve import HERE
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, save, styled
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, save, styled
 
 DOCS = HERE.parent / "docs"
 
@@ -67,7 +67,8 @@ def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
     accuracy.set(xlabel="test accuracy: each seed, and mean")
     accuracy.grid(axis="x")
     learned = {name: some for name, some in found.items() if "learned" in name or name == "cmf"}
-    for color, (name, some) in zip((BLUE, GREEN, ORANGE), learned.items(), strict=False):
+    colors = (BLUE, GREEN, ORANGE, PURPLE, INK, GREY)
+    for color, (name, some) in zip(colors, learned.items(), strict=False):
         for row in some:
             epochs = [epoch["epoch"] for epoch in row["history"]]
             label = name if row is some[0] else None
