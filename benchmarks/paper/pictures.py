@@ -77,7 +77,7 @@ def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
     spreading.axhline(best, color=GREY, ls="--", label="best known")
     spreading.set(xlabel="epochs", ylabel="GNC2", ylim=(0.0, None))
     spreading.grid()
-    spreading.legend()
+    spreading.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _circles(panels: Any, found: dict[str, list[Row]]) -> None:
@@ -89,7 +89,8 @@ def _circles(panels: Any, found: dict[str, list[Row]]) -> None:
             panel.plot([0.0, x], [0.0, y], color=BLUE, lw=1)
         panel.plot(*weights.T, "o", color=BLUE, ms=4)
         panel.set(title=name, aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
-        panel.axis("off")
+        panel.set(xticks=[], yticks=[])
+        panel.spines[:].set_visible(False)
 
 
 def _dimensions(panel: Any, found: dict[str, list[Row]]) -> None:
