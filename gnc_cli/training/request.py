@@ -143,6 +143,7 @@ class Settings:
     beta: float
     classes: int | None = None
     classes_subset: tuple[str, ...] | None = None
+    images_per_class: int | None = None
     image_size: int | None = None
     fonts: str | None = None
     script: str | None = None

@@ -14,7 +14,7 @@ from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
-from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
+from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet, first_per_class
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.measure import Labelled, Measuring
@@ -45,6 +45,8 @@ def read_data(
         image_size=settings.image_size, fonts=settings.fonts, script=settings.script,
         threads=threads,
     )  # fmt: skip
+    if settings.images_per_class is not None:
+        data = first_per_class(data, settings.images_per_class)
     for warning in data.warnings:
         note(warning)
     if settings.ood is None:
