@@ -17,7 +17,7 @@ from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, write_code, write_streamed
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.parallel import processes
