@@ -75,7 +75,7 @@ FIGURES = {
         "Figure 2 on Hangul, d = 10, K = 500", "see figure 2", 60),
     "b3": Figure(
         "Figure B.3: Hangul, d = 64, K = 2000",
-        "faces, d = 512, K = 10000: GNC2 ends at .695 to .716", 150),
+        "faces, d = 512, K = 10000: GNC2 ends at .695 to .716", 40),
     "b4": Figure(
         "Figure B.4: ResNet18, Hangul, d = 512, K = 10000",
         "faces, tau 1/10, 1/20, 1/50: GNC2 .399, .641, .695", 120, cuda=True),

@@ -11,9 +11,9 @@ Row = dict[str, Any]
 
 
 def groups(kept: list[Row], figure: str) -> dict[str, list[Row]]:
-    """The rows of one figure that did not fail, by what was run; seeds together."""
+    """The rows of one figure by what was run, seeds together."""
     names = dict.fromkeys(case.name for case in cases(figure))
-    found = [row for row in kept if row["figure"] == figure and "failed" not in row]
+    found = [row for row in kept if row["figure"] == figure]
     grouped = {name: [row for row in found if row["name"] == name] for name in names}
     return {name: some for name, some in grouped.items() if some}
 
