@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu proof docs site bench
+.PHONY: help dev format lint test test-slow test-gpu proof docs site bench paper
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,3 +23,7 @@ site:  ## build the documentation into build/site
 	sphinx-build -q -W --keep-going -b html docs build/site
 bench:  ## measure quality and time (long; can be resumed)
 	python -m benchmarks
+paper:  ## the paper's figures on real images (hours; can be resumed; FONTS=DIR)
+	python -m benchmarks.paper run $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report
+paper-%:  ## one of them: paper-4, paper-b1
+	python -m benchmarks.paper run $* $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report

@@ -19,6 +19,8 @@ PARTS = (
     "measure moments decisions gnc2 recipe large report",
     "bounds times grid report",
     "train temperature heads placements processes speed report",
+    "paper run",
+    "paper report",
 )
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 6
     """A device or an optional dependency is not there."""
     INTERRUPTED = 130
-    """Ctrl-C or SIGTERM: the best so far was written and can be resumed."""
+    """Ctrl-C, SIGTERM or SIGHUP: the best so far was written and can be resumed."""
 
 
 class GncError(Exception):

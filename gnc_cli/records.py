@@ -391,32 +391,6 @@ def _object(record: Any) -> dict[str, Any]:
     return found | {name: plain(getattr(record, name)) for name in getattr(record, "computed", ())}
 
 
-def read_plain(kind: Any, value: Any) -> Any:
-    """The inverse of `plain`: a value of the annotation `kind`, such as a record.
-
-    A field that an earlier version did not write is None, or has its default.
-
-    Example:
-        >>> read_plain(Bracket | None, {"lower": 0.5, "upper": 1.0})
-        Bracket(lower=0.5, upper=1.0)
-    """
-    parts = get_args(kind)
-    if value is None:
-        return None
-    if get_origin(kind) in (Union, UnionType):
-        return read_plain(next(part for part in parts if part is not NoneType), value)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return kind(**{
-            f.name: read_plain(hints[f.name], value.get(f.name))
-            for f in dataclasses.fields(kind)
-            if f.name in value or f.default is f.default_factory is dataclasses.MISSING
-        })  # fmt: skip
-    if get_origin(kind) is tuple:
-        return tuple(read_plain(parts[0], item) for item in value)
-    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
-
-
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
     if not isinstance(result.get("rows"), list):

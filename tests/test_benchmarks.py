@@ -1,5 +1,6 @@
 """What the benchmarks say of what they measured; and no benchmark is run here."""
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from typer.main import get_command
 
 from benchmarks import anytime, held_out, scaling, stored
+from benchmarks.paper import figures, tables
 from benchmarks.solve import best_known
+from gnc_cli.cli import app
 
 
 def test_held_out_pairs_are_half_of_the_table_and_no_developed_one() -> None:
@@ -142,3 +146,43 @@ def test_every_series_has_three_decades_of_sizes_and_yields_the_parts_it_names()
         assert series.sizes[-1] >= (250 if name == "step-K" else 1000) * series.sizes[0]
     series = scaling.SERIES["step-K"]
     assert dict(series.call(10)).keys() == series.should.keys()
+
+
+def test_the_papers_runs_are_commands_that_gnc_takes() -> None:
+    commands: Any = get_command(app)
+    names = set()
+    for figure in figures.FIGURES:
+        for case in figures.cases(figure):
+            assert case.case not in names
+            names.add(case.case)
+            command, *options = case.options
+            parameters = commands.commands[command].params
+            known = {name for parameter in parameters for name in parameter.opts}
+            assert {word for word in options if re.match("--?[a-z]", word)} <= known
+
+
+def test_lengths_and_angles_of_a_regular_polygon() -> None:
+    angles = 2.0 * np.pi * np.array([3, 0, 4, 1, 2]) / 5
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1.0], [2.0], [1.0], [1.0], [0.5]]
+    lengths, gaps = tables.lengths_and_gaps(rows.tolist())
+    np.testing.assert_allclose(lengths, [1.0, 2.0, 1.0, 1.0, 0.5])
+    np.testing.assert_allclose(gaps, 72.0)
+
+
+def test_figures_without_a_run_are_named_with_their_command() -> None:
+    row = {"figure": "b2", "name": "sphere, tau 0.02", "case": "b2", "wall": 60.0,
+           "weights": [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]], "gnc2": {"lower": 0.5},
+           "train_accuracy": None, "test_accuracy": None}  # fmt: skip
+    text = tables.section([row], "a machine")
+    assert "| sphere, tau 0.02 | 1 to 2 | 90.00 to 180.00 | 0.5000 |" in text
+    assert "1 of 2 runs, 1.0 min" in text
+    assert "`python -m benchmarks.paper run 3`" in text and "run b2`" not in text
+    assert "run b4`, some 120 min on a GPU" in text
+
+
+def test_placements_that_are_mirror_images_are_one() -> None:
+    rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    found = set()
+    for order in (figures.CLOTHES["Shirt"], "Sneaker,T-shirt/top,Ankle boot,Shirt"):
+        found.add(tables.around({"options": ("--classes-subset", order), "weights": rows}))
+    assert found == {"T-shirt - Ankle boot - Shirt - Sneaker"}

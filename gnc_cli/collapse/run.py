@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gnc_cli import __version__
@@ -22,7 +22,8 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
 
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")
@@ -71,8 +72,9 @@ def run(
     with Processes.current() as processes:
         measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
         with Ledger(
-            ledger_file if processes.first else None, request.identity(), resume=resume, force=force
-        ) as ledger:
+            ledger_file if processes.first else None, _KeptRow.read, "schema", request.identity(),
+            resume=resume, force=force,
+        ) as ledger:  # fmt: skip
             series = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
         if group is not None:
@@ -88,17 +90,33 @@ def run(
     return result
 
 
+@dataclass(frozen=True)
+class _KeptRow:
+    """A line of a rows file."""
+
+    stamp: str
+    """Of the input that it is of."""
+    cut_short: float | None
+    """The time limit that cut it short."""
+    row: MeasureResult
+
+    @classmethod
+    def read(cls, line: dict[str, Any]) -> "_KeptRow":
+        """The line's JSON object as a record; ValueError names the field that is wrong."""
+        return read_plain(cls, {**line, "row": line})
+
+
 def _measure_all(
     sources: Sequence[Source],
     measurer: Measurer,
-    ledger: Ledger,
+    ledger: Ledger[_KeptRow],
     on_row: Callable[[MeasureResult], None] | None,
 ) -> MeasureSeries:
     """One row after the other; those that the ledger holds already are not measured again."""
     reading, limit = measurer.reading, measurer.reading.time_limit
-    earlier = {(row.get("file"), row.get("snapshot")): row for row in ledger.rows}
+    earlier = {(kept.row.file, kept.row.snapshot): kept for kept in ledger.rows}
     done: dict[Any, tuple[str, float | None]] = reading.processes.all_gather(
-        {key: (row.get("stamp", ""), row.get("cut_short")) for key, row in earlier.items()}
+        {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
     interrupted, skipped = False, 0
@@ -128,9 +146,7 @@ def _measure_all(
         if reading.progress is not None and len(sources) > 1:
             reading.progress("rows", at + 1, len(sources), row.gnc2.lower)
     # The last row of each set, by epoch and step; else as the files stand.
-    rows: dict[Any, MeasureResult] = {
-        key: read_plain(MeasureResult, row) for key, row in earlier.items()
-    }
+    rows = {key: kept.row for key, kept in earlier.items()}
     rows |= {(row.file, row.snapshot): row for row in fresh}
     return MeasureSeries(
         seconds=0.0,

@@ -23,6 +23,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from math import inf
 from pathlib import Path
@@ -39,7 +40,8 @@ from gnc_cli.known_codes.best import Reference, best, read_table
 from gnc_cli.known_codes.table import KnownCodes, stored_margins
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import spelled
-from gnc_cli.records import plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import Outcome
@@ -116,13 +118,14 @@ def hunt(
         add(row)
 
     with Ledger(
-        folder / _VISITS, options, resume=request.resume, force=request.force
-    ) as ledger:
-        for line in ledger.rows:
-            row = read_plain(HuntRow, line)
+        folder / _VISITS, partial(read_plain, HuntRow), "d", options, resume=request.resume,
+        force=request.force,
+    ) as ledger:  # fmt: skip
+        for row in ledger.rows:
             if (row.d, row.K) not in pairs:
                 continue
             if row.file is not None and _file(folder, row).exists():
+                assert row.max_cosine is not None
                 kept[row.d, row.K] = min(row.max_cosine, kept.get((row.d, row.K), inf))
             add(row)
         with Pool(request.workers, request.cluster) as pool:

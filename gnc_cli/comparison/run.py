@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -12,7 +12,7 @@ from gnc_cli import __version__
 from gnc_cli.comparison.request import Request, read_request
 from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
-from gnc_cli.io.outputs import is_page
+from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import Path, spelled
@@ -60,7 +60,9 @@ def run(
                 for row in rows:
                     on_row(row)
         case Mode.FILES:
-            codes = compare_files(request, known, deadline, progress, on_row)
+            codes = compare_files(
+                request, known, deadline, progress, on_row, {spelled("table"): table}
+            )
             rows = [code.row for code in codes]
         case Mode.SOLVE:
             from gnc_cli.comparison.solve import compare_solves
@@ -98,10 +100,12 @@ def compare_files(
     deadline: Deadline,
     progress: Progress | None,
     on_row: OnRow | None,
+    read: Mapping[str, Any],
 ) -> tuple[Any, ...]:
     """`codes.Judged` of each file, in their order; further digits; files for other programs.
 
-    All files are read before the first is measured: a bad file costs no waiting.
+    `read` are further inputs by option, which no output may overwrite. All files are read before
+    the first is measured: a bad file costs no waiting.
     """
     from gnc_cli.comparison.codes import judge_code, load_code, polished_cosine
     from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -110,9 +114,11 @@ def compare_files(
     codes = [load_code(source, dimension) for source in request.files]
     folders = []
     if request.export is not None:
-        from gnc_cli.comparison.export import export_code, export_folders
+        from gnc_cli.comparison.export import NAMES, export_code, export_folders
 
         folders = export_folders(request.export, codes, force=request.force)
+        written = [folder / name for folder in folders for name in NAMES]
+        check_apart({spelled("export"): written}, {"FILES": request.files, **read})
     judged = []
     for at, code in enumerate(codes):
         if deadline.interrupted:

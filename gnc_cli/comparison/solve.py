@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import nan
 from typing import cast
 
@@ -24,7 +24,8 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import passes, verdict
-from gnc_cli.records import TableStamp, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import TableStamp, plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult
@@ -104,12 +105,13 @@ def compare_solves(
             progress("pairs, largest gap", len(rows), len(jobs), gap)
 
     with Ledger(
-        request.out, options, resume=request.resume, force=request.force
-    ) as ledger:
+        request.out, partial(read_plain, SolvedRow), "d", options, resume=request.resume,
+        force=request.force,
+    ) as ledger:  # fmt: skip
         wanted = {(job.d, job.K) for job in jobs}
         for kept in ledger.rows:
-            if (kept.get("d"), kept.get("K")) in wanted:
-                add(read_plain(SolvedRow, kept))
+            if (kept.d, kept.K) in wanted:
+                add(kept)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         with Pool(request.workers, request.cluster) as pool:
             if len(missing) * request.budget > _WORTH_PROCESSES:

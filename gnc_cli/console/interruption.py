@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: the first asks the computation to finish with its best, the second aborts."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, the second
+aborts.
+"""
 
 import contextlib
 import os
@@ -11,14 +13,15 @@ from types import FrameType
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a batch system's end, a terminal that closes."""
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
 
 
 @contextlib.contextmanager
 def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
-    """An event that the first SIGINT or SIGTERM sets; the second raises KeyboardInterrupt.
+    """An event that the first of these signals sets; the second raises KeyboardInterrupt.
 
     Python runs signal handlers between bytecodes of the main thread only, which may be minutes
     away inside a linear algebra call. So a thread of its own reads the wake-up file that the
@@ -31,6 +34,9 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
+    # What ignores the end of its terminal (nohup) goes on ignoring it.
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    caught = [number for number in _SIGNALS if number != signal.SIGHUP or not ignored]
     arrived = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -60,7 +66,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
 
     listener = threading.Thread(target=listen, name="gnc-signals", daemon=True)
     old_wakeup = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-    old_handlers = {number: signal.signal(number, handle) for number in _SIGNALS}
+    old_handlers = {number: signal.signal(number, handle) for number in caught}
     listener.start()
     try:
         yield event

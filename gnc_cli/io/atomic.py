@@ -24,8 +24,9 @@ def atomic_file(
     """A binary file, open for reading and writing, that becomes `path` when the block ends well.
 
     The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
-    target's name in one rename. If the block raises, or the process is killed, `path` is as it was.
-    Permissions are those of a newly made file (the umask's).
+    target's name in one step: with `force` by renaming, without it by a link, which never replaces
+    a file that another process made in the meantime. If the block raises, or the process is killed,
+    `path` is as it was. Permissions are those of a newly made file (the umask's).
 
     Args:
         path: the target.
@@ -48,18 +49,32 @@ def atomic_file(
         file.flush()
         os.fsync(file.fileno())
         file.close()
-        # Somebody may have made the file in the meantime.
-        check_writable(path, force=force, follow=follow)
+        if not force:
+            _claim(temporary, target)
         os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             file.close()
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        if isinstance(error, FileExistsError):
+            raise _exists(path) from error
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise _refusal(path, error) from error
         raise
+    finally:
+        # Renaming one name of a file to another of its names does nothing, and leaves both.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
     _sync_folder(target.parent)
+
+
+def _claim(temporary: Path, target: Path) -> None:
+    """Make `target` a name of the file, or of an empty one; FileExistsError where it is taken."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def check_writable(
@@ -102,7 +117,7 @@ def check_writable(
     if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe; name a file")
     if mode is not None and not (force or resume):
-        raise OutputError(f"{str(path)!r} exists; add --force to replace it")
+        raise _exists(path)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(
             f"cannot write {str(path)!r}: folder {str(folder)!r} is not writable; choose another"
@@ -117,16 +132,16 @@ def write_text(path: str, text: str, *, force: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def deferring_errors(file: IO[bytes]) -> Iterator[IO[bytes]]:
+def deferring_errors(file: IO[bytes]) -> Iterator[Any]:
     """`file`, with its first OSError kept back until the block has ended, then raised.
 
     HDF5 and PyTorch cannot recover from a full disk: they fail again on closing, with errors of
     their own, and HDF5 once more at exit. So the library sees every write succeed, and the caller
-    gets the error and discards the file.
+    gets the error and discards the file. What writes for long asks `.error` between its pieces.
     """
     sink = _Sink(file)
     try:
-        yield sink  # type: ignore[misc]
+        yield sink
     finally:
         # Also where the library raised something of its own because of it.
         if sink.error is not None:
@@ -148,6 +163,10 @@ def write_stdout(file: IO[bytes]) -> None:
         raise OutputError(
             f"cannot write to stdout: {error.strerror}; is the pipe closed?"
         ) from error
+
+
+def _exists(path: str | os.PathLike[str]) -> OutputError:
+    return OutputError(f"{os.fspath(path)!r} exists; add --force to replace it")
 
 
 def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:

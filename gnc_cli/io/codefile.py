@@ -229,6 +229,8 @@ def _stream_hdf5(
         )  # fmt: skip
         for start, values in _blocks(shape, block, rows):
             weights[start : start + len(values)] = values
+            if sink.error is not None:
+                break
 
 
 def _stream_npy(file: IO[bytes], shape: tuple[int, int], block: Block) -> None:

@@ -1,23 +1,32 @@
 """Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses only the row being written: a line that was cut short is dropped on resuming.
+A kill loses only the row being written: a line that was cut short is dropped by the next row.
 """
 
 import fcntl
 import json
 import os
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import check_writable
 
+_Row = TypeVar("_Row")
+_MOST_LINE = 1 << 26
+"""Bytes; rows of results have thousands."""
 
-class Ledger:
+
+class Ledger(Generic[_Row]):
     """A file that only grows, held by one run at a time; a context that closes it.
+
+    Opening it changes nothing in a file that is there: every line is read first.
 
     Args:
         path: the file, or None to keep nothing.
+        read: makes a row of a line's JSON object; ValueError names the field that is wrong.
+        first: the key that each line begins with, by which a line cut short is known as ours.
         options: must be equal for the rows of two runs to be in one file; kept in each row under
             `options`. None where the folder of the file says what its rows are of.
         resume: read the rows that are there and append to them.
@@ -26,12 +35,14 @@ class Ledger:
     Raises:
         OutputError: it exists with neither `force` nor `resume`, cannot be written, or belongs to
             another run at this moment.
-        DataError: a line is no row, or was made with other options.
+        DataError: a line is no row, or was made with other options; names line and field.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str] | None,
+        read: Callable[[dict[str, Any]], _Row],
+        first: str,
         options: dict[str, Any] | None,
         *,
         resume: bool = False,
@@ -39,15 +50,20 @@ class Ledger:
     ) -> None:
         self._bare = options is None
         self.options: dict[str, Any] = json.loads(json.dumps(options or {}))
-        self.rows: list[dict[str, Any]] = []
-        """The rows that were there, without their options."""
+        self.rows: list[_Row] = []
+        """The rows that were there."""
+        self._read_row, self._head = read, b'{"%s"' % first.encode()
+        self._ends: list[int] = []
+        """Where the line of each row ends, in bytes."""
         self._file: int | None = None
         self._name = "" if path is None else os.fspath(path)
         if path is None:
             return
         target = check_writable(path, force=force, resume=resume)
         try:
-            self._file = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            # Neither resumed nor replaced: a file that another process has just made is its own.
+            new = 0 if resume or force else os.O_EXCL
+            self._file = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | new, 0o666)
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
@@ -60,7 +76,6 @@ class Ledger:
                 self._read()
             else:
                 os.ftruncate(self._file, 0)
-            os.lseek(self._file, 0, os.SEEK_END)
         except BaseException as error:
             self.close()
             if isinstance(error, OSError) and not isinstance(error, OutputError):
@@ -77,8 +92,11 @@ class Ledger:
             return
         row = row if self._bare else {**row, "options": self.options}
         line = (json.dumps(row, allow_nan=False) + "\n").encode()
-        before = os.lseek(self._file, 0, os.SEEK_END)
+        before = self._cut()
+        if before and os.pread(self._file, 1, before - 1) != b"\n":
+            line = b"\n" + line
         try:
+            os.lseek(self._file, before, os.SEEK_SET)
             written = 0
             while written < len(line):
                 written += os.write(self._file, line[written:])
@@ -86,13 +104,12 @@ class Ledger:
         except OSError as error:
             os.ftruncate(self._file, before)
             raise self._refusal(error) from error
+        self._ends.append(before + len(line))
 
     def keep(self, count: int) -> None:
         """Drop the rows after the first `count`."""
-        assert self._file is not None
-        lines = self._bytes().splitlines(keepends=True)
-        os.ftruncate(self._file, sum(map(len, lines[:count])))
-        del self.rows[count:]
+        del self.rows[count:], self._ends[count:]
+        self._cut()
 
     def close(self) -> None:
         """Release the file; closing twice does no harm."""
@@ -111,45 +128,48 @@ class Ledger:
     ) -> None:
         self.close()
 
+    def _cut(self) -> int:
+        """Drop what stands behind the last row; where that row ends."""
+        assert self._file is not None
+        end = self._ends[-1] if self._ends else 0
+        os.ftruncate(self._file, end)
+        return end
+
     def _read(self) -> None:
         assert self._file is not None
-        data = self._bytes()
-        end = data.rfind(b"\n") + 1
-        for number, line in enumerate(data[:end].splitlines(), start=1):
-            row = self._row(line)
-            if row is None:
-                raise self._foreign(number)
-            made = {} if self._bare else row.pop("options")
-            for key in sorted({*self.options, *made}):
-                if made.get(key) != self.options.get(key):
-                    raise DataError(
-                        f"{self._name!r}, line {number}, was made with {key} = {made.get(key)}, "
-                        f"not {self.options.get(key)}; resume with equal options, or use --force "
-                        "to start anew"
-                    )
-            self.rows.append(row)
-        if end < len(data):
-            rest = data[end:]
-            if not rest.startswith(b"{") or (_is_json(rest) and self._row(rest) is None):
-                raise self._foreign(len(self.rows) + 1)  # not a row of ours that was cut short
-            os.ftruncate(self._file, end)
-
-    def _bytes(self) -> bytes:
-        assert self._file is not None
+        end = 0
         with open(os.dup(self._file), "rb") as file:
-            file.seek(0)
-            return file.read()
+            while line := file.readline(_MOST_LINE):
+                end += len(line)
+                known = line[: len(self._head)] == self._head[: len(line)]
+                whole = line.endswith(b"\n") or len(line) == _MOST_LINE or _is_json(line)
+                if known and not whole:
+                    return  # a row of ours that was cut short
+                self.rows.append(self._row(len(self.rows) + 1, line))
+                self._ends.append(end)
 
-    def _row(self, line: bytes) -> dict[str, Any] | None:
-        """The row of a line; None where it is none."""
+    def _row(self, number: int, line: bytes) -> _Row:
+        """The row of a line."""
         row = json.loads(line) if _is_json(line) else None
-        whole = isinstance(row, dict) and (self._bare or isinstance(row.get("options"), dict))
-        return row if whole else None
+        made = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
+        if not isinstance(row, dict) or not isinstance(made, dict):
+            raise self._foreign(number, "is no row of an earlier run")
+        for key in sorted({*self.options, *made}):
+            if made.get(key) != self.options.get(key):
+                raise DataError(
+                    f"{self._name!r}, line {number}, was made with {key} = {made.get(key)}, "
+                    f"not {self.options.get(key)}; resume with equal options, or use --force "
+                    "to start anew"
+                )
+        try:
+            return self._read_row(row)
+        except ValueError as error:
+            raise self._foreign(number, str(error)) from error
 
-    def _foreign(self, number: int) -> DataError:
+    def _foreign(self, number: int, reason: str) -> DataError:
         return DataError(
-            f"{self._name!r}, line {number}, is no row of an earlier run; "
-            "name another file, or use --force to start anew"
+            f"{self._name!r}, line {number}, {reason}; name another file, or use --force to start "
+            "anew"
         )
 
     def _refusal(self, error: OSError) -> OutputError:

@@ -3,16 +3,13 @@
 Also earlier results, read back.
 """
 
-import glob
-import json
 import os
 from collections.abc import Collection, Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.atomic import check_writable
-from gnc_cli.io.inputs import split_key
+from gnc_cli.io.inputs import matching, read_json, split_key
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -20,12 +17,13 @@ _Path = str | os.PathLike[str]
 
 
 def check_apart(
-    written: Mapping[str, _Path | None], read: Mapping[str, Any] | None = None
+    written: Mapping[str, Any], read: Mapping[str, Any] | None = None
 ) -> None:
     """Refuse before the work that two of its files are one.
 
     Args:
-        written: each output by its option; None where it was not asked for, `-` for stdout.
+        written: each output by its option, one or several; None where it was not asked for, `-` for
+            stdout.
         read: each input by its option: a file, `FILE:key`, a glob, `-`, several of these, or
             anything that is no file, such as an array.
 
@@ -55,7 +53,7 @@ def _names(value: Any) -> list[str]:
 
 def _files(name: str) -> list[str]:
     path, _ = split_key(name)
-    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
+    return matching(path) if not os.path.exists(path) else [path]
 
 
 def _same(a: str, b: str) -> bool:
@@ -63,39 +61,6 @@ def _same(a: str, b: str) -> bool:
         return os.path.samefile(a, b)
     except OSError:  # one of them is still to be made
         return os.path.realpath(a) == os.path.realpath(b)
-
-
-def check_outputs(
-    named: Mapping[str, _Path | None],
-    *,
-    plot: _Path | None,
-    force: bool,
-    read: Mapping[str, Any] | None = None,
-    growing: Mapping[str, _Path | None] | None = None,
-) -> None:
-    """Refuse before the work what could not be written after it.
-
-    Args:
-        named: each output but the plot by its option; None where it was not asked for.
-        plot: the picture, if any.
-        read: each input by its option, which no output may overwrite; see `check_apart`.
-        growing: the same of outputs that are added to, and may exist.
-
-    Raises:
-        UsageError, OutputError: two outputs in one file, an output that is an input, an existing
-            file, an unwritable folder, a picture of unknown suffix.
-    """
-    asked = {**named, "--plot": plot}
-    check_apart({**asked, **(growing or {})}, read)
-    check_targets([path for path in asked.values() if path is not None], force=force)
-    if plot is not None:
-        check_plot_suffix(plot)
-
-
-def check_targets(paths: list[_Path], *, force: bool = False, resume: bool = False) -> None:
-    """Refuse before a long computation files that could not be written after it."""
-    for path in paths:
-        check_writable(path, force=force, resume=resume)
 
 
 def is_rank_zero() -> bool:
@@ -109,15 +74,7 @@ def read_result(path: str) -> dict[str, Any]:
     Raises:
         DataError: no such file, not JSON, or not a result of gnc.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise DataError(f"cannot read {path!r}: {reason}; give a file that --json wrote") from error
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path!r} is not JSON ({error}); give a file that --json wrote") from error
+    value = read_json(path, "a file that --json wrote")
     if not isinstance(value, dict) or "schema" not in value or "command" not in value:
         raise DataError(f"{path!r} is not a result of gnc; give a file that --json wrote")
     return value

@@ -287,7 +287,8 @@ def _thread(target: Callable[..., None], *args: Any) -> threading.Thread:
         if hasattr(signal, "pthread_sigmask"):
             # It unblocks the signals when it starts, so it starts first.
             resource_tracker.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+            heard = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+            signal.pthread_sigmask(signal.SIG_BLOCK, heard)
         target(*args)
 
     thread = threading.Thread(target=silent, daemon=True)

@@ -86,6 +86,11 @@ def train(
         Parameter("These classes only, by name: cat,dog,truck.", text(_names, "NAMES", "names"),
                   _DATA),
     ] = None,
+    images_per_class: Annotated[
+        int | None,
+        Parameter("Train on the first so many images of each class; tests take all. Default "
+                  "all.", whole(1), _DATA, metavar="N"),
+    ] = None,
     image_size: Annotated[
         int | None,
         Parameter("Side of the square images. Default 32 for glyphs, else that of the data.",
@@ -330,6 +335,7 @@ def train(
             `mnist:PATH`); `folder:PATH`, `idx:DIR`, `npz:FILE`, `h5:FILE`.
         classes: number of classes (the first K of the data set).
         classes_subset: these classes, by name.
+        images_per_class: train on the first so many images of each class; tests take all.
         image_size: side of the images, pixels.
         fonts: folder of fonts, for glyphs.
         script: of the glyphs, such as `hangul`; the letters that most fonts have come first.

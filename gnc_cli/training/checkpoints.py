@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,16 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import SIGNATURE
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.torch_file import load_plain
-from gnc_cli.training.networks.training import EpochTotals
+from gnc_cli.parameters import spelled
+from gnc_cli.read_back import read_plain
+from gnc_cli.training.networks.batches import Normalisation
+from gnc_cli.training.networks.training import EpochTotals, TrainingState
 
 if TYPE_CHECKING:
     from gnc_cli.training.session import Session
 
+FORMAT = 1
+"""Of a run's checkpoint."""
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".index.json")
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
 """Dictionaries that checkpoints keep a network in; the first that is there, then within it."""
@@ -106,6 +112,74 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     return state
 
 
+@dataclass(frozen=True)
+class BestEpoch:
+    """What best.pt is of."""
+
+    epoch: int
+    accuracy: float
+    of: str
+    """`test`, or `train` without a test set."""
+    ood_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Times:
+    """What training and measuring took, in seconds, and how often to measure."""
+
+    every: int
+    cost: float
+    train_seconds: float
+    measure_seconds: float
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"a measurement every {self.every} epochs")
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Where a run is, beside its network."""
+
+    best: BestEpoch | None
+    cadence: Times
+    totals: EpochTotals | None
+    """Of the epoch that had just ended."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What `checkpoint_state` makes."""
+
+    format: int
+    training: TrainingState
+    run: RunState
+    normalisation: Normalisation
+    labels: str
+    """SHA-256 of the labels."""
+
+
+def read_run(path: str | os.PathLike[str]) -> Checkpoint:
+    """A checkpoint of `gnc train`, every part of its type."""
+    name, state = os.fspath(path), read_checkpoint(path)
+    try:
+        found: Checkpoint = read_plain(Checkpoint, state)
+    except ValueError as error:
+        raise DataError(f"{name!r} is no checkpoint of gnc train: {error}") from error
+    if found.format != FORMAT:
+        raise DataError(
+            f"{name!r} has format {found.format}, and this version of gnc reads {FORMAT}; go on "
+            "with the version that wrote it"
+        )
+    totals = found.run.totals
+    if totals is not None and totals.epoch != found.training.epoch:
+        raise DataError(
+            f"{name!r} is of epoch {found.training.epoch} with the totals of epoch {totals.epoch}; "
+            f"start anew with {spelled('force')}"
+        )
+    return found
+
+
 def read_tensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     """The named tensors of anyone's checkpoint, on the CPU: .pt, .pth, .ckpt or .safetensors.
 
@@ -160,22 +234,22 @@ def checkpoint_state(
     """
     stored = None if totals is None else dataclasses.asdict(totals)
     return {
-        "format": 1, "training": session.training.state(), "run": run | {"totals": stored}
+        "format": FORMAT, "training": session.training.state(), "run": run | {"totals": stored}
     } | _data_state(session)  # fmt: skip
 
 
-def check_same_data(state: dict[str, Any], session: "Session", where: str) -> None:
+def check_same_data(state: Checkpoint, session: "Session", where: str) -> None:
     """Refuse to go on with other pictures, or with pictures in another order."""
-    ours = _data_state(session)
+    ours = session.normalisation
     for name, what in (("mean", "mean"), ("std", "standard deviation")):
-        theirs, mine = state["normalisation"][name], ours["normalisation"][name]
+        theirs, mine = getattr(state.normalisation, name), getattr(ours, name)
         if len(theirs) != len(mine) or not np.allclose(theirs, mine, rtol=1e-6, atol=1e-9):
             was, now = (", ".join(f"{value:.4f}" for value in values) for values in (theirs, mine))
             raise DataError(
                 f"{where!r} was trained on other pictures: their {what} was {was}, that of "
                 f"{session.settings.data} is {now} now; name the same data"
             )
-    if state["labels"] != ours["labels"]:
+    if state.labels != _data_state(session)["labels"]:
         raise DataError(
             f"{where!r} was trained on pictures with other labels, or in another order, than those "
             f"of {session.settings.data} now; name the same data"

@@ -9,9 +9,9 @@ import dataclasses
 import time
 from typing import Any
 
-from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.training.checkpoints import check_same_data, checkpoint_state, read_checkpoint
+from gnc_cli.training.checkpoints import check_same_data, checkpoint_state, read_run
 from gnc_cli.training.measure import Measured, MeasuringInterrupted
 from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss
 from gnc_cli.training.request import Options
@@ -47,23 +47,15 @@ class Run:
     def resume(self) -> None:
         """Take up the run where its last checkpoint left it."""
         where, training = self.folder.path, self.session.training
-        state = read_checkpoint(f"{where}/last.pt")
-        try:
-            self.best = state["run"]["best"]
-            self.cadence.load(state["run"]["cadence"])
-            stored = state["run"]["totals"]
-            totals = None if stored is None else EpochTotals(**stored)
-            done, asked = int(state["training"]["epoch"]), self.session.settings.epochs
-            if done > asked:
-                raise UsageError(
-                    f"{spelled('epochs', asked)}: the run has done {done}; ask for more"
-                )
-            training.load_state(state["training"])
-            check_same_data(state, self.session, where)
-        except GncError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{where}/last.pt is no checkpoint of gnc train") from error
+        state = read_run(f"{where}/last.pt")
+        run, totals = state.run, state.run.totals
+        done, asked = state.training.epoch, self.session.settings.epochs
+        if done > asked:
+            raise UsageError(f"{spelled('epochs', asked)}: the run has done {done}; ask for more")
+        training.load_state(state.training)
+        check_same_data(state, self.session, where)
+        self.best = None if run.best is None else vars(run.best)
+        self.cadence.load(vars(run.cadence))
         self._saved = done, training.step
         self.history = self.folder.back_to(done)
         self.folder.log(f"resumed after epoch {done}, step {training.step}")

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Path, declared, spelled
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 
@@ -141,6 +143,7 @@ class Settings:
     beta: float
     classes: int | None = None
     classes_subset: tuple[str, ...] | None = None
+    images_per_class: int | None = None
     image_size: int | None = None
     fonts: str | None = None
     script: str | None = None
@@ -178,13 +181,17 @@ class Settings:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them."""
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
-        }
+        """Settings as config.json has them, each of its type and in its range."""
+        from gnc_cli.training.api import train
+
         try:
-            return cls(**values)
-        except TypeError as error:
+            for name in stored.keys() - {field.name for field in dataclasses.fields(cls)}:
+                raise ValueError(f"field {name!r} is unknown")
+            settings: Settings = read_plain(cls, stored)
+            for name, parameter in declared(train).items():
+                parameter.read(name, getattr(settings, name, None))
+            return settings
+        except ValueError as error:
             raise DataError(
                 f"config.json does not hold the settings of this version of gnc ({error}); "
                 "start a new run"
@@ -353,11 +360,9 @@ def with_config(
     """The arguments of a call, completed by those of a TOML file; None and False are not asked."""
     name = os.fspath(config)
     try:
-        with open(name, "rb") as file:
-            found = tomllib.load(file)
-    except OSError as error:
-        raise DataError(f"cannot read {name!r}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with open_input(name) as file:
+            found = tomllib.loads(decoded(file, name, "expected TOML"))
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"{name!r} is not TOML: {error}") from error
     known = [parameter for parameter in declared(function) if parameter != "config"]
     for key in found:

@@ -18,12 +18,13 @@ from gnc_cli import __version__
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.runtime.together import in_all, in_turn, of_first
 from gnc_cli.training.assemble import data_facts, result_of
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.checkpoints import read_run
 from gnc_cli.training.data.image_set import ImageData, MatchedSet
 from gnc_cli.training.epochs import Run
 from gnc_cli.training.head import HeadPlan, plan_heads, read_similarity
@@ -268,12 +269,17 @@ class Stored:
         self.path = path
         config = read_config(path)
         try:
-            self.settings = Settings.from_json(config["settings"])
-            self._plan: dict[str, Any] = config.get("plan", {})
-            self._names: list[str] = config.get("class_names", [])
-        except (KeyError, TypeError, AttributeError) as error:
+            self.settings = Settings.from_json(
+                read_plain(dict[str, Any], config.get("settings"), "settings")
+            )
+            self._plan: HeadPlan | None = None  # that of a series has none
+            if "plan" in config:
+                plan = read_plain(dict[str, Any], config["plan"], "plan")
+                self._plan = read_plain(HeadPlan, {**plan, "code": None}, "plan")
+            self._names = read_plain(list[str], config.get("class_names", []), "class_names")
+        except ValueError as error:
             raise DataError(
-                f"{path!r} has a config.json that is not of gnc train ({error!r}); start anew"
+                f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
             ) from error
 
     def plan(self, data: ImageData) -> HeadPlan:
@@ -289,13 +295,12 @@ class Stored:
                 f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
                 f"{len(data.class_names)} others now; name the same data"
             )
-        try:
-            plan = HeadPlan(**self._plan, code=None)
-            if plan.permutation is None:
-                return plan
-            code = read_checkpoint(last)["training"]["model"]["head.weight"].double().numpy()
-            return dataclasses.replace(plan, code=code, permutation=tuple(plan.permutation))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"{self.path!r} does not say what its classifier was ({error!r}); start anew"
-            ) from error
+        plan, weight = self._plan, read_run(last).training.model.get("head.weight")
+        if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
+            raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
+        if plan.K != len(self._names) or sorted(plan.permutation or range(plan.K)) != [
+            *range(plan.K)
+        ]:
+            raise DataError(f"{self.path!r} does not say which class has which row; start anew")
+        code = None if plan.permutation is None else weight.double().numpy()
+        return dataclasses.replace(plan, code=code)

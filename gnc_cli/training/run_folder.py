@@ -22,6 +22,7 @@ import logging
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,10 +32,12 @@ from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
 from gnc_cli.training.checkpoints import link_file, write_checkpoint
@@ -63,7 +66,7 @@ class RunFolder:
     def __init__(self, processes: Processes, path: str = "") -> None:
         self.processes, self.path = processes, path
         self._warned: set[str] = set()
-        self._rows = Ledger(None, None)
+        self._rows = _ledger(None)
         self._log: int | None = None
         self._events: EventFile | None = None
 
@@ -104,12 +107,14 @@ class RunFolder:
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
                     "folder; put the file itself there, or name another folder"
                 )
-        self._rows = Ledger(folder / METRICS, None, resume=not anew, force=anew)
+        self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
         for old in _own_files(folder) if anew else ():
             if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
                 old.unlink()
         try:
-            self._log = os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            # Without waiting: a pipe of that name has no reader.
+            how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._log = os.open(folder / LOG, how, 0o666)
         except OSError as error:
             raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
 
@@ -142,16 +147,15 @@ class RunFolder:
         """
 
         def drop() -> list[EpochRow]:
-            try:
-                rows = [read_plain(EpochRow, row) for row in self._rows.rows]
-                kept = [row for row in rows if row.epoch <= epoch]
-            except (KeyError, TypeError) as error:
+            rows = self._rows.rows
+            if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
                 raise DataError(
-                    f"{str(self._at(METRICS))!r} holds a line that is no epoch of a run; remove "
-                    f"that line, or start anew with {spelled('force')}"
-                ) from error
-            self._rows.keep(len(kept))
+                    f"{str(self._at(METRICS))!r} has epochs that do not rise from line to line; "
+                    f"start anew with {spelled('force')}"
+                )
+            kept = [row for row in rows if row.epoch <= epoch]
             drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
+            self._rows.keep(len(kept))
             return kept
 
         return self._in_first(drop) or []
@@ -261,15 +265,11 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"no run folder {str(path)!r}; check the name")
     if not (folder / CONFIG).is_file():
         raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
-    try:
-        config = json.loads((folder / CONFIG).read_bytes())
-        if isinstance(config, dict):
-            return config
-        reason = "it holds no JSON object"
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    config = read_json(str(folder / CONFIG), f"that of a run; start anew with {spelled('force')}")
+    if isinstance(config, dict):
+        return config
     raise DataError(
-        f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with {spelled('force')}"
+        f"{str(folder / CONFIG)!r} holds no JSON object; start anew with {spelled('force')}"
     )
 
 
@@ -307,8 +307,9 @@ def add_snapshot(
 
 def drop_snapshots(folder: Path, after: int) -> None:
     """Remove the snapshots of epochs above `after`, and files that have none left."""
-    for path in snapshot_files(folder).values():
-        if any(epoch > after for epoch in _epochs(path).values()):
+    epochs = {path: _epochs(path).values() for path in snapshot_files(folder).values()}
+    for path, found in epochs.items():
+        if any(epoch > after for epoch in found):
             _rewrite(path, after)
 
 
@@ -351,6 +352,10 @@ def _rewrite(path: Path, after: int, write: Callable[[Any], None] | None = None)
                     old.copy(f"snapshots/{name}", target, name)
         if write is not None:
             write(h5)
+
+
+def _ledger(path: Path | None, **how: bool) -> Ledger[EpochRow]:
+    return Ledger(path, partial(read_plain, EpochRow), "epoch", None, **how)
 
 
 def _own_files(folder: Path) -> list[Path]:

@@ -10,10 +10,11 @@ from torch import nn
 
 from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
-from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
+from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet, first_per_class
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.measure import Labelled, Measuring
@@ -44,6 +45,8 @@ def read_data(
         image_size=settings.image_size, fonts=settings.fonts, script=settings.script,
         threads=threads,
     )  # fmt: skip
+    if settings.images_per_class is not None:
+        data = first_per_class(data, settings.images_per_class)
     for warning in data.warnings:
         note(warning)
     if settings.ood is None:
@@ -185,8 +188,8 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         path = best if os.path.isfile(best) else os.path.join(path, "last.pt")
     state = read_checkpoint(path)
     try:
-        stored = state["training"]["model"]
-    except (KeyError, TypeError) as error:
+        stored = read_plain(dict[str, torch.Tensor], state["training"]["model"])
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{spelled('init_from', path)} is no checkpoint of gnc train; those of others go to "
             f"{spelled('backbone_weights')}"

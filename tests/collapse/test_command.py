@@ -120,7 +120,7 @@ def test_rows_are_kept_and_not_measured_again(gnc: Any, run_file: Path) -> None:
     assert len(Path("rows.jsonl").read_text().splitlines()) == 2
     assert gnc(*args).exit_code == 3
     with open("rows.jsonl", "a") as file:
-        file.write('{"epoch": 10, "torn')  # by a kill
+        file.write('{"schema": 1, "torn')  # by a kill
     second = printed(gnc(*args, "--resume", "--json"))
     assert second["skipped"] == 2 and [row["epoch"] for row in second["rows"]] == [1, 2, 10]
     assert second["rows"][:2] == first["rows"]

@@ -127,7 +127,7 @@ def _stubborn(d: int, K: int, **options: Any) -> Any:
     import signal
 
     # As inside a library call that never comes back to the interpreter.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     print("working", file=sys.stderr, flush=True)
     while True:

@@ -63,7 +63,7 @@ def test_module_is_the_program() -> None:
     assert run.stderr == "gnc: --d 1 is too small; give at least 2\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_first_signal_finishes_with_the_best(number: signal.Signals) -> None:
     process = _start("slow", *BASE, "--json")
     _wait_for_work(process)

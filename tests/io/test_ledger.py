@@ -2,25 +2,28 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.ledger import Ledger
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import Bracket
 
 OPTIONS = {"budget": 2.0, "seed": 0}
 
 
 def test_rows_come_back_without_their_options(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS) as ledger:
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
         assert ledger.rows == []
         ledger.append({"d": 3, "x": 0.1})
         ledger.append({"d": 4, "x": None})
     lines = path.read_text().splitlines()
     assert [json.loads(line)["options"] for line in lines] == [OPTIONS, OPTIONS]
-    with Ledger(path, OPTIONS, resume=True) as ledger:
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
         assert ledger.rows == [{"d": 3, "x": 0.1}, {"d": 4, "x": None}]
         ledger.append({"d": 5})
     assert len(path.read_text().splitlines()) == 3
@@ -28,22 +31,43 @@ def test_rows_come_back_without_their_options(tmp_path: Path) -> None:
 
 def test_each_row_is_in_the_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS) as ledger:
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
         for count in (1, 2, 3):
             ledger.append({"row": count})
             assert path.read_bytes().count(b"\n") == count
 
 
-@pytest.mark.parametrize("rest", [b'{"d": 4, "opti', b'{"d": 4, "options": {}}'])
+@pytest.mark.parametrize("rest", [b'{"d": 4, "opti', b'{"d', b"{"])
 def test_a_line_cut_short_is_dropped(tmp_path: Path, rest: bytes) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS) as ledger:
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})
     path.write_bytes(path.read_bytes() + rest)
-    with Ledger(path, OPTIONS, resume=True) as ledger:
+    before = path.read_bytes()
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
+        assert ledger.rows == [{"d": 3}] and path.read_bytes() == before
+        ledger.append({"d": 5})
+    assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == [3, 5]
+
+
+def test_a_last_line_without_its_end_counts(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    path.write_bytes(path.read_bytes()[:-1])
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
         assert ledger.rows == [{"d": 3}]
         ledger.append({"d": 5})
     assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == [3, 5]
+
+
+def test_a_row_that_cannot_be_read_names_its_line_and_field(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"lower": 0.5, "upper": 1}\n{"lower": 0.5, "upper": "x"}\n{"lo')
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="line 2, field 'upper' must be float, got 'x'"):
+        Ledger(path, partial(read_plain, Bracket), "lower", None, resume=True)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -51,26 +75,28 @@ def test_a_line_cut_short_is_dropped(tmp_path: Path, rest: bytes) -> None:
 )
 def test_other_options_are_refused(tmp_path: Path, other: dict[str, float]) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS) as ledger:
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})
     before = path.read_bytes()
     with pytest.raises(DataError, match="line 1, was made with"):
-        Ledger(path, other, resume=True)
+        Ledger(path, dict, "d", other, resume=True)
     assert path.read_bytes() == before
-    with Ledger(path, other, force=True) as ledger:
+    with Ledger(path, dict, "d", other, force=True) as ledger:
         assert ledger.rows == []
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize(
-    "line", ["no json", "[1, 2]", '{"d": 3}', '{"options": 3}', "3", '{\n "d": 3\n}', "caf\u00e9"]
+    "line",
+    ["no json", '{"note": "cut sho', "[1, 2]", '{"d": 3}', '{"options": 3}', "3",
+     '{\n "d": 3\n}', "caf\u00e9"],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(line + end, encoding="latin-1")
     before = path.read_bytes()
     with pytest.raises(DataError, match="line 1, is no row"):
-        Ledger(path, OPTIONS, resume=True)
+        Ledger(path, dict, "d", OPTIONS, resume=True)
     assert path.read_bytes() == before
 
 
@@ -78,22 +104,22 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("mine\n")
     with pytest.raises(OutputError, match="--force"):
-        Ledger(path, OPTIONS)
+        Ledger(path, dict, "d", OPTIONS)
     assert path.read_text() == "mine\n"
 
 
 def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS), pytest.raises(OutputError, match="another run"):
-        Ledger(path, OPTIONS, resume=True)
-    Ledger(path, OPTIONS, resume=True).close()
+    with Ledger(path, dict, "d", OPTIONS), pytest.raises(OutputError, match="another run"):
+        Ledger(path, dict, "d", OPTIONS, resume=True)
+    Ledger(path, dict, "d", OPTIONS, resume=True).close()
 
 
 def test_a_full_disk_keeps_the_rows_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "rows.jsonl"
-    with Ledger(path, OPTIONS) as ledger:
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})
         before = path.read_bytes()
 
@@ -108,7 +134,7 @@ def test_a_full_disk_keeps_the_rows_before(
 
 
 def test_no_path_keeps_nothing(tmp_path: Path) -> None:
-    with Ledger(None, OPTIONS) as ledger:
+    with Ledger(None, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})
     assert ledger.rows == []
     assert os.listdir(tmp_path) == []

@@ -276,7 +276,7 @@ def test_checkpoints_that_cannot_be_used(home: Path, data: str) -> None:
             resume(data, folder, epochs=2)
 
     write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
-    refused(out, "last.pt is no checkpoint of gnc train")
+    refused(out, "last.pt. is no checkpoint of gnc train")
     (out / "last.pt").unlink()
     refused(out, "no last.pt.*with force")
     (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')

@@ -139,7 +139,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
     data = (path / "metrics.jsonl").read_bytes()
     cut %= len(data) + 1
     os.truncate(path / "metrics.jsonl", cut)
-    whole = data[:cut].count(b"\n")
+    whole = data[: cut + 1].count(b"\n")  # a last line may lack its end
     with claim(path, goes_on=True) as run:
         assert run.back_to(9) == ROWS[:whole]
         run.epoch(ROWS[whole], "")
@@ -149,7 +149,7 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("hello", r"metrics\.jsonl', line 2, is no row"), ("{}", "holds a line that is no epoch")],
+    [("hello", r"metrics\.jsonl', line 2, is no row"), ("{}", "line 2, field 'epoch' is missing")],
 )
 def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
     with run:
@@ -255,5 +255,5 @@ def test_nothing_private_is_written(run: RunFolder) -> None:
 @pytest.mark.parametrize("text", ["{", json.dumps([1])])
 def test_a_damaged_config_is_named(run: RunFolder, text: str) -> None:
     Path(run.path, "config.json").write_text(text)
-    with pytest.raises(DataError, match=r"cannot read .*config\.json.*start anew with force"):
+    with pytest.raises(DataError, match=r"config\.json.*start anew with force"):
         read_config(run.path)

@@ -157,12 +157,23 @@ def restricted(data: ImageData, order: Sequence[int]) -> ImageData:
 
 def _renumbered(images: ImageSet, number: np.ndarray) -> ImageSet:
     labels = number[images.labels]
-    rows = np.flatnonzero(labels >= 0)
+    return _some(ImageSet(images.images, labels), np.flatnonzero(labels >= 0))
+
+
+def first_per_class(data: ImageData, count: int) -> ImageData:
+    """The same data with the first `count` training images of each class, in their order."""
+    labels = data.train.labels
+    rows = [np.flatnonzero(labels == k)[:count] for k in range(len(data.class_names))]
+    return dataclasses.replace(data, train=_some(data.train, np.sort(np.concatenate(rows))))
+
+
+def _some(images: ImageSet, rows: np.ndarray) -> ImageSet:
+    """Rows in ascending order; pictures that are not in memory stay where they are."""
     pictures: Pictures = images.images
-    if len(rows) < len(labels):
+    if len(rows) < len(images.labels):
         in_memory = isinstance(pictures, np.ndarray)
         pictures = pictures[rows] if in_memory else _Selected(pictures, rows)
-    return ImageSet(pictures, labels[rows])
+    return ImageSet(pictures, images.labels[rows])
 
 
 class _Selected:

@@ -106,6 +106,10 @@ def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0)
 
 
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+"""What Adam and AdamW keep for a parameter."""
+
+
 class NonFiniteLoss(DataError):
     """The loss, or a parameter, is no longer a finite number; the network is lost."""
 
@@ -126,6 +130,24 @@ class EpochTotals:
     """Of the last step."""
     seconds: float
     images_per_second: float
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """All that the rest of a run depends on."""
+
+    model: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    scaler: dict[str, Any]
+    epoch: int
+    """Epochs done."""
+    step: int
+    """Steps done of the epoch that has begun, of so many `steps`."""
+    steps: int
+    seed: int
+    sums: Tensor
+    """Of that epoch: losses, right answers, samples; float64 (3,)."""
+    seconds: float
 
 
 class Training:
@@ -251,26 +273,72 @@ class Training:
             "seconds": self._seconds,
         }
 
-    def load_state(self, state: dict[str, Any]) -> None:
+    def load_state(self, state: TrainingState) -> None:
         """Go on from `state`, in every process; refused where it is of another network or run."""
         for name, ours in (("steps", self.batches.steps), ("seed", self.batches.seed)):
-            if state[name] != ours:
+            if getattr(state, name) != ours:
                 raise DataError(
-                    f"the checkpoint is of a run with {name} {state[name]}, this one has {ours}; "
-                    "go on with the same data, batch size and seed"
+                    f"the checkpoint is of a run with {name} {getattr(state, name)}, this one has "
+                    f"{ours}; go on with the same data, batch size and seed"
                 )
+        self._check_position(state)
+        groups = self._optimizer.param_groups
+        recipe = [{k: v for k, v in group.items() if k != "params"} for group in groups]
         try:
-            self.model.load_state_dict(state["model"])
+            self.model.load_state_dict(state.model)
             # An optimiser keeps the tensors that it is given, and moves them.
-            self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
-        except (RuntimeError, ValueError) as error:
+            self._optimizer.load_state_dict(copy.deepcopy(state.optimizer))
+            if self._scaler.is_enabled() and state.scaler:
+                self._scaler.load_state_dict(state.scaler)
+        except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
             first = " ".join(str(error).split())[:200]
             raise DataError(f"the checkpoint is of another network or recipe: {first}") from error
-        if self._scaler.is_enabled() and state["scaler"]:
-            self._scaler.load_state_dict(state["scaler"])
-        self.epoch, self.step = int(state["epoch"]), int(state["step"])
-        self._sums = state["sums"].to("cpu", torch.float64, copy=True)
-        self._seconds = float(state["seconds"])
+        for group, settings in zip(self._optimizer.param_groups, recipe, strict=True):
+            group.update(settings)  # the settings of the run say it, not the checkpoint
+        self._check_moments()
+        self.epoch, self.step = state.epoch, state.step
+        self._sums = state.sums.to("cpu", torch.float64, copy=True)
+        self._seconds = state.seconds
+
+    def _check_position(self, state: TrainingState) -> None:
+        """Refuse a place in the run that no run can be at."""
+        sums = state.sums
+        sound = {
+            "epoch": state.epoch >= 0,
+            "step": 0 <= state.step < state.steps,
+            "seconds": state.seconds >= 0.0,
+            "sums": tuple(sums.shape) == (3,) and sums.dtype.is_floating_point
+            and bool(sums.isfinite().all() and (sums >= 0.0).all()),
+        }
+        for name, good in sound.items():
+            if not good:
+                raise DataError(
+                    f"the checkpoint has an impossible {name}, {getattr(state, name)}; start anew "
+                    f"with {spelled('force')}"
+                )
+
+    def _check_moments(self) -> None:
+        """Refuse numbers that no optimiser keeps for a parameter, or that are not finite."""
+        expected = {"momentum_buffer"} if self.recipe.optimizer == "sgd" else _MOMENTS
+        for parameter in self._trained:
+            kept = self._optimizer.state.get(parameter, {})
+            known = kept.keys() <= expected and (kept.keys() >= expected or not kept)
+            for name, value in kept.items():
+                shape = () if name == "step" else parameter.shape
+                known = known and (value is None or (
+                    isinstance(value, Tensor) and value.dtype.is_floating_point
+                    and value.shape == shape and bool(value.isfinite().all())
+                ))  # fmt: skip
+            if not known:
+                raise DataError(
+                    "the checkpoint has a state of the optimizer that does not fit its network; "
+                    f"start anew with {spelled('force')}"
+                )
+        if not self._finite():
+            raise DataError(
+                "the checkpoint has a weight that is not a finite number; start anew with "
+                f"{spelled('force')}"
+            )
 
     def _descend(self, batch: Batch, sums: Tensor) -> None:
         """One step; its loss, right answers and samples are added to `sums`."""

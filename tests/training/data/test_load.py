@@ -13,7 +13,7 @@ from PIL import Image
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
-from gnc_cli.training.data.image_set import ImageData, ImageSet
+from gnc_cli.training.data.image_set import ImageData, ImageSet, first_per_class
 from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
 
@@ -57,6 +57,17 @@ def test_cifar_whole_and_in_part(cifar: str) -> None:
             assert images.images.shape[1:] == (3, 16, 16)
             pixels = np.asarray(images.images)[:, 0, 5, 5]
             assert np.array_equal(pixels, np.array([30, 0])[images.labels])
+
+
+def test_the_first_images_of_each_class(cifar: str) -> None:
+    whole = load_images(cifar)
+    few = first_per_class(whole, 3)
+    assert few.test is whole.test and few.class_names == whole.class_names
+    assert np.bincount(few.train.labels).tolist() == [3] * 4  # of 5
+    ours, every = (np.asarray(images.train.images) for images in (few, whole))
+    for k in range(4):
+        first = every[whole.train.labels == k][:3]
+        np.testing.assert_array_equal(ours[few.train.labels == k], first)
 
 
 @pytest.mark.parametrize(

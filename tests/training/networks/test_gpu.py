@@ -13,7 +13,7 @@ from gnc_cli.training.networks.batches import DeviceImages
 from gnc_cli.training.networks.heads import ClassMeanHead
 from gnc_cli.training.networks.memory import check_head_fits, free_bytes
 from gnc_cli.training.networks.parallel import start_processes
-from gnc_cli.training.networks.training import Recipe
+from gnc_cli.training.networks.training import Recipe, TrainingState
 from tests.training.networks.fakes import after, fake_images, fake_training
 
 pytestmark = pytest.mark.gpu
@@ -28,7 +28,8 @@ def test_fp16_goes_on_with_its_scale(gpu: torch.device, tmp_path: Path) -> None:
     assert first.run_epoch() is not None and first.run_epoch(after(3)) is None
     torch.save(first.state(), tmp_path / "last.pt")
     second = fake_training(FP16, place=gpu, norm="batch")
-    second.load_state(torch.load(tmp_path / "last.pt", map_location="cpu", weights_only=True))
+    stored = torch.load(tmp_path / "last.pt", map_location="cpu", weights_only=True)
+    second.load_state(TrainingState(**stored))
     assert second.state()["scaler"] == first.state()["scaler"] != {}
     for theirs in want[1:]:
         ours = second.run_epoch()

@@ -14,7 +14,7 @@ SCRIPT = """
     import torch
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
     from gnc_cli.training.networks.parallel import start_processes
-    from gnc_cli.training.networks.training import NonFiniteLoss, Recipe
+    from gnc_cli.training.networks.training import NonFiniteLoss, Recipe, TrainingState
     from gnc_cli.runtime.distributed import Processes
     from tests.training.networks.fakes import fake_model, fake_training
 
@@ -65,7 +65,7 @@ def test_two_processes_train_as_one_does() -> None:
     # Both stop after the step in which one wants to, and one process may go on for them.
     assert shared.run_epoch(lambda: rank == 1 and shared.step == 2) is None
     assert (shared.epoch, shared.step) == (2, 2)
-    one.load_state(shared.state())
+    one.load_state(TrainingState(**shared.state()))
     a, b = shared.run_epoch(), one.run_epoch()
     assert abs(a.loss - b.loss) <= 1e-5 * b.loss and a.accuracy == b.accuracy
     print(a.loss)

@@ -21,6 +21,7 @@ from gnc_cli.training.networks.training import (
     NonFiniteLoss,
     Recipe,
     Training,
+    TrainingState,
     make_optimizer,
 )
 from tests.training.networks.fakes import after, fake_model, fake_training
@@ -95,7 +96,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(
     generator = torch.get_rng_state()
 
     second = _training(recipe, **layers)
-    second.load_state(torch.load(tmp_path / "last.pt", weights_only=True))
+    second.load_state(TrainingState(**torch.load(tmp_path / "last.pt", weights_only=True)))
     found += [_timeless(second.run_epoch()) for _ in range(2)]
     assert torch.equal(torch.get_rng_state(), generator)
     if place.type == "cpu":
@@ -188,13 +189,13 @@ def test_what_cannot_go_on_is_refused() -> None:
         _training(dataclasses.replace(PLAIN, precision="fp16"))
     state = _training().state()
     with pytest.raises(DataError, match="seed 7, this one has 8"):
-        _training(seed=8).load_state(state)
+        _training(seed=8).load_state(TrainingState(**state))
     with pytest.raises(DataError, match="steps 5, this one has 9"):
-        _training(dataclasses.replace(PLAIN, batch_size=8)).load_state(state)
+        _training(dataclasses.replace(PLAIN, batch_size=8)).load_state(TrainingState(**state))
     with pytest.raises(DataError, match="another network or recipe: .*layers.1"):
-        _training(norm="none").load_state(state)
+        _training(norm="none").load_state(TrainingState(**state))
     with pytest.raises(DataError, match="another network or recipe"):
-        _training(dataclasses.replace(PLAIN, optimizer="adamw")).load_state(state)
+        _training(dataclasses.replace(PLAIN, optimizer="adamw")).load_state(TrainingState(**state))
 
 
 CONV, LINEAR = "encoder.layers.0.weight", "encoder.layers.6.weight"

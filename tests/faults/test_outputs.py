@@ -1,0 +1,144 @@
+"""Outputs and inputs in one file, and two processes with one output."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnc_cli import compare, solve
+from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.io import codefile
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.codefile import write_streamed
+from gnc_cli.io.ledger import Ledger
+from tests.faults.world import Case, check, inside, put
+
+CODE = "1 0\n0 1\n-1 0\n0 -1\n"
+CASES = [
+    Case("compare coordinates.txt --export . --force", put("coordinates.txt", CODE), 2,
+         "would overwrite the input FILES 'coordinates.txt'"),
+    Case("compare coordinates/coordinates.txt b.txt --export . --force",
+         lambda: (os.mkdir("coordinates"), put("coordinates/coordinates.txt", CODE)(),
+                  put("b.txt", CODE)()), 2, "would overwrite the input FILES"),
+    Case("compare code.txt --export . --force --table distribution.csv",
+         lambda: (put("code.txt", CODE)(), put("distribution.csv", "2,4,0\n")()), 2,
+         "would overwrite the input --table"),
+    Case("compare code.txt --export out --force",
+         lambda: (put("code.txt", CODE)(), os.mkdir("out"),
+                  os.symlink("../code.txt", "out/coordinates.txt")), 2, "would overwrite"),
+    Case("compare code.txt --plot code.txt --force", put("code.txt", CODE), 2, "code.txt"),
+    Case("compare code.txt --report code.md", lambda: (put("code.txt", CODE)(),
+         put("code.md", "mine")()), 3, "exists; add --force"),
+    Case("solve --d 2 --K 4 --init a.npy --out a.npy --force",
+         lambda: np.save("a.npy", np.eye(4)[:, :2]), 2, "would overwrite the input --init"),
+    Case("solve --d 2 --K 4 --out a.h5 --plot a.h5", lambda: None, 2, "a.h5"),
+    Case("solve --d 2 --K 4 --out a.h5", put("a.h5", "mine"), 3, "exists; add --force"),
+    Case("solve --d 2 --K 4 --out link.h5", lambda: os.symlink("none.h5", "link.h5") or
+         put("none.h5", "mine")(), 3, "exists; add --force"),
+    Case("solve --d 2 --K 4 --out pipe.h5 --force", lambda: os.mkfifo("pipe.h5"), 3,
+         "a device or a pipe"),
+    Case("bounds --d 2 --K 4 --out a.csv --report a.md",
+         lambda: (put("a.csv", "mine")(), put("a.md", "mine")()), 3, "exists; add --force"),
+    Case("measure code.txt --out code.csv", lambda: (put("code.txt", CODE)(),
+         put("code.csv", "mine")()), 3, "exists; add --force"),
+    Case("measure a.csv --out a.csv --force", put("a.csv", "1,0\n0,1\n"), 2,
+         "would overwrite the input"),
+    Case("measure *.csv --out a.csv --force", put("a.csv", "1,0\n0,1\n"), 2,
+         "would overwrite the input"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.words)
+def test_no_output_replaces_what_it_should_not(case: Case, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(case)
+
+
+def test_nor_from_python(tmp_path: Path) -> None:
+    with inside(tmp_path):
+        np.save("a.npy", np.eye(4)[:, :2])
+        before = Path("a.npy").read_bytes()
+        with pytest.raises(UsageError, match="would overwrite the input init"):
+            solve(2, 4, init="a.npy", out="a.npy", force=True)
+        put("coordinates.txt", CODE)()
+        with pytest.raises(UsageError, match="would overwrite the input FILES"):
+            compare("coordinates.txt", export=tmp_path, force=True)
+        assert Path("a.npy").read_bytes() == before
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_writers_one_wins(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen that there is no file before either writes."""
+    if not links:
+        def refused(*_: Any) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", refused)
+    target = tmp_path / "a.bin"
+    with pytest.raises(OutputError, match="exists; add --force"), atomic_file(target) as late:
+        late.write(b"late")
+        with atomic_file(target) as early:
+            early.write(b"early")
+    assert target.read_bytes() == b"early" and os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_rows_of_another_process_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It made the file after this one had looked."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("theirs\n")
+    monkeypatch.setattr("gnc_cli.io.ledger.check_writable", lambda *_, **__: path)
+    with pytest.raises(OutputError, match="File exists"):
+        Ledger(path, dict, "d", None)
+    assert path.read_text() == "theirs\n"
+
+
+@pytest.mark.slow
+def test_of_two_solves_one_says_done(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gnc_cli", "solve", "--d", "2", "--K", "4", "--out", "a.h5"]
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for one in both:
+        one.communicate()
+    assert sorted(one.returncode for one in both) == [0, 3]
+    assert os.listdir(tmp_path) == ["a.h5"]
+
+
+def test_the_first_failed_write_ends_a_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def block(start: int, stop: int) -> np.ndarray:
+        made.append(start)
+        return np.random.default_rng(start).normal(size=(stop - start, 16))
+
+    class Full:
+        def __init__(self, file: Any) -> None:
+            self.file, self.left = file, 1 << 20
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def write(self, data: Any) -> int:
+            self.left -= len(data)
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return int(self.file.write(data))
+
+    opened = os.fdopen
+    monkeypatch.setattr(os, "fdopen", lambda *words: Full(opened(*words)))
+    monkeypatch.setattr(codefile, "_BLOCK_ENTRIES", 1 << 18)
+    with pytest.raises(OutputError, match="No space left"):
+        write_streamed(tmp_path / "a.h5", (1 << 20, 16), block, {})
+    assert len(made) < 20 and os.listdir(tmp_path) == []
