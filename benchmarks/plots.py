@@ -57,14 +57,15 @@ def anytime(panels: Any) -> None:
         panel.set_visible(False)
     for panel, pair in zip(panels.ravel(), pairs, strict=False):
         for _, method, _, *cells in (row for row in rows if row[0] == pair):
-            values = [float("nan") if cell == "-" else float(cell) for cell in cells]
+            timed = zip(limits, cells, strict=True)
+            points = [(T, float(cell)) for T, cell in timed if cell != "-"]
             color = {"gnc": BLUE, "pymanopt": ORANGE, "paper": GREEN}.get(method, GREY)
-            panel.plot(limits, values, "o-", color=color, ms=4, label=method)
+            panel.plot(*zip(*points, strict=True), "o-", color=color, ms=4, label=method)
         panel.set_xscale("log")
         panel.set_xticks(limits, [f"{T:g}" for T in limits])
         panel.minorticks_off()
         top = panel.dataLim.y1
-        panel.set_ylim(0.88 * top, 1.01 * top)
+        panel.set_ylim(max(0.7 * top, panel.dataLim.y0 - 0.01 * top), 1.01 * top)
         panel.set(title=pair)
         panel.grid()
     panels[0, 0].legend()

@@ -361,7 +361,8 @@ def draw(kept: list[dict[str, Any]], path: Path) -> None:
                 panel.loglog(sizes, seconds, "o-", color=color, ms=4, label=label)
                 line = seconds[-1] * (np.array(sizes) / sizes[-1]) ** should
                 panel.loglog(sizes, line, ":", color=GREY, lw=1)
-            panel.set_title(SERIES[name].title, fontsize=9)
+            title = SERIES[name].title.replace(", random rows", ",\nrandom rows")
+            panel.set_title(title, fontsize=9)
             panel.set(xlabel=SERIES[name].variable, ylabel="s")
             panel.set_ylim(bottom=min(map(min, values.values())) / 3)
             panel.grid()
