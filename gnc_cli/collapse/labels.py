@@ -29,10 +29,7 @@ def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
         >>> zero_based(np.array([[0, 1], [1, 0]]), "labels", "one-hot")
         array([1, 0])
     """
-    wide = values.ndim == 2 and values.shape[1] > 1
-    one_hot = wide and bool(
-        ((values == 0) | (values == 1)).all() and (np.count_nonzero(values, axis=1) == 1).all()
-    )
+    one_hot = is_one_hot(values)
     if form == ONE_HOT:
         if not one_hot:
             raise DataError(
@@ -53,6 +50,14 @@ def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
             )
         return np.asarray(values - 1)
     return values
+
+
+def is_one_hot(values: np.ndarray) -> bool:
+    """Whether each of several rows is of one 1 and else zeros."""
+    wide = values.ndim == 2 and values.shape[1] > 1
+    return wide and bool(
+        ((values == 0) | (values == 1)).all() and (np.count_nonzero(values, axis=1) == 1).all()
+    )
 
 
 def check_range(labels: np.ndarray, K: int, where: str) -> None:

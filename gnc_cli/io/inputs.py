@@ -27,6 +27,17 @@ def split_key(path: str) -> tuple[str, str | None]:
     return name, key
 
 
+def short_name(path: str) -> str:
+    """`FILE:key` without the folders before it.
+
+    >>> short_name("runs/a/train.h5:final/H"), short_name("runs/a/")
+    ('train.h5:final/H', 'a')
+    """
+    name, key = split_key(path)
+    name = os.path.basename(name.rstrip("/")) or name
+    return name if key is None else f"{name}:{key}"
+
+
 @contextlib.contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
     """A binary file that can be positioned; `-`, pipes and devices are read to their end first.

@@ -80,6 +80,22 @@ def test_labels_by_their_place_alone(gnc: Any, tmp_path: Path, data: dict[str, n
         measure(f, y)
 
 
+def test_one_hot_labels_by_their_place_alone(
+    gnc: Any, tmp_path: Path, data: dict[str, np.ndarray]
+) -> None:
+    f = put(tmp_path / "f.npy", {"x": data["features"]})
+    y = put(tmp_path / "y.npy", {"x": np.eye(K)[data["labels"]]})
+    run = gnc("measure", f, y)
+    command = f"gnc measure --features {f} --labels {y} --labels-are one-hot"
+    assert run.exit_code == 3 and run.stderr.endswith(f"{command}\n")
+    assert gnc(*command.split()[1:]).exit_code == 0
+    with pytest.raises(DataError, match="labels='.*y.npy', labels_are='one-hot'"):
+        measure(f, y)
+    axes = put(tmp_path / "axes.npy", {"x": np.concatenate([np.eye(K), -np.eye(K)])})
+    beside = put(tmp_path / "beside.npy", {"x": data["features"][: 2 * K]})
+    assert gnc("measure", axes, beside).exit_code == 0  # codes, both
+
+
 @pytest.mark.parametrize("suffix", [".pt", ".npz", ".h5"])
 def test_a_key_in_place_of_a_file(
     gnc: Any, tmp_path: Path, data: dict[str, np.ndarray], suffix: str
