@@ -57,8 +57,8 @@ def measure_model(
             Labels are integers (n,), or (n, T) where features are (n, T, d); -1 and -100 are left
             out. A causal language model of transformers (by its name: `...ForCausalLM`,
             `...LMHeadModel`) is measured on the next token. Beyond 2 GiB of features the loader is
-            read a second time, and must give the same samples in the same order: turn shuffling
-            and augmentation off.
+            read a second time, and must give the same samples again: turn random augmentation
+            off, which changes them unnoticed.
         head: the last linear layer, or its name in the model, `"classifier.out_proj"`. By default
             the one whose output is the model's.
         device: where to run, `cpu`, `cuda` or `cuda:N`; the model is brought back afterwards.
@@ -293,8 +293,8 @@ def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.M
     if len(found) != 1:
         example = f": head={(found or list(layers))[-1]!r}" if layers else ""
         raise UsageError(
-            f"no linear layer is plainly the last of the model; name it{example}; "
-            f"there is {_listed(layers)}"
+            f"the model has {len(layers)} linear layer(s), and none is plainly the last; name it"
+            f"{example}; there is {_listed(layers)}"
         )
     return found[0], layers[found[0]]
 
