@@ -26,12 +26,11 @@ RESULTS = HERE / "RESULTS.md"
 TABLE = HERE.parent / "data" / "known_codes" / "table.csv"
 NAMED = [(4, 24), (4, 120), (5, 16), (5, 43), (6, 27), (7, 56), (8, 240), (5, 41), (6, 86)]
 
+
 def best_known() -> dict[tuple[int, int], float]:
     """The reference figures; they are compared with, never searched towards."""
     with TABLE.open() as file:
-        return {
-            (int(r["d"]), int(r["K"])): float(r["max_cosine"]) for r in csv.DictReader(file)
-        }
+        return {(int(r["d"]), int(r["K"])): float(r["max_cosine"]) for r in csv.DictReader(file)}
 
 
 def cases(group: str) -> list[tuple[str, list[str]]]:

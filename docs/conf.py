@@ -43,7 +43,8 @@ html_favicon = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
 # Pages without neighbours need no list of them.
 html_sidebars = {
-    page: [] for page in ("index", "install", "gallery", "results", "cite", "changelog")
+    page: []
+    for page in ("index", "install", "gallery", "results", "paper-figures", "cite", "changelog")
 }
 html_show_sourcelink = False
 html_copy_source = False

@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from typer.main import get_command
 
-from benchmarks import anytime, held_out, scaling
+from benchmarks import anytime, held_out, scaling, stored
 from benchmarks.paper import figures, tables
 from benchmarks.solve import best_known
 from gnc_cli.cli import app
@@ -46,6 +47,25 @@ def test_hits_by_algebra_are_counted_apart() -> None:
     text = held_out.section(rows, known, "a machine")
     assert "| d = 4..8 | 60 | 3 | 1 (33 %) | 1 (33 %) | 100.0000 % |" in text
     assert "- (8, 51) later: exit 6" in text
+
+
+def test_stored_codes_are_those_that_nothing_else_gives(tmp_path: Path) -> None:
+    assert (4, 9) in stored.pairs([4]) and (4, 24) not in stored.pairs([4])
+    codes = tmp_path / "codes"
+    for folder in (codes, tmp_path / "coordinates"):
+        folder.mkdir()
+    (tmp_path / "margins.csv").write_text("d,K,rho_one_vs_rest,command\n10,100,0.66,gnc solve\n")
+    kept = []
+    for K, cosine, seed in ((24, 0.5, 0), (33, 0.62, 0), (33, 0.61, 1), (33, 0.63, 2)):
+        rho = {"lower": 1.0 - cosine - 1e-15, "upper": 1.0 - cosine}
+        result = {"max_cosine": cosine, "rho_one_vs_rest": rho}
+        kept.append({"d": 4, "K": K, "command": f"gnc solve --seed {seed}", "result": result})
+        (codes / f"4.{K}.txt").write_text("1 0 0 0\n-1 0 0 0\n")
+    assert stored.write(kept, tmp_path, codes) == 1  # the 24-cell is a construction
+    assert (tmp_path / "margins.csv").read_text().splitlines()[1:] == [
+        "4,33,0.389999999999,gnc solve --seed 1", "10,100,0.66,gnc solve"
+    ]  # fmt: skip
+    assert (tmp_path / "coordinates" / "4.33.txt").read_text() == "1 0 0 0\n-1 0 0 0\n"
 
 
 def test_the_smooth_maximum_and_its_gradient() -> None:
@@ -153,9 +173,16 @@ def test_figures_without_a_run_are_named_with_their_command() -> None:
     row = {"figure": "b2", "name": "sphere, tau 0.02", "case": "b2", "wall": 60.0,
            "weights": [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]], "gnc2": {"lower": 0.5},
            "train_accuracy": None, "test_accuracy": None}  # fmt: skip
-    failed = {"figure": "3", "name": "d 2", "case": "3", "failed": 3}
-    text = tables.section([row, failed], "a machine")
+    text = tables.section([row], "a machine")
     assert "| sphere, tau 0.02 | 1 to 2 | 90.00 to 180.00 | 0.5000 |" in text
     assert "1 of 2 runs, 1.0 min" in text
     assert "`python -m benchmarks.paper run 3`" in text and "run b2`" not in text
     assert "run b4`, some 120 min on a GPU" in text
+
+
+def test_placements_that_are_mirror_images_are_one() -> None:
+    rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    found = set()
+    for order in (figures.CLOTHES["Shirt"], "Sneaker,T-shirt/top,Ankle boot,Shirt"):
+        found.add(tables.around({"options": ("--classes-subset", order), "weights": rows}))
+    assert found == {"T-shirt - Ankle boot - Shirt - Sneaker"}

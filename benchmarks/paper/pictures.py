@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.tables import Row, groups, values
 from benchmarks.solve import HERE
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, save, styled
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, save, styled
 
 DOCS = HERE.parent / "docs"
 
@@ -67,7 +67,8 @@ def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
     accuracy.set(xlabel="test accuracy: each seed, and mean")
     accuracy.grid(axis="x")
     learned = {name: some for name, some in found.items() if "learned" in name or name == "cmf"}
-    for color, (name, some) in zip((BLUE, GREEN, ORANGE), learned.items(), strict=False):
+    colors = (BLUE, GREEN, ORANGE, PURPLE, INK, GREY)
+    for color, (name, some) in zip(colors, learned.items(), strict=False):
         for row in some:
             epochs = [epoch["epoch"] for epoch in row["history"]]
             label = name if row is some[0] else None
@@ -76,7 +77,7 @@ def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
     spreading.axhline(best, color=GREY, ls="--", label="best known")
     spreading.set(xlabel="epochs", ylabel="GNC2", ylim=(0.0, None))
     spreading.grid()
-    spreading.legend()
+    spreading.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _circles(panels: Any, found: dict[str, list[Row]]) -> None:
@@ -88,7 +89,8 @@ def _circles(panels: Any, found: dict[str, list[Row]]) -> None:
             panel.plot([0.0, x], [0.0, y], color=BLUE, lw=1)
         panel.plot(*weights.T, "o", color=BLUE, ms=4)
         panel.set(title=name, aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
-        panel.axis("off")
+        panel.set(xticks=[], yticks=[])
+        panel.spines[:].set_visible(False)
 
 
 def _dimensions(panel: Any, found: dict[str, list[Row]]) -> None:

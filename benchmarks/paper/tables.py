@@ -1,5 +1,6 @@
 """The runs as tables: a line per figure and group of seeds."""
 
+from math import atan2
 from statistics import mean
 from typing import Any
 
@@ -10,9 +11,9 @@ Row = dict[str, Any]
 
 
 def groups(kept: list[Row], figure: str) -> dict[str, list[Row]]:
-    """The rows of one figure that did not fail, by what was run; seeds together."""
+    """The rows of one figure by what was run, seeds together."""
     names = dict.fromkeys(case.name for case in cases(figure))
-    found = [row for row in kept if row["figure"] == figure and "failed" not in row]
+    found = [row for row in kept if row["figure"] == figure]
     grouped = {name: [row for row in found if row["name"] == name] for name in names}
     return {name: some for name, some in grouped.items() if some}
 
@@ -34,8 +35,12 @@ def section(kept: list[Row], where: str) -> str:
                 f"{' on a GPU' if about.cuda else ''}"
             )
             continue
-        make = _plane_table if figure in ("b1", "b2") else _train_table
-        said += [f"### {about.title}", make(found), f"In the paper: {about.paper}."]
+        make = {"b1": _plane_table, "b2": _plane_table, "4": _circle_table, "b6": _circle_table}
+        said += [
+            f"### {about.title}",
+            make.get(figure, _train_table)(found),
+            f"In the paper: {about.paper}.",
+        ]
         wanted, there = len(list(cases(figure))), sum(map(len, found.values()))
         seconds = sum(row["wall"] for some in found.values() for row in some)
         part = f"{there} of {wanted} runs" if there < wanted else f"{there} runs"
@@ -57,6 +62,27 @@ def _train_table(found: dict[str, list[Row]]) -> str:
          f"{mean(row['wall'] for row in some):.0f}"]
         for name, some in found.items()
     ])  # fmt: skip
+
+
+def _circle_table(found: dict[str, list[Row]]) -> str:
+    head = ["run", "seeds", "test accuracy", "training accuracy", "GNC2", "GNC3", "loss",
+            "around the circle, per seed"]  # fmt: skip
+    return table(head, [
+        [name, str(len(some)), spread(some, "test_accuracy", "{:.3f}"),
+         spread(some, "train_accuracy", "{:.3f}"), spread(some, "gnc2", "{:.3f}"),
+         spread(some, "gnc3", "{:.2g}"), spread(some, "loss", "{:.2g}"),
+         "; ".join(map(around, some))]
+        for name, some in found.items()
+    ])  # fmt: skip
+
+
+def around(row: Row) -> str:
+    """The classes of a run in the plane in their order around the circle, from the T-shirt on."""
+    names = row["options"][row["options"].index("--classes-subset") + 1].split(",")
+    order = sorted(range(len(names)), key=lambda k: atan2(*row["weights"][k]))
+    first = order.index(names.index("T-shirt/top"))
+    turned = [names[k].partition("/")[0] for k in order[first:] + order[:first]]
+    return " - ".join(min(turned, [turned[0], *turned[:0:-1]]))
 
 
 def _plane_table(found: dict[str, list[Row]]) -> str:

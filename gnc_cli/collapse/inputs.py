@@ -11,7 +11,7 @@ from gnc_cli.collapse.heads import head_by_config
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.inputs import open_input, split_key
+from gnc_cli.io.inputs import matching, open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
 
 Names = str | Sequence[str]
@@ -57,7 +57,7 @@ def expand(names: Names) -> list[File]:
         path, key = split_key(name)
         places = [path]
         if path != "-" and not os.path.exists(path) and glob.has_magic(path):
-            places = sorted(glob.glob(path, recursive=True), key=natural_key)
+            places = sorted(matching(path), key=natural_key)
             if not places:
                 raise DataError(f"no file matches {path!r}; check the pattern and the folder")
         for place in places:

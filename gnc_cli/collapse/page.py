@@ -1,6 +1,5 @@
 """`--plot FILE.html` of `gnc measure` and `gnc train`: features as they move over the snapshots."""
 
-import json
 import os
 from collections.abc import Sequence
 
@@ -10,6 +9,7 @@ from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import Source, find_samples
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
+from gnc_cli.io.inputs import read_json
 from gnc_cli.parameters import spelled
 
 _BLOCK = 1 << 16
@@ -50,9 +50,8 @@ def write_snapshots(
 def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
     """Write the page of a run folder of `gnc train`: its training snapshots."""
     file = os.path.join(folder, "snapshots.h5")
-    with open(os.path.join(folder, "config.json"), encoding="utf-8") as config:
-        names = json.load(config)["class_names"]
-    write_snapshots(path, find_samples([file], select=[("split", "train")]), names)
+    config = read_json(os.path.join(folder, "config.json"), "that of a run")
+    write_snapshots(path, find_samples([file], select=[("split", "train")]), config["class_names"])
 
 
 def _snapshot(source: Source, samples: Samples) -> Snapshot:

@@ -22,7 +22,8 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
 
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")

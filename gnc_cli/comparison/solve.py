@@ -24,7 +24,8 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import passes, verdict
-from gnc_cli.records import TableStamp, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import TableStamp, plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import SolveResult

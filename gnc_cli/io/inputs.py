@@ -1,15 +1,27 @@
-"""Opening what the user named: a file, `FILE:key`, a pipe, or `-` for stdin; short text files."""
+"""Opening what the user named: a regular file, `FILE:key`, or `-` for stdin; texts; folders.
+
+Nothing here is without end: devices and named pipes are refused, stdin, texts and JSON are bounded,
+and so are walks over folders.
+"""
 
 import contextlib
+import glob
 import io
+import json
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import IO
+from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.catalogue import memory_limit
+
+MOST_ENTRIES = 20_000_000
+"""Files and folders of a walk; ImageNet-21k has 14 million."""
+_DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+_PIECE = 1 << 20
 
 
 def split_key(path: str) -> tuple[str, str | None]:
@@ -40,30 +52,99 @@ def short_name(path: str) -> str:
 
 @contextlib.contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
-    """A binary file that can be positioned; `-`, pipes and devices are read to their end first.
+    """A binary file that can be positioned.
+
+    `-` and the pipes that a shell opens, `<(...)`, are read to their end first.
 
     Raises:
-        DataError: missing, a folder, not readable, empty.
+        DataError: missing, a folder, a device or a named pipe, not readable, empty, or more from a
+            pipe than fits in the memory.
         UsageError: `-` while stdin is a terminal.
     """
     if path == "-":
         if sys.stdin.isatty():
             raise UsageError("'-' reads HDF5 from stdin, which is a terminal; pipe a file into it")
-        with io.BytesIO(sys.stdin.buffer.read()) as stream:
-            yield _not_empty(stream, path)
+        yield _not_empty(_held(sys.stdin.buffer, path), path)
         return
     try:
-        file: IO[bytes] = open(path, "rb")
+        piped = path.startswith(_DESCRIPTORS) and stat.S_ISFIFO(os.stat(path).st_mode)
+        file = open(path, "rb") if piped else open_regular(path)
     except FileNotFoundError as error:
         raise DataError(f"no such file: {path!r}; check the name and the folder") from error
     except IsADirectoryError as error:
         raise DataError(f"{path!r} is a folder; name a file inside it") from error
+    except DataError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"cannot read {path!r}: {reason}") from error
     with file:
-        regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        yield _not_empty(file if regular else io.BytesIO(file.read()), path)
+        yield _not_empty(_held(file, path) if piped else file, path)
+
+
+def open_regular(path: str) -> BinaryIO:
+    """A regular file, open for reading; OSError, or a DataError for what may have no end."""
+    # Without waiting: a named pipe may never have a writer.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError(f"{path!r} is a device or a pipe; write what it gives to a file")
+    return file
+
+
+def _held(stream: IO[bytes], path: str) -> IO[bytes]:
+    """All of a stream in memory."""
+    held, most = io.BytesIO(), memory_limit()
+    while piece := stream.read(_PIECE):
+        if held.tell() + len(piece) > most:
+            raise DataError(
+                f"{path!r} gives more than {most / 1e9:.3g} GB, half of this machine's memory; "
+                "write it to a file"
+            )
+        held.write(piece)
+    held.seek(0)
+    return held
+
+
+def read_json(path: str, what: str) -> Any:
+    """The value of a JSON file.
+
+    Raises:
+        DataError: it cannot be read, is no JSON, or very large; `what` says what was expected.
+    """
+    with open_input(path) as file:
+        text = decoded(file, path, f"expected {what}")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path!r} is not JSON ({error}); expected {what}") from error
+
+
+def walk(root: str | os.PathLike[str], *, links: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Each folder below `root` that is not hidden, and the names of its files.
+
+    Raises:
+        DataError: there are more than `MOST_ENTRIES` of both; with `links` a loop has as many.
+    """
+    seen = 0
+    for place, folders, names in os.walk(root, followlinks=links):
+        seen += len(folders) + len(names)
+        if seen > MOST_ENTRIES:
+            raise DataError(
+                f"{os.fspath(root)!r} has more than {MOST_ENTRIES:,} files and folders below it; "
+                "name a folder further down (does a link lead in a circle?)"
+            )
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield place, names
+
+
+def matching(pattern: str) -> list[str]:
+    """The files and folders that a glob names."""
+    if "**" in pattern:
+        fixed = pattern[: min(pattern.find(sign) for sign in "*?[" if sign in pattern)]
+        for _ in walk(os.path.dirname(fixed) or ".", links=True):
+            pass
+    return glob.glob(pattern, recursive=True)
 
 
 def read_lines(path: str) -> list[str]:
@@ -74,7 +155,18 @@ def read_lines(path: str) -> list[str]:
 
 
 def decoded(file: IO[bytes], path: str, advice: str) -> str:
-    """The whole of a UTF-8 text file; the message about other bytes ends in `advice`."""
+    """The whole of a UTF-8 text file; the message about other bytes ends in `advice`.
+
+    Raises:
+        DataError: other bytes, or more than an eighth of the memory that a dataset may take.
+    """
+    size, most = file.seek(0, os.SEEK_END), memory_limit() // 8
+    if size > most:
+        raise DataError(
+            f"{path!r} has {size / 1e9:.3g} GB, more than the {most / 1e9:.3g} GB of text that "
+            f"this machine reads; {advice}"
+        )
+    file.seek(0)
     try:
         return file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

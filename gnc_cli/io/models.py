@@ -103,7 +103,7 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
     if path.endswith(".index.json"):
         config = read_model_config(folder)
         with open_input(path) as file, translated(path, "an index of the tensors of its model"):
-            shards = dict(json.loads(file.read())["weight_map"])
+            shards = dict(json.loads(file.read(_MOST_CONFIG))["weight_map"])
             shard = str(shards.get(wanted.key or choose(config, list(shards))))
         if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
             _fetch(wanted, shard)

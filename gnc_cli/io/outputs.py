@@ -3,15 +3,13 @@
 Also earlier results, read back.
 """
 
-import glob
-import json
 import os
 from collections.abc import Collection, Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.inputs import split_key
+from gnc_cli.io.inputs import matching, read_json, split_key
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -55,7 +53,7 @@ def _names(value: Any) -> list[str]:
 
 def _files(name: str) -> list[str]:
     path, _ = split_key(name)
-    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
+    return matching(path) if not os.path.exists(path) else [path]
 
 
 def _same(a: str, b: str) -> bool:
@@ -76,15 +74,7 @@ def read_result(path: str) -> dict[str, Any]:
     Raises:
         DataError: no such file, not JSON, or not a result of gnc.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise DataError(f"cannot read {path!r}: {reason}; give a file that --json wrote") from error
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path!r} is not JSON ({error}); give a file that --json wrote") from error
+    value = read_json(path, "a file that --json wrote")
     if not isinstance(value, dict) or "schema" not in value or "command" not in value:
         raise DataError(f"{path!r} is not a result of gnc; give a file that --json wrote")
     return value

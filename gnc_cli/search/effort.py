@@ -38,6 +38,8 @@ _MANY = 60
 """Coordinates from which on a search gets its whole budget."""
 _MOST_SHAKES = 40
 _HITS = 8
+_WORTH_POLISHING = 0.03
+"""Share of a time limit that a polish may take, that others than the last are made."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Effort:
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
-    """Direct polishes of jittered leaders in a shaking task; 0 where a polish costs too much."""
+    """Direct polishes of jittered leaders in a shaking task; 0 where a polish costs too much, and
+    then the last ones are the only polishes."""
     patience: int
     """Tasks without a better value after which the search ends."""
     hits: int
@@ -83,6 +86,8 @@ def plan_effort(
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
     polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
     shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish))) if polish else 0
+    if seconds is not None and polish > _WORTH_POLISHING * seconds:
+        shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
     plan = Effort(UNLIMITED, batch, steps, ramp, polishes, shakes, UNLIMITED, _HITS, per_task)

@@ -17,6 +17,7 @@ from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, write_code, write_streamed
 from gnc_cli.parameters import Path, spelled
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.parallel import processes
@@ -122,6 +123,13 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
 
     code, name, anew = read_code(out), os.fspath(out), f"use {spelled('force')} to start anew"
     state = dict(code.state or {})
+
+    def damaged(error: Exception) -> DataError:
+        return DataError(
+            f"{name!r} holds a solver state that is damaged or of an earlier version ({error}); "
+            f"start from its code: {spelled('init', name)} with another {spelled('out')}"
+        )
+
     if not state and (request.large or request.problem == "ufm") and request.method != "paper":
         _check_shape(out, code, request)
         made = (code.provenance.get("result") or {}).get("problem", request.problem)
@@ -130,14 +138,15 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
         return None, replace(request, init=start if request.init is None else request.init)
     if not state:
         raise DataError(f"{name!r} holds no solver state to resume; {anew}")
-    _check_equal(out, state.pop("identity", {}), _identity(request))
+    try:
+        identity = read_plain(dict[str, Any], state.pop("identity", None), "identity")
+    except ValueError as error:
+        raise damaged(error) from error
+    _check_equal(out, identity, _identity(request))
     try:
         return from_plain(state, request.d, request.K, separate=request.separate), request
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{name!r} holds a solver state that is damaged or of an earlier version ({error}); "
-            f"start from its code: {spelled('init', name)} with another {spelled('out')}"
-        ) from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise damaged(error) from error
 
 
 def _check_shape(out: Path, code: CodeFile, request: Request) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs
+from gnc_cli.read_back import read_plain
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import cyclic_orbits
 from gnc_cli.search.problem import Problem, Tammes
@@ -119,16 +120,23 @@ def to_plain(state: SearchState) -> dict[str, Any]:
 def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
     """The state that `to_plain` took apart; `separate`: features are unknowns beside the weights.
 
-    KeyError or ValueError where the dictionary is not of this shape.
+    KeyError or ValueError where the dictionary is not of this shape, or holds what no search does.
     """
     shape = (2 * K if separate else K, d)
 
     def candidates(stored: dict[str, Any]) -> list[Candidate]:
         return [_candidate_from_plain(stored[str(i)], shape) for i in range(len(stored))]
 
+    counts = read_plain(dict[str, int], {name: plain[name] for name in _COUNTS})
+    if min(counts.values()) < 0:
+        raise ValueError("a count is negative")
+    for name in ("credit", "pool", "finds"):
+        read_plain(dict[str, Any], plain.get(name), name)
+    if np.shape(plain["history"])[1:] != (2,):
+        raise ValueError("the history is no list of steps and values")
     return SearchState(
-        **{name: int(plain[name]) for name in _COUNTS},
-        credit={name: float(value) for name, value in plain["credit"].items()},
+        **counts,
+        credit=read_plain(dict[str, float], plain["credit"], "credit"),
         pool=candidates(plain["pool"]),
         finds=candidates(plain["finds"]),
         history=[(int(step), float(value)) for step, value in plain["history"]],
@@ -157,6 +165,11 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
     whole = np.array(plain["whole"], dtype=np.float64)
     if whole.shape != shape:
         raise ValueError(f"a stored code has shape {whole.shape}, not {shape}")
+    value, stationarity = float(plain["value"]), float(plain["stationarity"])
+    if not np.isfinite(value) or np.isnan(stationarity) or not np.isfinite(whole).all():
+        raise ValueError("a stored code has a number that is not finite")
+    if not whole.any(axis=1).all():
+        raise ValueError("a stored code has a row of zeros")
     restricted = active = None
     if "symmetry" in plain:
         group = plain["symmetry"]
@@ -164,8 +177,12 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
         restricted = Tammes(cyclic_orbits(generator, int(group["order"]), shape[0]))
     if "proof" in plain:
         proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
+        rows = [proof[name] for name in ("a", "b", "e") if name in proof]
+        for row in rows:
+            if row.dtype.kind not in "iu" or row.shape != proof["multipliers"].shape or (
+                row.size and not 0 <= row.min() <= row.max() < shape[0]
+            ):
+                raise ValueError("a stored code has pairs of rows that it lacks")
         active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]
-    return Candidate(
-        float(plain["value"]), whole, float(plain["stationarity"]), restricted, active,
-        plain["origin"],
-    )
+    origin = read_plain(str, plain["origin"], "origin")
+    return Candidate(value, whole, stationarity, restricted, active, origin)

@@ -25,7 +25,7 @@ from gnc_cli.search.quick import evaluation_seconds, quick_descents
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""
 _SECONDS = 1.5
-"""All descents of a task together aim at this, on one core."""
+"""What a task takes at least, on one core."""
 _MOST = 48
 """Descents of a task at most."""
 _MOST_UNKNOWN = 0.75
@@ -73,11 +73,16 @@ class SymmetricDescents:
         self.restarts = self.steps = 0
         self.ends: list[End] = []
 
-    def run(self, most: int = _MOST) -> list[End]:
-        """Wide or deep, by chance; the ends of at most so many descents, best first."""
+    def run(self, seconds: float, most: int = _MOST) -> list[End]:
+        """Wide or deep, by chance; the ends, best first.
+
+        Args:
+            seconds: all descents together take about so long on one core, or `_SECONDS`.
+            most: descents.
+        """
         # A group has some eight matrices.
         one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
-        number = int(np.clip(_SECONDS / one, 4, most))
+        number = int(np.clip(max(_SECONDS, seconds) / one, 4, most))
         if self.rng.random() < 0.5:
             for _ in range(number // 4):
                 self._descend(self._drawn(), 4)

@@ -205,7 +205,8 @@ def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
     """Ends over orbits of random groups with K points, best first."""
     scale = work.scale()
     descents = SymmetricDescents(work.rng, work.problem.d, K, scale, _SHARP / scale, work.deadline)
-    ends = descents.run(*[] if work.effort.ramp else [work.effort.batch])
+    most = [] if work.effort.ramp else [work.effort.batch]
+    ends = descents.run(work.effort.seconds, *most)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return [Candidate(end.value, end.code, origin=end.origin) for end in ends]

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
-from gnc_cli.io.inputs import split_key
+from gnc_cli.io.inputs import read_lines, split_key
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
@@ -168,9 +167,9 @@ def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
 def _read_placement(path: str, K: int) -> np.ndarray:
     """K row numbers, one for each class, from a text file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = " ".join(read_lines(path))
         rows = np.array(text.replace(",", " ").split(), dtype=np.int64)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise DataError(
             f"{spelled('assignment', path)} cannot be read ({error}); give identity, random, best, "
             "worst, all, or a text file with a row number for each class"

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Path, declared, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 
@@ -359,11 +360,9 @@ def with_config(
     """The arguments of a call, completed by those of a TOML file; None and False are not asked."""
     name = os.fspath(config)
     try:
-        with open(name, "rb") as file:
-            found = tomllib.load(file)
-    except OSError as error:
-        raise DataError(f"cannot read {name!r}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with open_input(name) as file:
+            found = tomllib.loads(decoded(file, name, "expected TOML"))
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"{name!r} is not TOML: {error}") from error
     known = [parameter for parameter in declared(function) if parameter != "config"]
     for key in found:

@@ -32,10 +32,12 @@ from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
 from gnc_cli.training.checkpoints import link_file, write_checkpoint
@@ -263,15 +265,11 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"no run folder {str(path)!r}; check the name")
     if not (folder / CONFIG).is_file():
         raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
-    try:
-        config = json.loads((folder / CONFIG).read_bytes())
-        if isinstance(config, dict):
-            return config
-        reason = "it holds no JSON object"
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    config = read_json(str(folder / CONFIG), f"that of a run; start anew with {spelled('force')}")
+    if isinstance(config, dict):
+        return config
     raise DataError(
-        f"cannot read {str(folder / CONFIG)!r}: {reason}; start anew with {spelled('force')}"
+        f"{str(folder / CONFIG)!r} holds no JSON object; start anew with {spelled('force')}"
     )
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.records import Bracket, read_plain
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import Bracket
 
 OPTIONS = {"budget": 2.0, "seed": 0}
 

@@ -11,8 +11,8 @@ from gnc_cli.search.symmetric import End, SymmetricDescents, user_orbits
 
 def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[End]:
     scale = typical_scale(d, K)
-    rng = np.random.default_rng(seed)
-    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, deadline or Deadline()).run(most=12)
+    rng, deadline = np.random.default_rng(seed), deadline or Deadline()
+    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, deadline).run(0.0, most=12)
 
 
 @pytest.mark.parametrize("seed", range(6))  # wide and deep

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.inputs import open_regular
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -77,7 +78,11 @@ def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header]
 
     def read(path: str) -> Header | None:
         # A broken file can raise anything in its decoder.
-        with contextlib.suppress(Exception), Image.open(path) as picture:
+        with (
+            contextlib.suppress(Exception),
+            open_regular(path) as file,
+            Image.open(file) as picture,
+        ):
             return Header(min(_size(picture)), picture.mode.startswith(("1", "L", "I")))
         return None
 
@@ -122,7 +127,7 @@ def _decode(path: str, channels: int, size: int) -> np.ndarray:
     from PIL import Image, ImageOps
 
     # In one piece: Pillow reads a few bytes at a time, and each costs a call of the system.
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         data = io.BytesIO(file.read())
     with Image.open(data) as picture:
         _size(picture)

@@ -22,7 +22,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import read_lines
+from gnc_cli.io.inputs import read_lines, walk
 from gnc_cli.training.data.decoding import (
     FolderImages,
     decode_all,
@@ -311,8 +311,7 @@ def _class_folders(base: Path) -> list[str]:
 def _image_files(folder: Path) -> list[str]:
     """All below a folder, whatever folders it has inside."""
     found = []
-    for place, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    for place, files in walk(folder):
         found += [os.path.join(place, name) for name in files if _is_image(name)]
     return sorted(found)
 

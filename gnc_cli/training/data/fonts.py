@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.io.inputs import walk
 from gnc_cli.parameters import spelled
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         )
     files = sorted(
         Path(place, name).relative_to(root).as_posix()
-        for place, _, names in os.walk(root)
+        for place, names in walk(root)
         for name in names
-        if name.lower().endswith(_SUFFIXES)
+        if name.lower().endswith(_SUFFIXES) and Path(place, name).is_file()
     )
     if not files:
         raise DataError(

@@ -1,0 +1,122 @@
+"""Codes of our own for the pairs (d, K) that no table lists, and the data files that hold them.
+
+    python -m benchmarks.stored run --seconds 20             # d = 4..8, K up to 64; can be resumed
+    python -m benchmarks.stored run --seconds 60 --seed 1    # again, longer: the better code counts
+    python -m benchmarks.stored write                        # into data/known_codes
+
+A pair counts where 2 d < K, and neither a theorem nor a table has it. Each run is `gnc solve
+--problem tammes --method descent --time-limit T --workers 1` in a process of its own. The best code
+of each pair is kept in benchmarks/work/stored. `write` adds those that no construction and no part
+of a larger code equals: their certified one-vs-rest distance, rounded down, with the command to
+margins.csv, and their coordinates.
+"""
+
+import argparse
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+from benchmarks.solve import HERE, keep, measure, rows
+from gnc_cli.io.codefile import read_points
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.table import data_folder
+from gnc_cli.parsing import integers
+
+FOLDER = HERE / "work" / "stored"
+ROWS = HERE / "work" / "stored.jsonl"
+_EQUAL = 1e-9
+"""A code this near to a construction's cosine is no news."""
+_MOST_K = 64
+
+
+def pairs(dimensions: list[int]) -> list[tuple[int, int]]:
+    """The pairs that no theorem and no table has."""
+    found = []
+    for d in dimensions:
+        for K in range(2 * d + 1, _MOST_K + 1):
+            known = best(d, K)
+            if known is None or not known.own or known.kind in ("construction", "solved"):
+                found.append((d, K))
+    return found
+
+
+def run(wanted: list[tuple[int, int]], seconds: float, seed: int) -> None:
+    """Solve what is not there yet; keep the better code of each pair."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    kept = rows(ROWS)
+    done = {row["case"] for row in kept}
+    least = {(row["d"], row["K"]): row["result"]["max_cosine"] for row in chosen(kept)}
+    for d, K in wanted:
+        case = f"({d}, {K}) {seconds:g} s seed {seed}"
+        if case in done:
+            continue
+        asked = (
+            f"--d {d} --K {K} --problem tammes --method descent --seed {seed} "
+            f"--time-limit {seconds:g} --workers 1"
+        )
+        file = FOLDER / f"{d}.{K}.new.txt"
+        row = measure([*asked.split(), "--out", str(file), "--force"])
+        keep({"case": case, "d": d, "K": K, "command": f"gnc solve {asked}", **row}, ROWS)
+        if "result" in row and row["result"]["max_cosine"] < least.get((d, K), math.inf):
+            least[d, K] = row["result"]["max_cosine"]
+            file.replace(FOLDER / f"{d}.{K}.txt")
+        else:
+            file.unlink(missing_ok=True)
+
+
+def chosen(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The row of the best code of each pair, the first that found it."""
+    least: dict[tuple[int, int], dict[str, Any]] = {}
+    for row in kept:
+        if "result" in row:
+            pair = row["d"], row["K"]
+            held = least.get(pair)
+            if held is None or row["result"]["max_cosine"] < held["result"]["max_cosine"]:
+                least[pair] = row
+    return [least[pair] for pair in sorted(least)]
+
+
+def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int:
+    """Write margins.csv and coordinates into a folder of known codes; how many codes are new."""
+    margins = folder / "margins.csv"
+    with margins.open(newline="") as file:
+        listed = {(int(row["d"]), int(row["K"])): row for row in csv.DictReader(file)}
+    added = 0
+    for row in chosen(kept):
+        d, K, found = row["d"], row["K"], row["result"]
+        known = best(d, K)
+        if known is not None and found["max_cosine"] > known.max_cosine - _EQUAL:
+            continue
+        rho = math.floor(found["rho_one_vs_rest"]["lower"] * 1e12) / 1e12
+        cells = {"d": d, "K": K, "rho_one_vs_rest": f"{rho:.12f}", "command": row["command"]}
+        listed[d, K] = {name: str(cell) for name, cell in cells.items()}
+        points = read_points(codes / f"{d}.{K}.txt").weights
+        text = "".join(" ".join(f"{x:.17g}" for x in point) + "\n" for point in points)
+        (folder / "coordinates" / f"{d}.{K}.txt").write_text(text, encoding="utf-8")
+        added += 1
+    with margins.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["d", "K", "rho_one_vs_rest", "command"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(listed[pair] for pair in sorted(listed))
+    return added
+
+
+def main() -> None:
+    """Parse and go."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("--d", default="4..8", metavar="A..B")
+    running.add_argument("--seconds", type=float, default=20.0, help="time limit of each")
+    running.add_argument("--seed", type=int, default=0)
+    commands.add_parser("write")
+    asked = parser.parse_args()
+    if asked.command == "run":
+        run(pairs(integers(asked.d)), asked.seconds, asked.seed)
+    else:
+        print(write(rows(ROWS), data_folder()), "codes written; update SOURCES.md")
+
+
+if __name__ == "__main__":
+    main()

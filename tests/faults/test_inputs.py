@@ -1,0 +1,148 @@
+"""Inputs that have no end, or more than they seem: refused before they fill the memory."""
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from gnc_cli.errors import DataError
+from gnc_cli.io import inputs
+from gnc_cli.training.data.folders import read_folder
+from tests.faults.world import Case, check, inside, put
+
+CODE = "1 0\n0 1\n-1 0\n0 -1\n"
+NAMED = {
+    "compare {}": ".txt .csv .npy .npz .h5 .safetensors .pt",
+    "compare code.txt --table {}": ".txt",
+    "compare code.txt --baseline {} --allow gap=0": ".json",
+    "measure {}": ".h5 .npz .pt .index.json",
+    "measure --weights {}": ".npy .csv",
+    "measure code.txt --class-names {}": ".txt",
+    "solve --d 2 --K 4 --init {}": ".txt .h5",
+    "train --config {}": ".toml",
+    "train --data h5:{}": ".h5",
+    "train --data cifar10:{}": ".tar.gz",
+    "train --data glyphs --head fixed:{}": ".txt",
+    "train --data glyphs --backbone-weights {}": ".pt .safetensors",
+}
+
+
+def device(name: str) -> None:
+    os.symlink("/dev/zero", name)
+
+
+def pipe(name: str) -> None:
+    os.mkfifo(name)
+
+
+ENDLESS = [
+    (words, f"{make.__name__}{suffix}", make)
+    for words, suffixes in NAMED.items() for suffix in suffixes.split()
+    for make in (device, pipe)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "name", "make"), ENDLESS)
+def test_devices_and_named_pipes_are_no_input(
+    words: str, name: str, make: object, tmp_path: Path
+) -> None:
+    def done() -> None:
+        put("code.txt", CODE)()
+        make(name)  # type: ignore[operator]
+
+    with inside(tmp_path):
+        check(Case(words.format(name), done, 3, "is a device or a pipe"))
+
+
+def bomb(name: str, size: int) -> None:
+    """A zip archive with an array of zeros that claims `size` bytes."""
+    shape = f"({size // 16}, 2)".encode()
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + b", }"
+    head = head.ljust(117) + b"\n"
+    with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("weights.npy", "w") as member:
+            member.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+            member.write(bytes(1000))
+
+
+def compressed(name: str) -> None:
+    with h5py.File(name, "w") as h5:
+        how = {"chunks": (1 << 20, 2), "compression": "gzip"}
+        made = h5.create_dataset("weights", (1 << 40, 2), "f4", **how)
+        made[:2] = 1.0
+
+
+BOMBS = [
+    Case("compare a.npz", lambda: bomb("a.npz", 1 << 40), 3, "its header declares"),
+    Case("measure --weights a.npz", lambda: bomb("a.npz", 1 << 33), 3, "its header declares"),
+    Case("compare a.h5", lambda: compressed("a.h5"), 3, "a.h5': dataset 'weights' declares"),
+    Case("measure --weights a.h5", lambda: compressed("a.h5"), 3, "chunks were ever written"),
+    Case("compare a.txt", lambda: (put("a.txt", "")(), os.truncate("a.txt", 1 << 40)), 3,
+         "GB of text that this machine reads"),
+    Case("compare a.txt --allow gap=0 --baseline b.json",
+         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 40)), 3,
+         "GB of text that this machine reads"),
+    Case("compare a.txt --allow gap=0 --baseline b.json",
+         lambda: (put("a.txt", CODE)(), put("b.json", "[" * 100_000)()), 3, "is not JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BOMBS, ids=lambda case: f"{case.words}: {case.said}")
+def test_what_is_declared_is_held_against_what_is_there(case: Case, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(case)
+
+
+def test_a_walk_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MOST_ENTRIES", 10)
+    for k in range(11):
+        (tmp_path / f"{k}.npy").touch()
+    with pytest.raises(DataError, match="more than 10 files and folders below it"):
+        inputs.matching(f"{tmp_path}/**/*.npz")
+    assert len(inputs.matching(f"{tmp_path}/*.npy")) == 11
+
+
+def test_links_in_a_circle_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MOST_ENTRIES", 1000)
+    for name in "ab":
+        (tmp_path / name).symlink_to(tmp_path)
+    with pytest.raises(DataError, match="does a link lead in a circle"):
+        inputs.matching(f"{tmp_path}/**")
+
+
+def test_pipes_and_devices_in_folders_are_left_out(tmp_path: Path) -> None:
+    from PIL import Image
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for k in range(3):
+            Image.new("L", (16, 16), 40 * k).save(tmp_path / name / f"{k}.png")
+    os.mkfifo(tmp_path / "a" / "pipe.png")
+    (tmp_path / "b" / "zero.png").symlink_to("/dev/zero")
+    data = read_folder(str(tmp_path), threads=1)
+    assert len(data.train.labels) == 6
+    assert "2 image(s) cannot be read" in data.warnings[-1]
+
+
+def test_a_font_folder_may_hold_a_pipe(tmp_path: Path) -> None:
+    import matplotlib
+
+    from gnc_cli.training.data.fonts import find_fonts
+
+    font = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
+    shutil.copy(font, tmp_path / "a.ttf")
+    os.mkfifo(tmp_path / "b.ttf")
+    (tmp_path / "c.ttf").symlink_to("/dev/zero")
+    assert find_fonts(str(tmp_path))[1] == ["a.ttf"]
+
+
+def test_stdin_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "memory_limit", lambda: 1 << 21)
+    np.save(tmp_path / "a.npy", np.zeros((1 << 18, 2)))
+    with open(tmp_path / "a.npy", "rb") as stream:
+        with pytest.raises(DataError, match="'-' gives more than .* write it to a file"):
+            inputs._held(stream, "-")

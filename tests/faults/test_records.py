@@ -1,0 +1,240 @@
+"""Files that a command goes on from: what was tampered with is named, and nothing is changed."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli import compare, measure, solve
+from tests.faults.world import Case, at, check, edited, put
+from tests.training.problems import TINY, run, toy
+
+FEATURES = np.kron(np.eye(4), np.ones((3, 1)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, rows of `measure` and of `compare --solve`, and a search, each to go on from."""
+    place = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        run(toy(Path("toy.h5")), "run", epochs=2, snapshot_every=1)
+        with h5py.File("a.h5", "w") as h5:
+            h5["features"], h5["labels"] = FEATURES, np.repeat(np.arange(4), 3)
+        measure("a.h5", out="rows.jsonl")
+        compare(solve=True, d=2, K=(5, 7), out="pairs.jsonl")
+        solve(3, 7, method="descent", restarts=2, steps=50, out="code.h5", workers=1)
+    return place
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of these, the current folder."""
+    shutil.copytree(made, tmp_path / "copy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / "copy")
+        yield tmp_path / "copy"
+
+
+RESUME = f"train --resume --out run --data h5:toy.h5 --epochs 3 --model {TINY}"
+ROWS = "measure a.h5 --out rows.jsonl --resume"
+PAIRS = "compare --solve --d 2 --K 5,7 --out pairs.jsonl --resume"
+SOLVE = (
+    "solve --d 3 --K 7 --method descent --restarts 2 --steps 50 --out code.h5 --resume --workers 1"
+)
+
+
+def config(change: Callable[[Any], None]) -> Callable[[], None]:
+    """Change config.json."""
+
+    def done() -> None:
+        import json
+
+        path = Path("run/config.json")
+        value = json.loads(path.read_text())
+        change(value)
+        path.write_text(json.dumps(value))
+
+    return done
+
+
+def checkpoint(key: str, value: Any) -> Callable[[], None]:
+    """Change last.pt; a function changes what is there."""
+
+    def done() -> None:
+        state = torch.load("run/last.pt", weights_only=True)
+        inner = state
+        for part in key.split("/")[:-1]:
+            inner = inner[int(part) if part.isdigit() else part]
+        last = key.split("/")[-1]
+        inner[last] = value(inner[last]) if callable(value) else value
+        torch.save(state, "run/last.pt")
+
+    return done
+
+
+def stored(key: str, value: Any) -> Callable[[], None]:
+    """Change a scalar (`group@name`) or an array of /state."""
+
+    def done() -> None:
+        import json
+
+        with h5py.File("code.h5", "r+") as h5:
+            group, scalar, name = key.partition("@")
+            if scalar:
+                there = json.loads(h5[group].attrs["scalars"])
+                h5[group].attrs["scalars"] = json.dumps({**there, name: value})
+            else:
+                del h5[key]
+                h5[key] = value
+
+    return done
+
+
+def tampered(words: str, change: Callable[[str, Any], Any], what: str) -> list[Case]:
+    """A case for each line `key | value | said`, the value in Python."""
+    cases = []
+    for line in what.strip().splitlines():
+        key, value, said = (part.strip() for part in line.split("|"))
+        cases.append(Case(words, change(key, eval(value)), 3, said))
+    return cases
+
+
+CASES = [
+    *tampered(ROWS, lambda key, value: edited("rows.jsonl", at(key, value)), """
+        gnc2.lower | 'x' | line 1, field 'row.gnc2.lower' must be float, got 'x'
+        gnc2.lower | 9.0 | line 1, field 'row.gnc2'
+        gnc2 | [] | field 'row.gnc2' must be Bracket
+        gnc1 | True | field 'row.gnc1' must be float
+        gnc1 | float('nan') | field 'row.gnc1' must be float
+        K | 4.5 | field 'row.K' must be int
+        K | None | field 'row.K' must be int
+        d | ... | field 'row.d' is missing
+        file | 5 | field 'row.file' must be str
+        variants | 3 | field 'row.variants' must be
+        worst_classes | {} | field 'row.worst_classes' must be
+        warnings | [1] | field 'row.warnings.0' must be str
+        classes | 'all' | field 'row.classes' must be
+        stamp | 7 | field 'stamp' must be str
+        stamp | ... | field 'stamp' is missing
+        cut_short | 'no' | field 'cut_short' must be float
+        options | 3 | line 1, is no row
+        options | {} | line 1, was made with
+    """),
+    *tampered(PAIRS, lambda key, value: edited("pairs.jsonl", at(key, value)), """
+        d | '2' | line 2, field 'd' must be int
+        d | True | field 'd' must be int
+        K | ... | field 'K' is missing
+        max_cosine | 'x' | field 'max_cosine' must be float
+        status | 'best' | field 'status' must be ComparisonStatus
+        status | [] | field 'status' must be ComparisonStatus
+        rho_one_vs_rest | {'lower': 1.0} | field 'rho_one_vs_rest.upper' is missing
+        rho_one_vs_rest.lower | 5.0 | field 'rho_one_vs_rest'
+        rattlers | 3 | field 'rattlers' must be Rattlers
+        restarts | 1e400 | field 'restarts' must be int
+        options.seed | 5 | was made with seed = 5
+    """),
+    *tampered(RESUME, lambda key, value: edited("run/metrics.jsonl", at(key, value)), """
+        epoch | 'two' | metrics.jsonl', line 2, field 'epoch' must be int
+        epoch | -2 | epochs that do not rise
+        epoch | 1 | epochs that do not rise
+        loss | 'x' | line 2, field 'loss' must be float
+        loss | ... | field 'loss' is missing
+        gnc2 | 0.5 | field 'gnc2' must be Bracket
+    """),
+    *tampered(RESUME, lambda key, value: config(at(key, value)), """
+        settings | 3 | config.json
+        settings | ... | config.json
+        settings.epochs | '2' | field 'epochs' must be int
+        settings.epochs | -3 | too small
+        settings.lr | 'fast' | field 'lr' must be float
+        settings.tau | -1.0 | tau
+        settings.milestones | ['a'] | field 'milestones.0' must be int
+        settings.optimizer | 'newton' | newton
+        settings.classes_subset | 4 | field 'classes_subset' must be
+        settings.colour | 'red' | field 'colour' is unknown
+        plan | [] | field 'plan' must be
+        plan.d | 'x' | field 'plan.d' must be int
+        plan.d | 10**9 | does not say what its classifier was
+        plan.K | 7 | does not say what its classifier was
+        class_names | 'abcd' | field 'class_names' must be
+        class_names | ['a'] | was trained on 1 classes
+    """),
+    *tampered(RESUME, checkpoint, """
+        format | 2 | has format 2, and this version of gnc reads 1
+        format | 'x' | field 'format' must be int
+        training | 5 | field 'training' must be TrainingState
+        training/epoch | -5 | is of epoch -5 with the totals of epoch 2
+        training/epoch | 1.5 | field 'training.epoch' must be int
+        training/step | 99 | impossible step, 99
+        training/step | -1 | impossible step, -1
+        training/steps | 7 | is of a run with steps 7
+        training/seed | 99 | is of a run with seed 99
+        training/seconds | float('inf') | field 'training.seconds' must be float
+        training/sums | [1, 2, 3] | field 'training.sums' must be Tensor
+        training/sums | torch.zeros(2) | impossible sums
+        training/sums | -torch.ones(3) | impossible sums
+        training/model | {} | does not say what its classifier was
+        training/model/head.weight | 'x' | field 'training.model.head.weight' must be Tensor
+        training/model/head.weight | lambda w: w * float('nan') | a weight that is not a finite
+        training/optimizer | [] | field 'training.optimizer' must be dict
+        training/optimizer | {} | is of another network or recipe
+        training/optimizer/state | {0: {'exp_avg': 'x'}} | is of another network or recipe
+        training/optimizer/state | {0: 5} | is of another network or recipe
+        training/optimizer/state/0/exp_avg | torch.zeros(1) | a state of the optimizer that does
+        training/optimizer/state/0/exp_avg | lambda m: m + float('inf') | a state of the optimizer
+        run | {} | field 'run.cadence' is missing
+        run/cadence/every | 0 | a measurement every 0 epochs
+        run/cadence/cost | 'x' | field 'run.cadence.cost' must be float
+        run/best | 3 | field 'run.best' must be BestEpoch
+        run/best/accuracy | 'high' | field 'run.best.accuracy' must be float
+        run/totals | {'epoch': 2} | field 'run.totals.step' is missing
+        run/totals/epoch | 99 | with the totals of epoch 99
+        normalisation | None | field 'normalisation' must be Normalisation
+        normalisation/mean | ['x'] | field 'normalisation.mean.0' must be float
+        labels | 3 | field 'labels' must be str
+        labels | 'x' | other labels
+    """),
+    *tampered(SOLVE, stored, """
+        state@round | 'x' | solver state that is damaged
+        state@round | -1 | solver state that is damaged
+        state@tasks | 1.5 | solver state that is damaged
+        state/credit@random | 'x' | solver state that is damaged
+        state/history | np.zeros(3) | solver state that is damaged
+        state/pool | np.zeros(3) | solver state that is damaged
+        state/pool/0@value | 'x' | solver state that is damaged
+        state/pool/0@value | float('nan') | solver state that is damaged
+        state/pool/0/whole | np.zeros((7, 2)) | solver state that is damaged
+        state/pool/0/whole | np.full((7, 3), np.nan) | solver state that is damaged
+        state/pool/0/whole | np.zeros((7, 3)) | solver state that is damaged
+    """),
+    Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is no row"),
+    Case(RESUME, lambda: os.truncate("run/snapshots.h5", 2000), 3, "snapshots.h5"),
+    Case(RESUME, lambda: os.remove("run/log.txt") or os.mkfifo("run/log.txt"), 3, "log.txt"),
+    Case(RESUME, lambda: os.remove("run/last.pt") or os.mkfifo("run/last.pt"), 3, "last.pt"),
+    Case(ROWS, put("rows.jsonl", "my notes"), 3, "line 1, is no row"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Those of a kind take one way; the whole table is for --slow.
+        pytest.param(case, marks=pytest.mark.slow if number % 3 and case.words == RESUME else ())
+        for number, case in enumerate(CASES)
+    ],
+    ids=lambda case: f"{case.words.split()[0]}: {case.said}",
+)
+def test_what_was_tampered_with_is_named(case: Case, place: Path) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("words", [ROWS, PAIRS, SOLVE, RESUME])
+def test_what_was_not_is_gone_on_from(words: str, place: Path, gnc: Any) -> None:
+    assert gnc(*words.split()).exit_code == 0
