@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from gnc_cli.collapse.inputs import File, Names, expand, natural_key, run_of
-from gnc_cli.collapse.labels import ONE_HOT, is_one_hot
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
@@ -30,6 +29,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import short_name, split_key
+from gnc_cli.io.labels import ONE_HOT, is_one_hot
 from gnc_cli.parameters import spelled, wording
 
 TRAINING = "train"

@@ -62,14 +62,6 @@ def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
     return values
 
 
-def is_one_hot(values: np.ndarray) -> bool:
-    """Whether each of several rows is of one 1 and else zeros."""
-    wide = values.ndim == 2 and values.shape[1] > 1
-    return wide and bool(
-        ((values == 0) | (values == 1)).all() and (np.count_nonzero(values, axis=1) == 1).all()
-    )
-
-
 def check_range(labels: np.ndarray, K: int, where: str) -> None:
     """Refuse labels above K - 1; those that run from 1 to K are recognised."""
     if int(labels.max(initial=0)) < K:
