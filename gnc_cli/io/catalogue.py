@@ -6,15 +6,14 @@ the refusal happen here, once for all formats.
 
 import contextlib
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError, GncError
+from gnc_cli.io.inputs import memory_limit
 
 DEFLATE = 1032
 """The most bytes that one deflated byte can stand for."""
@@ -127,14 +126,6 @@ class Catalogue:
         items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
         more = len(items) - _LISTED
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
-
-
-def memory_limit() -> int:
-    """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with contextlib.suppress(OSError, ValueError):  # "max" where the container has no limit
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total // 2
 
 
 @contextlib.contextmanager

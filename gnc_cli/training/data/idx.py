@@ -23,8 +23,8 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import DEFLATE, memory_limit, translated
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.catalogue import DEFLATE, translated
+from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,

@@ -13,9 +13,9 @@ from pathlib import PurePath
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, checked, memory_limit, translated
+from gnc_cli.io.catalogue import Catalogue, checked, translated
 from gnc_cli.io.formats import FORMATS
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.io.labels import from_one, is_one_hot, suspicion
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
