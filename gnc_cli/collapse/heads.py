@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry
+from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parameters import spelled, wording
 
 _LANGUAGE = re.compile(
@@ -37,8 +37,6 @@ _CLASSIFIERS = (
 )  # fmt: skip
 """Endings of the names of output heads, the likelier first."""
 _WORDS = re.compile(r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear)\d*[._]")
-NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
-"""Names of what a checkpoint holds beside the model's parameters."""
 _NUMBER = re.compile(r"\d+")
 _LISTED = 8
 

@@ -6,9 +6,9 @@ By the user's key, by its name in one of many spellings, or as the only one that
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gnc_cli.collapse.heads import EMBEDDINGS, NO_PARAMETER, only_head
+from gnc_cli.collapse.heads import EMBEDDINGS, only_head
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
+from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parameters import spelled
 
 _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {

@@ -6,6 +6,7 @@ the refusal happen here, once for all formats.
 
 import contextlib
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ DEFLATE = 1032
 """The most bytes that one deflated byte can stand for."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
+NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
+"""Names of what a checkpoint holds beside the model's parameters."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
 
@@ -121,7 +124,9 @@ class Catalogue:
 
     def __str__(self) -> str:
         items = [
-            f"{name!r} {entry}" for name, entry in self.entries.items() if entry.problem is None
+            f"{name!r} {self.entries[name]}"
+            for name in sorted(self.entries, key=lambda name: bool(NO_PARAMETER.search(name)))
+            if self.entries[name].problem is None
         ]
         items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
         more = len(items) - _LISTED

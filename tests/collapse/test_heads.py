@@ -267,8 +267,11 @@ def test_of_a_model_without_a_head_repeated_layers_come_last(tmp_path: Path) -> 
 
 
 def test_moments_of_an_optimizer_are_no_matrices_of_the_model(tmp_path: Path) -> None:
-    torch.save(tensors(PLAUSIBLE["optimizer"]), tmp_path / "m.ckpt")
+    arrays = PLAUSIBLE["optimizer"]
+    torch.save(tensors(dict(reversed(arrays.items()))), tmp_path / "m.ckpt")
     assert "only one of 2 matrices" in str(measured(tmp_path / "m.ckpt").policy.head)
+    with pytest.raises(DataError, match="holds 'model.last.weight'.*, 'optimizer_states.0"):
+        measure(f"{tmp_path}/m.ckpt:model.lost")
 
 
 # The hub ------------------------------------------------------------------------------------------
