@@ -7,6 +7,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.labels import is_one_hot
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
@@ -24,7 +25,9 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
     found = to_numpy(labels, "labels")
     if found.ndim != 1 or tuple(shape) != (len(found), d):
         hint = ""
-        if len(shape) > 2 and shape[-1] == d:
+        if is_one_hot(found):
+            hint = "; these labels are one-hot: give labels.argmax(1)"
+        elif len(shape) > 2 and shape[-1] == d:
             hint = f"; flatten with reshape(-1, {d}) and reshape(-1)"
         raise DataError(
             f"features have shape {tuple(shape)}, labels {found.shape}; expected (n, {d}), (n,)"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry
+from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parameters import spelled, wording
 
 _LANGUAGE = re.compile(
@@ -37,7 +37,6 @@ _CLASSIFIERS = (
 )  # fmt: skip
 """Endings of the names of output heads, the likelier first."""
 _WORDS = re.compile(r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear)\d*[._]")
-_NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
 _NUMBER = re.compile(r"\d+")
 _LISTED = 8
 
@@ -79,7 +78,7 @@ def head_by_config(
     else:
         raise DataError(
             f"{where!r}: {architecture} has no output head; choose a matrix: "
-            f"{_commands(where, _matrices(entries))}"
+            f"{_choice(where, _matrices(entries))}"
         )
     name, why = _ending_in(entries, endings), f"output head of {architecture}"
     if endings is EMBEDDINGS:
@@ -90,13 +89,13 @@ def head_by_config(
     if name is None:
         raise DataError(
             f"{where!r}: no output head of {architecture} is known by name; choose a matrix: "
-            f"{_commands(where, _matrices(entries))}"
+            f"{_choice(where, _matrices(entries))}"
         )
     entry = entries[name]
     if entry is not None and entry.problem is None and rows and entry.shape[:1] != (rows,):
         raise DataError(
             f"{where!r}: {name!r} has shape {entry.shape}, and {said} of config.json says {rows} "
-            f"classes; to measure it all the same: {_commands(where, {name: entry.shape})}"
+            f"classes; to measure it all the same: {_command(where, name)}"
         )
     return Head(name, f"{name}: {why}")
 
@@ -122,18 +121,18 @@ def only_head(
     `option`: the file was named by `--weights`, and so are the matrices in the message.
 
     Raises:
-        DataError: there are several; lists them with shapes and a command.
+        DataError: there are several; lists them with shapes, and the command for one.
     """
     real = {
         name: entry for name, entry in members.items()
-        if entry.real and len(entry.shape) >= 2 and not _NO_PARAMETER.search(name)
+        if entry.real and len(entry.shape) >= 2 and not NO_PARAMETER.search(name)
     }  # fmt: skip
-    stacked = Counter((_NUMBER.sub("#", name), entry.shape) for name, entry in real.items())
+    stacked = _stacked({name: entry.shape for name, entry in real.items()})
     single = [
         name for name, entry in real.items()
         if name.endswith(".weight") and "embed" not in name.lower()
         and len(entry.shape) == 2 and min(entry.shape) > 1
-        and stacked[_NUMBER.sub("#", name), entry.shape] == 1
+        and name not in stacked
     ]  # fmt: skip
     called = [name for name in single if _WORDS.search(name)]
     taken = Counter(entry.shape[1] for entry in real.values())
@@ -147,29 +146,40 @@ def only_head(
         shapes: dict[str, Any] = {name: real[name].shape for name in found}
         raise DataError(
             f"{catalogue.path!r} has several matrices that may be the classifier; choose one: "
-            f"{_commands(catalogue.path, shapes, option)}"
+            f"{_choice(catalogue.path, shapes, option)}"
         )
     return found[0] if found else None
 
 
+def _stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
+    """The names that differ from others of equal shape in a number alone: repeated layers."""
+    kinds = {name: (_NUMBER.sub("#", name), shape) for name, shape in shapes.items()}
+    counts = Counter(kinds.values())
+    return {name for name, kind in kinds.items() if counts[kind] > 1}
+
+
 def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] | None]:
-    """The matrices by name, with their shapes where these are known."""
+    """The matrices by name, with their shapes where these are known: repeated layers come last, and
+    of the others those with more rows first."""
     known = {name: entry for name, entry in entries.items() if entry and entry.problem is None}
-    shapes: dict[str, tuple[int, ...] | None] = {
-        name: entry.shape for name, entry in known.items() if entry.real and len(entry.shape) == 2
-    }
-    return shapes or dict.fromkeys(entries)
+    shapes = {
+        name: entry.shape for name, entry in known.items()
+        if entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
+    }  # fmt: skip
+    stacked = _stacked(shapes)
+    found = sorted(shapes, key=lambda name: (name in stacked, -shapes[name][0]))
+    return {name: shapes[name] for name in found} or dict.fromkeys(entries)
 
 
-def _commands(
-    path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False
-) -> str:
-    """A command, or the option, for each matrix, with its shape."""
-    texts = []
-    for name, shape in list(shapes.items())[:_LISTED]:
-        place = f"{path}:{name}"
-        command = wording(f"gnc measure {shlex.quote(place)}", f"measure({place!r})")
-        command = spelled("weights", place) if option else command
-        texts.append(f"{command} {shape}" if shape else command)
+def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False) -> str:
+    """The matrices with their shapes, then the command, or the option, for the first."""
+    texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in list(shapes.items())[:_LISTED]]
     more = f" and {len(shapes) - _LISTED} more" if len(shapes) > _LISTED else ""
-    return ", ".join(texts) + more
+    command = _command(path, next(iter(shapes)), option)
+    return f"{', '.join(texts)}{more}; for instance: {command}"
+
+
+def _command(path: str, name: str, option: bool = False) -> str:
+    place = f"{path}:{name}"
+    command = wording(f"gnc measure {shlex.quote(place)}", f"measure({place!r})")
+    return spelled("weights", place) if option else command

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gnc_cli.collapse.heads import head_by_config
@@ -32,6 +32,8 @@ class File:
     """As results show it; empty for `path:key`."""
     head: str | None = None
     """Why the key was chosen, where the user did not."""
+    commit: str | None = None
+    """Of a model of the hub."""
 
     @property
     def shown(self) -> str:
@@ -49,7 +51,8 @@ def expand(names: Names) -> list[File]:
     for name in [names] if isinstance(names, str) else names:
         model = hub_name(name)
         if model is not None:
-            found.append(_model(fetch_model(model, _head_name), model.key, name))
+            folder = fetch_model(model, _head_name)
+            found.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
             continue
         path, key = split_key(name)
         places = [path]
@@ -58,6 +61,9 @@ def expand(names: Names) -> list[File]:
             if not places:
                 raise DataError(f"no file matches {path!r}; check the pattern and the folder")
         for place in places:
+            if os.path.basename(place) == CONFIG:
+                folder = os.path.dirname(place) or "."
+                raise DataError(f"{place!r} describes a model; give its folder: {folder}")
             found += _folder(place, key) if os.path.isdir(place) else [File(place, key)]
     return found
 
@@ -75,6 +81,13 @@ def _folder(path: str, key: str | None) -> list[File]:
     series = [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]
     if series:
         return [file for place in series for file in _folder(place, key)]
+    tensors = [name for name in names if name.endswith((".safetensors", ".bin"))]
+    if CONFIG in names and tensors:
+        raise DataError(
+            f"{path!r} is a model in {len(tensors)} file(s) without the index that says which "
+            f"tensor is where (model.safetensors.index.json); add it, or name a file: "
+            f"{os.path.join(path, tensors[-1])}"
+        )
     raise DataError(
         f"{path!r} is a folder with neither a run of gnc train (snapshots.h5, last.pt) nor a model "
         "(config.json with model.safetensors); name a file inside it"

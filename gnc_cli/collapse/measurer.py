@@ -17,7 +17,6 @@ from gnc_cli.collapse.assemble import (
     mean_weights,
     storage_eps,
 )
-from gnc_cli.collapse.labels import suspicion
 from gnc_cli.collapse.other_sets import OutOfDistribution, TrainingMeans, check_train
 from gnc_cli.collapse.reader import Reader, Reading
 from gnc_cli.collapse.reference import gnc2_reference
@@ -26,6 +25,7 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import StreamedMoments
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket

@@ -46,8 +46,9 @@ def measure_model(
     """Measure collapse of a network on the samples of a loader, as `measure` does of saved files.
 
     The network runs in eval mode, without gradients, in the loader's order. Under
-    torch.distributed every process calls this with its own part of the samples, such as a
-    `DistributedSampler` gives it, and all get the result of all samples.
+    torch.distributed every process calls this with its own part of the samples, and all get the
+    result of all parts. A `DistributedSampler` repeats samples where the processes do not divide
+    their number (`drop_last=True` leaves some out instead): N and the figures are then of these.
 
     Args:
         model: the network, also wrapped in DistributedDataParallel or by torch.compile.
@@ -56,7 +57,8 @@ def measure_model(
             Labels are integers (n,), or (n, T) where features are (n, T, d); -1 and -100 are left
             out. A causal language model of transformers (by its name: `...ForCausalLM`,
             `...LMHeadModel`) is measured on the next token. Beyond 2 GiB of features the loader is
-            read a second time.
+            read a second time, and must give the same samples again: turn random augmentation
+            off, which changes them unnoticed.
         head: the last linear layer, or its name in the model, `"classifier.out_proj"`. By default
             the one whose output is the model's.
         device: where to run, `cpu`, `cuda` or `cuda:N`; the model is brought back afterwards.
@@ -291,7 +293,7 @@ def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.M
     if len(found) != 1:
         example = f": head={(found or list(layers))[-1]!r}" if layers else ""
         raise UsageError(
-            f"the model has {len(layers)} linear layers, and none is plainly the last; name it"
+            f"the model has {len(layers)} linear layer(s), and none is plainly the last; name it"
             f"{example}; there is {_listed(layers)}"
         )
     return found[0], layers[found[0]]

@@ -11,7 +11,7 @@ from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.samples import Prepared, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, find_samples
 from gnc_cli.errors import DataError
-from gnc_cli.io.inputs import split_key
+from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
 from gnc_cli.parameters import spelled
 
@@ -50,7 +50,7 @@ class TrainingMeans:
         if training is None:
             return OWN
         named = self._request.means_from
-        return f"split {TRAINING}" if named is None else os.path.basename(named)
+        return f"split {TRAINING}" if named is None else short_name(named)
 
     def lacking(self, source: Source) -> str | None:
         """A warning where a snapshot of test data goes by its own class means, unasked."""
@@ -87,6 +87,8 @@ class TrainingMeans:
             s for s in self._sources
             if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
         ]  # fmt: skip
+        if len(fit) == 1 and None in (fit[0].attrs.get("epoch"), source.attrs.get("epoch")):
+            return fit[0]
         for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
             for candidate in fit:
                 if place(source) is not None and place(candidate) == place(source):
@@ -102,7 +104,7 @@ class TrainingMeans:
             )
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         raise DataError(
-            f"{self._request.means_from!r} has several training sets, {', '.join(names[:_LISTED])}"
+            f"{self._request.means_from!r} has the training set(s) {', '.join(names[:_LISTED])}"
             f"{more}, and none shares snapshot or epoch with what is measured; name one: "
             f"{spelled('means_from', names[0])}"
         )

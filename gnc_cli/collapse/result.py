@@ -159,7 +159,7 @@ class Policy:
     """`given`, or `class means stand in`."""
     head: str | None
     """Dataset of the weights and why it was taken: by a model's config.json, or as the only one
-    that can be a classifier. None where it was named."""
+    that can be a classifier; of a model of the hub also its commit. None where it was named."""
     class_means: dict[str, str] | None
     """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
     the same moment of a run; None without samples."""
@@ -176,7 +176,7 @@ class Policy:
     variants: str
     """`none`, `authors`, `classic` or `all`."""
     ood: str | None
-    """The file of `--ood`; `array` where an array was given, None without."""
+    """The files of `--ood`, as they were named; `array` where an array was given, None without."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gnc_cli.collapse.heads import EMBEDDINGS, only_head
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import GROUP, Catalogue, Entry
+from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parameters import spelled
 
 _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -208,9 +208,12 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
     tier = _tier("weights", bare.rpartition("/")[2])
     if tier == len(_NAMES["weights"]) - 1:
         return f"{weights}: input embedding, as there is no output head of that name"
-    others = sum(entry.real and len(entry.shape) == 2 for entry in catalogue.entries.values()) - 1
-    if tier is None and others > 0:
-        return f"{weights}: the only one of {others + 1} matrices that can be the classifier"
+    matrices = sum(
+        entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
+        for name, entry in catalogue.entries.items()
+    )
+    if tier is None and matrices > 1:
+        return f"{weights}: the only one of {matrices} matrices that can be the classifier"
     return None
 
 

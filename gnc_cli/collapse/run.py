@@ -57,7 +57,7 @@ def run(
     started = time.monotonic()
     given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
     ood = None if how["ood"] is None else find_features(how.pop("ood"))
-    how["ood"] = None if ood is None else os.path.basename(ood.file or "array")
+    how["ood"] = None if ood is None else ood.file
     request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
     sources = find_sources(
         files, given, shards=shards, transpose_weights=transpose_weights,

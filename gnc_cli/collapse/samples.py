@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.labels import check_range, from_one, joined_labels, zero_based
 from gnc_cli.collapse.request import NONZERO, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
@@ -19,6 +18,7 @@ from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
+from gnc_cli.io.labels import check_range, from_one, joined_labels, zero_based
 from gnc_cli.io.loading import load_bias, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, spelled

@@ -4,6 +4,7 @@ Finding looks at names, shapes and attributes alone; opening reads labels and we
 features and logits in their files, to be read by rows.
 """
 
+import hashlib
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,9 @@ from gnc_cli.collapse.samples import InputCache, Samples, open_samples, samples_
 from gnc_cli.collapse.selection import Wanted, attributes, order, selects
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.file_rows import FileRows
+from gnc_cli.io.inputs import short_name, split_key
+from gnc_cli.io.labels import ONE_HOT, is_one_hot
 from gnc_cli.parameters import spelled, wording
 
 TRAINING = "train"
@@ -46,9 +50,10 @@ class Source:
     attrs: dict[str, Any] = field(default_factory=dict)
     """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
     stamp: str = ""
-    """Changes when a file of the row does."""
+    """Changes when a file of the row does, a dataset that is taken of it, or how it is read."""
     head: str | None = None
-    """The dataset of the classifier and why it was taken, where nobody named it."""
+    """The dataset of the classifier and why it was taken, where nobody named it; the commit of a
+    model of the hub."""
     training: "Source | None" = field(default=None, repr=False, compare=False)
     """The snapshot of the training split at the same moment of the same run, if this is another."""
 
@@ -89,13 +94,15 @@ def find_sources(
 
 
 def find_features(value: Any) -> Source:
-    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array."""
+    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
+    is what results call them."""
     names = _paths(value)
     if names is None:
         samples = samples_of_arrays({"features": value})
-        return Source(lambda: nullcontext(samples))
+        return Source(lambda: nullcontext(samples), "array")
     named = {"features": expand(names)}
-    return _Finder(named, transpose=False, labels_are="zero-based", K=None).in_options()
+    found = _Finder(named, transpose=False, labels_are="zero-based", K=None).in_options()
+    return replace(found, file=", ".join(map(short_name, names)))
 
 
 def find_samples(
@@ -185,6 +192,10 @@ class _Finder:
                 raise DataError(f"{path!r}: {outside[0]}; copy it into this file")
             wanted = (key or "").strip("/").split("/")
             if wanted[0] == "snapshots" and len(wanted) == 2 and wanted[1] in catalogue.snapshots:
+                epoch = catalogue.snapshots[wanted[1]].get("epoch")
+                for name, attrs in catalogue.snapshots.items():
+                    if (attrs.get("split"), attrs.get("epoch")) == (TRAINING, epoch):
+                        self._snapshot(catalogue, shown, name)  # its class means may count
                 return [self._snapshot(catalogue, shown, wanted[1])]
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
             sources = [self._snapshot(catalogue, shown, name) for name in names]
@@ -193,8 +204,8 @@ class _Finder:
                     roles = roles_of_file(catalogue, key, self.named)
                 else:
                     roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
-                if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
-                    raise self._labels_unnamed(file, catalogue.entries[roles["weights"]].shape[0])
+                if "weights" in roles:
+                    self._check_no_labels(file, catalogue, roles["weights"])
                 self._note_head(catalogue, roles.get("weights"), file)
                 sources.append(self._source(catalogue, shown, None, [(path, roles)]))
             return sources
@@ -213,13 +224,13 @@ class _Finder:
                 lacking = [path for path, roles in parts if each not in roles]
                 if lacking and len(lacking) < len(parts):
                     raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
-            return self._source(first, ",".join(file.path for file in files), None, parts)
+            return self._source(first, ",".join(file.shown for file in files), None, parts)
 
     def in_options(self) -> Source:
         """One row of what options name alone."""
         role = next(role for role in ("weights", "logits", *self.given) if role in self.given)
         with self.cache.open(self.given[role][0].path) as catalogue:
-            shown = ",".join(file.name or file.path for file in self.given[role])
+            shown = ",".join(file.shown for file in self.given[role])
             return self._source(catalogue, shown, None, [])
 
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
@@ -235,9 +246,11 @@ class _Finder:
         return self._training.get(_moment(source)) if other else None
 
     def _note_head(self, catalogue: Catalogue, name: str | None, file: File) -> None:
-        """Keep why `name` was taken for the classifier, where the user did not name it."""
+        """Keep why `name` was taken for the classifier, where the user did not name it, and the
+        commit of a model of the hub."""
         if name is not None:
             why = file.head or (how_found(catalogue, name) if file.key is None else None)
+            why = f"{why or name}, commit {file.commit}" if file.commit else why
             if why is not None:
                 self._heads[Piece(file.path, name)] = why
 
@@ -267,7 +280,9 @@ class _Finder:
             counted=counted, **self.stored,
         )  # fmt: skip
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
-        stamp = ",".join(self.cache.stamp(path) for path in paths)
+        taken = repr((together, self.stored["transpose"])).encode()
+        digest = hashlib.sha256(taken).hexdigest()[:16]
+        stamp = ",".join([digest, *(self.cache.stamp(path) for path in paths)])
         head = next((self._heads.get(piece) for piece in together.get("weights", ())), None)
         return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
 
@@ -281,19 +296,36 @@ class _Finder:
                 pieces.append(Piece(file.path, name))
         return tuple(pieces)
 
-    def _labels_unnamed(self, labels: File, rows: int) -> DataError:
-        """One number a row where a code is expected: labels, with features among the files?"""
-        found = {"features": "FILE", "labels": labels.shown}
-        for file in self.files:
-            with self.cache.open(file.path) as catalogue:
-                shapes = [e.shape for e in catalogue.entries.values() if len(e.shape) == 2]
+    def _check_no_labels(self, file: File, catalogue: Catalogue, weights: str) -> None:
+        """Refuse labels where a code is expected, with the options for the files given: one number
+        a row, or one-hot with as many rows as a matrix of another file."""
+        shape = catalogue.entries[weights].shape
+        found = {"features": "FILE", "labels": file.shown}
+        if len(shape) == 1:
+            said = f"{file.shown!r} has shape {shape}, one number a row; expected a matrix"
+        elif len(shape) == 2 and shape[0] > shape[1] and len(self.files) > 1:
+            # More one-hot rows than columns: two are equal, as in no code.
+            if not is_one_hot(FileRows(catalogue, weights, least=1).read(0, shape[1] + 1)):
+                return
+            said = f"{file.shown!r} is one-hot, shape {shape}; expected a code"
+            found["labels_are"] = ONE_HOT
+        else:
+            return
+        for other in self.files:
+            if other == file:
+                continue
+            with self.cache.open(other.path) as beside:
+                shapes = [e.shape for e in beside.entries.values() if len(e.shape) == 2]
             if len(shapes) == 1:
-                found["features" if shapes[0][0] == rows else "weights"] = file.shown
-        options = " ".join(f"--{role} {shlex.quote(name)}" for role, name in found.items())
+                found["features" if shapes[0][0] == shape[0] else "weights"] = other.shown
+        if len(shape) == 2 and found["features"] == "FILE":
+            return
+        options = " ".join(
+            f"--{role.replace('_', '-')} {shlex.quote(name)}" for role, name in found.items()
+        )
         call = ", ".join(f"{role}={name!r}" for role, name in found.items())
-        return DataError(
-            f"{labels.shown!r} has shape ({rows},), one number a row; expected a matrix. If these "
-            f"are labels: {wording(f'gnc measure {options}', f'measure({call})')}"
+        raise DataError(
+            f"{said}. If these are labels: {wording(f'gnc measure {options}', f'measure({call})')}"
         )
 
     def _check_name(self, role: str, wanted: File) -> None:
@@ -330,7 +362,8 @@ class _Finder:
 
 def _moment(source: Source) -> tuple[Any, ...]:
     """The moment of a run that a snapshot is of."""
-    return (run_of(str(source.file)), *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+    run = run_of(split_key(str(source.file))[0])
+    return (run, *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
 
 
 def _paths(value: Any) -> list[str] | None:

@@ -44,6 +44,14 @@ def measured(
         return None
 
 
+def tell_of_evaluation_samples() -> None:
+    """Warn where a callback is given no samples: collapse is about the training set."""
+    _log.warning(
+        "collapse is measured on the evaluation samples, by class means of their own; for the "
+        "training set give CollapseCallback(loader=...) its samples"
+    )
+
+
 def lacking(package: str) -> ImportError:
     """The error of an import without its optional package."""
     return ImportError(

@@ -8,7 +8,7 @@ from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import UsageError
-from gnc_cli.integrations.figures import figures, lacking, measured
+from gnc_cli.integrations.figures import figures, lacking, measured, tell_of_evaluation_samples
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
@@ -29,7 +29,8 @@ class CollapseCallback(Callback):
 
     Args:
         loader: samples to measure, such as the training set unshuffled; with several processes
-            each needs its part of them. By default the trainer's validation loader.
+            each needs its part of them. By default the trainer's validation loader, by class means
+            of its own; a warning says so.
         every: epochs between measurements.
         head: the last linear layer or its name, where it is not found by itself.
 
@@ -47,6 +48,8 @@ class CollapseCallback(Callback):
         self.loader, self.every, self.head = loader, every, head
         self.result: MeasureResult | None = None
         """The whole record of the last measurement."""
+        if loader is None:
+            tell_of_evaluation_samples()
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Measure, every n epochs of training and whenever `trainer.validate` is called."""

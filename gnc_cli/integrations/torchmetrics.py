@@ -2,20 +2,18 @@
 the metric's state."""
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gnc_cli.collapse.batches import Accumulated
+from gnc_cli.collapse.batches import Accumulated, raw_weights
 from gnc_cli.collapse.gnc_metrics import GNCMetrics as Accumulator
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.integrations.figures import FIGURES, figures, lacking
-from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.rows import to_numpy
-from gnc_cli.parameters import MOST_CLASSES, MOST_DIMENSIONS, Parameter, real, whole
 
 try:
     from torchmetrics import Metric
@@ -62,26 +60,22 @@ class GNCMetrics(Metric):
     answers: Tensor
     weights: Tensor
 
-    @validated
     def __init__(
-        self,
-        d: Annotated[int, Parameter("Dimension of the features.", whole(2, MOST_DIMENSIONS))],
-        K: Annotated[int, Parameter("Number of classes.", whole(2, MOST_CLASSES))],
-        *,
-        normalize: Annotated[bool, Parameter("Of unit rows.")] = True,
-        reference: Annotated[
-            float | None, Parameter("What GNC2 is held against.", real(above=0.0, most=2.0))
-        ] = None,
-        **more: Any,
+        self, d: int, K: int, *, normalize: bool = True, reference: float | None = None, **more: Any
     ) -> None:
         super().__init__(**more)
-        self.d, self.K, self.normalize, self.reference = d, K, normalize, reference
+        checked = Accumulator(d, K, normalize=normalize, reference=reference)
+        self.d, self.K, self.normalize = checked.d, checked.K, checked.normalize
+        self.reference = reference
         self.result: MeasureResult | None = None
         """The whole record behind the last `compute`."""
-        none = _packed(ClassMoments(d, K))
-        self.add_state("moments", none, dist_reduce_fx=partial(_merged, d=d, K=K))
-        self.add_state("answers", torch.zeros(2, K, dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("weights", torch.zeros(K, d, dtype=torch.float64), dist_reduce_fx=_last)
+        none = _packed(ClassMoments(self.d, self.K))
+        self.add_state("moments", none, dist_reduce_fx=partial(_merged, d=self.d, K=self.K))
+        answers = torch.zeros(2, self.K, dtype=torch.int64)
+        self.add_state("answers", answers, dist_reduce_fx="sum")
+        # NaN until some are given: a classifier may be zero.
+        weights = torch.full((self.K, self.d), torch.nan, dtype=torch.float64)
+        self.add_state("weights", weights, dist_reduce_fx=_last)
 
     def update(self, features: Any, labels: Any, logits: Any = None, weights: Any = None) -> None:
         """Take in a batch.
@@ -94,8 +88,10 @@ class GNCMetrics(Metric):
                 given counts. Without any the class means stand in for GNC2.
 
         Raises:
-            DataError: as `gnc_cli.GNCMetrics.update`.
+            DataError: as `gnc_cli.GNCMetrics.update`; or the weights are not finite, or not of this
+                shape.
         """
+        given = None if weights is None else raw_weights(weights, self.K, self.d)
         batch = Accumulator(self.d, self.K, normalize=self.normalize)
         batch.update(features, labels, logits)
         part = batch.accumulated()
@@ -104,8 +100,8 @@ class GNCMetrics(Metric):
         self.moments = _packed(moments).to(self.moments.device)
         answers = torch.from_numpy(np.stack([part.right, part.answered]))
         self.answers = self.answers + answers.to(self.answers.device)
-        if weights is not None:
-            self.weights = torch.as_tensor(weights).detach().to(self.weights)
+        if given is not None:
+            self.weights = torch.tensor(given).to(self.weights)
 
     def compute(self) -> dict[str, Tensor]:
         """The figures so far, float64: `gnc1`, `gnc2.lower`, `gnc2.upper`, `gnc2_ratio`, `gnc3`,
@@ -114,7 +110,7 @@ class GNCMetrics(Metric):
         right, answered = to_numpy(self.answers)
         moments = _unpacked(self.moments, self.d, self.K)
         whole.add(Accumulated({"unit" if self.normalize else "raw": moments}, right, answered))
-        self.result = whole.compute(self.weights if self.weights.any() else None)
+        self.result = whole.compute(None if self.weights.isnan().any() else self.weights)
         found = figures(self.result, prefix="")
         values = {name: found.get(name, float("nan")) for name in _FIGURES}
         options: Any = {"dtype": torch.float64, "device": self.moments.device}
@@ -151,5 +147,5 @@ def _merged(states: Tensor, d: int, K: int) -> Tensor:
 
 def _last(states: Tensor) -> Tensor:
     """The last weights that were given, (parts, K, d) to (K, d)."""
-    given = states.flatten(1).any(dim=1).nonzero()
+    given = states.flatten(1).isfinite().all(dim=1).nonzero()
     return states[given[-1, 0] if len(given) else 0]

@@ -1,12 +1,14 @@
 """A callback that follows collapse in a training with the Trainer of transformers."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations.figures import figures, lacking, measured
+from gnc_cli.errors import UsageError
+from gnc_cli.integrations.figures import figures, lacking, measured, tell_of_evaluation_samples
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
@@ -17,25 +19,25 @@ except ImportError as error:
 
 __all__ = ["CollapseCallback"]
 
-_PREFIX = "eval_gnc/"
-
 
 class CollapseCallback(TrainerCallback):
     """Measures collapse after evaluation and logs it as the trainer does, `trainer.log`.
 
     Logged are `eval_gnc/gnc1`, `eval_gnc/gnc2.lower`, `eval_gnc/gnc2.upper`, `eval_gnc/gnc2_ratio`,
-    `eval_gnc/gnc3`, `eval_gnc/ncc_accuracy` and `eval_gnc/accuracy`; `trainer.evaluate` returns
-    them too, so that `metric_for_best_model` may name one.
+    `eval_gnc/gnc3`, `eval_gnc/ncc_accuracy` and `eval_gnc/accuracy`; of an evaluation set `name`
+    `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too, so that
+    `metric_for_best_model` may name one if `every` is 1.
 
     Args:
         trainer: whose loggers are used; `trainer.add_callback(CollapseCallback(trainer))`.
-        every: evaluations between measurements.
+        every: evaluations between measurements, counted for each evaluation set.
         head: the last linear layer or its name, where it is not found by itself.
         loader: samples to measure, such as `trainer.get_train_dataloader()`. By default those of
-            the evaluation.
+            the evaluation, by class means of their own; a warning says so.
 
     Raises:
-        UsageError: while training: no obvious head.
+        UsageError: while training: no obvious head, or `metric_for_best_model` is a figure that
+            `every` leaves out of some evaluations.
     """
 
     @validated
@@ -49,19 +51,33 @@ class CollapseCallback(TrainerCallback):
         self.trainer, self.every, self.head, self.loader = trainer, every, head, loader
         self.result: MeasureResult | None = None
         """The whole record of the last measurement."""
-        self._evaluations = 0
+        self._evaluations: Counter[str] = Counter()
+        if loader is None:
+            tell_of_evaluation_samples()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Refuse to choose the best model by a figure that some evaluations lack."""
+        name = args.metric_for_best_model or ""
+        if self.every > 1 and "gnc/" in name:
+            raise UsageError(
+                f"metric_for_best_model={name!r} is needed at every evaluation, and "
+                f"CollapseCallback(every={self.every}) leaves some out; set every=1"
+            )
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, *, model: nn.Module, eval_dataloader: Any,
         metrics: dict[str, float], **kwargs: Any,
     ) -> None:  # fmt: skip
         """Measure, every n evaluations."""
-        self._evaluations += 1
-        if self._evaluations % self.every:
+        # One call for each evaluation set; the trainer puts `eval_` and its name before all keys.
+        timed = [key for key in metrics if key.endswith("_runtime")]
+        prefix = min(timed, key=len, default="eval_runtime").removesuffix("runtime") + "gnc/"
+        self._evaluations[prefix] += 1
+        if self._evaluations[prefix] % self.every:
             return
         loader = eval_dataloader if self.loader is None else self.loader
         found = measured(model, loader, self.head)
         if found is not None:
             self.result = found
-            metrics |= figures(found, _PREFIX)
-            self.trainer.log(figures(found, _PREFIX))
+            metrics |= figures(found, prefix)
+            self.trainer.log(figures(found, prefix))

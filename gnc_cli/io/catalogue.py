@@ -6,20 +6,22 @@ the refusal happen here, once for all formats.
 
 import contextlib
 import math
-import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError, GncError
+from gnc_cli.io.inputs import memory_limit
 
 DEFLATE = 1032
 """The most bytes that one deflated byte can stand for."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
+NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
+"""Names of what a checkpoint holds beside the model's parameters."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
 
@@ -122,19 +124,13 @@ class Catalogue:
 
     def __str__(self) -> str:
         items = [
-            f"{name!r} {entry}" for name, entry in self.entries.items() if entry.problem is None
+            f"{name!r} {self.entries[name]}"
+            for name in sorted(self.entries, key=lambda name: bool(NO_PARAMETER.search(name)))
+            if self.entries[name].problem is None
         ]
         items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
         more = len(items) - _LISTED
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
-
-
-def memory_limit() -> int:
-    """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with contextlib.suppress(OSError, ValueError):  # "max" where the container has no limit
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total // 2
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ import numpy as np
 import gnc_cli
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
-from gnc_cli.io.catalogue import GROUP, Catalogue, Entry, check_entry, memory_limit, translated
+from gnc_cli.io.catalogue import GROUP, Catalogue, Entry, check_entry, translated
 from gnc_cli.io.file_rows import FlatArray, native
+from gnc_cli.io.inputs import memory_limit
 from gnc_cli.io.provenance import creation_time, provenance_text
 
 if TYPE_CHECKING:

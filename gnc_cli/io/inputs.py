@@ -12,16 +12,23 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import memory_limit
 
 MOST_ENTRIES = 20_000_000
 """Files and folders of a walk; ImageNet-21k has 14 million."""
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
+
+
+def memory_limit() -> int:
+    """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):  # "max" where the container has no limit
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total // 2
 
 
 def split_key(path: str) -> tuple[str, str | None]:
@@ -37,6 +44,17 @@ def split_key(path: str) -> tuple[str, str | None]:
     if not key:
         raise UsageError(f"{path!r} names no dataset after the colon; write {name}:KEY")
     return name, key
+
+
+def short_name(path: str) -> str:
+    """`FILE:key` without the folders before it.
+
+    >>> short_name("runs/a/train.h5:final/H"), short_name("runs/a/")
+    ('train.h5:final/H', 'a')
+    """
+    name, key = split_key(path)
+    name = os.path.basename(name.rstrip("/")) or name
+    return name if key is None else f"{name}:{key}"
 
 
 @contextlib.contextmanager

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry, checked, memory_limit, translated
+from gnc_cli.io.catalogue import Catalogue, Entry, checked, translated
 from gnc_cli.io.file_rows import FileRows
+from gnc_cli.io.inputs import memory_limit
 
 _BLOCK_BYTES = 32 << 20
 _LARGEST = 1 << 53

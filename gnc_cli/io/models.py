@@ -42,8 +42,12 @@ def hub_name(text: str) -> HubName | None:
         return None
     match = _HUB.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1")
+        raise UsageError(_no_name(text))
     return HubName(match["name"], match["revision"], match["key"])
+
+
+def _no_name(text: str) -> str:
+    return f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1"
 
 
 def read_model_config(folder: str) -> dict[str, Any]:
@@ -82,6 +86,7 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
     Raises:
         UnavailableError: huggingface_hub is not installed, or the hub cannot be reached.
         DataError: there is no such model or revision, or it is not public.
+        UsageError: its name is none that the hub allows.
     """
     path = _cached(wanted, CONFIG) or _fetch(wanted, CONFIG)
     if path is None:
@@ -110,6 +115,7 @@ def _cached(wanted: HubName, file: str) -> str | None:
 
     Raises:
         UnavailableError: huggingface_hub is not installed.
+        UsageError: it refuses the model's name.
     """
     try:
         from huggingface_hub import try_to_load_from_cache
@@ -118,7 +124,10 @@ def _cached(wanted: HubName, file: str) -> str | None:
             f"'hf:{wanted.name}' needs huggingface_hub; pip install 'gnc-cli[trainers]', or name "
             "the folder of a model"
         ) from error
-    found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
+    try:
+        found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
+    except ValueError as error:  # the package's rule for names
+        raise UsageError(_no_name(f"hf:{wanted.name}")) from error
     return found if isinstance(found, str) else None
 
 
@@ -146,7 +155,8 @@ def _fetch(wanted: HubName, file: str) -> str | None:
         missing = isinstance(error, errors.EntryNotFoundError)
         if missing and not isinstance(error, errors.LocalEntryNotFoundError):
             return None
+        revision = f" --revision {wanted.revision}" if wanted.revision else ""
         raise UnavailableError(
             f"{where}: {file} is not in the cache, and the hub cannot be reached; fetch it with "
-            f"`hf download {wanted.name}` where there is a network, or name a folder"
+            f"`hf download {wanted.name}{revision}` where there is a network, or name a folder"
         ) from error

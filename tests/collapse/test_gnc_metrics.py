@@ -411,6 +411,7 @@ def test_results_are_of_the_batches_so_far() -> None:
         ([[1.0, float("nan")]], [0], "row 0 is not finite"),
         ([[0.0, 0.0]], [0], "row 0 is zero"),
         ([[1.0, 2.0, 3.0]], [0], r"shape \(1, 3\), labels \(1,\); expected \(n, 2\), \(n,\)$"),
+        ([[1.0, 2.0]], [[0, 0, 1]], r"labels \(1, 3\); .*one-hot: give labels.argmax\(1\)"),
         ([[[1.0, 2.0]]], [[0]], r"flatten with reshape\(-1, 2\) and reshape\(-1\)"),
     ],
 )

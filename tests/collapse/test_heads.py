@@ -175,6 +175,13 @@ def test_models_that_are_not_whole(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(DataError, match="nor a model .config.json with model.safetensors"):
         measure(tmp_path)
+    cut = model(tmp_path / "cut", LLAMA, BODY, {"lm_head.weight": W})
+    Path(cut, "model.safetensors.index.json").unlink()
+    with pytest.raises(DataError, match="in 2 file.s. without the index .*; add it") as caught:
+        measure(cut)
+    assert measured(str(caught.value).rpartition(": ")[2]).gnc2 == EXPECTED
+    with pytest.raises(DataError, match=f"describes a model; give its folder: {cut}$"):
+        measure(f"{cut}/config.json")
     folder = model(tmp_path / "m", None, {"fc.weight": W})  # without a config, by name
     assert measured(folder).gnc2 == EXPECTED
     Path(folder, "config.json").write_text("[]")
@@ -240,10 +247,31 @@ def test_several_plausible_heads_are_listed_with_a_command(gnc: Any, tmp_path: P
     torch.save(tensors(arrays), tmp_path / "m.pt")
     run = gnc("measure", str(tmp_path / "m.pt"))
     assert run.exit_code == 3
-    assert f"gnc measure {tmp_path}/m.pt:coarse.weight (5, 32), " in run.stderr
-    assert f"gnc measure {tmp_path}/m.pt:fine.weight (10, 32)" in run.stderr
+    assert "choose one: 'coarse.weight' (5, 32), 'fine.weight' (10, 32); for inst" in run.stderr
+    command = run.stderr.rpartition("for instance: ")[2].split()
+    assert command == ["gnc", "measure", f"{tmp_path}/m.pt:coarse.weight"]
+    assert gnc(*command[1:]).exit_code == 0
     run = gnc("measure", "--weights", str(tmp_path / "m.pt"))
-    assert f"--weights {tmp_path}/m.pt:fine.weight (10, 32)" in run.stderr
+    assert run.stderr.endswith(f"--weights {tmp_path}/m.pt:coarse.weight\n")
+
+
+def test_of_a_model_without_a_head_repeated_layers_come_last(tmp_path: Path) -> None:
+    layers = [(f"encoder.layer.{i}.query.weight", (D, D)) for i in range(9)]
+    tables = [("embeddings.token_type.weight", (2, D)), ("embeddings.words.weight", (V, D))]
+    config = {"architectures": ["BertModel"]}
+    with pytest.raises(DataError) as caught:
+        measure(model(tmp_path / "m", config, state(*layers, *tables)))
+    message = str(caught.value)
+    order = [message.index(name) for name in ("words", "token_type", "layer.0")]
+    assert order == sorted(order) and message.endswith("m:embeddings.words.weight')")
+
+
+def test_moments_of_an_optimizer_are_no_matrices_of_the_model(tmp_path: Path) -> None:
+    arrays = PLAUSIBLE["optimizer"]
+    torch.save(tensors(dict(reversed(arrays.items()))), tmp_path / "m.ckpt")
+    assert "only one of 2 matrices" in str(measured(tmp_path / "m.ckpt").policy.head)
+    with pytest.raises(DataError, match="holds 'model.last.weight'.*, 'optimizer_states.0"):
+        measure(f"{tmp_path}/m.ckpt:model.lost")
 
 
 # The hub ------------------------------------------------------------------------------------------
@@ -274,6 +302,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
         return tmp_path / "cache" / repo.replace("/", "--") / (revision or "main") / file
 
     def cached(repo: str, file: str, revision: str | None = None) -> object:
+        if "--" in repo or ".." in repo:
+            raise ValueError("HFValidationError, which is one")
         path = place(repo, file, revision)
         return str(path) if path.exists() else None
 
@@ -324,7 +354,8 @@ def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> No
     model(place / "v1", LLAMA | {"tie_word_embeddings": True}, {"model.embed_tokens.weight": W})
     found = measured("hf:org/llama")
     assert found.gnc2 == EXPECTED and found.file == "hf:org/llama"
-    assert found.policy.head == "lm_head.weight: output head of LlamaForCausalLM"
+    said = "lm_head.weight: output head of LlamaForCausalLM, commit main"  # a hash, of the hub
+    assert found.policy.head == said
     index, shard = "model.safetensors.index.json", "model-00000-of-00002.safetensors"
     assert hub() == ["config.json", index, shard]  # the other shard is not needed
     tied = measured(weights="hf:org/llama@v1")
@@ -332,8 +363,14 @@ def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> No
     assert hub(down=True) == ["config.json", "model.safetensors"]
     assert measured("hf:org/llama").gnc2 == measured("hf:org/llama@v1").gnc2 == EXPECTED
     named = measured("hf:org/llama:lm_head.weight")
-    assert named.gnc2 == EXPECTED and named.policy.head is None
+    assert named.gnc2 == EXPECTED and named.policy.head == "lm_head.weight, commit main"
     assert hub() == []
+
+
+@pytest.mark.parametrize("name", ["org/--x", "org/.."])
+def test_names_that_the_hub_does_not_allow(hub: Callable[..., list[str]], name: str) -> None:
+    with pytest.raises(UsageError, match=f"'hf:{name}' names no model of the hub; write hf:org"):
+        measure(f"hf:{name}")
 
 
 @pytest.mark.parametrize(
@@ -353,7 +390,10 @@ def test_models_that_the_hub_does_not_give(
     with pytest.raises(DataError, match=words):
         measure(f"hf:{name}")
     hub(down=True)
-    with pytest.raises(UnavailableError, match="hub cannot be reached; fetch it with `hf download"):
+    # Of the commit of a config.json that is there, else of what was asked for.
+    revision = {"org/m@v9": " --revision v9", "org/bare": " --revision main"}.get(name, "")
+    advice = f"cannot be reached; fetch it with `hf download {name.partition('@')[0]}{revision}`"
+    with pytest.raises(UnavailableError, match=advice):
         measure(f"hf:{name}")
 
 

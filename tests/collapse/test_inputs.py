@@ -63,6 +63,33 @@ def test_a_test_split_by_its_own_means_or_another_file(trained: TrainResult) -> 
     assert (named.gnc1, named.ncc_accuracy) == (same.gnc1, same.ncc_accuracy)
 
 
+def test_a_snapshot_by_its_key_keeps_its_training_means(trained: TrainResult) -> None:
+    found = measure(f"{trained.run}/snapshots.h5:snapshots/epoch-0002-test")
+    assert isinstance(found, MeasureResult) and not found.warnings
+    expected = splits(trained.run)["test"]
+    assert (found.gnc1, found.ncc_accuracy) == (expected.gnc1, expected.ncc_accuracy)
+    assert found.policy.class_means == expected.policy.class_means
+
+
+def test_the_only_training_split_of_a_run_serves_a_file_outside(
+    trained: TrainResult, tmp_path: Path
+) -> None:
+    """The run has a test split too, which is no training set."""
+    copied, outside = tmp_path / "run", tmp_path / "outside.h5"
+    shutil.copytree(trained.run, copied)
+    with h5py.File(copied / "snapshots.h5", "a") as h5, h5py.File(outside, "w") as new:
+        for name in ("features", "labels"):
+            h5.copy(f"snapshots/epoch-0002-test/{name}", new)
+        for name in [name for name in h5["snapshots"] if "-0002-" not in name]:
+            del h5["snapshots"][name]
+    found = measure(outside, means_from=f"{copied}/")
+    assert isinstance(found, MeasureResult) and found.policy.class_means is not None
+    assert found.policy.class_means["gnc1"] == "run"
+    assert found.ncc_accuracy == splits(trained.run)["test"].ncc_accuracy
+    with pytest.raises(DataError, match="has the training set.s. .*epoch-0001-train, .*epoch-0002"):
+        measure(outside, means_from=trained.run)
+
+
 def test_the_training_split_may_lie_in_the_next_file_of_the_run(
     trained: TrainResult, tmp_path: Path
 ) -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
-from gnc_cli.collapse.labels import zero_based
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
+from gnc_cli.io.labels import zero_based
 from tests.collapse.conftest import K, put
 
 FORMS = {"one-based": lambda y: y + 1, "one-hot": lambda y: np.eye(K, dtype=np.float32)[y]}
@@ -78,6 +78,22 @@ def test_labels_by_their_place_alone(gnc: Any, tmp_path: Path, data: dict[str, n
     assert "--features FILE --labels" in gnc("measure", y).stderr
     with pytest.raises(DataError, match=f"measure\\(features='{f}', labels='{y}'\\)"):
         measure(f, y)
+
+
+def test_one_hot_labels_by_their_place_alone(
+    gnc: Any, tmp_path: Path, data: dict[str, np.ndarray]
+) -> None:
+    f = put(tmp_path / "f.npy", {"x": data["features"]})
+    y = put(tmp_path / "y.npy", {"x": np.eye(K)[data["labels"]]})
+    run = gnc("measure", f, y)
+    command = f"gnc measure --features {f} --labels {y} --labels-are one-hot"
+    assert run.exit_code == 3 and run.stderr.endswith(f"{command}\n")
+    assert gnc(*command.split()[1:]).exit_code == 0
+    with pytest.raises(DataError, match="labels='.*y.npy', labels_are='one-hot'"):
+        measure(f, y)
+    axes = put(tmp_path / "axes.npy", {"x": np.concatenate([np.eye(K), -np.eye(K)])})
+    beside = put(tmp_path / "beside.npy", {"x": data["features"][: 2 * K]})
+    assert gnc("measure", axes, beside).exit_code == 0  # codes, both
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".npz", ".h5"])

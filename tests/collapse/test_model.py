@@ -144,12 +144,12 @@ def test_several_linear_layers_without_an_obvious_head_are_listed() -> None:
 
     with pytest.raises(UsageError, match="plainly the last") as error:
         measure_model(Network(compared), batches())
-    for part in ("3 linear layers", "'neck' (4, 8)", "'head' (5, 4)", "head='neck'"):
+    for part in ("3 linear layer(s), ", "'neck' (4, 8)", "'head' (5, 4)", "head='neck'"):
         assert part in str(error.value)
     network = Network(compared)
     for head in ("head", network.head):
         assert measure_model(network, batches(), head).layer == "head"
-    with pytest.raises(UsageError, match="has 0 linear layers"):
+    with pytest.raises(UsageError, match="has 0 linear layer\\(s\\)"):
         measure_model(nn.Flatten(), batches())
 
 

@@ -49,7 +49,8 @@ def test_neco_of_arrays_and_files(
     for ood in (parts, f"{tmp_path}/ood_*.npy", f"{whole}:far"):
         named = measured(file, ood=ood, normalize=normalize)
         assert named.variants["neco"] == pytest.approx(found.variants["neco"], rel=1e-12)
-    assert named.policy.ood == "ood.h5"
+    assert named.policy.ood == "ood.h5:far"
+    assert measured(file, ood=parts).policy.ood == "ood_0.npy, ood_1.npy"
     everything = measured(file, ood=f"{whole}:far", variants="all").variants
     assert [*everything] == ["authors", "classic", "neco"]
 

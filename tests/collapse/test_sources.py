@@ -433,7 +433,7 @@ def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (source,) = find_samples(["-"])
     same(read(source), ALL)
     same(read(source), ALL)
-    assert source.file == "-" and len(source.stamp) == 16
+    assert source.file == "-" and len(source.stamp.partition(",")[2]) == 16
     stdin()
     same(one("-:run/W"), {"weights": 2 * W})
     stdin()

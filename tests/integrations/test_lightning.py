@@ -97,6 +97,13 @@ def test_every_second_epoch_on_a_set_of_ones_own(tmp_path: Path) -> None:
         CollapseCallback(every=0)
 
 
+def test_samples_that_are_not_of_training_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    CollapseCallback(loader())
+    assert not caplog.text
+    CollapseCallback()
+    assert "class means of their own" in caplog.text
+
+
 def test_validation_by_itself_and_limits(tmp_path: Path) -> None:
     callback = CollapseCallback(every=7)
     run = trainer(tmp_path, callback, limit_val_batches=2)

@@ -17,6 +17,7 @@ from tests.integrations.problems import D, K, features
 from tests.runtime.together import needs_gloo, together
 
 ALL = features()
+W = ALL["weights"]
 F64 = torch.float64
 PARTS = [{n: v if n == "weights" else v[a : a + 20] for n, v in ALL.items()} for a in (0, 20, 40)]
 
@@ -116,8 +117,29 @@ def test_what_cannot_be_taken_in_changes_nothing() -> None:
     with pytest.raises(DataError, match="out of range"):
         metric.update(PARTS[1]["features"], PARTS[1]["labels"] + 3)
     agree(metric.compute(), expected(PARTS[:1]))
-    with pytest.raises(UsageError, match="K 1 is too small"):
-        GNCMetrics(3, 1)
+    for wrong, words in ((torch.eye(D), r"\(4, 4\); expected \(5, 4\)"), (W.T, "transpose them"),
+                         (W * torch.nan, "NaN")):  # fmt: skip
+        with pytest.raises(DataError, match=words):
+            metric.update(**(PARTS[1] | {"weights": wrong}))
+    agree(metric.compute(), expected(PARTS[:1]))
+    for call, words in (({"d": 3, "K": 1}, "K 1 is too small"), ({"d": 0, "K": 3}, "d 0 is too"),
+                        ({"d": 3, "K": 3, "reference": 3.0}, "reference 3.0")):  # fmt: skip
+        with pytest.raises(UsageError, match=words):
+            GNCMetrics(**call)
+
+
+def test_a_classifier_of_zeros_was_given() -> None:
+    """As by the accumulator, which refuses unit rows of it; class means do not stand in."""
+    zero = torch.zeros(K, D)
+    metric, raw = GNCMetrics(D, K), GNCMetrics(D, K, normalize=False)
+    for each in (metric, raw):
+        each.update(**(ALL | {"weights": zero}))
+    with pytest.raises(DataError, match="weights"):
+        metric.compute()
+    alone = gnc_cli.GNCMetrics(D, K, normalize=False)
+    alone.update(ALL["features"], ALL["labels"], ALL["logits"])
+    agree(raw.compute(), figures(alone.compute(zero), ""))
+    assert raw.result is not None and raw.result.gnc2.upper == 0.0
 
 
 def test_on_a_device(device: str) -> None:

@@ -55,8 +55,8 @@ def trainer(folder: Path, **more: Any) -> Trainer:
     return Trainer(bert(), arguments, train_dataset=texts(), eval_dataset=texts(22))
 
 
-def logged(run: Trainer) -> list[dict[str, Any]]:
-    return [line for line in run.state.log_history if "eval_gnc/gnc1" in line]
+def logged(run: Trainer, prefix: str = "eval_gnc/") -> list[dict[str, Any]]:
+    return [line for line in run.state.log_history if f"{prefix}gnc1" in line]
 
 
 def test_figures_go_to_the_log_and_the_metrics(tmp_path: Path) -> None:
@@ -102,6 +102,56 @@ def test_every_second_evaluation_on_the_training_set(tmp_path: Path) -> None:
     assert callback.result is not None and callback.result.N == 24
     with pytest.raises(UsageError, match="every 0"):
         CollapseCallback(run, every=0)
+
+
+def timed(rows: Any) -> dict[str, float]:
+    """Metrics of one's own, of which one is named as the trainer names its own."""
+    return {"n": float(len(rows.label_ids)), "slow_runtime": 1.0}
+
+
+def test_several_evaluation_sets_have_keys_and_turns_of_their_own(tmp_path: Path) -> None:
+    run = trainer(tmp_path, num_train_epochs=4)
+    run.eval_dataset, run.compute_metrics = {"a": texts(12), "b": texts(20)}, timed
+    run.add_callback(CollapseCallback(run, every=2))
+    run.train()
+    for name in run.eval_dataset:
+        lines = logged(run, f"eval_{name}_gnc/")
+        assert [line["epoch"] for line in lines] == [2.0, 4.0]
+        wanted = measure_model(run.model, run.get_eval_dataloader(name))
+        for key, value in figures(wanted, f"eval_{name}_gnc/").items():
+            assert lines[-1][key] == pytest.approx(value, rel=1e-9), key
+    assert not logged(run)
+
+
+@pytest.mark.parametrize("name", ["eval_gnc/gnc1", "gnc/gnc2.lower"])
+def test_the_best_model_needs_every_evaluation(tmp_path: Path, name: str) -> None:
+    run = trainer(tmp_path, metric_for_best_model=name, greater_is_better=False)
+    run.add_callback(CollapseCallback(run, every=2))
+    with pytest.raises(UsageError, match=f"{name}.*every=2.*set every=1"):
+        run.train()
+    assert run.state.global_step == 0
+
+
+def test_the_best_model_by_a_figure_of_one_set(tmp_path: Path) -> None:
+    run = trainer(
+        tmp_path, metric_for_best_model="eval_b_gnc/gnc1", greater_is_better=False,
+        load_best_model_at_end=True, save_strategy="epoch",
+    )  # fmt: skip
+    run.eval_dataset = {"a": texts(12), "b": texts(20)}
+    run.add_callback(CollapseCallback(run))
+    run.train()
+    values = [line["eval_b_gnc/gnc1"] for line in logged(run, "eval_b_gnc/")]
+    assert run.state.best_metric == min(values)
+
+
+def test_samples_that_are_not_of_training_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = trainer(tmp_path)
+    CollapseCallback(run, loader=run.get_train_dataloader())
+    assert not caplog.text
+    CollapseCallback(run)
+    assert "class means of their own" in caplog.text
 
 
 def test_models_of_tokens() -> None:

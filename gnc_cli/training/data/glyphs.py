@@ -179,11 +179,17 @@ def _of_script(
     found = [face for face in found if len(face.characters) >= least]
     if len(found) < 2:
         packages = _PACKAGES.get(script)
-        install = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
+        step = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
+        if packages is None:
+            step = f"name other {spelled('fonts')}"
+        if not wanted and packages is None:
+            step += (
+                f", or a script: {', '.join(_SCRIPTS)}, or the first word of its letters' Unicode "
+                "names, as in latin, greek, cyrillic"
+            )
         raise DataError(
             f"{spelled('script', script)}: {len(found)} of {len(faces)} faces in {fonts!r} have "
-            f"{least} or more of its letters; "
-            + (install if packages else f"name other {spelled('fonts')}")
+            f"{least} or more of its letters; {step}"
         )
     if left := len(faces) - len(found):
         warnings.append(f"{left} face(s) have fewer than {least} {script} letters: left out")

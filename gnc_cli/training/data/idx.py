@@ -23,8 +23,8 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import DEFLATE, memory_limit, translated
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.catalogue import DEFLATE, translated
+from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
@@ -170,7 +170,12 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
             raise DataError(f"{str(folder)!r} has the files of several sets ({shown}); {step}")
         if found:
             return folder, found[0], sets[found[0]]
-    files = f"{next(iter(known.prefixes)) if known else ''}train-images-idx3-ubyte[.gz]"
+    prefixes = list(known.prefixes) if known else [""]
+    prefix = prefixes[0] if len(prefixes) == 1 else "emnist-SPLIT-"
+    files = f"{prefix}train-images-idx3-ubyte[.gz]"
+    if len(prefixes) > 1:
+        splits = ", ".join(p.removeprefix("emnist-").removesuffix("-") for p in prefixes)
+        files += f" (SPLIT is one of {splits})"
     if path is not None or known is None:
         raise DataError(f"{path!r} has no {files}; name the folder of the IDX files")
     install = f"apt-get install {known.package}, or " if known.package else ""

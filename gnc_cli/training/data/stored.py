@@ -13,9 +13,10 @@ from pathlib import PurePath
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, checked, memory_limit, translated
+from gnc_cli.io.catalogue import Catalogue, checked, translated
 from gnc_cli.io.formats import FORMATS
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import memory_limit, open_input
+from gnc_cli.io.labels import from_one, is_one_hot, suspicion
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
     MEMORY_BYTES,
@@ -31,7 +32,7 @@ _TRAIN = (
     ("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"),
     ("train/images", "train/labels"), ("X_train", "y_train"),
 )  # fmt: skip
-_GUESSES = (("X", "y"), ("x", "y"), ("arr_0", "arr_1"))
+_GUESSES = (("X", "y"), ("x", "y"), ("data", "target"), ("arr_0", "arr_1"))
 """Taken where there is no other, and told; numpy.savez calls arrays without names arr_0, arr_1."""
 _TEST = (
     ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels"),
@@ -43,6 +44,7 @@ _VALIDATION = (
 )  # fmt: skip
 """For testing where there is nothing else for it; told."""
 _NAMES = "class_names"
+_FROM_ONE = "store labels - 1"
 _LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
 
 
@@ -123,6 +125,9 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
             f"{path!r}: test images are {test.images.shape[1:]} and training images "
             f"{train.images.shape[1:]}; bring them to one size"
         )
+    suspect = suspicion(train.labels, _FROM_ONE)
+    if suspect is not None:
+        warnings.append(f"{catalogue.where(pair[1])}: {suspect}")
     _, channels, size, _ = train.images.shape
     K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
     if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
@@ -131,7 +136,8 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
             "store them in chunks of one image, or without chunks"
         )
     data = ImageData(
-        train, test, _class_names(catalogue, K), f"{kind}:{PurePath(path).name}",
+        train, test, _class_names(catalogue, K, suspect is not None),
+        f"{kind}:{PurePath(path).name}",
         {"datasets": [*pair, *(test_pair or ())], "image_size": size}, tuple(warnings),
         flip=channels == 3,
     )  # fmt: skip
@@ -153,7 +159,8 @@ def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
     stored = StoredImages(catalogue, pair[0], file)
-    labels, where, N = load_labels(catalogue, pair[1]), catalogue.where(pair[1]), stored.shape[0]
+    labels = load_labels(catalogue, pair[1], prepare=_not_one_hot)
+    where, N = catalogue.where(pair[1]), stored.shape[0]
     if len(labels) != N:
         raise DataError(
             f"{where} has {len(labels)} label(s) for {N} images of {pair[0]!r}; expected one each"
@@ -172,6 +179,14 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
     if needed <= MEMORY_BYTES or not stored.by_rows:
         pictures = stored.whole()
     return ImageSet(pictures, labels)
+
+
+def _not_one_hot(values: np.ndarray, where: str) -> np.ndarray:
+    if is_one_hot(values):
+        raise DataError(
+            f"{where} is one-hot, shape {values.shape}; store labels.argmax(axis=1) in its place"
+        )
+    return values
 
 
 def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
@@ -193,8 +208,11 @@ def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     return found[0]
 
 
-def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
-    """One for each class, or more; the numbers where the file has none."""
+def _class_names(catalogue: Catalogue, K: int, suspect: bool) -> tuple[str, ...]:
+    """One for each class, or more; the numbers where the file has none.
+
+    `suspect` are labels that look as if they counted from 1.
+    """
     if _NAMES not in catalogue.entries:
         return tuple(map(str, range(K)))
     entry = catalogue.entries[_NAMES]
@@ -205,5 +223,6 @@ def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
         values = entry.load().tolist()
         names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
     if len(names) < K:
-        raise DataError(f"{where} has {len(names)} name(s), and labels go up to {K - 1}")
+        step = f"; {from_one(_FROM_ONE)}" if suspect else ""
+        raise DataError(f"{where} has {len(names)} name(s), and labels go up to {K - 1}{step}")
     return names

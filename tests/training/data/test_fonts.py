@@ -164,8 +164,11 @@ def test_a_script_that_the_fonts_lack(tmp_path: Path) -> None:
         make_font(tmp_path / f"{style}.ttf", style, LETTERS)
     with pytest.raises(DataError, match="script='han': 0 of 2 faces.*5 or more.*fonts-noto-cjk"):
         glyph_images(10, 16, str(tmp_path), "han", cache=False)
-    with pytest.raises(DataError, match="'klingon'.*0 of 12 faces.*DejaVu.*name other fonts"):
+    known = "'klingon'.*0 of 12 faces.*DejaVu.*name other fonts, or a script: hangul, han, kana, or"
+    with pytest.raises(DataError, match=known):
         glyph_images(10, 16, None, "klingon", cache=False)
+    with pytest.raises(DataError, match="'latin': .* name other fonts$"):
+        glyph_images(10**4, 16, None, "latin", cache=False)
 
 
 def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:

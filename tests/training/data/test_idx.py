@@ -91,6 +91,9 @@ def test_emnist_is_transposed_and_its_letters_count_from_one(tmp_path: Path) -> 
         load_images(f"idx:{tmp_path}")
     with pytest.raises(DataError, match="no emnist-mnist-train-images-idx3-ubyte"):
         load_images(f"emnist-mnist:{tmp_path}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no emnist-SPLIT-train.*balanced, .*digits, mnist"):
+        load_images(f"emnist:{tmp_path / 'empty'}")
     write(tmp_path, "emnist-letters-", test="test")
     with pytest.raises(DataError, match="label 0"):
         load_images(f"emnist-letters:{tmp_path}")

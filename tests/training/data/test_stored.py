@@ -88,6 +88,7 @@ SAVED = (COLOUR.transpose(0, 2, 3, 1), LABELS[:, None], COLOUR[:2].transpose(0, 
         (("X_train", "y_train", "X_test", "y_test"), ""),
         (("images", "labels"), ""),
         (("X", "y"), "'X' are taken for images, 'y' for labels"),
+        (("data", "target"), "'data' are taken for images, 'target' for labels"),
         (("arr_0", "arr_1"), "'arr_0' are taken for images, 'arr_1' for labels"),
     ],
 )
@@ -143,6 +144,17 @@ def test_npz_that_memory_does_not_hold_or_that_claims_too_much(
         read_stored(path, "npz")
 
 
+def test_labels_that_seem_to_count_from_one_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.h5", images=COLOUR, labels=LABELS + 1)
+    data = read_stored(path)
+    assert data.class_names == ("1", "2", "3") and np.array_equal(data.train.labels, LABELS)
+    (told,) = [line for line in data.warnings if "count from 1" in line]
+    assert "a.h5" in told and "every label from 1 to 3" in told and "store labels - 1" in told
+    path = write(tmp_path / "b.h5", images=COLOUR, labels=LABELS + 1, class_names=["a", "b", "c"])
+    with pytest.raises(DataError, match="3 name.s., and labels go up to 3; .*store labels - 1"):
+        read_stored(path)
+
+
 def test_classes_without_images(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.h5", images=COLOUR[:4], labels=[0, 3, 3, 0], test_images=COLOUR[4:7],
@@ -165,6 +177,8 @@ def test_classes_without_images(tmp_path: Path) -> None:
         ({"images": COLOUR.reshape(12, -1), "labels": LABELS}, "squares"),
         ({"images": COLOUR, "labels": LABELS[:5]}, "5 label.s. for 12 images"),
         ({"images": COLOUR, "labels": LABELS - 1}, "no class"),
+        ({"images": COLOUR, "labels": np.eye(3)[LABELS]}, r"one-hot, shape \(12, 3\).*argmax"),
+        ({"images": COLOUR, "labels": np.eye(3)[LABELS] + 1}, r"shape \(12, 3\); expected \(N,\)"),
         ({"images": COLOUR, "labels": LABELS * 10**9}, "number the classes"),
         ({"images": COLOUR, "labels": LABELS * 0}, r"1 class\(es\); expected 2"),
         ({"images": COLOUR}, "no 'labels'"),

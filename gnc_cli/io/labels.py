@@ -14,6 +14,16 @@ ONE_BASED, ONE_HOT = "one-based", "one-hot"
 """Forms of `--labels-are`; the third is `zero-based`."""
 
 
+def is_one_hot(values: np.ndarray) -> bool:
+    """Whether there is one 1 in each row of two or more columns, and zeros else."""
+    return (
+        values.ndim == 2
+        and values.shape[1] > 1
+        and bool(((values == 0) | (values == 1)).all())
+        and bool((np.count_nonzero(values, axis=1) == 1).all())
+    )
+
+
 def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
     """Labels in the `form` that the user says as integers from 0 on; others as they are.
 
@@ -29,10 +39,7 @@ def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
         >>> zero_based(np.array([[0, 1], [1, 0]]), "labels", "one-hot")
         array([1, 0])
     """
-    wide = values.ndim == 2 and values.shape[1] > 1
-    one_hot = wide and bool(
-        ((values == 0) | (values == 1)).all() and (np.count_nonzero(values, axis=1) == 1).all()
-    )
+    one_hot = is_one_hot(values)
     if form == ONE_HOT:
         if not one_hot:
             raise DataError(
@@ -67,20 +74,20 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
     )
 
 
-def suspicion(labels: np.ndarray) -> str | None:
+def suspicion(labels: np.ndarray, step: str | None = None) -> str | None:
     """A warning where labels that alone say what K is look as if they counted from 1."""
     counts = np.bincount(labels)
     if len(counts) < 3 or counts[0] or not counts[1:].all():
         return None
     return (
         f"no sample has label 0, and every label from 1 to {len(counts) - 1} has some: class 0 is "
-        f"taken as missing; {from_one()}"
+        f"taken as missing; {from_one(step)}"
     )
 
 
-def from_one() -> str:
-    """The step for labels that count from 1."""
-    return f"if they count from 1, add {spelled('labels_are', ONE_BASED)}"
+def from_one(step: str | None = None) -> str:
+    """The step for labels that count from 1: an option, or another where there is none."""
+    return f"if they count from 1, {step or 'add ' + spelled('labels_are', ONE_BASED)}"
 
 
 def joined_labels(
