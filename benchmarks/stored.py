@@ -57,12 +57,12 @@ def run(wanted: list[tuple[int, int]], seconds: float, seed: int) -> None:
         )
         file = FOLDER / f"{d}.{K}.new.txt"
         row = measure([*asked.split(), "--out", str(file), "--force"])
-        keep({"case": case, "d": d, "K": K, "command": f"gnc solve {asked}", **row}, ROWS)
         if "result" in row and row["result"]["max_cosine"] < least.get((d, K), math.inf):
             least[d, K] = row["result"]["max_cosine"]
             file.replace(FOLDER / f"{d}.{K}.txt")
         else:
             file.unlink(missing_ok=True)
+        keep({"case": case, "d": d, "K": K, "command": f"gnc solve {asked}", **row}, ROWS)
 
 
 def chosen(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:

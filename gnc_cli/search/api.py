@@ -125,7 +125,8 @@ def solve(
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter("Descent steps of each start. Default adapts to d and K.", whole(1), _SEARCH),
+        Parameter("Descent steps of each start; symmetric starts have their own number. Default "
+                  "adapts to d and K.", whole(1), _SEARCH),
     ] = None,
     target: Annotated[
         float | None,

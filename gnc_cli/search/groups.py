@@ -253,6 +253,8 @@ def _few_cycles(rng: np.random.Generator, d: int) -> np.ndarray:
 
 def _blocks(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
     """A product of two groups, each of which acts on coordinates of its own."""
+    if d < 3:
+        return None
     first = int(rng.integers(2, d - 1)) if d > 3 else 2
     a = _small(rng, min(24, most // 2))
     b = _small(rng, min(24, most // a.order))

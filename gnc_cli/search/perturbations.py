@@ -72,7 +72,8 @@ def deep_holes(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
     """Ten unit rows (10, d) far from all rows of a code, the farthest first.
 
     The best of random points, moved away from their nearest rows. Among points as they are drawn
-    few holes are deep: moved ones make the hops of (6, 86) gain 1.4 times as much.
+    few holes are deep: with these and the rows of least contacts the hops of (6, 86) gain 1.3 times
+    as much.
     """
     points = _unit(rng.standard_normal((400, code.shape[1])))
     points = points[np.argsort((points @ code.T).max(axis=1))[:40]]

@@ -127,7 +127,8 @@ def _drawn(
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and bool(effort.ramp)
     if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
-        return ["quick", "quick hop", "symmetric"][: 1 if state.round == 0 else 3]
+        later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
+        return ["quick"] if state.round == 0 else later
     new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
     if not plain:
         del new["quick"], learning["quick hop"]

@@ -2,9 +2,9 @@
 
 Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
 One representative per orbit is unknown, so a descent takes a few hundredths of a second (`quick`),
-and what counts is how many groups are tried. `wide` tries many with a few starts each; `deep`
-tries as many with one, and goes on with the best of them: more starts, then perturbations of its
-best code, which keep the symmetry. At equal time wide finds (5, 41) and (10, 86), deep (6, 86).
+and what counts is how many groups are tried. `wide` tries a dozen with four starts each; `deep`
+tries more with one, and goes on with the best of them: more starts, then perturbations of its best
+code, which keep the symmetry. At equal time wide finds (5, 41) and (10, 86), deep (6, 86).
 """
 
 from dataclasses import dataclass
@@ -91,19 +91,22 @@ class SymmetricDescents:
         return sorted(self.ends, key=lambda end: end.value)
 
     def _deep(self, number: int) -> None:
-        """A third of the descents for groups, a sixth for new starts in the best two, and half for
-        perturbations of the best code."""
-        tried = [self._drawn() for _ in range(max(2, number // 3))]
+        """A third of the descents for groups, a sixth for new starts in the best two, and the rest
+        for perturbations of the best code."""
+        groups, again = max(2, number // 3), max(1, number // 12)
+        tried = [self._drawn() for _ in range(groups)]
         for each in tried:
             self._descend(each, 1)
         leaders = sorted(filter(None, tried), key=lambda each: each.value)[:2]
         for each in leaders:
-            self._descend(each, max(1, number // 12))
+            self._descend(each, again)
         best = min(leaders, key=lambda each: each.value, default=None)
-        for _ in range(number // 2):
-            if best is not None and best.rows is not None:
-                moved = self._perturbed(best.rows, best.parametrisation)
-                self._from(best, moved[None], _GO_ON)
+        if best is None:
+            return
+        for _ in range(number - groups - 2 * again):
+            assert best.rows is not None, "it was descended from"
+            moved = self._perturbed(best.rows, best.parametrisation)
+            self._from(best, moved[None], _GO_ON)
 
     def _drawn(self) -> _Orbits | None:
         """Orbits of a random group; None where no draw fits K."""

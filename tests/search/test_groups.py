@@ -111,3 +111,11 @@ def test_fewer_orbits_are_likelier_with_a_small_share() -> None:
     few = [sum(random_union(types, 12, rng, 0.01) or []) for _ in range(50)]
     many = [sum(random_union(types, 12, rng, 1.0) or []) for _ in range(50)]
     assert np.mean(few) < 6.5 < np.mean(many)
+
+
+def test_in_the_plane_every_kind_gives_a_group() -> None:
+    """No two groups act on coordinates of their own there: another kind is drawn."""
+    for seed in range(20):
+        _, matrices = random_group(np.random.default_rng(seed), 2, 12, "blocks")
+        assert matrices.shape[1:] == (2, 2)
+        assert np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(2)).max() < 1e-9

@@ -15,10 +15,19 @@ def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[E
     return SymmetricDescents(rng, d, K, scale, 1e4 / scale, deadline).run(0.0, most=12)
 
 
+@pytest.mark.parametrize("most", [4, 5, 7])
+def test_no_more_descents_than_asked_for(most: int) -> None:
+    scale = typical_scale(4, 24)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        descents = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, Deadline())
+        assert 1 <= len(descents.run(0.0, most)) <= most
+
+
 @pytest.mark.parametrize("seed", range(6))  # wide and deep
 def test_ends_are_codes_with_the_symmetry_they_name(seed: int) -> None:
     ends = _ends(seed, 4, 24)
-    assert 4 <= len(ends) <= 14
+    assert 4 <= len(ends) <= 12
     assert [end.value for end in ends] == sorted(end.value for end in ends)
     for end in ends:
         assert end.code.shape == (24, 4) and end.origin.startswith("orbits of ")
