@@ -21,7 +21,7 @@ Move = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
 def perturb(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """One random move; `mate` is another good code of the same shape."""
     moved = MOVES[rng.integers(len(MOVES))](rng, code.copy(), mate)
-    return _unit(moved)
+    return unit(moved)
 
 
 def shake(
@@ -45,7 +45,7 @@ def shake(
             touched[order[rng.integers(min(6, len(whole) - 1), max(7, len(whole) // 3)) :]] = False
         size = spacing / np.sqrt(whole.shape[1]) * 10 ** rng.uniform(-0.9, -0.25)
         moved = whole + size * rng.standard_normal(whole.shape) * touched[:, None]
-    return np.where(movable[:, None], _unit(moved), whole)
+    return np.where(movable[:, None], unit(moved), whole)
 
 
 def fill_hole(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
@@ -75,13 +75,13 @@ def deep_holes(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
     few holes are deep: with these and the rows of least contacts the hops of (6, 86) gain 1.3 times
     as much.
     """
-    points = _unit(rng.standard_normal((400, code.shape[1])))
+    points = unit(rng.standard_normal((400, code.shape[1])))
     points = points[np.argsort((points @ code.T).max(axis=1))[:40]]
     for turn in range(12):
         cosines = points @ code.T
         weights = np.exp((20.0 + 20.0 * turn) * (cosines - cosines.max(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
-        points = _unit(points - 0.9 / (3.0 + turn) * (weights @ code))
+        points = unit(points - 0.9 / (3.0 + turn) * (weights @ code))
     return np.asarray(points[np.argsort((points @ code.T).max(axis=1))[:_HOLES]])
 
 
@@ -128,7 +128,8 @@ MOVES: tuple[Move, ...] = (fill_hole, jitter, melt, twist, splice)
 """All moves, each as likely as the others."""
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows scaled to norm 1; none is zero."""
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 

@@ -123,7 +123,7 @@ def _tasks(
 def _drawn(
     problem: Problem, effort: Effort, seed: int, state: SearchState, size: int, deadline: Deadline
 ) -> list[str]:
-    """Sources of a round's tasks, by prior and credit, the longest tasks first."""
+    """Sources of a round's tasks, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and bool(effort.ramp)
     if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):

@@ -20,6 +20,7 @@ from gnc_cli.search.parametrisation import (
     orbits,
     random_generator,
 )
+from gnc_cli.search.perturbations import unit
 from gnc_cli.search.quick import evaluation_seconds, quick_descents
 
 _STAGES, _STEPS = 6, 60
@@ -143,14 +144,14 @@ class SymmetricDescents:
         rng, number, kind = self.rng, len(rows), int(self.rng.integers(3))
         elsewhere = parametrisation.random(rng, 1)[0]
         if kind == 1:
-            return _unit(rows + self._length(0.1, 0.6) * elsewhere)
+            return unit(rows + self._length(0.1, 0.6) * elsewhere)
         most = max(1, number // 3 if kind == 0 else number // 2)
         some = rng.permutation(number)[: 1 + int(rng.integers(most))]
         moved = rows.copy()
         moved[some] = elsewhere[some]
         if kind == 2:
             moved[some] = rows[some] + self._length(0.3, 1.0) * elsewhere[some]
-        return _unit(moved)
+        return unit(moved)
 
     def _length(self, least: float, most: float) -> float:
         """Of a move, in smallest distances of the code."""
@@ -170,7 +171,3 @@ def user_orbits(
         except UsageError:
             continue
     return cyclic_orbits(random_generator(rng, d, order), order, K)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

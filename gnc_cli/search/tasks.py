@@ -156,7 +156,8 @@ def _quick(work: _Work) -> Found:
 
 def _quick_hop(work: _Work) -> Found:
     count = number_of_starts(work.problem.d, work.problem.K, work.task.share)
-    _descend_quickly(work, *_perturbed(work, count))
+    starts, origins = _perturbed(work, count)
+    _descend_quickly(work, starts, _HOP, origins)
     return work.found()
 
 
@@ -243,16 +244,14 @@ def _neighbour(work: _Work) -> Found:
 
 
 def _hop(work: _Work) -> Found:
-    starts, decades, origins = _perturbed(work, work.effort.batch)
-    work.admit(work.descend(work.problem, starts, decades, 2 / 3 * work.task.share, origins))
+    starts, origins = _perturbed(work, work.effort.batch)
+    work.admit(work.descend(work.problem, starts, _HOP, 2 / 3 * work.task.share, origins))
     return work.found()
 
 
-def _perturbed(
-    work: _Work, count: int
-) -> tuple[np.ndarray, tuple[float, float], list[str]]:
-    """Perturbed members of the pool, the better the more often, features on their weights; the
-    decades of their sharpness and their origins."""
+def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
+    """Perturbed members of the pool, the better the more often, features on their weights; their
+    origins."""
     rng, problem, pool = work.rng, work.problem, work.task.pool
     starts, origins = [], []
     for _ in range(count):
@@ -261,7 +260,7 @@ def _perturbed(
         code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
-    return np.array(starts), _HOP, origins
+    return np.array(starts), origins
 
 
 def _polish(work: _Work) -> Found:
