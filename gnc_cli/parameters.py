@@ -218,6 +218,8 @@ MOST_CLASSES = 10**8
 """With samples: sums of each class are held in memory."""
 MOST_POINTS = 10**9
 """Of a code that is made, read or solved."""
+MOST_THREADS = 1024
+"""Or processes, of one command."""
 Seed = Annotated[
     int,
     Parameter("Same seed, same machine: same result. Default 0.", whole(0), "Effort and machine"),
@@ -235,13 +237,13 @@ Device = Annotated[
 ]  # fmt: skip
 Threads = Annotated[
     int | None,
-    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1),
+    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1, MOST_THREADS),
               "Effort and machine"),
 ]  # fmt: skip
 Workers = Annotated[
     int | None,
     Parameter("Processes that work side by side, of one thread each. Default: one per core.",
-              whole(1), "Effort and machine"),
+              whole(1, MOST_THREADS), "Effort and machine"),
 ]  # fmt: skip
 Cluster = Annotated[
     str | None,
