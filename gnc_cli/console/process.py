@@ -53,7 +53,7 @@ def open_streams() -> None:
     if sys.stdout is None:
         sys.stdout = _Closed()  # type: ignore[assignment]
     elif sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(errors="replace")
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
 
