@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from io import TextIOBase
+from io import TextIOBase, TextIOWrapper
 from typing import Any
 
 from gnc_cli.errors import GncError, OutputError, UnavailableError
@@ -51,8 +51,8 @@ def open_streams() -> None:
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)
     if sys.stdout is None:
-        sys.stdout = _Closed()  # type: ignore[assignment]
-    elif sys.stdout.errors == "strict":
+        sys.stdout = _Closed()
+    elif isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
