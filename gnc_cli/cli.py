@@ -98,6 +98,8 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        open_streams()
+
         def run() -> Any:
             return super(OneLineErrors, self).main(
                 args, prog_name, complete_var, False, windows_expand_args, **extra
@@ -174,7 +176,6 @@ app = program({
 
 def main() -> None:
     """Run the program; the console script `gnc` and `python -m gnc_cli` end here."""
-    open_streams()
     try:
         app(prog_name="gnc")
     finally:
