@@ -167,7 +167,7 @@ def test_all_that_may_surround_a_command(case: Around, tmp_path: Path) -> None:
 def test_no_output_takes_the_place_of_a_closed_stdout(tmp_path: Path) -> None:
     """Without a stand-in the first file opened would be number 1, where libraries write."""
     with inside(tmp_path):
-        script = "import os, gnc_cli.console.process as c; c.open_streams(); print(os.open('.', 0), flush=True)"
+        script = "import os, gnc_cli.console.process as c; c.open_streams(); print(os.open('.', 0))"
         shell = f"'{sys.executable}' -c \"{script}\" <&- 2>&-"
         told = subprocess.run(
             ["bash", "-c", shell], stdout=subprocess.PIPE, text=True,
