@@ -220,8 +220,8 @@ MOST_PAIRS = 100_000
 """Pairs (d, K) in one call."""
 MOST_SAMPLES = 10**9
 """Also of a batch, a class, or a search: starts, steps."""
-MOST_WORKERS = 1024
-"""Threads or processes."""
+MOST_THREADS = 1024
+"""Or processes, of one command."""
 Seed = Annotated[
     int,
     Parameter("Same seed, same machine: same result. Default 0.", whole(0), "Effort and machine"),
@@ -239,13 +239,13 @@ Device = Annotated[
 ]  # fmt: skip
 Threads = Annotated[
     int | None,
-    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1, MOST_WORKERS),
+    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1, MOST_THREADS),
               "Effort and machine"),
 ]  # fmt: skip
 Workers = Annotated[
     int | None,
     Parameter("Processes that work side by side, of one thread each. Default: one per core.",
-              whole(1, MOST_WORKERS), "Effort and machine"),
+              whole(1, MOST_THREADS), "Effort and machine"),
 ]  # fmt: skip
 Cluster = Annotated[
     str | None,

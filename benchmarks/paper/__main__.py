@@ -23,7 +23,7 @@ from typing import Any
 
 import h5py
 
-from benchmarks.paper.figures import FIGURES, FONTS, Case, cases
+from benchmarks.paper.figures import BEFORE, FIGURES, FONTS, Case, cases
 from benchmarks.paper.pictures import draw
 from benchmarks.paper.tables import section
 from benchmarks.solve import HERE, machine, rows, write_section
@@ -34,8 +34,8 @@ PACKAGES = (
     "fonts-unfonts-extra fonts-baekmuk (--fonts DIR where they lie elsewhere)."
 )
 _KEPT = (
-    "test_accuracy", "train_accuracy", "test_ncc_accuracy", "ncc_accuracy", "gnc1", "gnc3", "loss",
-    "images_per_second", "seconds", "gnc2", "gnc2_reference", "head",
+    "test_accuracy", "ood_accuracy", "train_accuracy", "test_ncc_accuracy", "ncc_accuracy", "gnc1",
+    "gnc3", "loss", "images_per_second", "seconds", "gnc2", "gnc2_reference", "head",
 )  # fmt: skip
 
 
@@ -64,17 +64,13 @@ def run(figures: list[str], fonts: Path, most: float) -> None:
 def measured(case: Case, fonts: Path) -> dict[str, Any]:
     """One run of the command: what the tables and pictures need of its result."""
     about = {"case": case.case, "figure": case.figure, "name": case.name, "seed": case.seed}
-    options = [str(fonts) if word == FONTS else word for word in case.options]
-    machine_options = [] if "--device" in options else ["--device", "cpu"]
     with tempfile.TemporaryDirectory() as folder:
         trains = case.options[0] == "train"
-        out = Path(folder, "run" if trains else "code.h5")
-        command = [sys.executable, "-m", "gnc_cli", *options, *machine_options, "--threads", "1"]
+        out, before = Path(folder, "run" if trains else "code.h5"), Path(folder, "before")
+        if case.before:
+            _done(case.before, fonts, before, before)
         begun = time.perf_counter()
-        done = subprocess.run(
-            [*command, "--out", str(out), "--json", "-q"],
-            capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+        done = _done(case.options, fonts, before, out)
         wall = time.perf_counter() - begun
         result = json.loads(done.stdout)
         plane = _plane(out / "snapshots.h5" if trains else out) if result["d"] == 2 else {}
@@ -88,6 +84,19 @@ def measured(case: Case, fonts: Path) -> dict[str, Any]:
         "options": list(case.options), "wall": wall, "load": os.getloadavg()[0], **sizes, **kept,
         "history": history, **plane,
     }  # fmt: skip
+
+
+def _done(
+    options: tuple[str, ...], fonts: Path, before: Path, out: Path
+) -> "subprocess.CompletedProcess[str]":
+    """One process on one thread of the CPU, unless the options name a device."""
+    words = [w.replace(FONTS, str(fonts)).replace(BEFORE, str(before)) for w in options]
+    machine_options = [] if "--device" in words else ["--device", "cpu"]
+    return subprocess.run(
+        [sys.executable, "-m", "gnc_cli", *words, *machine_options, "--threads", "1", "--out",
+         str(out), "--json", "-q"],
+        capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
 
 
 def _plane(path: Path) -> dict[str, Any]:

@@ -51,10 +51,13 @@ def section(kept: list[Row], where: str) -> str:
 
 
 def _train_table(found: dict[str, list[Row]]) -> str:
-    head = ["run", "seeds", "test accuracy", "training accuracy", "NCC, training", "GNC1", "GNC2",
+    tested = {"test accuracy": "test_accuracy"}
+    if any(row.get("ood_accuracy") is not None for some in found.values() for row in some):
+        tested["other fonts"] = "ood_accuracy"
+    head = ["run", "seeds", *tested, "training accuracy", "NCC, training", "GNC1", "GNC2",
             "best known", "GNC3", "loss", "trained parameters", "s"]  # fmt: skip
     return table(head, [
-        [name, str(len(some)), spread(some, "test_accuracy", "{:.3f}"),
+        [name, str(len(some)), *(spread(some, key, "{:.3f}") for key in tested.values()),
          spread(some, "train_accuracy", "{:.3f}"), spread(some, "ncc_accuracy", "{:.3f}"),
          spread(some, "gnc1", "{:.2g}"), spread(some, "gnc2", "{:.3f}"),
          f"{some[0]['gnc2_reference']['value']:.3f}", spread(some, "gnc3", "{:.2g}"),

@@ -36,7 +36,7 @@ from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
 from gnc_cli.parameters import (
     MOST_CLASSES,
     MOST_DIMENSIONS,
-    MOST_WORKERS,
+    MOST_THREADS,
     Parameter,
     one_of,
     real,
@@ -156,7 +156,7 @@ class GNCMetrics:
         bias: Any = None,
         *,
         own: Annotated[bool, Parameter("The batches of the first pass again.")] = True,
-        workers: Annotated[int, Parameter("Threads.", whole(1, MOST_WORKERS))] = 1,
+        workers: Annotated[int, Parameter("Threads.", whole(1, MOST_THREADS))] = 1,
     ) -> None:
         """Take in a batch of the second pass, which decides by the class means of the first.
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.io.provenance import creation_time
 from gnc_cli.parameters import Parameter, declared, spelled, takes_text, wording
 from gnc_cli.parsing import shown
 
@@ -92,10 +93,11 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
 
     Raises:
         UsageError: an output without a known suffix, or that is another output or an input; two
-            inputs from stdin, or stdin that is a terminal.
+            inputs from stdin, or stdin that is a terminal; SOURCE_DATE_EPOCH is no time.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
         UnavailableError: a page (.html) without plotly.
     """
+    creation_time()  # NumPy too reads SOURCE_DATE_EPOCH, somewhere in its depths
     read = {
         p.named(n): values[n]
         for n, p in parameters.items()

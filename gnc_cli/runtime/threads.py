@@ -3,7 +3,7 @@
 The worker threads of OpenBLAS, MKL and OpenMP wait for each other in spinning barriers, some
 hundred times a second. On cores shared with other work, two threads make small products 35 to 80
 times slower than one; only work of several milliseconds per call is worth splitting inside BLAS.
-Elsewhere each thread works on blocks of its own (`Workers`), with BLAS and torch single-threaded.
+Elsewhere each thread works on blocks of its own (`Threads`), with BLAS and torch single-threaded.
 """
 
 import os
@@ -119,7 +119,7 @@ def flush_denormals() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-class Workers:
+class Threads:
     """A context with `count` threads for torch; thread settings are restored on exit.
 
     Inside each thread, torch and BLAS run single-threaded.
@@ -129,7 +129,7 @@ class Workers:
         device: where the tensors live.
 
     Example:
-        >>> with Workers(2) as workers:
+        >>> with Threads(2) as workers:
         ...     workers.map(lambda worker: worker + 10)
         [10, 11]
     """
@@ -141,7 +141,7 @@ class Workers:
         threads = available_cores() if threads is None else threads
         self.count = max(1, threads) if self.device.type == "cpu" else 1
 
-    def __enter__(self) -> "Workers":
+    def __enter__(self) -> "Threads":
         import torch
         from threadpoolctl import threadpool_limits
 

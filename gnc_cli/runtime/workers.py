@@ -211,7 +211,7 @@ class _JoblibWorkers:
 
 
 def joblib_workers(workers: int) -> Workers:
-    """This process is one of loky's workers; the user's own backend has them all."""
+    """Workers of the active joblib backend: with loky one fewer, since this process works too."""
     from joblib.parallel import LokyBackend, get_active_backend
 
     backend = get_active_backend()[0]

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import Workers
+from gnc_cli.runtime.threads import Threads
 
 _CHUNK = 4096
 """Pairs gathered at a time on a CPU: their rows stay in the second-level cache."""
@@ -69,7 +69,7 @@ def native_half(device: torch.device) -> bool:
 def log_sum_exp(
     W: torch.Tensor,
     sharpness: float,
-    workers: Workers,
+    workers: Threads,
     *,
     shift: float | None = None,
     frozen: int = 0,
@@ -150,7 +150,7 @@ def log_sum_exp(
 
 
 def sparse_log_sum_exp(
-    W: torch.Tensor, neighbours: Neighbours, sharpness: float, workers: Workers, *, shift: float
+    W: torch.Tensor, neighbours: Neighbours, sharpness: float, workers: Threads, *, shift: float
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
@@ -235,7 +235,7 @@ def choose_threshold(
 def pairs_above(
     W: torch.Tensor,
     threshold: float,
-    workers: Workers,
+    workers: Threads,
     *,
     limit: int = 20_000_000,
     frozen: int = 0,
@@ -300,7 +300,7 @@ def pairs_above(
     return Neighbours(starts, rows, columns[order], threshold, complete)
 
 
-def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Workers) -> torch.Tensor:
+def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Threads) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
     value above the threshold is the maximum over all rows."""
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
@@ -317,7 +317,7 @@ def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Workers)
 
 
 def row_maxima(
-    W: torch.Tensor, workers: Workers, *, block: tuple[int, int] | None = None
+    W: torch.Tensor, workers: Threads, *, block: tuple[int, int] | None = None
 ) -> torch.Tensor:
     """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""
     K = len(W)

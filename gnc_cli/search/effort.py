@@ -51,7 +51,6 @@ _BATCH_PAIRS = {True: 1_000_000, False: 80_000}
 that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600, take half
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
-_RAMP = (0.1, 0.25, 0.5)
 _MANY = 60
 """Coordinates from which on a search gets its whole budget."""
 _MOST_SHAKES = 40
@@ -70,9 +69,8 @@ class Effort:
     """Descents in a task."""
     steps: int
     """Gradient steps of a descent from a random start; others take a part."""
-    ramp: tuple[float, ...]
-    """The part of the steps that descents of the first rounds take, that there be something soon;
-    empty where the user asks for starts or steps."""
+    counted: bool
+    """The user asks for so many starts or steps, which nothing shortens or adds to."""
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
@@ -99,7 +97,7 @@ def plan_effort(
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
     batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
-    ramp = _RAMP if restarts is None and steps is None else ()
+    counted = restarts is not None or steps is not None
     steps = steps or _STEPS[d == 3]
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
     polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
@@ -108,7 +106,7 @@ def plan_effort(
         shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
-    plan = Effort(UNLIMITED, batch, steps, ramp, polishes, shakes, UNLIMITED, _HITS, per_task)
+    plan = Effort(UNLIMITED, batch, steps, counted, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
         batch = max(1, min(batch, restarts))
         tasks = -(-restarts // batch)

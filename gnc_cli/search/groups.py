@@ -294,5 +294,5 @@ KINDS: dict[str, float] = {
     "signed": 3.0,
     "blocks": 0.3,
 }
-"""The kinds of groups and how often each is drawn, by what they found at equal time for six pairs
-(d, K) from (5, 41) to (21, 77)."""
+"""The kinds of groups and how often each is drawn, by what they found at equal time for (d, K) from
+(5, 41) to (21, 77)."""

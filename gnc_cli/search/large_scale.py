@@ -24,7 +24,7 @@ import torch
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.predictions import FLOPS, Prediction
-from gnc_cli.runtime.threads import Workers
+from gnc_cli.runtime.threads import Threads
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
@@ -103,7 +103,7 @@ def solve_large(
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
         start = init[len(init) - (K - len(given)) :]
-    with Workers(threads, device) as workers:
+    with Threads(threads, device) as workers:
         descent = _Descent(np.concatenate([given, start]), len(given), seed, workers)
         outcome = descent.run(steps, deadline or Deadline(), progress)
         weights, maxima = descent.certified_best(given)
@@ -143,7 +143,7 @@ def _default_steps(d: int, K: int) -> int:
 class _Descent:
     """K unit rows during a descent, float32. `run` moves them, `certified_best` ends it."""
 
-    def __init__(self, W: np.ndarray, frozen: int, seed: int, workers: Workers) -> None:
+    def __init__(self, W: np.ndarray, frozen: int, seed: int, workers: Threads) -> None:
         riemannian = geoopt()
         self.W = torch.from_numpy(W).to(workers.device, torch.float32)
         self.K, self.d = self.W.shape

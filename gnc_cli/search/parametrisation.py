@@ -106,7 +106,7 @@ class Parametrisation:
     def code(self, unknown: np.ndarray) -> np.ndarray:
         """`expand` for one array (M, d) in NumPy float64."""
         if self.images is not None:
-            return np.einsum("kab,kb->ka", self.images, unknown[self.source])
+            return np.asarray((self.images @ unknown[self.source][:, :, None])[..., 0])
         return unknown if self.fixed is None else np.concatenate([self.fixed, unknown])
 
     def random(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
@@ -114,11 +114,18 @@ class Parametrisation:
         rows = rng.standard_normal((restarts, self.unknown, self.d))
         if self.projections is not None:
             rows = np.einsum("mab,rmb->rma", self.projections, rows)
-            axial = np.flatnonzero(np.trace(self.projections, axis1=1, axis2=2) < 1.5)
+            axial = np.flatnonzero(self.axial)
             for m in axial[axial > 0]:  # two orbits on one axis begin at its two ends
                 if np.array_equal(self.projections[m], self.projections[m - 1]):
                     rows[:, m] = -rows[:, m - 1]
         return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+    @property
+    def axial(self) -> np.ndarray:
+        """Which unknown rows lie on an axis, where they cannot move, shape (M,), bool."""
+        if self.projections is None:
+            return np.zeros(self.unknown, dtype=bool)
+        return np.asarray(np.trace(self.projections, axis1=1, axis2=2) < 1.5)
 
 
 def free(d: int, K: int) -> Parametrisation:

@@ -18,10 +18,12 @@ MOST_POINTS = 1000
 STAGES, STEPS = 16, 120
 """Sharpnesses of a free descent, and L-BFGS steps at each of them at most."""
 _LEAST = 0.3
-"""The least share of them."""
+"""The least share of the steps, in the first rounds."""
 _SECONDS = 1.0
 """All descents of a call together aim at this, on one core."""
 _PER_PAIR, _PER_PAIR_AND_DIMENSION = 1.0e-8, 2.0e-10
+_PER_ENTRY = 1.2e-9
+"""Of the matrices that make a code from its unknown rows."""
 _FLOOR = -60.0
 
 
@@ -55,13 +57,14 @@ def quick_descents(
 
 
 def steps_of_a_stage(share: float) -> int:
-    """How many of `STEPS` a share of the effort is."""
+    """Steps at each sharpness for a share of the whole effort."""
     return max(1, round(max(_LEAST, share) * STEPS))
 
 
 def evaluation_seconds(d: int, rows: int, K: int) -> float:
-    """Of one value and gradient with so many unknown rows, roughly."""
-    return 5e-5 + rows * K * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
+    """Of one value and gradient, roughly; a code of fewer unknown `rows` than K has a symmetry."""
+    images = K * d * d * _PER_ENTRY if rows < K else 0.0
+    return 5e-5 + rows * K * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION) + images
 
 
 def number_of_starts(d: int, K: int, share: float) -> int:

@@ -169,8 +169,8 @@ class SolveResult(Result):
     hits: int
     """Of these, how many ended in this value, polished; 0 where a polish is too dear to tell."""
     steps: int
-    """Gradient steps in all: starts of a round step together; with `ufm` those of the polish
-    too."""
+    """Gradient steps in all: a batch of starts that descends together counts its steps once; with
+    `ufm` those of the polish too."""
     out: str | None
     """The file that the code was written to; None where there is none."""
     weights: Any = field(metadata=HIDDEN, repr=False, compare=False)

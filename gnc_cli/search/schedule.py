@@ -2,8 +2,9 @@
 
 Everything of round r is drawn from the seed, r and what earlier rounds found, and results are taken
 in the order of the tasks. So the code depends on the seed and the effort, not on how many processes
-work or in which order they finish, and a search that stopped goes on exactly as if it had not. The
-first rounds are small and short, that there be something early; later ones grow, so that many
+work or in which order they finish, and a search that stopped goes on exactly as if it had not. A
+time limit is the exception: it cuts rounds short, and near its end torch is not loaded any more.
+The first rounds are small and short, that there be something early; later ones grow, so that many
 processes rarely wait for the last one.
 
 Half of the tasks start anew and half from what was found: steps downhill are many and small, and
@@ -29,6 +30,8 @@ from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
+_SHARES = (0.1, 0.25, 0.5)
+"""Of the steps, in descents of the first rounds, that there be something soon."""
 _NEW = {"fresh": 0.7, "quick": 0.3, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
@@ -106,7 +109,7 @@ def _tasks(
         rough = [c for c in near if not c.polished][: -(-size // 8)]
     plain = Task(
         "fresh", (seed, r, 0), problem, effort, bar=bar, symmetry=symmetry, device=device,
-        share=effort.ramp[r] if r < len(effort.ramp) else 1.0, pool=tuple(good[:1]),
+        share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r], pool=tuple(good[:1]),
     )  # fmt: skip
     for i, candidate in enumerate(rough):
         yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
@@ -125,7 +128,7 @@ def _drawn(
 ) -> list[str]:
     """Sources of a round's tasks, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
-    plain = plain and problem.K <= MOST_POINTS and bool(effort.ramp)
+    plain = plain and problem.K <= MOST_POINTS and not effort.counted
     if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
         later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
         return ["quick"] if state.round == 0 else later

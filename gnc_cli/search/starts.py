@@ -19,14 +19,12 @@ from gnc_cli.constructions.combine import cross_sections
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.finder import best_construction
 from gnc_cli.constructions.registry import in_dimension
-from gnc_cli.search.perturbations import deep_holes
+from gnc_cli.search.perturbations import contacts, deep_holes
 
 _MOST_ROWS = 6
 """Constructions of up to so many times K rows are cut."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
-_CONTACT = 1e-3
-"""Pairs this near to the largest cosine are contacts, in codes before their polish too."""
 
 _Start = tuple[str, np.ndarray]
 
@@ -94,12 +92,10 @@ def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.
         nearness = rows @ _direction(rng, rows)
         order = np.lexsort((rng.random(len(rows)), nearness.round(6)))
         return rows[order[:K]]
-    gram = rows @ rows.T
-    np.fill_diagonal(gram, -2.0)
-    contacts = gram > gram.max() - _CONTACT
+    touching = contacts(rows)
     kept = np.ones(len(rows), dtype=bool)
     for _ in range(leaving):
-        number = np.where(kept, contacts[:, kept].sum(1) + rng.random(len(rows)), -1.0)
+        number = np.where(kept, touching[:, kept].sum(1) + rng.random(len(rows)), -1.0)
         kept[number.argmax()] = False
     return rows[kept]
 
@@ -107,7 +103,7 @@ def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.
 def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
     """The rows and new ones, each in one of the deepest holes."""
     while len(rows) < K:
-        rows = np.concatenate([rows, deep_holes(rng, rows)[[rng.integers(5)]]])
+        rows = np.concatenate([rows, rng.choice(deep_holes(rng, rows)[:5], 1)])
     return rows
 
 

@@ -22,11 +22,10 @@ from gnc_cli.search.parametrisation import (
 )
 from gnc_cli.search.perturbations import unit
 from gnc_cli.search.quick import evaluation_seconds, quick_descents
+from gnc_cli.search.state import Candidate
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""
-_SECONDS = 1.5
-"""What a task takes at least, on one core."""
 _MOST = 48
 """Descents of a task at most."""
 _MOST_UNKNOWN = 0.75
@@ -47,43 +46,34 @@ class _Orbits:
     """The representatives of that code; None before a descent."""
 
 
-@dataclass(frozen=True)
-class End:
-    """What a descent led to."""
-
-    value: float
-    """An estimate."""
-    code: np.ndarray
-    origin: str
-
-
 class SymmetricDescents:
     """Descents over orbits of random groups with K points in d dimensions.
 
     Args:
         scale: of the best value so far, or of a typical code.
         end: the last sharpness.
+        error: values of one origin this near are one basin, of which one end is kept.
     """
 
     def __init__(
-        self, rng: np.random.Generator, d: int, K: int, scale: float, end: float,
+        self, rng: np.random.Generator, d: int, K: int, scale: float, end: float, error: float,
         deadline: Deadline,
     ) -> None:  # fmt: skip
         self.rng, self.d, self.K, self.scale, self.end = rng, d, K, scale, end
-        self.deadline = deadline
+        self.error, self.deadline = error, deadline
         self.restarts = self.steps = 0
-        self.ends: list[End] = []
+        self.ends: list[Candidate] = []
 
-    def run(self, seconds: float, most: int = _MOST) -> list[End]:
-        """Wide or deep, by chance; the ends, best first.
+    def run(self, seconds: float, most: int = _MOST) -> list[Candidate]:
+        """Wide or deep, by chance; the ends, best first, their values estimates.
 
         Args:
-            seconds: all descents together take about so long on one core, or `_SECONDS`.
+            seconds: all descents together take about so long on one core; at least four are made.
             most: descents.
         """
         # A group has some eight matrices.
         one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
-        number = int(np.clip(max(_SECONDS, seconds) / one, 4, most))
+        number = int(np.clip(seconds / one, 4, most))
         if self.rng.random() < 0.5:
             for _ in range(number // 4):
                 self._descend(self._drawn(), 4)
@@ -135,7 +125,12 @@ class SymmetricDescents:
         self.restarts += len(found)
         self.steps += steps
         for rows, value in zip(found, values, strict=True):
-            self.ends.append(End(float(value), over.parametrisation.code(rows), over.origin))
+            if not any(
+                end.origin == over.origin and abs(end.value - value) < self.error
+                for end in self.ends
+            ):
+                code = over.parametrisation.code(rows)
+                self.ends.append(Candidate(float(value), code, origin=over.origin))
             if value < over.value:
                 over.value, over.rows = float(value), rows
 
@@ -144,13 +139,16 @@ class SymmetricDescents:
         rng, number, kind = self.rng, len(rows), int(self.rng.integers(3))
         elsewhere = parametrisation.random(rng, 1)[0]
         if kind == 1:
-            return unit(rows + self._length(0.1, 0.6) * elsewhere)
-        most = max(1, number // 3 if kind == 0 else number // 2)
-        some = rng.permutation(number)[: 1 + int(rng.integers(most))]
-        moved = rows.copy()
-        moved[some] = elsewhere[some]
-        if kind == 2:
-            moved[some] = rows[some] + self._length(0.3, 1.0) * elsewhere[some]
+            moved = rows + self._length(0.1, 0.6) * elsewhere
+        else:
+            most = max(1, number // 3 if kind == 0 else number // 2)
+            some = rng.permutation(number)[: 1 + int(rng.integers(most))]
+            moved = rows.copy()
+            moved[some] = elsewhere[some]
+            if kind == 2:
+                moved[some] = rows[some] + self._length(0.3, 1.0) * elsewhere[some]
+        # The other end of an axis may be another orbit.
+        moved[parametrisation.axial] = rows[parametrisation.axial]
         return unit(moved)
 
     def _length(self, least: float, most: float) -> float:

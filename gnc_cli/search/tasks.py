@@ -205,12 +205,14 @@ def _symmetric(work: _Work) -> Found:
 def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
     """Ends over orbits of random groups with K points, best first."""
     scale = work.scale()
-    descents = SymmetricDescents(work.rng, work.problem.d, K, scale, _SHARP / scale, work.deadline)
-    most = [] if work.effort.ramp else [work.effort.batch]
+    descents = SymmetricDescents(
+        work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline
+    )
+    most = [work.effort.batch] if work.effort.counted else []
     ends = descents.run(work.effort.seconds, *most)
     work.restarts += descents.restarts
     work.steps += descents.steps
-    return [Candidate(end.value, end.code, origin=end.origin) for end in ends]
+    return ends
 
 
 def _algebra(work: _Work) -> Found:

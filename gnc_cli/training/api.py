@@ -100,8 +100,8 @@ def train(
     ] = None,
     fonts: Annotated[
         Path | None,
-        Parameter("Glyphs of the TrueType and OpenType fonts in this folder. Default: 12 DejaVu "
-                  "styles.", group=_DATA, metavar="DIR"),
+        Parameter("Glyphs of the TrueType and OpenType fonts in this folder, like --data "
+                  "glyphs:DIR. Default: 12 DejaVu styles.", group=_DATA, metavar="DIR"),
     ] = None,
     script: Annotated[
         str | None,
@@ -118,7 +118,7 @@ def train(
     ood: Annotated[
         str | None,
         Parameter("Another set, named like --data, to test on, out of distribution; its classes "
-                  "are matched by name.",
+                  "are matched by name. Of other fonts: glyphs:DIR.",
                   group=_DATA, metavar="NAME"),
     ] = None,
     model: Annotated[

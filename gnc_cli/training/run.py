@@ -157,7 +157,8 @@ class Job:
                     f"{spelled('ood')} and {spelled('fonts')} if it has them, as when it began"
                 ) from error
 
-        drawn = "glyphs" in (settings.data, settings.ood)
+        named = settings.data, settings.ood or ""
+        drawn = any(name.partition(":")[0] == "glyphs" for name in named)
         return (in_turn if drawn else in_all)(self.processes, read)
 
     def _run(

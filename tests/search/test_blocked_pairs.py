@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import Workers
+from gnc_cli.runtime.threads import Threads
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     choose_threshold,
@@ -56,7 +56,7 @@ def test_blocks_agree_with_autograd(
 ) -> None:
     frozen = min(frozen, K - 1)
     W = unit_rows(K, d, seed=K * d)
-    with Workers(threads) as workers:
+    with Threads(threads) as workers:
         ours = log_sum_exp(W, sharpness, workers, frozen=frozen, block=block)
         maxima = row_maxima(W, workers, block=block)
     mask = pairs_over(W, -2.0, frozen)
@@ -75,7 +75,7 @@ def test_blocks_agree_with_autograd(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
     W = unit_rows(50, 4, dtype=dtype)
-    with Workers(1) as workers:
+    with Threads(1) as workers:
         ours = log_sum_exp(W, 900.0, workers, shift=shift, block=(16, 16))
     loss, gradient = plain(W.double(), 900.0, pairs_over(W, -2.0))
     assert ours is not None
@@ -85,7 +85,7 @@ def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
 
 def test_bfloat16_keeps_loss_and_direction() -> None:
     W = unit_rows(300, 64, dtype=torch.float32)
-    with Workers(2) as workers:
+    with Threads(2) as workers:
         ours = log_sum_exp(W, 100.0, workers, half=True, block=(64, 128))
     loss, gradient = plain(W.double(), 100.0, pairs_over(W, -2.0))
     assert ours is not None and ours.gradient.dtype == torch.float32
@@ -99,7 +99,7 @@ def test_bfloat16_keeps_loss_and_direction() -> None:
 def test_non_finite_rows_are_reported_not_raised() -> None:
     W = unit_rows(20, 3)
     W[7, 1] = math.nan
-    with Workers(1) as workers:
+    with Threads(1) as workers:
         ours = log_sum_exp(W, 10.0, workers)
     assert ours is not None and math.isnan(ours.loss)
 
@@ -107,7 +107,7 @@ def test_non_finite_rows_are_reported_not_raised() -> None:
 def test_the_deadline_is_polled_at_every_block() -> None:
     ticks = iter(range(10_000))
     W = unit_rows(64, 3)
-    with Workers(1) as workers:
+    with Threads(1) as workers:
         deadline = Deadline(20, clock=lambda: float(next(ticks)))
         assert log_sum_exp(W, 10.0, workers, deadline=deadline, block=(4, 4)) is None
         assert next(ticks) < 40
@@ -143,7 +143,7 @@ def test_lists_are_complete(
     half: bool,
 ) -> None:
     W = unit_rows(K, d, seed=7 * K + d)
-    with Workers(threads) as workers:
+    with Threads(threads) as workers:
         found = pairs_above(W, threshold, workers, frozen=min(frozen, K), half=half, block=block)
     assert found is not None and found.complete
     assert torch.equal(as_mask(found, K), pairs_over(W, threshold, min(frozen, K)))
@@ -151,7 +151,7 @@ def test_lists_are_complete(
 
 def test_the_limit_bounds_the_list_and_says_so() -> None:
     W = unit_rows(80, 3)
-    with Workers(2) as workers:
+    with Threads(2) as workers:
         found = pairs_above(W, 0.0, workers, limit=100, block=(16, 16))
     assert found is not None and not found.complete
     assert len(found.rows) <= 200
@@ -176,7 +176,7 @@ def test_a_list_gives_the_loss_over_its_pairs(
     W = unit_rows(200, 4, seed=3)
     mask = pairs_over(W, threshold)
     loss, gradient = plain(W, 200.0, mask)
-    with Workers(threads) as workers:
+    with Threads(threads) as workers:
         found = pairs_above(W, threshold, workers)
         assert found is not None
         ours = sparse_log_sum_exp(W, found, 200.0, workers, shift=shift)
@@ -190,7 +190,7 @@ def test_a_list_gives_the_loss_over_its_pairs(
 def test_rows_without_neighbours() -> None:
     W = torch.eye(6, dtype=torch.float64)
     W[5] = W[4]
-    with Workers(2) as workers:
+    with Threads(2) as workers:
         found = pairs_above(W, 0.5, workers)
         assert found is not None
         ours = sparse_log_sum_exp(W, found, 10.0, workers, shift=1.0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.search.perturbations import fill_hole, jitter, perturb, shake
+from gnc_cli.search.perturbations import deep_holes, fill_hole, jitter, perturb, shake
 from tests.problems import icosahedron
 
 
@@ -34,6 +34,15 @@ def test_filling_holes_moves_at_most_two_rows_far_from_the_others(
     code = random_points(rng, 4, 3) * 0.05 + [0.0, 0.0, 1.0]
     code /= np.linalg.norm(code, axis=1, keepdims=True)
     assert (fill_hole(rng, code.copy(), code) @ [0.0, 0.0, 1.0]).min() < 0.0
+
+
+def test_each_deep_hole_is_returned_once(rng: np.random.Generator) -> None:
+    """The cube has a hole at the centre of each of its six faces."""
+    cube = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
+    holes = deep_holes(rng, cube / np.sqrt(3.0))
+    assert len(holes) == 6
+    np.testing.assert_allclose(np.sort(np.abs(holes), axis=1), [[0.0, 0.0, 1.0]] * 6, atol=0.05)
+    assert len({tuple(hole.round()) for hole in holes}) == 6
 
 
 def test_jitter_stays_within_half_the_spacing_on_average(rng: np.random.Generator) -> None:

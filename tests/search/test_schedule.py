@@ -16,8 +16,9 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import SearchState, from_plain, to_plain
 
 EFFORT = Effort(
-    tasks=4, batch=4, steps=40, ramp=(), polishes=2, shakes=2, patience=100, hits=100, seconds=0.1
-)
+    tasks=4, batch=4, steps=40, counted=True, polishes=2, shakes=2, patience=100, hits=100,
+    seconds=0.1,
+)  # fmt: skip
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 
 
@@ -134,6 +135,6 @@ def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
     assert plan.batch == 4 or plan.batch * K * K <= 1_000_000
     assert plan.polishes or plan.shakes or problem.coordinates > 5000
     asked = plan_effort(problem, restarts=100, steps=7)
-    assert asked.steps == 7 and asked.ramp == ()
+    assert asked.steps == 7 and asked.counted
     assert 100 <= asked.tasks * asked.batch < 100 + asked.batch
     assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED

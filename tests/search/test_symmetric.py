@@ -6,13 +6,14 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.problem import typical_scale
-from gnc_cli.search.symmetric import End, SymmetricDescents, user_orbits
+from gnc_cli.search.state import Candidate
+from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 
-def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[End]:
+def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[Candidate]:
     scale = typical_scale(d, K)
     rng, deadline = np.random.default_rng(seed), deadline or Deadline()
-    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, deadline).run(0.0, most=12)
+    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, 1e-9, deadline).run(9.0, most=12)
 
 
 @pytest.mark.parametrize("most", [4, 5, 7])
@@ -20,8 +21,8 @@ def test_no_more_descents_than_asked_for(most: int) -> None:
     scale = typical_scale(4, 24)
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        descents = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, Deadline())
-        assert 1 <= len(descents.run(0.0, most)) <= most
+        descents = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, 1e-9, Deadline())
+        assert 1 <= len(descents.run(9.0, most)) <= most
 
 
 @pytest.mark.parametrize("seed", range(6))  # wide and deep
@@ -30,15 +31,15 @@ def test_ends_are_codes_with_the_symmetry_they_name(seed: int) -> None:
     assert 4 <= len(ends) <= 12
     assert [end.value for end in ends] == sorted(end.value for end in ends)
     for end in ends:
-        assert end.code.shape == (24, 4) and end.origin.startswith("orbits of ")
-        np.testing.assert_allclose(np.linalg.norm(end.code, axis=1), 1.0, atol=1e-12)
+        assert end.whole.shape == (24, 4) and end.origin.startswith("orbits of ")
+        np.testing.assert_allclose(np.linalg.norm(end.whole, axis=1), 1.0, atol=1e-12)
         # An estimate is near the cosine, or below it where the descent was not over.
-        assert end.value <= max_cosine(end.code) + 1e-9
+        assert end.value <= max_cosine(end.whole) + 1e-9
     # Rows of one orbit see the same cosines: fewer different rows of the Gram matrix than rows.
-    gram = np.sort(ends[0].code @ ends[0].code.T, axis=1)
+    gram = np.sort(ends[0].whole @ ends[0].whole.T, axis=1)
     assert len(np.unique(gram.round(6), axis=0)) <= 18
     again = _ends(seed, 4, 24)
-    assert all(np.array_equal(a.code, b.code) for a, b in zip(ends, again, strict=True))
+    assert all(np.array_equal(a.whole, b.whole) for a, b in zip(ends, again, strict=True))
 
 
 def test_famous_codes_are_found() -> None:
@@ -57,3 +58,17 @@ def test_a_symmetry_of_the_user_is_kept() -> None:
     rows = user_orbits(("antipodal", 2), 3, 10, rng)
     code = rows.code(rows.random(rng, 1)[0])
     np.testing.assert_allclose(sorted((-code).tolist()), sorted(code.tolist()), atol=1e-12)
+
+
+def test_a_basin_is_kept_once_and_axes_keep_their_ends() -> None:
+    scale = typical_scale(3, 8)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        descents = SymmetricDescents(rng, 3, 8, scale, 1e4 / scale, 1e-3 * scale, Deadline())
+        ends = descents.run(9.0, 40)
+        assert descents.restarts > len(ends)
+        for i, end in enumerate(ends):
+            nearest = min((abs(e.value - end.value) for e in ends[:i] if e.origin == end.origin),
+                          default=1.0)  # fmt: skip
+            assert nearest > 1e-4 * scale
+            assert max_cosine(end.whole) < 0.999  # no two orbits fell on each other

@@ -74,9 +74,7 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         return root, sorted(_DEJAVU)
     root = Path(folder)
     if not root.is_dir():
-        raise DataError(
-            f"{spelled('fonts', folder)} is not a folder; name one with .ttf, .otf, .ttc files"
-        )
+        raise DataError(f"fonts: {folder!r} is not a folder; name one with .ttf, .otf, .ttc files")
     files = sorted(
         Path(place, name).relative_to(root).as_posix()
         for place, names in walk(root)
@@ -84,9 +82,7 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         if name.lower().endswith(_SUFFIXES) and Path(place, name).is_file()
     )
     if not files:
-        raise DataError(
-            f"{spelled('fonts', folder)} has no .ttf, .otf or .ttc file; name another folder"
-        )
+        raise DataError(f"fonts: {folder!r} has no .ttf, .otf or .ttc file; name another folder")
     return root, files
 
 

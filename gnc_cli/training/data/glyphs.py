@@ -18,7 +18,13 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_faces, split_faces
-from gnc_cli.training.data.image_set import ImageData, ImageSet, read_cached, write_cached
+from gnc_cli.training.data.image_set import (
+    ImageData,
+    ImageSet,
+    first_of,
+    read_cached,
+    write_cached,
+)
 
 _IMAGE_SIZES = (16, 32, 64)
 _SCRIPTS = {
@@ -33,6 +39,7 @@ _PACKAGES = {
     "kana": "fonts-noto-cjk fonts-ipafont fonts-vlgothic",
 }
 """Debian's, of fonts that have the script."""
+_DEJAVU = "DejaVu of matplotlib"
 _FEW = 100
 """A face takes part if it has half as many of a script's characters as classes; or as this."""
 _CHUNK = 128
@@ -91,12 +98,51 @@ def glyph_images(
     return data
 
 
+def glyphs_of(
+    names: Sequence[str], image_size: int, fonts: str | None
+) -> tuple[ImageSet, list[int], str, list[str]]:
+    """Every different picture that the faces of a folder have of some characters.
+
+    A test set for networks that learned these characters from other fonts: all faces take part, and
+    nothing is merged.
+
+    Args:
+        names: of the classes; those of more than one character have no picture.
+
+    Returns:
+        The images (N, 1, S, S), labels among the characters that have one; the places of these in
+        `names`; the name of the fonts; a line for each face skipped.
+    """
+    root, files = find_fonts(fonts)
+    faces, warnings = read_faces(root, files)
+    single = [name if len(name) == 1 else "" for name in names]
+    pictures = np.stack(
+        [
+            GlyphDrawer(face.path, face.index, image_size).draw(
+                c if c and ord(c) in face.characters else "" for c in single
+            )
+            for face in faces
+        ],
+        axis=1,
+    )
+    there = has_ink(pictures)
+    _drop_repeated(pictures, there, range(len(faces)))
+    known = np.flatnonzero(there.any(axis=1))
+    name = _DEJAVU if fonts is None else root.name
+    if not len(known):
+        raise DataError(
+            f"the fonts in {name!r} have none of the network's classes ({first_of(names)}); "
+            f"give {spelled('ood')} other fonts, as in glyphs:DIR"
+        )
+    return _image_set(pictures[known], there[known]), known.tolist(), name, warnings
+
+
 def _draw(
     root: Path, files: Sequence[str], classes: int | None, image_size: int, script: str | None,
     versions: dict[str, str], *, embedded: bool,
 ) -> ImageData:  # fmt: skip
     faces, warnings = read_faces(root, files)
-    name = "DejaVu of matplotlib" if embedded else root.name
+    name = _DEJAVU if embedded else root.name
     if script is not None:
         faces = _of_script(faces, script, classes, name, warnings)
     train, test = split_faces(faces)

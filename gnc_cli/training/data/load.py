@@ -1,4 +1,4 @@
-"""Images by what the user calls them: `glyphs`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
+"""Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
-from gnc_cli.training.data.glyphs import glyph_images
+from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
 from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -48,12 +48,12 @@ def load_images(
 ) -> ImageData:
     """A training set and, where there is one, a test set.
 
-    `data` is `glyphs`, `cifar10[:PATH]`, `cifar100[:PATH]`, one of `IDX_SETS` with or without
-    `:DIR`, `folder:PATH`, `idx:DIR`, `h5:FILE` or `npz:FILE`; nothing is downloaded. Of its classes
-    come the first `classes` in its own order (100 glyphs by default, else all), or those of the
-    names or numbers in `subset`, in that order. Images have `image_size` pixels a side, by default
-    32 for glyphs, 64 or less for folders, else as stored. `threads` decode image files, by default
-    as many as this process has cores.
+    `data` is `glyphs[:DIR]` (`fonts` may name the folder too), `cifar10[:PATH]`,
+    `cifar100[:PATH]`, one of `IDX_SETS` with or without `:DIR`, `folder:PATH`, `idx:DIR`, `h5:FILE`
+    or `npz:FILE`; nothing is downloaded. Of its classes come the first `classes` in its own order
+    (100 glyphs by default, else all), or those of the names or numbers in `subset`, in that order.
+    Images have `image_size` pixels a side, by default 32 for glyphs, 64 or less for folders, else
+    as stored. `threads` decode image files, by default as many as this process has cores.
     """
     kind, path = _kind_and_path(data)
     if image_size is not None and image_size > _LARGEST:
@@ -62,7 +62,12 @@ def load_images(
     if kind == "folder":
         return read_folder(path, image_size=image_size, choose=choose, threads=threads)
     if kind == "glyphs":
-        size = image_size or _GLYPH_SIZE
+        if path and fonts is not None:
+            raise UsageError(
+                f"{spelled('data', data)} and {spelled('fonts', fonts)} both name a folder of "
+                "fonts; leave one out"
+            )
+        size, fonts = image_size or _GLYPH_SIZE, path or fonts
         found = glyph_images(classes or _GLYPHS, size, fonts, script)
         if subset is None:
             return found
@@ -94,8 +99,9 @@ def load_matched(
     Names match whatever their case; `car` is `automobile` and `plane` is `airplane`, so that STL-10
     (Coates, Ng and Lee, 2011) meets CIFAR-10 (Krizhevsky, 2009). Other classes are left out. The
     images are those for testing, or all where the data have no such part of their own; colours
-    become greys, or greys colours, as the network's `channels` want it. Labels are those of its
-    `class_names`. `note` is called with each warning, such as that of images that cannot be read.
+    become greys, or greys colours, as the network's `channels` want it. Of `glyphs` come the
+    classes' characters in all faces. Labels are those of the network's `class_names`. `note` is
+    called with each warning, such as that of images that cannot be read.
     """
     kind, path = _kind_and_path(data)
     ours: list[int] = []
@@ -115,6 +121,8 @@ def load_matched(
             path, image_size=image_size, channels=channels, choose=choose, threads=threads
         )
         name = folder_name(path)
+    elif kind == "glyphs":
+        found, ours, name, warnings = glyphs_of(class_names, image_size, path or None)
     else:
         whole = load_images(data, image_size=image_size)
         some = restricted(whole, choose(whole.class_names))
@@ -136,8 +144,6 @@ def _kind_and_path(data: str) -> tuple[str, str]:
             f"data {data!r} are unknown; write {', '.join(_KINDS[: -len(_WITH_PATH)])} or "
             f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}{hint}"
         )
-    if path and kind == "glyphs":
-        raise UsageError(f"glyphs have no path, found {path!r}; fonts take a folder")
     if not path and kind in _WITH_PATH:
         raise UsageError(f"{data!r} names no path; write {kind}:PATH")
     return kind, path

@@ -13,6 +13,7 @@ from PIL import Image
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
+from gnc_cli.training.data.fonts import find_fonts
 from gnc_cli.training.data.image_set import ImageData, ImageSet, first_per_class
 from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
@@ -79,7 +80,7 @@ def test_the_first_images_of_each_class(cifar: str) -> None:
         ("cifar", {"subset": ["cat", "automobil"]}, DataError, "nearest are automobile"),
         ("cifar", {"subset": ["cat", "4"]}, DataError, "of 4 the first are airplane"),
         ("cifar", {"image_size": 1025}, UsageError, "image_size=1025: at most 1024"),
-        ("glyphs:a", {}, UsageError, "no path"),
+        ("glyphs:a", {}, DataError, "fonts: .a. is not a folder"),
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
         ("npz", {}, UsageError, "'npz' names no path; write npz:PATH"),
@@ -128,6 +129,24 @@ def test_matched_by_name(cifar: str, stl: str) -> None:
     assert np.asarray(back.images)[:, 0, 0, 0].tolist() == [30, 10]
     with pytest.raises(DataError, match="monkey.*has the name.*apple, pear"):
         load_matched(stl, ["apple", "pear"], image_size=8, channels=3, note=[].append)
+
+
+def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
+    """All faces of the folder draw the network's characters; what they lack is left out."""
+    fonts = find_fonts(None)[0]
+    for name in ("DejaVuSans.ttf", "DejaVuSerif.ttf"):
+        (tmp_path / name).write_bytes((fonts / name).read_bytes())
+    names = ["b", "automobile", "A", "\uac00", "a"]  # no Hangul in DejaVu
+    found = load_matched(f"glyphs:{tmp_path}", names, image_size=16, channels=1, note=[].append)
+    assert np.bincount(found.labels).tolist() == [2, 0, 2, 0, 2]
+    assert (found.classes_matched, found.name) == (3, tmp_path.name)
+    own = load_images(f"glyphs:{tmp_path}", subset=["A", "b"], image_size=16)
+    of_class = np.asarray(found.images)[found.labels == 2]
+    assert np.array_equal(of_class[:1], np.asarray(own.train.images)[:1])
+    with pytest.raises(DataError, match="none of the network's classes"):
+        load_matched(f"glyphs:{tmp_path}", ["\uac00"], image_size=16, channels=1, note=[].append)
+    with pytest.raises(UsageError, match="both name a folder"):
+        load_images(f"glyphs:{tmp_path}", fonts=str(tmp_path))
 
 
 def test_subset_of_pictures_that_stay_in_their_file(
