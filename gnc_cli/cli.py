@@ -11,10 +11,11 @@ from typer.core import TyperCommand, TyperGroup
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
+from gnc_cli.console.process import check_surroundings, open_streams, refusal
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
-from gnc_cli.io.outputs import is_rank_zero
 from gnc_cli.limits.command import bounds
+from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.search.command import solve
 from gnc_cli.training.command import train
 
@@ -77,6 +78,7 @@ class OneLineErrors(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
+            check_surroundings()
             return super().invoke(ctx)
         except GncError as error:
             # A usage error is one in every process that torchrun started.
@@ -86,9 +88,6 @@ class OneLineErrors(TyperGroup):
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")
             raise typer.Exit(ExitCode.DATA) from error
-        except MemoryError as error:
-            note("not enough memory; try a smaller --K or --d, or fewer --restarts")
-            raise typer.Exit(ExitCode.UNAVAILABLE) from error
 
     def main(
         self,
@@ -99,6 +98,8 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        open_streams()
+
         def run() -> Any:
             return super(OneLineErrors, self).main(
                 args, prog_name, complete_var, False, windows_expand_args, **extra
@@ -119,6 +120,9 @@ class OneLineErrors(TyperGroup):
                 note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
             sys.exit(error.exit_code)
         except Exception as error:
+            if (refused := refusal(error)) is not None:
+                note(str(refused))
+                sys.exit(refused.exit_code)
             import traceback
 
             traceback.print_exc()

@@ -39,7 +39,7 @@ def progress_and_rows(output: OutputOptions, first: str = "working") -> Iterator
     Args:
         first: what it does before it calls `progress`.
     """
-    from gnc_cli.io.outputs import is_rank_zero
+    from gnc_cli.runtime.distributed import is_rank_zero
 
     with progress_on_terminal(output.quiet, first) as progress:
         # Of several processes under torchrun the first alone prints.
@@ -104,7 +104,7 @@ def expose(
                     function, arguments,
                     {n: v for n, v in attached.items() if n in signature.parameters},
                 )  # fmt: skip
-            from gnc_cli.io.outputs import is_rank_zero
+            from gnc_cli.runtime.distributed import is_rank_zero
 
             if not is_rank_zero():
                 raise typer.Exit

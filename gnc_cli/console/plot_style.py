@@ -51,10 +51,16 @@ _STYLE: Any = {
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib's settings for our pictures, for drawing and saving inside the block."""
+    """Matplotlib's settings for our pictures, for drawing and saving inside the block.
+
+    Of the user's own settings (matplotlibrc) the fonts count, for names in any script.
+    """
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context():
+        fonts = {key: value for key, value in matplotlib.rcParams.items() if key[:5] == "font."}
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(fonts | _STYLE)
         yield
 
 

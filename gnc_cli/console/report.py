@@ -9,7 +9,7 @@ from typing import Any
 
 from gnc_cli.console.check import Status
 from gnc_cli.console.gates import Verdict
-from gnc_cli.console.table import Table, markdown
+from gnc_cli.console.table import Table, markdown, visible
 from gnc_cli.records import Result, flatten
 
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
@@ -59,7 +59,7 @@ def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdic
         lines += markdown([Table(columns=(" ", "gate", "value"), rows=rows)])
     lines += markdown(tables)
     for message in result.messages:
-        lines += ["", f"**{message}**"]
+        lines += ["", f"**{visible(message)}**"]
     lines += ["", f"<sub>gnc {result.version}, {result.seconds:.3g} s</sub>", ""]
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from gnc_cli.console.table import visible
 from gnc_cli.errors import OutputError
 from gnc_cli.records import Result, plain
 
@@ -20,14 +21,10 @@ def emit(text: str) -> None:
     Raises:
         OutputError: stdout is closed, its reader has gone, or the disk is full.
     """
-    if sys.stdout is None:
-        raise OutputError("stdout is closed: the result has nowhere to go; use --out or --report")
     try:
         # Colours were decided when the table was drawn.
         typer.echo(text, nl=False, color=True)
         sys.stdout.flush()
-    except UnicodeEncodeError:
-        emit(text.encode("ascii", "replace").decode())
     except OSError as error:
         _silence_stdout()
         reason = error.strerror or str(error)
@@ -44,7 +41,7 @@ def note(text: str) -> None:
     """One line on stderr; it is lost where stderr is closed or full."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
-            typer.echo(f"gnc: {' '.join(text.split())}", err=True)
+            typer.echo(f"gnc: {visible(' '.join(text.split()))}", err=True)
 
 
 def _silence_stdout() -> None:

@@ -6,6 +6,7 @@ A view (`view.py` of each command) turns a record into a list of tables; nothing
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -215,7 +216,7 @@ def _rich(cell: Cell, style: str = "") -> Any:
     from rich.text import Text
 
     pieces = (cell,) if isinstance(cell, str) else cell or ()
-    return Text.assemble(*((str(p), getattr(p, "style", style)) for p in pieces))
+    return Text.assemble(*((visible(p), getattr(p, "style", style)) for p in pieces))
 
 
 def markdown(tables: Sequence[Table]) -> list[str]:
@@ -235,11 +236,24 @@ def markdown(tables: Sequence[Table]) -> list[str]:
 
 
 def _plain(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else "".join(cell or ())
+    return visible(cell if isinstance(cell, str) else "".join(cell or ()))
 
 
 def _escaped(cell: Cell) -> str:
     return " ".join(_plain(cell).split()).replace("|", "\\|")
+
+
+def visible(text: str) -> str:
+    """Text from a file, with what a terminal would obey or hide in escaped form.
+
+    >>> print(visible("caf\u00e9 \x1b[2J"))
+    caf\u00e9 \\x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return re.sub(
+        r"[^\n]", lambda c: c[0] if c[0].isprintable() else ascii(c[0])[1:-1], text
+    )
 
 
 def csv_text(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.io.provenance import creation_time
 from gnc_cli.parameters import Parameter, declared, spelled, takes_text, wording
 from gnc_cli.parsing import shown
 
@@ -19,7 +20,8 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let every declared argument be read and every file be checked before `function` runs.
 
     Files: no output may be another output or an input, and all must be writable; existing ones
-    need a true `force` or `resume` among the arguments. None passes where it is the default.
+    need a true `force` or `resume` among the arguments. None passes where it is the default. An
+    allocation that fails is an UnavailableError.
     A text stands for a number in a shell alone, in Python where the annotation has `str`.
     """
     parameters = declared(function)
@@ -50,7 +52,15 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
             else:
                 bound.arguments[name] = read(name, value)
         check_files(parameters, bound.arguments)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except (RuntimeError, MemoryError) as error:
+            from gnc_cli.runtime.predictions import lacking_memory
+
+            refusal = lacking_memory(error, parameters)
+            if refusal is None:
+                raise
+            raise refusal from error
 
     return checked
 
@@ -83,10 +93,11 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
 
     Raises:
         UsageError: an output without a known suffix, or that is another output or an input; two
-            inputs from stdin, or stdin that is a terminal.
+            inputs from stdin, or stdin that is a terminal; SOURCE_DATE_EPOCH is no time.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
         UnavailableError: a page (.html) without plotly.
     """
+    creation_time()  # NumPy too reads SOURCE_DATE_EPOCH, somewhere in its depths
     read = {
         p.named(n): values[n]
         for n, p in parameters.items()

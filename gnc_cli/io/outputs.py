@@ -63,11 +63,6 @@ def _same(a: str, b: str) -> bool:
         return os.path.realpath(a) == os.path.realpath(b)
 
 
-def is_rank_zero() -> bool:
-    """Whether this process prints: of several under torchrun the first alone does."""
-    return os.environ.get("RANK", "0") == "0" or os.environ.get("WORLD_SIZE", "1") == "1"
-
-
 def read_result(path: str) -> dict[str, Any]:
     """A result that `--json` printed earlier, as a dictionary.
 

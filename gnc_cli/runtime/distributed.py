@@ -5,13 +5,21 @@ also beside a training run whose own group is nccl. A single process never impor
 """
 
 import atexit
+import datetime
 import os
+import socket
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import UnavailableError
+
+_ALONE = datetime.timedelta(seconds=10)
+"""How long the processes wait for each other where none of them was started by torchrun."""
+_UNDER_TORCHRUN = datetime.timedelta(minutes=5)
+"""The same under torchrun, which starts all of them, and ends all where one fails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,21 +129,34 @@ def started_by_torchrun() -> bool:
     return size.isdigit() and int(size) > 1 and bool(met)
 
 
+def is_rank_zero() -> bool:
+    """Whether this process prints: of several under torchrun the first alone does."""
+    return not started_by_torchrun() or os.environ["RANK"] == "0"
+
+
 def _start(device: Any) -> Processes:
     """Start torch.distributed with the other processes that torchrun started."""
+    announced = os.environ["WORLD_SIZE"]
+    # What torchrun did not start may be what is left of another run's environment.
+    patience = _UNDER_TORCHRUN if "TORCHELASTIC_RUN_ID" in os.environ else _ALONE
+    if not is_rank_zero():
+        _await_first(patience)
     import torch.distributed as dist
 
-    announced = os.environ["WORLD_SIZE"]
     if not (dist.is_available() and dist.is_gloo_available()):
         raise UnavailableError(
             f"WORLD_SIZE={announced} announces several processes, but this torch has no gloo; "
             "unset WORLD_SIZE to run one process"
         )
     try:
-        if device is None:
-            dist.init_process_group("gloo")
-        else:
-            dist.init_process_group("cpu:gloo,cuda:nccl", device_id=device)
+        store, rank, size = next(dist.rendezvous("env://", timeout=patience))
+        store = dist.PrefixStore("gnc", store)
+        store.set(f"here/{rank}", "")
+        store.wait([f"here/{other}" for other in range(size)], patience)
+        backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
+        dist.init_process_group(
+            backend, store=store, rank=rank, world_size=size, device_id=device
+        )
     except (RuntimeError, ValueError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnavailableError(
@@ -144,6 +165,26 @@ def _start(device: Any) -> Processes:
         ) from error
     atexit.register(_leave)
     return Processes(dist.get_rank(), dist.get_world_size(), None, "world")
+
+
+def _await_first(patience: datetime.timedelta) -> None:
+    """Wait until the first process listens; torch would write a page to stderr about each try."""
+    host, port = os.environ["MASTER_ADDR"], os.environ.get("MASTER_PORT", "")
+    given_up = time.monotonic() + patience.total_seconds()
+    while port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=1.0).close()
+            return
+        except OSError as error:
+            if time.monotonic() > given_up:
+                raise UnavailableError(
+                    f"RANK={os.environ['RANK']} is one of several processes, but the first does "
+                    f"not answer at {host}:{port} ({error.strerror or error}); start all of them "
+                    "with torchrun, or unset RANK and WORLD_SIZE"
+                ) from error
+            time.sleep(0.1)
+        except OverflowError:  # torch has words for such a port
+            return
 
 
 def _leave() -> None:

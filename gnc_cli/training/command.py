@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.show import print_line
-from gnc_cli.io.outputs import is_rank_zero
+from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.training import api
 
 if TYPE_CHECKING:

@@ -224,6 +224,7 @@ def test_of_several_processes_the_first_alone_prints(
     gnc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
     for rank, lines in (("0", 1), ("1", 0)):
         monkeypatch.setenv("RANK", rank)
         for words in ((), ("--jsonl",)):

@@ -1,0 +1,97 @@
+"""The process around a command: its standard streams, its limits, what the system refuses."""
+
+import errno
+import os
+import sys
+from io import TextIOBase, TextIOWrapper
+from typing import Any
+
+from gnc_cli.errors import GncError, OutputError, UnavailableError
+
+_LEAST_SPACE = 640_000_000
+"""Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
+_FULL = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF, errno.EPIPE,
+)  # fmt: skip
+_NO_MEMORY = (
+    "failed to map segment", "cannot allocate memory", "can't start new thread",
+    "DefaultCPUAllocator", "cannot apply additional memory protection",
+    "cannot create shared object descriptor",
+)  # fmt: skip
+"""Of the loader, of Python and of torch."""
+
+
+def check_surroundings() -> None:
+    """Refuse a process in which no command can work.
+
+    Raises:
+        UnavailableError: its address space is too small.
+    """
+    import resource
+
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
+        raise UnavailableError(
+            f"this process may have {space / 1e6:.0f} MB of address space (ulimit -v), and needs "
+            f"{_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
+        )
+
+
+def open_streams() -> None:
+    """Put something in the place of closed standard streams, so that no file opened later takes it.
+
+    A closed stdin is empty; a closed stdout refuses what is written; a closed stderr swallows it.
+    Letters that the encoding of stdout lacks are shown as `?`.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # the lowest free number is the next one given
+            os.open(os.devnull, os.O_RDWR if number == 2 else os.O_RDONLY)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    elif isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+
+
+class _Closed(TextIOBase):
+    """A stdout that is closed."""
+
+    encoding = "utf-8"
+
+    @property
+    def buffer(self) -> "_Closed":
+        return self
+
+    def fileno(self) -> int:
+        return 1
+
+    def write(self, text: Any) -> int:
+        raise OSError(errno.EBADF, "it is closed; use --out or --report")
+
+
+def refusal(error: Exception) -> GncError | None:
+    """What the system refused, as an error of one line; None where `error` is a bug.
+
+    Files that the user named have messages of their own; here is the rest: the libraries' files,
+    threads, memory, and stdout while a help text is printed.
+    """
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return UnavailableError(f"{most} open files are not enough; raise the limit (ulimit -n)")
+    text = str(error)
+    short = any(words in text for words in _NO_MEMORY)
+    if isinstance(error, MemoryError) or short or getattr(error, "errno", 0) == errno.ENOMEM:
+        return UnavailableError("not enough memory; try a smaller --K or --d, or fewer --restarts")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        name = "to stdout" if error.filename is None else repr(error.filename)
+        return OutputError(f"cannot write {name}: {error.strerror}")
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in text:
+        return OutputError("no folder for temporary files can be written to; set TMPDIR to one")
+    return None

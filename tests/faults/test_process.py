@@ -1,0 +1,285 @@
+"""The process around a command: streams, limits, surroundings, and what a terminal would obey."""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import gnc_cli
+from gnc_cli import solve
+from gnc_cli.console.process import refusal
+from gnc_cli.errors import ExitCode
+from gnc_cli.io.provenance import creation_time
+from tests.faults.world import contents, inside, put
+
+ROOT = Path(gnc_cli.__file__).parent.parent
+CODE = "1 0\n0 1\n-1 0\n0 -1\n"
+SHORT = "bounds --d 3 --K 7"
+
+
+def limited(kind: int, most: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(kind, (most, most))
+
+
+@dataclass(frozen=True)
+class Around:
+    """A command in a process of its own; shell words after it say what is closed or full."""
+
+    words: str
+    shell: str
+    code: int
+    said: str
+    """Part of stderr, which has one line; nothing where it is empty."""
+    surroundings: dict[str, str] = field(default_factory=dict)
+    limit: Callable[[], None] | None = None
+
+
+def run(case: Around, seconds: float = 120.0) -> subprocess.CompletedProcess[str]:
+    surroundings = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
+    surroundings |= {"PYTHONPATH": str(ROOT), **case.surroundings}
+    command = f"exec '{sys.executable}' -m gnc_cli {case.words} {case.shell}"
+    return subprocess.run(
+        ["bash", "-c", command], env=surroundings, preexec_fn=case.limit, text=True,
+        capture_output=True, timeout=seconds, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+
+
+CLOSED = "cannot write the result to stdout: it is closed"
+FULL = "No space left on device"
+STREAMS = [
+    Around("--help", ">/dev/full", 3, FULL),
+    Around("measure - --K 4", "<&-", 3, "stdin is empty"),
+    Around(SHORT, ">&-", 3, CLOSED),
+    Around(SHORT, "", 0, "", {"PYTHONIOENCODING": "ascii"}),
+]
+MORE_STREAMS = [
+    Around("", ">/dev/full", 3, FULL),
+    Around("--version", ">/dev/full", 3, FULL),
+    Around("solve --help", ">/dev/full", 3, FULL),
+    Around("train -h", ">&-", 3, "it is closed"),
+    Around("--version", ">&-", 3, "it is closed"),
+    Around("--help", ">&-", 3, "it is closed"),
+    Around(f"{SHORT} --json", ">&-", 3, CLOSED),
+    Around(f"{SHORT} --csv", ">&-", 3, CLOSED),
+    Around(f"{SHORT} --jsonl", ">&-", 3, CLOSED),
+    Around("compare code.txt", ">&-", 3, CLOSED),
+    Around("measure code.txt", ">&-", 3, CLOSED),
+    Around("solve --d 2 --K 4", ">&-", 3, CLOSED),
+    Around("solve --d 2 --K 4 --out -", ">&-", 3, "it is closed"),
+    Around("solve --d 2 --K 4 --out -", ">/dev/full", 3, FULL),
+    Around("solve --d 2 --K 4 --out a.h5", ">&-", 3, CLOSED),
+    Around(SHORT, ">/dev/full", 3, FULL),
+    Around(f"{SHORT} --json", ">/dev/full", 3, FULL),
+    Around(f"{SHORT} --csv", ">/dev/full", 3, FULL),
+    Around("bounds --d 3..5 --K 7 --jsonl", ">/dev/full", 3, FULL),
+    Around(SHORT, "2>&-", 0, ""),
+    Around(SHORT, "2>/dev/full", 0, ""),
+    Around("solve --d 2 --K x", "2>/dev/full", 2, ""),
+    Around("solve --nothing", "2>&-", 2, ""),
+    Around("solve --nothing", "2>/dev/full", 2, ""),
+    Around("measure nothing.h5", "2>&- >&-", 3, ""),
+    Around(SHORT, ">&- 2>&- <&-", 3, ""),
+    Around(SHORT, "<&-", 0, ""),
+    Around("measure -", "</dev/null", 3, "stdin is empty"),
+    Around("measure --weights -:weights", "<&-", 3, "is empty"),
+    *(
+        Around(words, "", 0, "", {"PYTHONIOENCODING": encoding})
+        for words in ("--help", "solve --help", "measure --help", "bounds --help", "train --help",
+                      "compare --help", "compare code.txt", "measure code.txt")
+        for encoding in ("ascii", "latin-1")
+    ),
+    Around("solve --d 2 --K é", "", 2, "is not a number", {"PYTHONIOENCODING": "ascii"}),
+    Around(SHORT, "", 0, "", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    Around("measure $'\\xff.h5'", "", 3, "no such file"),
+    Around("measure $'\\xff.h5'", "", 3, "no such file", {"PYTHONIOENCODING": "ascii"}),
+]  # fmt: skip
+SURROUNDINGS = [
+    Around("solve --d 2 --K 4 --out a.h5", "", 2, "SOURCE_DATE_EPOCH is 'abc'",
+           {"SOURCE_DATE_EPOCH": "abc"}),
+    Around("measure code.txt", "", 6, "needs 640 MB", {},
+           limited(resource.RLIMIT_AS, 300_000_000)),
+    Around("measure code.txt", "", 0, "", {}, limited(resource.RLIMIT_NOFILE, 20)),
+]  # fmt: skip
+MORE_SURROUNDINGS = [
+    *(
+        Around(words, "", 2, "SOURCE_DATE_EPOCH is", {"SOURCE_DATE_EPOCH": date})
+        for words in (SHORT, "measure code.txt", "compare code.txt", "train --epochs 1",
+                      "solve --d 2 --K 4 --plot a.pdf")
+        for date in ("abc", "9" * 30)
+    ),
+    *(
+        Around(words, "", code, said, {}, limited(resource.RLIMIT_AS, size))
+        for size, code, said in ((300_000_000, 6, "MB of address space"),)
+        for words in (SHORT, "measure code.txt", "compare code.txt", "train --epochs 1",
+                      "solve --d 2 --K 4")
+    ),
+    Around("--help", "", 0, "", {}, limited(resource.RLIMIT_AS, 300_000_000)),
+    *(
+        Around(words, "", 0, "", {}, limited(resource.RLIMIT_NOFILE, 20))
+        for words in (SHORT, "compare code.txt", "solve --d 2 --K 4 --out a.h5")
+    ),
+    Around("measure code.txt", "", 6, "6 open files are not enough", {},
+           limited(resource.RLIMIT_NOFILE, 6)),
+    Around("measure code.txt", "", 6, "the first does not answer at 127.0.0.1:9",
+           {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}),
+    Around("measure code.txt", "", 6, "they did not meet",
+           {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"}),
+    Around("measure code.txt", "", 6, "RANK=x is one of several processes, but the first",
+           {"RANK": "x", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"}),
+    Around("measure code.txt", "", 0, "", {"RANK": "1", "WORLD_SIZE": "2"}),
+    Around(f"{SHORT} --plot a.svg", "", 0, "", {"MATPLOTLIBRC": "matplotlibrc"}),
+    Around("solve --d 2 --K 4 --time-limit 5", "", 0, "", {"OMP_NUM_THREADS": "100000"}),
+    Around("measure code.txt", "", 0, "", {"OMP_NUM_THREADS": "abc"}),
+]  # fmt: skip
+
+
+def held(case: Around, folder: Path) -> None:
+    with inside(folder):
+        put("code.txt", CODE)()
+        put("matplotlibrc", "text.usetex: True\nsavefig.format: jpg\nfigure.autolayout: True\n")()
+        told = run(case)
+        assert told.returncode == case.code, (told.stdout[-500:], told.stderr)
+        assert case.said in told.stderr and "Traceback" not in told.stderr, told.stderr
+        assert told.stderr.count("\n") == bool(case.said), told.stderr
+        if case.code == 0 and case.surroundings.get("WORLD_SIZE") and not case.shell:
+            assert told.stdout  # alone, whatever a batch system calls it
+
+
+@pytest.mark.parametrize("case", [*STREAMS, *SURROUNDINGS], ids=str)
+def test_the_process_around_a_command(case: Around, tmp_path: Path) -> None:
+    held(case, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*MORE_STREAMS, *MORE_SURROUNDINGS], ids=str)
+def test_all_that_may_surround_a_command(case: Around, tmp_path: Path) -> None:
+    held(case, tmp_path)
+
+
+def test_no_output_takes_the_place_of_a_closed_stdout(tmp_path: Path) -> None:
+    """Without a stand-in the first file opened would be number 1, where libraries write."""
+    with inside(tmp_path):
+        script = "import os, gnc_cli.console.process as c; c.open_streams(); print(os.open('.', 0))"
+        shell = f"'{sys.executable}' -c \"{script}\" <&- 2>&-"
+        told = subprocess.run(
+            ["bash", "-c", shell], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert int(told.stdout) > 2
+
+
+REFUSED = [
+    (MemoryError(), 6, "not enough memory"),
+    (OSError(12, "Cannot allocate memory"), 6, "not enough memory"),
+    (ImportError("a.so: failed to map segment from shared object"), 6, "not enough memory"),
+    (RuntimeError("can't start new thread"), 6, "not enough memory"),
+    (OSError(24, "Too many open files"), 6, "open files are not enough"),
+    (OSError(23, "Too many open files in system"), 6, "open files are not enough"),
+    (OSError(28, "No space left on device"), 3, "cannot write to stdout: No space"),
+    (OSError(27, "File too large", "a.tmp"), 3, "cannot write 'a.tmp': File too large"),
+    (OSError(30, "Read-only file system", "a"), 3, "cannot write 'a': Read-only"),
+    (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), 3, "TMPDIR"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "said"), REFUSED, ids=str)
+def test_what_the_system_refuses_is_no_bug(
+    error: Exception, code: int, said: str, gnc: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = refusal(error)
+    assert found is not None and found.exit_code == code and said in str(found)
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("gnc_cli.limits.run.run", refused)
+    told = gnc(*SHORT.split())
+    assert told.exit_code == code and said in told.stderr and told.stderr.count("\n") == 1
+
+
+def test_a_bug_stays_one(gnc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("gnc_cli.limits.run.run", broken)
+    told = gnc(*SHORT.split())
+    assert told.exit_code == ExitCode.BUG and "Traceback" in told.stderr
+    assert refusal(ValueError("x")) is None and refusal(PermissionError(13, "no")) is None
+
+
+def test_a_date_that_is_none_is_refused_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
+    with pytest.raises(ValueError, match="SOURCE_DATE_EPOCH is 'abc'"):
+        solve(2, 4)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert creation_time() == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["solve --d 2 --K 4 --threads 100000", "measure code.txt --threads 1025",
+     "solve --d 2 --K 4 --workers 1e9", "train --threads 100000",
+     "bounds --d 3 --K 7 --threads 2000", "compare code.txt --threads 99999"],
+)  # fmt: skip
+def test_more_threads_than_a_process_can_have(words: str, gnc: Any, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        put("code.txt", CODE)()
+        told = gnc(*words.split())
+        assert told.exit_code == 2 and told.stderr.count("\n") == 1, told.stderr
+        assert "1024" in told.stderr or "no such option" in told.stderr
+
+
+ESCAPES = "\x1b[2J\x1b]0;mine\x07\u202e\x9b31m"
+
+
+def features(name: str, **attrs: str) -> None:
+    rng = np.random.default_rng(0)
+    with h5py.File("a.h5", "w") as h5:
+        for k in range(2):
+            group = h5.create_group(f"snapshots/{name}{k}")
+            group.attrs.update({"epoch": k, **attrs})
+            group["features"] = rng.normal(size=(40, 3))
+            group["labels"] = np.arange(40) % 4
+            group["weights"] = rng.normal(size=(4, 3))
+        h5[f"other{name}"] = np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["measure a.h5", "measure a.h5 -v", "measure a.h5:none", "compare a.h5",
+     "measure a.h5 --group split", "measure a.h5 --select split=none", "measure a.h5 --report r.md",
+     "measure a.h5 --class-names names.txt --duplicates -0.9 -v", "measure --weights a.h5",
+     "measure a.h5:snapshots/x{} -v", "solve --d 2 --K 4 --init a.h5", "train --data h5:a.h5"],
+)  # fmt: skip
+def test_names_from_files_do_not_speak_to_the_terminal(
+    words: str, gnc: Any, tmp_path: Path
+) -> None:
+    with inside(tmp_path):
+        features(f"x{ESCAPES}", split=f"test{ESCAPES}", layer=ESCAPES)
+        put("names.txt", "".join(f"n{k}{ESCAPES}\n" for k in range(4)))()
+        told = gnc(*words.split())
+        report = Path("r.md").read_text() if Path("r.md").exists() else ""
+        for text in (told.stdout, told.stderr, report):
+            assert not set("\x1b\x07\x9b\u202e") & {*text}, text
+        assert told.exit_code != ExitCode.BUG, told.stderr
+
+
+def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
+    import matplotlib
+
+    from gnc_cli.console.plot_style import styled
+
+    with matplotlib.rc_context({"text.usetex": True, "font.family": ["serif"]}), styled():
+        assert not matplotlib.rcParams["text.usetex"]
+        assert matplotlib.rcParams["font.family"] == ["serif"]
+    with inside(tmp_path), matplotlib.rc_context({"text.usetex": True}):
+        solve(2, 4, plot="a.svg")
+        assert set(contents()) == {"a.svg"}
