@@ -6,9 +6,9 @@
 
 A pair counts where 2 d < K, and neither a theorem nor a table has it. Each run is `gnc solve
 --problem tammes --method descent --time-limit T --workers 1` in a process of its own. The best code
-of each pair is kept in benchmarks/work/stored. `write` adds those that no construction and no part
-of a larger code equals: their certified one-vs-rest distance, rounded down, with the command to
-margins.csv, and their coordinates.
+of each pair is kept in benchmarks/work/stored. `write` adds those that neither a construction nor a
+part of a larger code equals, one of these codes included: their certified one-vs-rest distance,
+rounded down, with the command to margins.csv, and their coordinates.
 """
 
 import argparse
@@ -83,10 +83,14 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
     with margins.open(newline="") as file:
         listed = {(int(row["d"]), int(row["K"])): row for row in csv.DictReader(file)}
     added = 0
-    for row in chosen(kept):
+    every = chosen(kept)
+    for row in every:
         d, K, found = row["d"], row["K"], row["result"]
         known = best(d, K)
-        if known is not None and found["max_cosine"] > known.max_cosine - _EQUAL:
+        bars = [] if known is None else [known.max_cosine]
+        larger = (o for o in every if o is not row and o["d"] <= d and o["K"] >= K)
+        bars += [other["result"]["max_cosine"] for other in larger]
+        if found["max_cosine"] > min(bars, default=math.inf) - _EQUAL:
             continue
         rho = math.floor(found["rho_one_vs_rest"]["lower"] * 1e12) / 1e12
         cells = {"d": d, "K": K, "rho_one_vs_rest": f"{rho:.12f}", "command": row["command"]}

@@ -121,7 +121,7 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
         own = (solved.d, solved.K) == (d, K)
         part = "" if own else _part(solved.d, solved.K, K)
         yield Reference(
-            1.0 - solved.rho, "solved", solved.d, solved.K, part + solved.command, own=own,
+            1.0 - solved.rho, "solved", solved.d, solved.K, part + solved.source, own=own,
             rounding=_SOLVED_DIGITS, date=stored_margins().date,
         )  # fmt: skip
 

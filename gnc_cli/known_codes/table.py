@@ -144,6 +144,11 @@ class SolvedMargin:
     """The certified lower end of its one-vs-rest distance, which `command` prints."""
     command: str
 
+    @property
+    def source(self) -> str:
+        """What can be said of it beside its figure."""
+        return f"found by gnc, not compared with a published value: {self.command}"
+
 
 @dataclass(frozen=True)
 class SolvedMargins:
@@ -192,7 +197,9 @@ def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
 
     for path in sorted((data_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
         name = ".".join(path.name.split(".")[2:-1])
-        yield name or f"best known of d = {d}, K = {K}", read_points(path).weights
+        ours = any((code.d, code.K) == (d, K) for code in stored_margins().entries)
+        plain = f"{'found by gnc' if ours else 'best known'} for d = {d}, K = {K}"
+        yield name or plain, read_points(path).weights
 
 
 def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:

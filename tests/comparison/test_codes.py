@@ -24,7 +24,7 @@ from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import chord, random_points
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import Reference, read_table
-from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.known_codes.table import SolvedMargins, stored_codes
 from gnc_cli.records import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
 from tests.comparison.samples import built, only, turned
@@ -123,8 +123,8 @@ def test_single_precision_keeps_its_contacts() -> None:
 
 
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
-    for K, name in ((13, "best known of d = 3, K = 13"),
-                    (19, "best known of d = 3, K = 19, rattlers aside")):  # fmt: skip
+    for K, name in ((13, "best known for d = 3, K = 13"),
+                    (19, "best known for d = 3, K = 19, rattlers aside")):  # fmt: skip
         ((_, W),) = stored_codes(3, K)
         row = only(compare(turned(W, rng)))
         assert row.status is ComparisonStatus.MATCHES and row.congruent_to == name
@@ -149,7 +149,13 @@ def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert row.proved_cosine == "0.723078468333509" and row.proved_cosine in row.advice
 
 
-def test_as_good_as_a_part_of_a_larger_code_is_no_entry() -> None:
+@pytest.fixture
+def nothing_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this project had solved no codes of its own."""
+    monkeypatch.setattr("gnc_cli.known_codes.best.stored_margins", lambda: SolvedMargins((), "", ""))
+
+
+def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) -> None:
     W = built("mub-4")
     row = only(compare(W))
     assert row.status is ComparisonStatus.NO_ENTRY and row.source is not None
@@ -164,7 +170,7 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry() -> None:
     assert only(compare(W, require_entry=True)).passed is False
 
 
-def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path) -> None:
+def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path, nothing_solved: None) -> None:
     (tmp_path / "t.txt").write_text("d,N,cosine,proven\n4,16,0.6,yes\n")
     row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
     assert row.status is ComparisonStatus.IMPROVES and row.proven and row.passed is False

@@ -72,8 +72,7 @@ def test_values_stay_on_their_side() -> None:
 
 
 def test_solved_codes() -> None:
-    code = stored_margins().entries[0]
-    assert (code.d, code.K) == (10, 100)
+    (code,) = (c for c in stored_margins().entries if (c.d, c.K) == (10, 100))
     found = SOLVED.at(12, 90)
     assert found is not None and (found.value, found.how) == (code.rho, code.command)
     assert "(10, 100)" in str(found.source)
