@@ -1,5 +1,5 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, the second
-aborts.
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a
+wait for input; the second aborts.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ from types import FrameType
 
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode
+from gnc_cli.runtime.deadline import WAITS
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a batch system's end, a terminal that closes."""
@@ -45,6 +46,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         event.set()
         if arrived > 1:
             raise KeyboardInterrupt
+        WAITS.stop()
 
     ear, mouth = socket.socketpair()
     mouth.setblocking(False)
@@ -72,6 +74,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         yield event
     finally:
         done.set()
+        WAITS.reset()
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(old_wakeup)
