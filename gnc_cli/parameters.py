@@ -123,12 +123,10 @@ def real(
     return Kind("FLOAT", lambda value: parsing.number(value, **limits), noun="a number")
 
 
-def reals(least: float | None = None, above: float | None = None) -> Kind:
-    """One or several finite numbers: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
-    return Kind(
-        "FLOATS", lambda value: tuple(parsing.numbers(value, least=least, above=above)),
-        noun="numbers",
-    )
+def reals(*, above: float, longest: int) -> Kind:
+    """One or several finite numbers, up to `longest`: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
+    limits: dict[str, Any] = {"above": above, "longest": longest}
+    return Kind("FLOATS", lambda value: tuple(parsing.numbers(value, **limits)), noun="numbers")
 
 
 DURATION = Kind("TIME", parsing.duration, noun="a number")
@@ -218,6 +216,10 @@ MOST_CLASSES = 10**8
 """With samples: sums of each class are held in memory."""
 MOST_POINTS = 10**9
 """Of a code that is made, read or solved."""
+MOST_PAIRS = 100_000
+"""Pairs (d, K) in one call."""
+MOST_SAMPLES = 10**9
+"""Also of a batch, a class, or a search: starts, steps."""
 MOST_THREADS = 1024
 """Or processes, of one command."""
 Seed = Annotated[

@@ -19,6 +19,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
+"""Values in a list."""
 _SHOWN = 60
 """Characters of a value that a message quotes."""
 
@@ -123,15 +124,15 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
 
 
 def numbers(
-    value: Any, *, least: float | None = None, above: float | None = None
+    value: Any, *, least: float | None = None, above: float | None = None, longest: int = _LONGEST
 ) -> list[float]:
     """Floats: a text of items and ranges, a number, or an iterable of numbers.
 
     `0.1..0.5..0.1` steps, `1..0.001/13` takes thirteen geometric points with both ends exact.
 
     Raises:
-        UsageError: a malformed item, an empty list, or a range with neither step nor number of
-            points.
+        UsageError: a malformed item, an empty list, a range with neither step nor number of
+            points, or more than `longest` values.
 
     Example:
         >>> numbers("1..0.01/3"), numbers(0.5)
@@ -140,9 +141,9 @@ def numbers(
     found: list[float] = []
     for item in _items(value):
         several = isinstance(item, str) and ".." in item
-        points = map(str, _range(item, default_step=None)) if several else [item]
+        points = map(str, _range(item, None, longest)) if several else [item]
         found += [number(point, least=least, above=above) for point in points]
-        _bounded(found, value)
+        _bounded(found, value, longest)
     return found
 
 
@@ -266,12 +267,13 @@ def _whole(value: Decimal, shown: str, least: int | None, most: int | None) -> i
     return int(value)
 
 
-def _range(item: str, default_step: Decimal | None) -> list[Decimal]:
+def _range(item: str, default_step: Decimal | None, longest: int = _LONGEST) -> list[Decimal]:
     """The points of `a..b`, `a..b..step` or `a..b/n`, both ends included where hit."""
     body, slash, count = item.partition("/")
     ends = body.split("..")
     if slash and len(ends) == 2:
-        return _geometric(_decimal(ends[0]), _decimal(ends[1]), integer(count, least=2), item)
+        first, last = map(_decimal, ends)
+        return _geometric(first, last, integer(count, least=2), item, longest)
     if slash or len(ends) not in (2, 3):
         raise UsageError(f"{item!r} is not a range; write 2..64, 2..512..2 or 1..0.001/13")
     first, last = _decimal(ends[0]), _decimal(ends[1])
@@ -281,22 +283,24 @@ def _range(item: str, default_step: Decimal | None) -> list[Decimal]:
     if step == 0:
         raise UsageError(f"{item!r} has step 0; give a step such as 2")
     step = abs(step) if last >= first else -abs(step)
-    if abs(last - first) >= abs(step) * _LONGEST:
-        raise UsageError(f"{item!r} has more than {_LONGEST:,} values; use a larger step")
+    if abs(last - first) >= abs(step) * longest:
+        raise UsageError(f"{item!r} has more than {longest:,} values; use a larger step")
     return [first + i * step for i in range(int((last - first) / step) + 1)]
 
 
-def _geometric(first: Decimal, last: Decimal, count: int, item: str) -> list[Decimal]:
+def _geometric(
+    first: Decimal, last: Decimal, count: int, item: str, longest: int
+) -> list[Decimal]:
     if first * last <= 0:
         raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
-    if count > _LONGEST:
-        raise UsageError(f"{item!r} has more than {_LONGEST:,} values; ask for fewer points")
+    if count > longest:
+        raise UsageError(f"{item!r} has more than {longest:,} values; ask for fewer points")
     quotient = last / first
     inner = [first * quotient ** (Decimal(i) / (count - 1)) for i in range(1, count - 1)]
     # One correctly rounded float each, so that 1..0.01/3 reads 0.1 and not 0.09999...98.
     return [first, *(Decimal(repr(float(x))) for x in inner), last]
 
 
-def _bounded(found: Collection[Any], value: Any) -> None:
-    if len(found) > _LONGEST:
-        raise UsageError(f"{shown(value)} has more than {_LONGEST:,} values; ask for fewer")
+def _bounded(found: Collection[Any], value: Any, longest: int = _LONGEST) -> None:
+    if len(found) > longest:
+        raise UsageError(f"{shown(value)} has more than {longest:,} values; ask for fewer")

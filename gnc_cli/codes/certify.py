@@ -15,6 +15,7 @@ from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
 from gnc_cli.records import Bracket, Rattlers
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 
 ALL_CLASSES = 3000
 """Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
@@ -101,6 +102,13 @@ def certify_code(
         rattles_one_vs_one=loose,
         rattles_one_vs_rest=loose_rest,
     )
+
+
+def predict_certificate(d: int, K: int) -> Prediction:
+    """What `certify_code` takes: the rows in float32 and float64 with directions, and blocks."""
+    copies = 36.0 if K <= 1024 else 56.0
+    memory = copies * K * d + 250.0 * K + min(140e6, 0.35 * K * K)
+    return Prediction(memory, seconds=K * K * (2e-8 + 2.0 * d / FLOPS))
 
 
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:

@@ -33,7 +33,15 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
 from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
-from gnc_cli.parameters import MOST_CLASSES, MOST_DIMENSIONS, Parameter, one_of, real, whole
+from gnc_cli.parameters import (
+    MOST_CLASSES,
+    MOST_DIMENSIONS,
+    MOST_THREADS,
+    Parameter,
+    one_of,
+    real,
+    whole,
+)
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -148,7 +156,7 @@ class GNCMetrics:
         bias: Any = None,
         *,
         own: Annotated[bool, Parameter("The batches of the first pass again.")] = True,
-        workers: Annotated[int, Parameter("Threads.", whole(1))] = 1,
+        workers: Annotated[int, Parameter("Threads.", whole(1, MOST_THREADS))] = 1,
     ) -> None:
         """Take in a batch of the second pass, which decides by the class means of the first.
 

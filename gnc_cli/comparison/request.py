@@ -6,7 +6,7 @@ from typing import Any
 from gnc_cli.comparison.result import Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import Path, spelled, wording
+from gnc_cli.parameters import MOST_PAIRS, Path, spelled, wording
 from gnc_cli.runtime.parallel import processes
 
 _UNDERSTANDS = {
@@ -91,6 +91,12 @@ def read_request(
             raise UsageError(
                 f"{spelled('solve')} needs to know which pairs: add {' '.join(missing)}"
             )
+    K = options["K"]
+    if mode is not Mode.LIST and d is not None and K is not None and len(d) * len(K) > MOST_PAIRS:
+        raise UsageError(
+            f"{len(d):,} dimensions and {len(K):,} sizes make more than {MOST_PAIRS:,} pairs; "
+            "use larger steps"
+        )
     if options["out"] == "-":
         raise UsageError(
             f"{spelled('out')} keeps the rows in a file; for rows on stdout write --jsonl"

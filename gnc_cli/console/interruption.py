@@ -16,6 +16,8 @@ from gnc_cli.runtime.deadline import WAITS
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a batch system's end, a terminal that closes."""
+ABORTED = threading.Event()
+"""A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
 
@@ -32,6 +34,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     import socket
 
     event = threading.Event()
+    ABORTED.clear()
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
@@ -45,6 +48,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         arrived += 1
         event.set()
         if arrived > 1:
+            ABORTED.set()
             raise KeyboardInterrupt
         WAITS.stop()
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+_ENTRIES = 1 << 21
+"""Coordinates that are gathered at a time: all pairs of many rows would take K^2 d of them."""
+
 
 @dataclass(frozen=True)
 class ActivePairs:
@@ -26,7 +29,14 @@ class ActivePairs:
 
     def values(self, points: np.ndarray) -> np.ndarray:
         """The value c of every pair, shape (m,); differences are taken first, to lose no digits."""
-        return np.einsum("md,md->m", points[self.a], self.slope(points))
+        found = np.empty(len(self))
+        some = max(1, _ENTRIES // points.shape[1])
+        for start in range(0, len(self), some):
+            part = self.take(slice(start, start + some))
+            found[start : start + some] = np.einsum(
+                "md,md->m", points[part.a], part.slope(points)
+            )
+        return found
 
     def slope(self, points: np.ndarray) -> np.ndarray:
         """`z_b`, or `z_b - z_e`: the gradient with respect to row a, shape (m, d)."""
@@ -48,8 +58,8 @@ class ActivePairs:
             e = np.concatenate([self.e, other.e])
         return ActivePairs(np.concatenate([self.a, other.a]), np.concatenate([self.b, other.b]), e)
 
-    def take(self, which: np.ndarray) -> "ActivePairs":
-        """A part of the list, by mask or indices."""
+    def take(self, which: np.ndarray | slice) -> "ActivePairs":
+        """A part of the list, by mask, indices or slice."""
         return ActivePairs(self.a[which], self.b[which], None if self.e is None else self.e[which])
 
     def _keys(self) -> np.ndarray:

@@ -20,7 +20,8 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let every declared argument be read and every file be checked before `function` runs.
 
     Files: no output may be another output or an input, and all must be writable; existing ones
-    need a true `force` or `resume` among the arguments. None passes where it is the default.
+    need a true `force` or `resume` among the arguments. None passes where it is the default. An
+    allocation that fails is an UnavailableError.
     A text stands for a number in a shell alone, in Python where the annotation has `str`.
     """
     parameters = declared(function)
@@ -51,7 +52,15 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
             else:
                 bound.arguments[name] = read(name, value)
         check_files(parameters, bound.arguments)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except (RuntimeError, MemoryError) as error:
+            from gnc_cli.runtime.predictions import lacking_memory
+
+            refusal = lacking_memory(error, parameters)
+            if refusal is None:
+                raise
+            raise refusal from error
 
     return checked
 

@@ -12,11 +12,12 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.runtime.deadline import WAITS
+from gnc_cli.runtime.predictions import total_memory
 
 MOST_ENTRIES = 20_000_000
 """Files and folders of a walk; ImageNet-21k has 14 million."""
@@ -26,10 +27,7 @@ _PIECE = 1 << 20
 
 def memory_limit() -> int:
     """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with contextlib.suppress(OSError, ValueError):  # "max" where the container has no limit
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total // 2
+    return total_memory() // 2
 
 
 def split_key(path: str) -> tuple[str, str | None]:

@@ -9,9 +9,8 @@ from math import cos, sin
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.metrics.softmax_scale import softmax_scale
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import MOST_PAIRS, spelled
 
-MOST_PAIRS = 100_000
 MOST_ANSWERS = 10_000
 _LEAST = Fraction(1, 10**150)
 """Of a target: squares of smaller ones leave the doubles."""

@@ -10,6 +10,7 @@ from gnc_cli.parameters import (
     CODE_SUFFIXES,
     MOST_DIMENSIONS,
     MOST_POINTS,
+    MOST_SAMPLES,
     Cluster,
     Device,
     Force,
@@ -75,7 +76,8 @@ def solve(
     tau: Annotated[
         float | list[float] | str | None,
         Parameter("ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
-                  "1..0.001/13 (13 geometric points).", reals(above=0.0), _PROBLEM),
+                  "1..0.001/13 (13 geometric points).", reals(above=0.0, longest=1000),
+                  _PROBLEM),
     ] = None,
     weight_decay: Annotated[
         float | None,
@@ -83,7 +85,7 @@ def solve(
                   "the squared lengths.", real(above=0.0), _PROBLEM, metavar="LAMBDA"),
     ] = None,
     n: Annotated[
-        int, Parameter("ufm: samples per class. Default 1.", whole(1), _PROBLEM)
+        int, Parameter("ufm: samples per class. Default 1.", whole(1, MOST_SAMPLES), _PROBLEM)
     ] = 1,
     fixed: Annotated[
         Any,
@@ -122,12 +124,12 @@ def solve(
         int | None,
         Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
                   "adapts to d and K.",
-                  whole(0), _SEARCH),
+                  whole(0, MOST_SAMPLES), _SEARCH),
     ] = None,
     steps: Annotated[
         int | None,
         Parameter("Descent steps of each start; symmetric starts have their own number. Default "
-                  "adapts to d and K.", whole(1), _SEARCH),
+                  "adapts to d and K.", whole(1, MOST_SAMPLES), _SEARCH),
     ] = None,
     target: Annotated[
         float | None,

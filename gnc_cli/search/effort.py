@@ -7,10 +7,28 @@ a minute elsewhere; with a time limit the effort itself has no end.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from gnc_cli.search.problem import Problem
+
+class Sizes(Protocol):
+    """Of a problem: what effort depends on."""
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+
+    @property
+    def K(self) -> int:
+        """Points."""
+
+    @property
+    def pair_rows(self) -> int:
+        """Rows of the matrix of pairs; it has K columns."""
+
+    @property
+    def coordinates(self) -> int:
+        """Tangent coordinates of the polish."""
+
 
 LARGE = 2896
 """Beyond, a K x K matrix of float64 would pass 64 MB, and the search is one blocked descent."""
@@ -67,7 +85,7 @@ class Effort:
 
 
 def plan_effort(
-    problem: "Problem", restarts: int | None = None, steps: int | None = None,
+    problem: Sizes, restarts: int | None = None, steps: int | None = None,
     seconds: float | None = None,
 ) -> Effort:  # fmt: skip
     """Plan a search.

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import Threads
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -49,6 +50,8 @@ _LISTS_FROM = 300
 short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
 _SHORTEST_LIFE = 3
 """Steps that a list serves at least."""
+_PER_PAIR = 85.0
+"""Bytes of a pair while its list is made."""
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
@@ -108,6 +111,35 @@ def solve_large(
     return LargeSolution(weights, maxima, history, len(history), outcome)
 
 
+def predict_large(d: int, K: int, steps: int | None, threads: int) -> Prediction:
+    """What `solve_large` takes: rows with gradient, state and copies, the list of pairs, blocks."""
+    per_row, uses_lists = _lists(d, K)
+    pairs = min(_MAX_PAIRS, K * per_row // 2) if uses_lists else 0
+    steps = _default_steps(d, K) if steps is None else steps
+    return Prediction(
+        memory=(72.0 + 4.0 * threads) * K * d + _PER_PAIR * pairs + 60e6 * threads,
+        seconds=2.0 * steps * _multiply_adds(d, K) / (FLOPS * threads),
+    )
+
+
+def _lists(d: int, K: int) -> tuple[int, bool]:
+    """Neighbours of a row in a list, and whether lists pay."""
+    few, many = _NEIGHBOURS
+    per_row = min(max(few, d), many, max(1, 2 * _MAX_PAIRS // K), K - 1)
+    cheap = min(1.0, max(1.0 / 3.0, d / 32.0))
+    return per_row, K > cheap * _LISTS_FROM * per_row
+
+
+def _multiply_adds(d: int, K: int) -> float:
+    """Of a step: a full pass, or a third of a search for pairs."""
+    return K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)
+
+
+def _default_steps(d: int, K: int) -> int:
+    """100 to 1000 steps, by what one costs."""
+    return int(min(1000, max(100, _WORK / _multiply_adds(d, K))))
+
+
 class _Descent:
     """K unit rows during a descent, float32. `run` moves them, `certified_best` ends it."""
 
@@ -118,10 +150,7 @@ class _Descent:
         self.frozen, self.workers = frozen, workers
         self.half = native_half(workers.device)
         self.generator = torch.Generator().manual_seed(seed)
-        few, many = _NEIGHBOURS
-        self.per_row = min(max(few, self.d), many, max(1, 2 * _MAX_PAIRS // self.K), self.K - 1)
-        cheap = min(1.0, max(1.0 / 3.0, self.d / 32.0))
-        self.uses_lists = self.K > cheap * _LISTS_FROM * self.per_row
+        self.per_row, self.uses_lists = _lists(self.d, self.K)
         # The angle between neighbours, in radians: caps of half of it about fill the sphere.
         angle = min(1.0, 2.0 * self.K ** (-1.0 / (self.d - 1)))
         self.first_sharpness = (2.0 if self.uses_lists else 1.25) * math.sqrt(self.d) / angle**2
@@ -146,7 +175,7 @@ class _Descent:
     def run(self, steps: int | None, deadline: Deadline, progress: StageProgress | None) -> Outcome:
         """Descend until the steps are done or the time is, less what the exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
-        planned = steps if steps is not None else self._default_steps()
+        planned = steps if steps is not None else _default_steps(self.d, self.K)
         while by_time or len(self.history) < planned:
             search = deadline.reserving(self._closing_seconds())
             done = len(self.history) / max(1, planned - 1)
@@ -281,11 +310,6 @@ class _Descent:
 
         self.workers.map(move)
         self.travel_left -= rate
-
-    def _default_steps(self) -> int:
-        """100 to 1000 steps, by what one costs: a full pass, or a third of a search for pairs."""
-        cost = self.K**2 * self.d * (0.3 if self.uses_lists else 3.0)
-        return int(min(1000, max(100, _WORK / cost)))
 
     def _closing_seconds(self) -> float:
         """Time kept for what follows the search: two exact passes at worst, and the copies."""

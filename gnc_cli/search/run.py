@@ -13,14 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.codes.certify import predict_certificate
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.codefile import CodeFile, read_code, write_code, write_streamed
+from gnc_cli.io.codefile import (
+    CodeFile,
+    predict_file,
+    predict_streamed,
+    read_code,
+    write_code,
+    write_streamed,
+)
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.parallel import processes
+from gnc_cli.runtime.predictions import Prediction
+from gnc_cli.runtime.threads import available_cores
 from gnc_cli.search.algebra import (
     Choice,
     better,
@@ -69,8 +79,79 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
             _check_shape(out, read_code(out), request)  # nothing to go on with; is it ours?
         else:
             state, request = _read_state(out, request)
+    _predicted(request, runtime, exact, choice, out).require(
+        _described(request, exact, choice), _smaller(request, runtime, exact, choice), out=out
+    )
     result, new_state = _solved(request, runtime, exact, choice, state)
     return _written(_judged(result, request), new_state, request, asked)
+
+
+def _predicted(
+    request: Request, runtime: RuntimeOptions, exact: Any, choice: Choice | None, out: Path | None
+) -> Prediction:
+    """What the way to the code takes, and its file."""
+    d, K, limit = request.d, request.K, runtime.deadline.seconds
+    threads = runtime.threads or available_cores()
+    points = (request.n if request.problem == "ufm" else 1) + 1.0  # features beside the rows
+    disk = 0.0 if out is None else predict_file(out, points * K * d)
+    if request.problem == "ufm":
+        from gnc_cli.search.ufm.solver import predict_ufm
+
+        one = predict_ufm(d, K, request.n, request.restarts, request.steps)
+        times = max(1, len(request.tau))
+        kept = 8.0 * points * K * d * (times - 1)  # the optimum at each temperature
+        return Prediction(one.memory + kept, disk, times * one.seconds).within(limit)
+    if exact is not None:
+        return predict_certificate(d, K).followed_by(Prediction(disk=disk / 2))
+    if request.method == "paper":
+        from gnc_cli.search.ufm.descent import predict_paper
+
+        way = predict_paper(d, K, request.steps).within(limit)
+    elif choice is not None and choice.streamed:
+        if out is None:
+            return Prediction()
+        rows = choice.construction.build()
+        return predict_streamed(out, rows.shape, rows.unit)
+    elif choice is not None and choice.alone:
+        way = Prediction(24.0 * K * d)
+    elif request.large:
+        from gnc_cli.search.large_scale import predict_large
+
+        way = predict_large(d, K, request.steps, threads).within(limit)
+    else:
+        from gnc_cli.search.solver import predict_search
+
+        way = predict_search(request, limit, runtime.workers)
+    certified = predict_certificate(d, K)
+    return way.followed_by(Prediction(certified.memory, disk))
+
+
+def _described(request: Request, exact: Any, choice: Choice | None) -> str:
+    """The work, in messages."""
+    of = f"K={request.K} points in d={request.d}"
+    if request.problem == "ufm":
+        sweep = f" at {len(request.tau)} temperatures" if len(request.tau) > 1 else ""
+        return f"the feature model of K={request.K}, d={request.d}, n={request.n}{sweep}"
+    if exact is not None:
+        return f"the {exact.name} of {of}"
+    if choice is not None and choice.alone:
+        return f"the construction {choice.construction.name} of {of}"
+    return f"a search for {of}"
+
+
+def _smaller(
+    request: Request, runtime: RuntimeOptions, exact: Any, choice: Choice | None
+) -> str:
+    """The next step where it does not fit."""
+    smaller = f"lower {spelled('K')} or {spelled('d')}"
+    if request.problem == "ufm":
+        fewer = f", or give fewer {spelled('tau')}" if len(request.tau) > 1 else ""
+        return f"{smaller}, or {spelled('n')}{fewer}"
+    if choice is not None and choice.streamed:
+        return f"{smaller}, name a file on another disk, or drop {spelled('out')}"
+    if exact is None and not request.large and runtime.workers > 1:
+        return f"{smaller}, or {spelled('workers')}"
+    return smaller
 
 
 def _solved(

@@ -7,12 +7,14 @@ searched separately only where given rows must not move, for which the theorem s
 
 import time
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
-from gnc_cli.runtime.parallel import Pool
+from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
+from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
@@ -22,12 +24,21 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
 from gnc_cli.search.symmetric import user_orbits
 
-_WORTH_PROCESSES = 8.0
-"""Seconds of work from which on processes are started: each takes three until it can work."""
+_PROCESS = 250e6
+"""Bytes of a process with its libraries."""
 _LAST_POLISHES = 2
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
+
+
+class _Sizes(NamedTuple):
+    """The sizes of a problem, before its points are made."""
+
+    d: int
+    K: int
+    pair_rows: int
+    coordinates: int
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,23 @@ class Found:
     """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
     state: SearchState
     """For `--resume`."""
+
+
+def predict_search(request: Request, seconds: float | None, workers: int) -> Prediction:
+    """What `solve_code` takes: in each process a batch of descents, and a polish."""
+    d, K = request.d, request.K
+    rows = (2 if request.separate else 1) * K
+    given = 0 if request.fixed is None else len(request.fixed)
+    coordinates = (rows - given) * (d - 1)
+    problem = _Sizes(d, K, K, coordinates)
+    effort = plan_effort(problem, request.restarts, request.steps, seconds)
+    polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
+    one = effort.batch * (60.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
+    processes = min(workers, effort.tasks)
+    total = effort.tasks * effort.seconds / processes
+    return Prediction(
+        processes * one + (processes - 1) * _PROCESS, seconds=total if seconds is None else 0.0
+    )
 
 
 def solve_code(
@@ -81,10 +109,10 @@ def solve_code(
     searching = deadline.reserving(_reserve(problem, deadline, 1.0))
     effort = plan_effort(problem, request.restarts, request.steps, deadline.seconds)
     goal = None if target is None else _converted(request, target)
+    if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
+        pool.warm()
     if state is None:
         init, spent = request.init, (0, 0)
-        if request.separate and effort.tasks * effort.seconds > _WORTH_PROCESSES:
-            pool.warm()
         if init is None and request.separate:
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
@@ -104,13 +132,11 @@ def solve_code(
         )  # fmt: skip
 
     if state.round == 0:
-        # The first task shows how much of a core there is; then others may load their libraries.
+        # The first task shows how much of a core there is.
         began, worked = time.monotonic(), time.process_time()
         state = searched(state, rounds=1)
         waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
         searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
-    if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
-        pool.warm()
     state = searched(state)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end

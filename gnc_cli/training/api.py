@@ -11,6 +11,7 @@ from gnc_cli.parameters import (
     DURATION,
     MOST_CLASSES,
     MOST_DIMENSIONS,
+    MOST_SAMPLES,
     Device,
     Force,
     Parameter,
@@ -28,6 +29,7 @@ from gnc_cli.runtime.deadline import Progress
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
+_MOST_EPOCHS = 10**7
 _AUGMENTATIONS = ("crop", "flip", "rotate")
 _DATA = "Data"
 _NETWORK = "Network"
@@ -89,12 +91,12 @@ def train(
     images_per_class: Annotated[
         int | None,
         Parameter("Train on the first so many images of each class; tests take all. Default "
-                  "all.", whole(1), _DATA, metavar="N"),
+                  "all.", whole(1, MOST_SAMPLES), _DATA, metavar="N"),
     ] = None,
     image_size: Annotated[
         int | None,
         Parameter("Side of the square images. Default 32 for glyphs, else that of the data.",
-                  whole(8), _DATA, metavar="PIXELS"),
+                  whole(8, 4096), _DATA, metavar="PIXELS"),
     ] = None,
     fonts: Annotated[
         Path | None,
@@ -133,7 +135,7 @@ def train(
     width: Annotated[
         float | None,
         Parameter("Channels of the network, times this: 0.25 for small machines. Default 1.",
-                  real(above=0.0), _NETWORK, metavar="FACTOR"),
+                  real(above=0.0, most=100.0), _NETWORK, metavar="FACTOR"),
     ] = None,
     stem: Annotated[
         str | None,
@@ -214,12 +216,12 @@ def train(
     epochs: Annotated[
         int | None,
         Parameter("Passes over the training set. Default 200; for glyphs about 900 steps (60 "
-                  "epochs for 100 classes).", whole(1, 10**7), _TRAINING),
+                  "epochs for 100 classes).", whole(1, _MOST_EPOCHS), _TRAINING),
     ] = None,
     batch_size: Annotated[
         int | None,
         Parameter("Images per step, of all processes together. Default 128; for glyphs 64, or "
-                  "fewer where classes are few.", whole(2), _TRAINING),
+                  "fewer where classes are few.", whole(2, MOST_SAMPLES), _TRAINING),
     ] = None,
     optimizer: Annotated[
         str | None,
@@ -249,7 +251,7 @@ def train(
     milestones: Annotated[
         Sequence[int] | str | None,
         Parameter("Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
-                  wholes(1), _TRAINING, metavar="EPOCHS"),
+                  wholes(1, _MOST_EPOCHS), _TRAINING, metavar="EPOCHS"),
     ] = None,
     gamma: Annotated[
         float | None,
@@ -307,12 +309,12 @@ def train(
         int | None,
         Parameter("Epochs between measurements of collapse and accuracy; after the first, the "
                   "last and those of snapshots always. Default: at most 10 % of the run time.",
-                  whole(1), _OUTPUT, metavar="EPOCHS"),
+                  whole(1, _MOST_EPOCHS), _OUTPUT, metavar="EPOCHS"),
     ] = None,
     snapshot_every: Annotated[
         int | None,
         Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
-                  "only the last epoch.", whole(1), _OUTPUT, metavar="EPOCHS"),
+                  "only the last epoch.", whole(1, _MOST_EPOCHS), _OUTPUT, metavar="EPOCHS"),
     ] = None,
     logger: Annotated[
         str | None,

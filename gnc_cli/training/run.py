@@ -30,7 +30,6 @@ from gnc_cli.training.epochs import Run
 from gnc_cli.training.head import HeadPlan, plan_heads, read_similarity
 from gnc_cli.training.networks.assignment import class_similarity
 from gnc_cli.training.networks.encoders import no_imports_from
-from gnc_cli.training.networks.memory import lacking_memory
 from gnc_cli.training.networks.parallel import start_processes
 from gnc_cli.training.request import Options, Settings, resumed, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
@@ -80,13 +79,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
     own, out = ":" in (asked["model"] or ""), options.out
     guard = no_imports_from(out) if own and out is not None else contextlib.nullcontext()
     with processes, limit_threads(1), guard:
-        try:
-            result = Job(asked, options, processes, device).run()
-        except (RuntimeError, MemoryError) as error:
-            refusal = lacking_memory(error)
-            if refusal is None:
-                raise
-            raise refusal from error
+        result = Job(asked, options, processes, device).run()
     result = dataclasses.replace(result, seconds=options.deadline.elapsed)
     if processes.first and page:
         from gnc_cli.collapse.page import write_run

@@ -19,6 +19,7 @@ import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
 
@@ -179,6 +180,12 @@ def _batched(objective: UfmObjective, x: Any, labels: Any, tau: Any) -> tuple[An
     mean = torch.exp(ce.log_total) / len(labels)
     value = mean + 0.5 * decay * torch.sum(x * x, dim=(1, 2))
     return value, (mean / tau)[:, None, None] * gradient + decay * x
+
+
+def predict_paper(d: int, K: int, steps: int | None) -> Prediction:
+    """What `paper_recipe` takes: weights and features with gradients and a copy, blocks."""
+    seconds = (steps or PAPER_STEPS) * (6.0 * K * K * d / FLOPS + 1e-3)
+    return Prediction(64.0 * K * d + min(64e6, 24.0 * K * K), seconds=seconds)
 
 
 def paper_recipe(

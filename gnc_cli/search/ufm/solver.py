@@ -15,11 +15,13 @@ from gnc_cli.geometry.rounding import gamma
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
 from gnc_cli.search.ufm.polish import polish
 
+_STEPS = 800
 _FINALISTS = 4
 _FINALISTS_FREE = 8  # weight decay: many optima within 1e-6 of each other, hard to rank early
 
@@ -92,8 +94,8 @@ def solve_ufm(
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)
     objective = UfmObjective(K, labels, float(tau), weight_decay)
-    count = max(1, min(32, 2**24 // (n * K * K * d))) if restarts is None else restarts
-    budget = 800 if steps is None else steps
+    count = _restarts(d, K, n) if restarts is None else restarts
+    budget = _STEPS if steps is None else steps
     history: list[tuple[int, float]] = []
 
     def report(step: int, value: float) -> None:
@@ -149,6 +151,24 @@ def solve_ufm(
         stationarity=stationarity, steps=used, restarts=count, outcome=outcome,
         history=np.array(history, dtype=np.float64).reshape(-1, 2),
     )  # fmt: skip
+
+
+def predict_ufm(
+    d: int, K: int, n: int, restarts: int | None, steps: int | None
+) -> Prediction:
+    """What `solve_ufm` takes: all restarts while they descend, L-BFGS's memory of one, blocks."""
+    one = 8.0 * (n + 1) * K * d
+    count = _restarts(d, K, n) if restarts is None else restarts
+    history = max(6.0 * one, min(2.0**28, 60.0 * one))
+    step = 6.0 * n * K * K * d / FLOPS + 1e-3
+    return Prediction(
+        memory=(9.0 * count + 2.0) * one + history + min(64e6, 24.0 * n * K * K),
+        seconds=(count + 5.0) * (_STEPS if steps is None else steps) * step,
+    )
+
+
+def _restarts(d: int, K: int, n: int) -> int:
+    return max(1, min(32, 2**24 // (n * K * K * d)))
 
 
 def _best(objective: UfmObjective, points: list[np.ndarray]) -> np.ndarray:

@@ -1,25 +1,18 @@
-"""The memory of a head with many classes, predicted before it is built; and failed allocations."""
+"""The memory of a head with many classes, predicted before it is built."""
 
-import contextlib
+import math
 import os
-from pathlib import Path
 
 import torch
 
-from gnc_cli.errors import GncError, UnavailableError
 from gnc_cli.parameters import spelled
+from gnc_cli.runtime.predictions import Prediction, free_memory
 
 _FLOAT32, _FLOAT64 = 4, 8
 _MEASURED = 3
 """Float64 arrays of the rows' size that measuring makes."""
 _STATE = {"sgd": 1, "adam": 2, "adamw": 2}
 """Arrays of the parameters' size that each optimiser keeps (sgd: with momentum)."""
-
-_CGROUPS = (
-    ("/sys/fs/cgroup", "memory.max", "memory.current"),
-    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-)
-"""Where a container's limit and use stand, in version 2 and 1, beside `memory.stat`."""
 
 
 def head_bytes(d: int, K: int, batch: int, *, head: str, optimizer: str) -> int:
@@ -50,86 +43,36 @@ def check_head_fits(
     Measuring wants weights, unit weights and class means in float64 in the host's memory, wherever
     the head is trained. That memory is shared by the processes of the machine, which all look at
     it before any of them takes some. Nothing is checked where the free memory is unknown.
+
+    Raises:
+        UnavailableError: it does not fit.
     """
-
-    def refuse_beyond(free: int | None, needed: int, where: str, when: str, smaller: str) -> None:
-        if free is not None and needed > free:
-            raise UnavailableError(
-                f"a {head} head of K={K} classes in d={d} needs {needed / 1e9:.3g} GB {when}, but "
-                f"{free / 1e9:.3g} GB are free for it on {where}; take a smaller {smaller}"
-            )
-
     device = torch.device(device)
     step = head_bytes(d, K, batch, head=head, optimizer=optimizer)
     dimension, kind = spelled("feature_dim"), {"cmf": "fixed", "fixed": ""}.get(head, "cmf|fixed")
     cheaper = f", or {spelled('head', kind)}" if kind else ""
-    advice = (
-        f"at batch size {batch} with {optimizer}",
-        f"{spelled('batch_size')} or {dimension}{cheaper}",
-    )
+    what = f"a {head} head of K={K} classes in d={d}"
+    smaller = f"take a smaller {spelled('batch_size')} or {dimension}{cheaper}"
+    trained = f"{what} at batch size {batch} with {optimizer}"
     on_host = _MEASURED * _FLOAT64 * K * d
     if device.type == "cpu":
         on_host += step
+        what = trained
     else:
-        refuse_beyond(free_bytes(device), step, str(device), *advice)
-        advice = "to be measured", dimension
-    free = free_bytes("cpu")
-    if free is not None:
-        free //= int(os.environ.get("LOCAL_WORLD_SIZE") or 1)  # torchrun's processes, here
-    refuse_beyond(free, on_host, "cpu", *advice)
+        Prediction(step).require(trained, smaller, free=free_bytes(device), where=str(device))
+        smaller = f"take a smaller {dimension}"
+    # A share for each of torchrun's processes here.
+    free = free_bytes("cpu") / int(os.environ.get("LOCAL_WORLD_SIZE") or 1)
+    Prediction(on_host).require(what, smaller, free=free, where="cpu")
 
 
-def free_bytes(device: torch.device | str) -> int | None:
-    """Memory that can still be had on `device`; None where this system does not say.
+def free_bytes(device: torch.device | str) -> float:
+    """Memory that can still be had on `device`; infinite where this system does not say.
 
-    On CUDA what the driver has and what torch holds unused; on a CPU what the system calls
-    available, or less where a container's limit is nearer.
+    On CUDA what the driver has and what torch holds unused.
     """
     device = torch.device(device)
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    if device.type != "cpu":
-        return None
-    found = [_host_available(), *(_container_available(*group) for group in _CGROUPS)]
-    return min((value for value in found if value is not None), default=None)
-
-
-def _host_available() -> int | None:
-    """The system's own estimate (Linux), else all of its memory, where it says."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return None
-
-
-def _container_available(folder: str, limit: str, used: str) -> int | None:
-    """What a container may still take; its file cache can be dropped, so that it counts as free."""
-    root = Path(folder)
-    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-        left = int((root / limit).read_text()) - int((root / used).read_text())
-        lines = map(str.split, (root / "memory.stat").read_text().splitlines())
-        return left + sum(int(n) for key, n in lines if key in ("active_file", "inactive_file"))
-    return None
-
-
-def lacking_memory(error: BaseException) -> UnavailableError | None:
-    """The error of an allocation that failed; None for any other error.
-
-    Older versions of torch have no class for it but that of CUDA, and none have one for the CPU.
-    """
-    text = str(error)
-    if isinstance(error, GncError):
-        return None
-    smaller = f"{spelled('batch_size')}, {spelled('width')} or {spelled('image_size')}"
-    advice = f"is not enough; try a smaller {smaller}"
-    if isinstance(error, torch.cuda.OutOfMemoryError) or "CUDA error: out of memory" in text:
-        precision = spelled("precision", "bf16")
-        return UnavailableError(f"the memory of the GPU {advice}, or {precision}")
-    words = ("DefaultCPUAllocator", "not enough memory")  # on Linux, elsewhere
-    if isinstance(error, MemoryError) or any(word in text for word in words):
-        return UnavailableError(f"the memory of the machine {advice}")
-    return None
+    return free_memory() if device.type == "cpu" else math.inf

@@ -1,0 +1,123 @@
+"""Work too large for the machine, and numbers beyond their ranges: refused before it begins."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gnc_cli.runtime import predictions
+from tests.faults.world import Case, check, inside
+
+DIGITS = "9" * 50_000
+GB = "GB of memory are free on this machine"
+
+
+def nothing() -> None:
+    """The world as it is."""
+
+
+def cases(code: int, table: str, done: Callable[[], Any] = nothing) -> list[Case]:
+    """A case for each line `command | said`."""
+    found = []
+    for line in table.strip().splitlines():
+        words, said = (part.strip() for part in line.split(" | "))
+        found.append(Case(words, done, code, said.replace("GB free", GB)))
+    return found
+
+
+SOLVE = cases(6, """
+    solve --d 2 --K 1e9 | the regular polygon of K=1000000000 points in d=2 needs 362 GB of memory
+    solve --d 2 --K 1e9 | GB free
+    solve --d 2 --K 1e9 | lower --K or --d
+    solve --d 2 --K 1e9 | years; 4 GB of memory
+    solve --d 2 --K 1e9 --time-limit 5 | GB free
+    solve --d 2 --K 1e8 | GB free
+    solve --d 20000 --K 40000 | the orthoplex of K=40000 points in d=20000 needs
+    solve --d 20000 --K 40000 --out a.h5 | of disk, about
+    solve --d 1e6 --K 1e4 | the simplex ETF of K=10000 points in d=1000000 needs
+    solve --d 1e6 --K 2000 --method descent | a search for K=2000 points in d=1000000 needs
+    solve --d 1e5 --K 2000 --method descent --time-limit 1m | GB free
+    solve --d 1e6 --K 2000 --method paper | GB free
+    solve --d 16 --K 1e8 | a search for K=100000000 points in d=16 needs
+    solve --d 16 --K 1e8 --time-limit 10 | GB free
+    solve --d 3 --K 1e9 --method descent | GB free
+    solve --d 1000 --K 1e6 --method descent --steps 1 | GB free
+    solve --problem ufm --tau 1 --d 2 --K 10 --n 1e7 | of K=10, d=2, n=10000000 needs
+    solve --problem ufm --tau 1 --d 2 --K 10 --n 1e7 | or --n
+    solve --problem ufm --tau 1 --d 3 --K 20 --n 1e9 | TB of memory
+    solve --problem ufm --weight-decay 1e-9 --d 1e6 --K 2000 | GB free
+    solve --problem ufm --tau 1..0.1/1000 --d 1000 --K 1000 --n 9 | or give fewer --tau
+    solve --problem ufm --tau 1 --d 50 --K 100 --restarts 1e9 | GB free
+    solve --d 5 --K 50 --restarts 1e9 --method descent | years; a year is the most
+    solve --d 4 --K 9 --steps 1e9 --restarts 1e6 --method descent | a year is the most
+    solve --d 512 --K 1e9 --out a.npy | needs 268 MB of memory, 2.05 TB of disk
+    solve --d 512 --K 1e9 --out a.npy | 9 GB of disk are free in '.'
+    solve --d 512 --K 1e9 --out a.h5 | lower --K or --d, name a file on another disk, or drop --out
+    solve --construction bch-512-31 --out a.npy | of disk are free
+""")
+"""At 4 GB of memory and 9 GB of disk."""
+
+NUMBERS = cases(2, f"""
+    solve --d 9223372036854775807 --K 3 | --d 9223372036854775807 is too large; give at most 1e6
+    solve --d 3 --K 9223372036854775807 | is too large; give at most 1e9
+    solve --d 3 --K {DIGITS} | is too large; give at most 1e300
+    solve --d {DIGITS} --K 3 | (50000 characters) is too large
+    solve --d 3 --K 1e9999 | is too large
+    solve --d 3 --K -9223372036854775808 | is too
+    solve --d 3 --K 24 --restarts 1e18 | --restarts 1e18 is too large; give at most 1e9
+    solve --d 3 --K 24 --steps 9223372036854775807 | is too large; give at most 1e9
+    solve --d 3 --K 24 --seed {DIGITS} | --seed
+    solve --d 3 --K 24 --threads 100000 | --threads 100000 is too large; give at most 1024
+    solve --d 3 --K 24 --workers 1e6 | --workers 1e6 is too large; give at most 1024
+    solve --d 3 --K 24 --symmetry cyclic:{DIGITS} | is not a symmetry
+    solve --problem ufm --d 2 --K 3 --tau 1..0.1/1e6 | has more than 1,000 values; ask for fewer
+    solve --problem ufm --d 2 --K 3 --tau 1..0.1..1e-9 | has more than 1,000 values
+    solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
+    measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8
+    measure a.h5 --K {DIGITS} | is too large
+    measure a.h5 --bootstrap 1e9 | give at most 100000
+    measure a.h5 --seed {DIGITS} | --seed
+    bounds --d 9223372036854775807 --K 3 | is too large; give at most 1e6
+    bounds --d 3 --K {DIGITS} | is too large
+    bounds --d 2..1000 --K 2..1000 | make more than 100,000 pairs; use larger steps
+    bounds --d 2..20001 --margin 0.3 | values are more than 10,000; use a larger step
+    compare --list --d 9223372036854775807 | is too large; give at most 1e6
+    compare --list --K {DIGITS} | is too large
+    compare --list --K 2..1e9 | has more than 1,000,000 values; use a larger step
+    compare --solve --d 2..1000 --K 2..1000 | 999 dimensions and 999 sizes make more than 100,000
+    compare --solve --hunt --d 2..1000 --K 2..1000 --time-limit 1h | make more than 100,000 pairs
+    compare a.h5 --digits 1e6 | is too large; give at most 1000
+    train --epochs 1e18 | --epochs 1e18 is too large; give at most 1e7
+    train --epochs {DIGITS} | is too large
+    train --classes 9223372036854775807 | is too large; give at most 1e8
+    train --feature-dim 9223372036854775807 | is too large; give at most 1e6
+    train --batch-size 9223372036854775807 | is too large; give at most 1e9
+    train --image-size 1e6 | --image-size 1e6 is too large; give at most 4096
+    train --width 1e9 | --width 1e9 is too large; give at most 100
+    train --milestones 1..1e18 | has more than 1,000,000 values
+    train --images-per-class 1e18 | is too large; give at most 1e9
+    train --snapshot-every 1e18 | is too large; give at most 1e7
+""")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine of 4 GB of memory and 9 GB of disk."""
+    monkeypatch.setattr(predictions, "free_memory", lambda: 4.0e9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=9 * 10**9))
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", SOLVE, ids=lambda case: f"{case.words}: {case.said}")
+def test_work_beyond_the_machine_is_refused(case: Case, small: Path) -> None:
+    with inside(small):
+        check(case)
+
+
+@pytest.mark.parametrize("case", NUMBERS, ids=lambda case: f"{case.words[:60]}: {case.said}")
+def test_numbers_beyond_their_ranges_are_named(case: Case, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(case)
