@@ -53,8 +53,8 @@ class Prediction:
         )
 
     def within(self, limit: float | None) -> "Prediction":
-        """The same under a time limit."""
-        return self if limit is None else replace(self, seconds=min(self.seconds, limit))
+        """The same where a time limit ends the work."""
+        return self if limit is None else replace(self, seconds=0.0)
 
     def require(
         self, what: str, step: str, *, out: str | os.PathLike[str] | None = None,
