@@ -1,8 +1,8 @@
 """What work will take - memory, disk, time - told from sizes before it begins, and refused beyond
 what this machine has; and allocations that fail all the same.
 
-The formulas stand beside the code that allocates. Each is within a factor of 1.5 of the measured
-peak where that is above 100 MB (`tests/runtime/test_predictions.py`).
+The formulas stand beside the code that allocates, and are held against measured peaks, within a
+factor of 1.5 (`tests/runtime/test_predictions.py`).
 """
 
 import contextlib

@@ -97,6 +97,15 @@ FILES = [
         measure a.h5 | no class, the first is 1e+18
     """, features("a.h5", 120, 2, [0.0, 1.0, 1e18])),
     *cases(6, """
+        train --width 50 | --model cnn at batch size 64 with adamw for
+        train --width 50 | GB of memory are free on cpu and 9 GB of disk
+        train --width 100 --time-limit 5 | GB of memory are free on cpu
+        train --model resnet18 --width 20 | --model resnet18 at batch size
+        train --epochs 1e7 | a year is the most
+        train --epochs 1e6 --snapshot-every 1 --time-limit 5 | of disk are free in '.'
+        train --feature-dim 1e6 --time-limit 5 | GB of memory are free on cpu
+    """),
+    *cases(6, """
         compare --solve --d 3 --K 1e8 --budget 1 | solving 1 pairs with --budget 1 each needs
         compare --solve --d 2..5 --K 100,1e7 | GB free: lower --K or --d, or --workers
         compare --solve --d 100..999 --K 2..100 --budget 1h | years; a year is the most

@@ -49,7 +49,7 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 _CHILD = """
-import resource, sys
+import sys
 import numpy as np
 from gnc_cli import bounds, compare, measure, solve
 from gnc_cli.runtime.predictions import Prediction
@@ -61,7 +61,9 @@ def noted(self, *words, **named):
     require(self, *words, **named)
 
 def peak():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Not getrusage: its maximum begins with that of the process that started this one.
+    lines = open("/proc/self/status").read().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 Prediction.require = noted
 random = np.random.default_rng(0).normal
@@ -78,7 +80,6 @@ _MEASURE = (
     "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
 )
 _PEAKS = [
-    (_SOLVE, "solve(30, 100, method='descent', workers=1, restarts=4, steps=3)"),
     (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=20000, steps=2, restarts=1, time_limit=3)"),
     (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
     ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
@@ -104,6 +105,7 @@ _LARGER = [
 @pytest.mark.parametrize(
     ("warm", "work"), [*_PEAKS, *(pytest.param(*p, marks=pytest.mark.slow) for p in _LARGER)]
 )
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read there")
 def test_prediction_is_the_peak(warm: str, work: str) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     child = [sys.executable, "-c", _CHILD, warm, work]
