@@ -76,7 +76,7 @@ def features(name: str, N: int, d: int, labels: Any) -> Callable[[], None]:
 LABEL = "among 120 samples; number them anew from 0, or add --K"
 FILES = [
     *cases(6, """
-        measure a.h5 --K 1e8 | measuring K=100000000 classes in d=2 needs
+        measure a.h5 --K 4e7 | measuring K=40000000 classes in d=2 needs
         measure a.h5 --K 5e7 | GB free: leave classes out with --min-count or --classes FILE
         measure a.h5 --K 5e7 --time-limit 5 | GB free
         measure a.h5 --K 4e7 --variants classic | GB free

@@ -80,11 +80,11 @@ _MEASURE = (
     "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
 )
 _PEAKS = [
-    (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=20000, steps=2, restarts=1, time_limit=3)"),
     (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
     ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
 ]
 _LARGER = [
+    (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=50000, steps=2, restarts=1, time_limit=4)"),
     ("solve(2, 30)", "solve(10000, 1000, time_limit=1)"),
     ("solve(2, 30)", "solve(3000, 3001, time_limit=1)"),
     (_SOLVE, "solve(50, 100, method='descent', workers=1, restarts=4, steps=3)"),
