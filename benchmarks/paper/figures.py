@@ -84,6 +84,8 @@ FIGURES = {
     "b3": Figure(
         "Figure B.3: Hangul, d = 64, K = 2000",
         "faces, d = 512, K = 10000: GNC2 ends at .695 to .716", 40),
+    "heads": Figure(
+        "Which d and which head: Hangul, K = 1000", "no such table", 50),
     "b4": Figure(
         "Figure B.4: ResNet18, Hangul, d = 512, K = 10000",
         "faces, tau 1/10, 1/20, 1/50: GNC2 .399, .641, .695", 120, cuda=True),
@@ -93,7 +95,7 @@ FIGURES = {
 
 def cases(figure: str) -> Iterator[Case]:
     """The runs of one figure; seeds outermost, so that a part of them is a comparison too."""
-    for seed in range(1 if figure in ("b1", "b2", "b3", "b4") else 3):
+    for seed in range(1 if figure in ("b1", "b2", "b3", "b4", "heads") else 3):
         runs = [*_RUNS[figure](), *(_bad_start() if (figure, seed) == ("4", 0) else ())]
         before = (*_first_fonts(), "--seed", str(seed)) if figure == "fine-tuning" else ()
         for name, options in runs:
@@ -210,6 +212,20 @@ def _b3() -> _Runs:
     yield "tau 1/50", (*_hangul(2000, 64), *"--tau 0.02 --epochs 6 --batch-size 128".split())
 
 
+def _heads() -> _Runs:
+    """Margins are the largest that the best known code of (d, K) can satisfy."""
+    for d in (32, 8, 128):
+        kinds = {"learned": "--head learned", "fixed": "--head fixed:solve"}
+        if d == 32:
+            kinds |= {
+                "cmf": "--head cmf", "CosFace": "--loss cosface", "ArcFace": "--loss arcface",
+                "fixed, CosFace": "--head fixed:solve --loss cosface",
+            }  # fmt: skip
+        for name, more in kinds.items():
+            words = f"--width 0.5 --tau 0.05 --epochs 10 --measure-every 5 {more}"
+            yield f"d = {d}, {name}", (*_hangul(1000, d), *words.split())
+
+
 def _b4() -> _Runs:
     for name in ("10", "20", "50"):
         more = f"--tau {1 / int(name):g} --model resnet18 --device cuda"
@@ -218,5 +234,5 @@ def _b4() -> _Runs:
 
 _RUNS = {
     "4": _figure4, "b2": _b2, "b1": _b1, "2": _figure2, "b6": _b6, "5": _figure5, "3": _figure3,
-    "fine-tuning": _fine_tuning, "2-hangul": _figure2_hangul, "b3": _b3, "b4": _b4,
+    "fine-tuning": _fine_tuning, "2-hangul": _figure2_hangul, "b3": _b3, "heads": _heads, "b4": _b4,
 }  # fmt: skip

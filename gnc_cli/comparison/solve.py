@@ -28,13 +28,11 @@ from gnc_cli.parameters import spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.records import TableStamp, plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.parallel import Pool
+from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
-_WORTH_PROCESSES = 10.0
-"""Seconds of all budgets together from which on processes are started."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
 
@@ -121,7 +119,7 @@ def compare_solves(
                 add(kept)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         with Pool(request.workers, request.cluster) as pool:
-            if len(missing) * request.budget > _WORTH_PROCESSES:
+            if len(missing) * request.budget > WORTH_PROCESSES:
                 pool.warm()
             pool.run(solve_pair, missing, deadline, done)
     found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]

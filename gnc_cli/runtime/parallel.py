@@ -28,6 +28,8 @@ from gnc_cli.runtime.workers import PATIENCE, Answer, Call, DaskWorkers, Workers
 T = TypeVar("T")
 R = TypeVar("R")
 
+WORTH_PROCESSES = 3.0
+"""Seconds of work from which on processes are started: each takes one until it can work."""
 _POLL = 0.05
 """Seconds between looks at the deadline while the workers are busy."""
 
@@ -80,7 +82,7 @@ class Pool:
         return self._workers is None or self._warm.is_set()
 
     def warm(self) -> None:
-        """Begin to start the workers, which takes some three seconds, and return at once."""
+        """Begin to start the workers, which takes about a second, and return at once."""
         if self._workers is not None and self._warming is None:
             self._warming = _thread(self._start_workers, self._workers)
 

@@ -1,7 +1,8 @@
 """The workers beside this process: joblib's processes, the user's own joblib backend, or Dask's.
 
-A worker process loads its libraries with one BLAS thread, hears no signals (Ctrl-C reaches the
-whole process group, and the parent alone decides), and leaves when its parent has died.
+A worker process works with one BLAS thread, hears no signals (Ctrl-C reaches the whole process
+group, and the parent alone decides), and leaves when its parent has died. It loads what its first
+task needs: a search begins with tasks that can do without torch, which takes two seconds to load.
 """
 
 import os
@@ -82,7 +83,7 @@ class Workers(Protocol):
     """Tasks that workers take before this process takes one."""
 
     def load(self, over: threading.Event) -> None:
-        """Start the workers and load their libraries."""
+        """Start the workers; return once one can work."""
 
     def stream(
         self, calls: Iterator[Call], put: Callable[[Answer], None], over: threading.Event
@@ -109,9 +110,9 @@ class _LokyWorkers:
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
 
     def load(self, over: threading.Event) -> None:
-        for future in [self._submit(_load, over) for _ in range(self.ahead)]:
-            if future is not None:
-                future.result()
+        future = self._submit(_ready, over)
+        if future is not None:
+            future.result()
 
     def _submit(self, call: Callable[[], Any], over: threading.Event) -> Any:
         from joblib.externals.loky import get_reusable_executor
@@ -189,7 +190,7 @@ class _JoblibWorkers:
         self._workers = workers
 
     def load(self, over: threading.Event) -> None:
-        for _ in self._results([_load] * self._workers):
+        for _ in self._results([_ready] * self._workers):
             pass
 
     def _results(self, calls: Iterable[Callable[[], Any]]) -> Iterable[Any]:
@@ -249,14 +250,9 @@ class DaskWorkers:
         self._futures: list[Any] = []
 
     def load(self, over: threading.Event) -> None:
-        while not (addresses := list(self._client.nthreads())):
+        while not self._client.nthreads():
             if over.wait(_POLL):
                 return
-        loads = [
-            self._client.submit(_load, workers=[address], allow_other_workers=True, pure=False)
-            for address in addresses
-        ]
-        self._client.gather(loads)
 
     def stream(
         self, calls: Iterator[Call], put: Callable[[Answer], None], over: threading.Event
@@ -339,21 +335,17 @@ def _prepare(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=leave_with_the_parent, daemon=True).start()
-    _load()
 
 
-def _load() -> None:
-    """Load what a search needs."""
-    import geoopt  # noqa: F401
-    import torch  # noqa: F401
+def _ready() -> None:
+    """What a worker does first."""
 
 
 def _one_thread() -> None:
     """Hold BLAS of this process and torch in this thread to one thread, for good."""
-    import torch
-
     _one_blas_thread()
-    torch.set_num_threads(1)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
 
 
 @cache

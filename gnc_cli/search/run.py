@@ -41,7 +41,7 @@ from gnc_cli.search.algebra import (
     with_start,
 )
 from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
-from gnc_cli.search.request import Request, RuntimeOptions, read_request
+from gnc_cli.search.request import Request, RuntimeOptions, apart, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
 
@@ -231,7 +231,8 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
         made = (code.provenance.get("result") or {}).get("problem", request.problem)
         _check_equal(out, {"problem": made}, {"problem": request.problem})
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
-        return None, replace(request, init=start if request.init is None else request.init)
+        start = apart(start, request.seed) if request.init is None else request.init
+        return None, replace(request, init=start)
     if not state:
         raise DataError(f"{name!r} holds no solver state to resume; {anew}")
     try:

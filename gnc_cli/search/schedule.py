@@ -32,7 +32,7 @@ _FIRST = (1, 2, 4)
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
 """Of the steps, in descents of the first rounds, that there be something soon."""
-_NEW = {"fresh": 0.7, "quick": 0.3, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
+_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a

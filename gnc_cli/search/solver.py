@@ -13,7 +13,7 @@ import numpy as np
 
 from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
-from gnc_cli.runtime.parallel import Pool
+from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, extending, free
@@ -24,8 +24,6 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
 from gnc_cli.search.symmetric import user_orbits
 
-_WORTH_PROCESSES = 8.0
-"""Seconds of work from which on processes are started: each takes three until it can work."""
 _PROCESS = 250e6
 """Bytes of a process with its libraries."""
 _LAST_POLISHES = 2
@@ -76,7 +74,7 @@ def predict_search(request: Request, seconds: float | None, workers: int) -> Pre
     effort = plan_effort(problem, request.restarts, request.steps, seconds)
     polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
     one = effort.batch * (110.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
-    processes = min(workers, effort.tasks)
+    processes = max(1, min(workers, effort.tasks))
     total = effort.tasks * effort.seconds / processes
     return Prediction(
         processes * one + (processes - 1) * _PROCESS, seconds=total if seconds is None else 0.0
@@ -111,10 +109,10 @@ def solve_code(
     searching = deadline.reserving(_reserve(problem, deadline, 1.0))
     effort = plan_effort(problem, request.restarts, request.steps, deadline.seconds)
     goal = None if target is None else _converted(request, target)
+    if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
+        pool.warm()
     if state is None:
         init, spent = request.init, (0, 0)
-        if request.separate and effort.tasks * effort.seconds > _WORTH_PROCESSES:
-            pool.warm()
         if init is None and request.separate:
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
@@ -134,13 +132,11 @@ def solve_code(
         )  # fmt: skip
 
     if state.round == 0:
-        # The first task shows how much of a core there is; then others may load their libraries.
+        # The first task shows how much of a core there is.
         began, worked = time.monotonic(), time.process_time()
         state = searched(state, rounds=1)
         waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
         searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
-    if min(effort.tasks * effort.seconds, searching.remaining) > _WORTH_PROCESSES:
-        pool.warm()
     state = searched(state)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end

@@ -119,20 +119,20 @@ class SymmetricDescents:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
-        found, values, steps = quick_descents(
+        found, begun, steps = quick_descents(
             over.parametrisation, starts, sharpness, self.end, self.deadline, _STAGES, _STEPS
         )
-        self.restarts += len(found)
+        self.restarts += begun
         self.steps += steps
-        for rows, value in zip(found, values, strict=True):
+        for each in found:
             if not any(
-                end.origin == over.origin and abs(end.value - value) < self.error
+                end.origin == over.origin and abs(end.value - each.value) < self.error
                 for end in self.ends
             ):
-                code = over.parametrisation.code(rows)
-                self.ends.append(Candidate(float(value), code, origin=over.origin))
-            if value < over.value:
-                over.value, over.rows = float(value), rows
+                code = over.parametrisation.code(each.rows)
+                self.ends.append(Candidate(each.value, code, origin=over.origin))
+            if each.value < over.value:
+                over.value, over.rows = each.value, each.rows
 
     def _perturbed(self, rows: np.ndarray, parametrisation: Parametrisation) -> np.ndarray:
         """Representatives moved: a few anywhere, all a little, or a part of them more."""

@@ -166,16 +166,12 @@ def _descend_quickly(
 ) -> None:
     scale = work.scale()
     sharpness = 10 ** work.rng.uniform(*decades, len(starts)) / scale
-    codes, estimates, work.steps = quick_descents(
+    ends, work.restarts, work.steps = quick_descents(
         work.problem.parametrisation, starts, sharpness, _SHARP / scale, work.deadline, STAGES,
         steps_of_a_stage(work.task.share),
     )  # fmt: skip
-    work.restarts = len(codes)
-    ends = [
-        Candidate(float(e), code, origin=origin)
-        for e, code, origin in zip(estimates, codes, origins, strict=False)
-    ]
-    work.admit(sorted(ends, key=lambda c: c.value))
+    found = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in ends]
+    work.admit(sorted(found, key=lambda c: c.value))
 
 
 def _fresh(work: _Work) -> Found:

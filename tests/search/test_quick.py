@@ -43,18 +43,34 @@ def test_over_orbits_they_are_those_of_the_whole_code(rng: np.random.Generator) 
 
 def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     starts = np.array([random_points(rng, 12, 3) for _ in range(4)])
-    codes, estimates, steps = quick_descents(free(3, 12), starts, np.full(4, 3.0), 1e4, Deadline())
-    assert codes.shape == (4, 12, 3) and steps > 0
-    np.testing.assert_allclose(np.linalg.norm(codes, axis=2), 1.0, atol=1e-14)
-    assert estimates.min() == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)  # the icosahedron
-    assert max_cosine(codes[estimates.argmin()]) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
+    ends, begun, steps = quick_descents(free(3, 12), starts, np.full(4, 3.0), 1e4, Deadline())
+    assert begun == 4 and steps > 0
+    (end,) = ends
+    assert end.rows.shape == (12, 3) and 0 <= end.start < 4
+    np.testing.assert_allclose(np.linalg.norm(end.rows, axis=1), 1.0, atol=1e-14)
+    assert end.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)  # the icosahedron
+    assert max_cosine(end.rows) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
+
+
+def test_those_that_go_on_are_those_that_would_have_ended_best(rng: np.random.Generator) -> None:
+    starts = np.array([random_points(rng, 40, 5) for _ in range(12)])
+    sharpness = np.full(12, 5.0)
+    together, *_ = quick_descents(free(5, 40), starts, sharpness, 2e4, Deadline())
+    alone = [
+        quick_descents(free(5, 40), starts[i : i + 1], sharpness[:1], 2e4, Deadline())[0][0]
+        for i in range(12)
+    ]
+    values = [end.value for end in alone]
+    assert len(together) == 3
+    assert all(end.value == values[end.start] for end in together)
+    assert min(end.value for end in together) == min(values)
 
 
 def test_a_deadline_leaves_one_code(rng: np.random.Generator) -> None:
     starts = np.array([random_points(rng, 20, 3) for _ in range(4)])
     late = Deadline(0.0)
-    codes, estimates, _ = quick_descents(free(3, 20), starts, np.full(4, 3.0), 1e4, late)
-    assert codes.shape == (1, 20, 3) and np.isfinite(estimates).all()
+    (end,), begun, _ = quick_descents(free(3, 20), starts, np.full(4, 3.0), 1e4, late)
+    assert begun == 1 and end.rows.shape == (20, 3) and np.isfinite(end.value)
 
 
 @pytest.mark.parametrize("d, K", [(3, 4), (10, 100), (64, 1000)])

@@ -28,7 +28,7 @@ def test_no_more_descents_than_asked_for(most: int) -> None:
 @pytest.mark.parametrize("seed", range(6))  # wide and deep
 def test_ends_are_codes_with_the_symmetry_they_name(seed: int) -> None:
     ends = _ends(seed, 4, 24)
-    assert 4 <= len(ends) <= 12
+    assert 1 <= len(ends) <= 12
     assert [end.value for end in ends] == sorted(end.value for end in ends)
     for end in ends:
         assert end.whole.shape == (24, 4) and end.origin.startswith("orbits of ")

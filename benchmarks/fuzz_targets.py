@@ -1,0 +1,304 @@
+"""The readers that `benchmarks.fuzz` feeds with bytes, and the small valid files that it begins at.
+
+A target is one format: every public function by which a command reads it gets the bytes as a file,
+and must give a result, or a UsageError or DataError.
+"""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import torch
+
+import gnc_cli
+from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.collapse.samples import prepare_samples
+from gnc_cli.collapse.sources import find_samples
+from gnc_cli.comparison.result import HuntRow, SolvedRow
+from gnc_cli.comparison.text_files import read_decimals, read_published
+from gnc_cli.console.baseline import Baseline
+from gnc_cli.console.gates import Gates
+from gnc_cli.console.options import GateOptions
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.codefile import CodeFile, read_code, write_code
+from gnc_cli.io.ledger import Ledger
+from gnc_cli.known_codes.table import read_public_table
+from gnc_cli.parameters import Parameter, declared
+from gnc_cli.read_back import read_plain
+from gnc_cli.records import plain
+from gnc_cli.training.checkpoints import read_run, read_tensors
+from gnc_cli.training.data.idx import read_idx
+from gnc_cli.training.data.stored import read_stored
+from gnc_cli.training.result import EpochRow
+from gnc_cli.training.run import Stored
+
+REFUSALS = (UsageError, DataError)
+"""What a reader may raise."""
+_ROWS = 4096
+_COMMANDS = ("solve", "measure", "bounds", "train", "compare")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One format."""
+
+    file: str
+    """The name under which the bytes are read, in a folder of their own."""
+    readers: tuple[Callable[[str], Any], ...]
+    """Each gets the file's path."""
+
+
+def measured(path: str, **options: Any) -> None:
+    """As `gnc measure` reads a file: roles, labels and weights, then the features by rows."""
+    for source in find_samples([path]):
+        with source.open() as samples:
+            prepared = prepare_samples(samples, Request(**options))
+            for rows in (prepared.features, prepared.logits):
+                if rows is not None:
+                    rows.read(0, min(rows.shape[0], _ROWS))
+
+
+def resumed(path: str) -> None:
+    """As `gnc solve --resume` goes on with a code file; the search ends at once."""
+    K, d = read_code(path).weights.shape
+    if K * d > 100:
+        return
+    stop = threading.Event()
+    stop.set()
+    gnc_cli.solve(
+        d, K, method="descent", restarts=2, steps=50, workers=1, out=path, resume=True,
+        interrupt=stop,
+    )  # fmt: skip
+
+
+def with_names(path: str) -> None:
+    """As `gnc measure` reads names of classes."""
+    code = os.path.join(os.path.dirname(path), "code.npy")
+    np.save(code, np.eye(3))
+    measured(code, class_names=path)
+
+
+def with_classes(path: str) -> None:
+    """As `gnc measure` reads a list of classes."""
+    code = os.path.join(os.path.dirname(path), "code.npy")
+    np.save(code, np.eye(3))
+    measured(code, classes=path)
+
+
+def decimals(path: str) -> None:
+    """As `gnc compare` reads the decimals behind the floats."""
+    read_decimals(path, read_published(path).weights)
+
+
+def rows(path: str, record: type) -> None:
+    """As a run goes on with its rows."""
+    first = {MeasureResult: "schema", EpochRow: "epoch"}.get(record, "d")
+    with Ledger(path, partial(read_plain, record), first, None, resume=True):
+        pass
+
+
+def baseline(path: str) -> None:
+    """As `--baseline` is read and asked."""
+    earlier = Baseline.read(path)
+    allowed = earlier.allowance("max_cosine=1%")
+    for row in earlier.rows:
+        earlier.row_for({"d": 3, "K": 7, "problem": "softmax"}, row)
+        allowed.find(row)
+
+
+def run_folder(path: str) -> None:
+    """As `gnc train --resume` reads config.json."""
+    shutil.copy(path, os.path.join(os.path.dirname(path), "config.json"))
+    Stored(os.path.dirname(path))
+
+
+def shards(path: str) -> None:
+    """As the index of a model's shards is read."""
+    index = os.path.join(os.path.dirname(path), "model.safetensors.index.json")
+    shutil.copy(path, index)
+    read_published(index)
+
+
+def images(path: str, at: str) -> None:
+    """As `gnc train --data idx:DIR` reads, the bytes as images or as labels."""
+    folder = Path(path).parent
+    content = {"images": _idx(np.zeros((4, 2, 2))), "labels": _idx(np.arange(4))}
+    for name, axes in (("images", 3), ("labels", 1)):
+        file = folder / f"train-{name}-idx{axes}-ubyte"
+        file.write_bytes(Path(path).read_bytes() if name == at else content[name])
+    read_idx("idx", str(folder))
+
+
+def configured(path: str) -> None:
+    """As `gnc train --config` reads; the images that it asks for are not there."""
+    gnc_cli.train(config=path, data="npz:missing.npz", resume=False)
+
+
+def gates(path: str) -> None:
+    """As --check, --min, --max and --allow are read, and asked about a row."""
+    known, row = _result()
+    for line in _text(path).split("\n")[:4]:
+        earlier = Baseline("run.json", (row,))
+        for given in ({"check": [line]}, {"minimum": [line]}, {"maximum": [line]}):
+            try:
+                found = Gates.read(GateOptions(**given))  # type: ignore[arg-type]
+                found.judge([row])
+                found.check_keys(known)
+            except REFUSALS:
+                pass
+        try:
+            earlier.allowance(line).find(row)
+        except REFUSALS:
+            pass
+
+
+def options(path: str) -> None:
+    """As every option of every command reads its text; the first byte says which option."""
+    text = _text(path)
+    kinds = _options()
+    name, parameter = kinds[ord(text[0]) % len(kinds)] if text else kinds[0]
+    parameter.read(name, text[1:])
+
+
+@cache
+def _options() -> list[tuple[str, Parameter]]:
+    """Every declared parameter, each way of reading once."""
+    found = {}
+    for command in _COMMANDS:
+        for name, parameter in declared(getattr(gnc_cli, command)).items():
+            if parameter.kind is not None and parameter.kind.noun != "True or False":
+                found[name, repr(parameter.kind.metavar)] = (name, parameter)
+    return sorted(found.values(), key=lambda item: item[0])
+
+
+@cache
+def _result() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The keys of a result of `solve`, and one as a row."""
+    from gnc_cli.search.result import SolveResult
+
+    return SolveResult.gate_keys(), plain(gnc_cli.solve(3, 4))
+
+
+def _text(path: str) -> str:
+    """As a command line has it: no zeros, other bytes as surrogates."""
+    return Path(path).read_bytes().replace(b"\0", b"").decode("utf-8", "surrogateescape")
+
+
+def _idx(array: np.ndarray) -> bytes:
+    sizes = b"".join(int(n).to_bytes(4, "big") for n in array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
+
+
+TARGETS = {
+    "hdf5": Target("a.h5", (read_published, measured, resumed, read_stored)),
+    "npz": Target("a.npz", (read_published, measured, partial(read_stored, kind="npz"))),
+    "npy": Target("a.npy", (read_published, measured)),
+    "safetensors": Target("a.safetensors", (read_published, measured, read_tensors)),
+    "pt": Target("a.pt", (read_published, measured, read_tensors, read_run)),
+    "text": Target(
+        "pack.3.4.txt",
+        (decimals, partial(read_published, d=3), measured, read_public_table, with_names,
+         with_classes),
+    ),
+    "lines": Target(
+        "rows.jsonl",
+        tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, HuntRow, EpochRow)),
+    ),
+    "json": Target("a.json", (baseline, run_folder, shards)),
+    "idx": Target("a.idx", (partial(images, at="images"), partial(images, at="labels"))),
+    "toml": Target("a.toml", (configured,)),
+    "gates": Target("a.words", (gates,)),
+    "options": Target("a.words", (options,)),
+}  # fmt: skip
+
+
+def seeds(folder: Path) -> dict[str, list[bytes]]:
+    """Small valid files by target, written by the commands themselves in `folder`."""
+    made: dict[str, list[bytes]] = {name: [] for name in TARGETS}
+    code = CodeFile(
+        np.vstack([np.eye(3), -np.eye(3)[:1]]), np.eye(3)[[0, 1, 2, 0]], np.arange(4),
+        np.zeros(4), {"split": "test"}, {"command": "gnc solve", "seed": 0},
+    )  # fmt: skip
+    for suffix in (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt"):
+        write_code(folder / f"code{suffix}", code)
+    gnc_cli.solve(3, 7, method="descent", restarts=2, steps=50, workers=1, out=folder / "state.h5")
+    with h5py.File(folder / "images.h5", "w") as h5:
+        h5.create_dataset("images", data=np.zeros((4, 2, 2), np.uint8), chunks=(2, 2, 2),
+                          compression="gzip")  # fmt: skip
+        h5["labels"] = np.arange(4) % 2
+    np.savez(folder / "images.npz", images=np.zeros((8, 8, 8), np.uint8), labels=np.arange(8) % 2)
+    np.savez_compressed(folder / "samples.npz", features=np.eye(4), labels=np.arange(4) % 2)
+    np.save(folder / "single.npy", np.asfortranarray(np.eye(3, dtype=np.float32)))
+    (folder / "table.csv").write_text("d,K,max_cosine,proven\n3,4,-0.33,yes\n4,5,-0.25,\n")
+    (folder / "one.txt").write_text("".join(f"{x}\n" for x in np.eye(4)[:, :3].ravel()))
+    (folder / "names.txt").write_text("a\nb\nc\n")
+    (folder / "classes.txt").write_text("0\n2\n")
+    gnc_cli.measure(folder / "samples.npz", out=folder / "measured.jsonl")
+    gnc_cli.compare(solve=True, d=2, K=5, out=folder / "pairs.jsonl")
+    gnc_cli.train(
+        data=f"npz:{folder / 'images.npz'}", epochs=1, width=0.05, feature_dim=2, batch_size=4,
+        snapshot_every=1, out=folder / "run", threads=1,
+    )  # fmt: skip
+    (folder / "result.json").write_text(gnc_cli.solve(3, 7, restarts=1, steps=20).dumps())
+    (folder / "index.json").write_text('{"weight_map": {"lm_head.weight": "a.safetensors"}}')
+    (folder / "labels.idx").write_bytes(_idx(np.arange(4)))
+    (folder / "images.idx").write_bytes(_idx(np.zeros((4, 2, 2))))
+    _without_network(folder / "run/last.pt")
+    for name in ("measured.jsonl", "pairs.jsonl"):
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        text = [json.dumps({k: v for k, v in line.items() if k != "options"}) for line in lines]
+        (folder / name).write_text("\n".join(text) + "\n")
+    for name, files in _FILES.items():
+        made[name] += [(folder / file).read_bytes() for file in files]
+    made["toml"] = [text.encode() for text in _CONFIGS]
+    made["gates"] = [text.encode() for text in _GATES]
+    made["options"] = [text.encode() for text in _OPTION_TEXTS]
+    return made
+
+
+def _without_network(path: Path) -> None:
+    """Keep of a checkpoint what is small."""
+    state = torch.load(path, weights_only=True)
+    training = state["training"]
+    training["model"] = {k: v for k, v in training["model"].items() if v.numel() <= 4}
+    training["optimizer"]["state"] = {}
+    torch.save(state, path)
+
+
+_FILES = {
+    "hdf5": ("code.h5", "state.h5", "images.h5", "run/snapshots.h5"),
+    "npz": ("code.npz", "images.npz", "samples.npz"),
+    "npy": ("code.npy", "single.npy"),
+    "safetensors": ("code.safetensors",),
+    "pt": ("code.pt", "run/last.pt"),
+    "text": ("code.txt", "table.csv", "one.txt", "names.txt", "classes.txt"),
+    "lines": ("measured.jsonl", "pairs.jsonl", "run/metrics.jsonl"),
+    "json": ("result.json", "run/config.json", "index.json"),
+    "idx": ("labels.idx", "images.idx"),
+}
+_CONFIGS = (
+    'epochs = 3\nlr = 0.1\nmilestones = [1, 2]\nhead = "cmf"\nbeta = 0.5\n',
+    'preset = "fig4"\nseed = 1\naugment = ["crop", "flip"]\n',
+    'optimizer = "adam"\nclip = 1.0\ntime_limit = "2h"\nclasses = "1e2"\nclasses_subset = [1, 2]\n',
+)
+_GATES = (
+    "rho_one_vs_rest.lower >= 0.5 and (max_cosine < 0.05 or d == 3)\nmax_cosine=0.5\nK=1e1",
+    "problem == 'softmax'\nrho_one_vs_rest=10%\nrestarts=0.01",
+    "0.1 < max_cosine <= 1 and converged != false\nrows.0.d = 3",
+)
+_OPTION_TEXTS = (
+    *(chr(k) + "3,5,10..1e4/4" for k in range(33, 127, 2)), *(
+        chr(k) + text for k in (40, 60, 80, 100)
+        for text in ("1..0.001/13", "2..512..2", "1_000.5e-3", "2h", "cuda:1", "cyclic:4",
+                     "epoch=0..100..10", "tcp://host:8786", "identity", "1e6")
+    )
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""The kept inputs of `benchmarks.fuzz`: every reader gives a result, or refuses by name."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import fuzz
+from benchmarks.fuzz_targets import REFUSALS, TARGETS
+
+CORPUS = Path(__file__).parent / "corpus"
+HELD = sorted(path for path in CORPUS.rglob("*") if path.is_file())
+
+
+def test_every_target_has_a_corpus_and_all_are_small() -> None:
+    assert {path.parent.name for path in HELD} == {*fuzz.TARGETS} == {*TARGETS}
+    assert sum(path.stat().st_size for path in HELD) < 200_000
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_kept_inputs_are_read_or_refused(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in HELD:
+        if path.parent.name == target:
+            name = tmp_path / TARGETS[target].file
+            for reader in TARGETS[target].readers:
+                name.write_bytes(path.read_bytes())
+                try:
+                    reader(str(name))
+                except REFUSALS as refusal:
+                    assert "\n" not in str(refusal), path.name
+
+
+def test_the_report_says_what_was_found_and_what_is_left() -> None:
+    find = {"count": 3, "said": "oh", "inputs": ["a", "b"]}
+    row = {
+        "target": "npy", "engine": "atheris", "corpus": 7, "executions": 1000, "cpu": 90.0,
+        "peak_mb": 320.0, "slowest": 0.5, "finds": {"ValueError in io/npy.py:npy": find},
+    }  # fmt: skip
+    other = {**row, "finds": {}, "peak_mb": 330.0}
+    left = fuzz.section([row, other], "a machine", lambda target, name: f"{target} {name}")
+    assert "| npy | 2 | 3.0 | 2,000 | 7 | 1 | 1 | 330 | 0.50 |" in left
+    assert "| npy | ValueError in io/npy.py:npy | 3 | npy a |" in left
+    assert "| 3 | mended |" in fuzz.section([row], "a machine", lambda target, name: None)
+
+
+def test_lines_are_told_from_those_of_other_packages() -> None:
+    from gnc_cli.parsing import integers
+
+    few, more = (
+        fuzz.lines_reached(lambda data: integers(data.decode()), text) for text in (b"1", b"1..3")
+    )
+    assert few - more and more - few
+    assert {Path(file).name for file, _ in few} == {"parsing.py"}
+
+
+def test_the_place_of_a_crash_is_the_innermost_function_of_the_package() -> None:
+    said = """Fatal Python error: Segmentation fault
+  File "/lib/h5py/_hl/group.py", line 3 in get
+  File "/here/gnc_cli/io/hdf5.py", line 9 in _walk
+  File "/here/gnc_cli/io/hdf5.py", line 5 in _entries
+"""
+    assert fuzz._last_call(said) == "io/hdf5.py:_walk"
