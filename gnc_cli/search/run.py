@@ -126,6 +126,21 @@ def _predicted(
     return way.followed_by(Prediction(certified.memory, disk))
 
 
+def predict_pair(d: int, K: int, seconds: float) -> Prediction:
+    """What a plain solve of (d, K) takes on one thread."""
+    certified = predict_certificate(d, K)
+    if closed_form(d, K) is not None:
+        return certified
+    request = Request(d, K, "tammes")
+    if request.large:
+        from gnc_cli.search.large_scale import predict_large
+
+        return predict_large(d, K, None, 1).followed_by(certified)
+    from gnc_cli.search.solver import predict_search
+
+    return predict_search(request, seconds, 1).followed_by(certified)
+
+
 def _described(request: Request, exact: Any, choice: Choice | None) -> str:
     """The work, in messages."""
     of = f"K={request.K} points in d={request.d}"
