@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
+from gnc_cli.console.interruption import ABORTED
 from gnc_cli.console.process import check_surroundings, open_streams, refusal
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
@@ -120,6 +121,8 @@ class OneLineErrors(TyperGroup):
                 note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
             sys.exit(error.exit_code)
         except Exception as error:
+            if ABORTED.is_set():
+                sys.exit(ExitCode.INTERRUPTED)
             if (refused := refusal(error)) is not None:
                 note(str(refused))
                 sys.exit(refused.exit_code)

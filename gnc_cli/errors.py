@@ -54,6 +54,12 @@ class OutputError(GncError, OSError):
     exit_code = ExitCode.DATA
 
 
+class StoppedError(GncError):
+    """A signal ended the wait for an input that may never come."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class UnavailableError(GncError, RuntimeError):
     """A device or an optional package that was asked for is missing."""
 
