@@ -7,7 +7,7 @@
 A pair counts where 2 d < K, and neither a theorem nor a table has it. Each run is `gnc solve
 --problem tammes --method descent --time-limit T --workers 1` in a process of its own. The best code
 of each pair is kept in benchmarks/work/stored. `write` adds those that neither a construction nor a
-part of a larger code equals, one of these codes included: their certified one-vs-rest distance,
+part of a larger code equals, one of these codes included, and that are polished: their certified one-vs-rest distance,
 rounded down, with the command to margins.csv, and their coordinates.
 """
 
@@ -92,6 +92,8 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
         bars += [other["result"]["max_cosine"] for other in larger]
         if found["max_cosine"] > min(bars, default=math.inf) - _EQUAL:
             continue
+        if found["rho_one_vs_rest"]["lower"] > 1.0 - found["max_cosine"] + _EQUAL:
+            continue  # not polished to its end: of a Tammes code the two are equal
         rho = math.floor(found["rho_one_vs_rest"]["lower"] * 1e12) / 1e12
         cells = {"d": d, "K": K, "rho_one_vs_rest": f"{rho:.12f}", "command": row["command"]}
         listed[d, K] = {name: str(cell) for name, cell in cells.items()}

@@ -24,7 +24,7 @@ from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import chord, random_points
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import Reference, read_table
-from gnc_cli.known_codes.table import SolvedMargins, stored_codes
+from gnc_cli.known_codes.table import stored_codes
 from gnc_cli.records import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
 from tests.comparison.samples import built, only, turned
@@ -147,12 +147,6 @@ def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert row.status is ComparisonStatus.IMPROVES and row.passed
     assert (row.improves_on or "").startswith("the table of 20") and "sha256" in row.advice
     assert row.proved_cosine == "0.723078468333509" and row.proved_cosine in row.advice
-
-
-@pytest.fixture
-def nothing_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if this project had solved no codes of its own."""
-    monkeypatch.setattr("gnc_cli.known_codes.best.stored_margins", lambda: SolvedMargins((), "", ""))
 
 
 def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) -> None:

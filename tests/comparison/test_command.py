@@ -23,7 +23,7 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None) -> Path:
     """The working folder: the icosahedron, something worse, and broken files."""
     W = built("icosahedron")
     np.save(tmp_path / "good.npy", W)

@@ -94,7 +94,9 @@ def test_rows_are_kept_and_come_back(solved: list[dict[str, Any]], tmp_path: Pat
     assert len(out.read_text().splitlines()) == 4
 
 
-def test_kept_rows_are_judged_by_the_tolerance_of_this_run(solved: Any, tmp_path: Path) -> None:
+def test_kept_rows_are_judged_by_the_tolerance_of_this_run(
+    solved: Any, tmp_path: Path, nothing_solved: None
+) -> None:
     out = tmp_path / "rows.jsonl"
     for require_entry in (False, True):
         (row,) = solves(4, 9, out=out, resume=True, require_entry=require_entry).rows
