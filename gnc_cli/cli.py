@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
+from gnc_cli.console.interruption import ABORTED
 from gnc_cli.console.process import check_surroundings, open_streams, refusal
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
@@ -24,7 +25,7 @@ _TyperError: Any = typer.BadParameter.__mro__[2]
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
-    "gate undecided, 5 gate failed, 6 device or package missing, 130 interrupted."
+    "gate undecided, 5 gate failed, 6 device, package, memory or disk missing, 130 interrupted."
 )
 
 
@@ -120,6 +121,8 @@ class OneLineErrors(TyperGroup):
                 note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
             sys.exit(error.exit_code)
         except Exception as error:
+            if ABORTED.is_set():
+                sys.exit(ExitCode.INTERRUPTED)
             if (refused := refusal(error)) is not None:
                 note(str(refused))
                 sys.exit(refused.exit_code)

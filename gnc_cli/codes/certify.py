@@ -107,7 +107,7 @@ def certify_code(
 def predict_certificate(d: int, K: int) -> Prediction:
     """What `certify_code` takes: the rows in float32 and float64 with directions, and blocks."""
     copies = 36.0 if K <= 1024 else 56.0
-    memory = copies * K * d + 250.0 * K + min(140e6, 0.35 * K * K)
+    memory = copies * K * d + 250.0 * K + min(100e6, 0.35 * K * K)
     return Prediction(memory, seconds=K * K * (2e-8 + 2.0 * d / FLOPS))
 
 

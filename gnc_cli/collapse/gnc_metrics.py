@@ -29,7 +29,7 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.class_moments import ClassMoments, predict_moments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
 from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
@@ -93,6 +93,10 @@ class GNCMetrics:
             normalize="auto" if normalize else "off", variants=variants, reference=reference
         )
         self._found: dict[int, Gnc2Reference | None] = {}
+        spaces = len(self._request.spaces)
+        predict_moments(d, K, K, spaces).require(
+            f"moments of K={K} classes in d={d}", "take fewer of either"
+        )
         self.reset()
 
     def reset(self) -> None:

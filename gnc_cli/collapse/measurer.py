@@ -26,10 +26,12 @@ from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samp
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.labels import suspicion
-from gnc_cli.metrics.class_moments import StreamedMoments
+from gnc_cli.metrics.class_moments import StreamedMoments, predict_moments
+from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _CLOSED = 1e-6
@@ -62,6 +64,10 @@ class Measurer:
         started = time.monotonic()
         request = self.request
         prepared = prepare_samples(samples, request)
+        _predicted(prepared, request).within(self.reading.time_limit).require(
+            f"measuring K={prepared.K} classes in d={prepared.d}",
+            f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
+        )
         weights = _given(prepared, request)  # checked before hours are spent on the features
         statistics = Statistics()
         if prepared.features is not None:
@@ -110,6 +116,21 @@ class Measurer:
                 d, K, self.request.reference, self.reading.deadline()
             )
         return self._references[d, K]
+
+
+def _predicted(prepared: Prepared, request: Request) -> Prediction:
+    """What a set takes: the moments of its samples, and GNC2 of its weights."""
+    d, K = prepared.d, prepared.K
+    if prepared.features is None:
+        return predict_gnc2(d, K, request.every_class)
+    N = prepared.features.shape[0]
+    moments = predict_moments(d, K, N, len(request.spaces))
+    rows = K if prepared.weights is not None else min(K, N)
+    gnc2 = predict_gnc2(d, rows, request.every_class)
+    passes = 6.0 * N * d * max(d, K) / FLOPS
+    return Prediction(
+        moments.memory + gnc2.memory + 50e6 + 24.0 * N, seconds=passes + gnc2.seconds
+    )
 
 
 def _given(prepared: Prepared, request: Request) -> Weights | None:

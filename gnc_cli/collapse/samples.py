@@ -24,6 +24,10 @@ from gnc_cli.io.loading import load_bias, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, spelled
 
+_SURELY_MEANT, _CLASSES_PER_SAMPLE = 1_000_000, 100
+"""A label above both of these, the second times the samples, is no count of classes unless the
+user says so."""
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -336,6 +340,14 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int |
         found, where = samples.logits.shape[1], samples.where["logits"]
     else:
         largest = 0 if labels is None else int(labels.max(initial=0))
+        if asked is None and labels is not None:
+            few = max(_SURELY_MEANT, _CLASSES_PER_SAMPLE * len(labels))
+            if few <= largest < MOST_CLASSES:
+                raise DataError(
+                    f"{samples.where['labels']} has label {largest} among {len(labels)} samples; "
+                    f"number them anew from 0, or add {spelled('K', largest + 1)} if there are "
+                    "that many classes"
+                )
         if largest >= (asked or MOST_CLASSES):
             step = f"raise {spelled('K')} to {largest + 1}" if asked else "number them anew"
             if labels is not None and labels.min() == 1 and largest == asked:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.codes.certify import ALL_CLASSES, certify_code, one_vs_one_rattlers, simple_bracket
+from gnc_cli.codes.certify import (
+    ALL_CLASSES,
+    certify_code,
+    one_vs_one_rattlers,
+    predict_certificate,
+    simple_bracket,
+)
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
@@ -26,6 +32,7 @@ from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 if TYPE_CHECKING:
@@ -152,6 +159,13 @@ def judge_code(
     row = replace(row, passed=passes(row, tolerance=tolerance, require_entry=require_entry))
     pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
     return Judged(row, W, pairs, rattles, code.names)
+
+
+def predict_comparison(d: int, K: int) -> Prediction:
+    """What `judge_code` takes beside the rows as they were read."""
+    if K > ALL_CLASSES:
+        return Prediction(30.0 * K * d + 30e6, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
+    return Prediction(predict_certificate(d, K).memory + 24.0 * K * d)
 
 
 def _unit(code: Code) -> np.ndarray:

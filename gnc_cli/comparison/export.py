@@ -81,6 +81,12 @@ def _checked(folder: Path, force: bool) -> Path:
     return folder
 
 
+def predict_export(d: int, K: int) -> float:
+    """Bytes that `export_code` writes: coordinates and the Gram matrix."""
+    gram = 8.0 * K * K
+    return 23.0 * K * d + (gram if gram <= _GRAM_BYTES else 0.0)
+
+
 def export_code(
     code: Judged, polished: Digits | None, folder: Path, deadline: Deadline, *, force: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -107,18 +107,30 @@ def compare_files(
     `read` are further inputs by option, which no output may overwrite. All files are read before
     the first is measured: a bad file costs no waiting.
     """
-    from gnc_cli.comparison.codes import judge_code, load_code, polished_cosine
+    from gnc_cli.comparison.codes import (
+        judge_code,
+        load_code,
+        polished_cosine,
+        predict_comparison,
+    )
     from gnc_cli.runtime.threads import limit_threads, threads_for
 
     dimension = None if request.d is None else request.d[0]
     codes = [load_code(source, dimension) for source in request.files]
     folders = []
     if request.export is not None:
-        from gnc_cli.comparison.export import NAMES, export_code, export_folders
+        from gnc_cli.comparison.export import NAMES, export_code, export_folders, predict_export
 
         folders = export_folders(request.export, codes, force=request.force)
         written = [folder / name for folder in folders for name in NAMES]
         check_apart({spelled("export"): written}, {"FILES": request.files, **read})
+    for code in codes:
+        K, d = code.rows.shape
+        disk = 0.0 if request.export is None else predict_export(d, K)
+        replace(predict_comparison(d, K), disk=disk).within(request.time_limit).require(
+            f"comparing {code.file or 'an array'!r} of K={K} points in d={d}",
+            "compare a part of its rows", out=request.export,
+        )
     judged = []
     for at, code in enumerate(codes):
         if deadline.interrupted:

@@ -1,5 +1,5 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, the second
-aborts.
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a
+wait for input; the second aborts.
 """
 
 import contextlib
@@ -12,9 +12,12 @@ from types import FrameType
 
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode
+from gnc_cli.runtime.deadline import WAITS
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a batch system's end, a terminal that closes."""
+ABORTED = threading.Event()
+"""A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
 
@@ -31,6 +34,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     import socket
 
     event = threading.Event()
+    ABORTED.clear()
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
@@ -44,7 +48,9 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         arrived += 1
         event.set()
         if arrived > 1:
+            ABORTED.set()
             raise KeyboardInterrupt
+        WAITS.stop()
 
     ear, mouth = socket.socketpair()
     mouth.setblocking(False)
@@ -72,6 +78,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         yield event
     finally:
         done.set()
+        WAITS.reset()
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(old_wakeup)

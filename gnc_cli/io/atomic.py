@@ -4,8 +4,12 @@ Also binary data on stdout, and a file for libraries that cannot cope with a fai
 """
 
 import contextlib
+import fcntl
+import functools
+import hashlib
 import os
 import secrets
+import socket
 import stat
 import sys
 from collections.abc import Iterator
@@ -26,7 +30,8 @@ def atomic_file(
     The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
     target's name in one step: with `force` by renaming, without it by a link, which never replaces
     a file that another process made in the meantime. If the block raises, or the process is killed,
-    `path` is as it was. Permissions are those of a newly made file (the umask's).
+    `path` is as it was; the temporary file of a killed process is removed by the next one that
+    writes into the folder. Permissions are those of a newly made file (the umask's).
 
     Args:
         path: the target.
@@ -37,12 +42,12 @@ def atomic_file(
         OutputError: the target exists without `force`, cannot be written, or the disk is full.
     """
     target = check_writable(path, force=force, follow=follow)
-    # A name of its own, not the target's plus a suffix: a long target name stays legal.
-    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
+    _remove_stale(target.parent)
     try:
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        temporary, descriptor = _temporary(target)
     except OSError as error:
         raise _refusal(path, error) from error
+    lock = os.dup(descriptor)  # outlives `file`, up to the renaming
     file = os.fdopen(descriptor, "w+b")
     try:
         yield file
@@ -64,7 +69,47 @@ def atomic_file(
         # Renaming one name of a file to another of its names does nothing, and leaves both.
         with contextlib.suppress(OSError):
             temporary.unlink()
+        os.close(lock)
     _sync_folder(target.parent)
+
+
+def temporary_name(target: Path) -> Path:
+    """A new name beside `target`: not its own plus a suffix, so that a long one stays legal."""
+    return target.with_name(f"{_stem()}{secrets.token_hex(8)}.tmp")
+
+
+@functools.cache
+def _stem() -> str:
+    """What the names of this machine's temporary files begin with."""
+    return f".gnc-{hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]}-"
+
+
+def _temporary(target: Path) -> tuple[Path, int]:
+    """A new file beside `target`, open and locked as long as its process lives."""
+    while True:
+        path = temporary_name(target)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.exists():  # nobody has taken it for a stale one before it was locked
+            return path, descriptor
+        os.close(descriptor)
+
+
+@functools.cache
+def _remove_stale(folder: Path) -> None:
+    """Remove temporary files of processes of this machine that were killed; once per process."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not (entry.name.startswith(_stem()) and entry.name.endswith(".tmp")):
+                continue
+            with contextlib.suppress(OSError):  # locked: its process lives
+                descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+                finally:
+                    os.close(descriptor)
 
 
 def _claim(temporary: Path, target: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.runtime.deadline import WAITS
 from gnc_cli.runtime.predictions import total_memory
 
 MOST_ENTRIES = 20_000_000
@@ -100,13 +101,14 @@ def open_regular(path: str) -> BinaryIO:
 def _held(stream: IO[bytes], path: str) -> IO[bytes]:
     """All of a stream in memory."""
     held, most = io.BytesIO(), memory_limit()
-    while piece := stream.read(_PIECE):
-        if held.tell() + len(piece) > most:
-            raise DataError(
-                f"{path!r} gives more than {most / 1e9:.3g} GB, half of this machine's memory; "
-                "write it to a file"
-            )
-        held.write(piece)
+    with WAITS.waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
+        while piece := stream.read(_PIECE):
+            if held.tell() + len(piece) > most:
+                raise DataError(
+                    f"{path!r} gives more than {most / 1e9:.3g} GB, half of this machine's "
+                    "memory; write it to a file"
+                )
+            held.write(piece)
     held.seek(0)
     return held
 

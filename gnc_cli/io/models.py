@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import open_input
+from gnc_cli.runtime.deadline import WAITS
 
 CONFIG = "config.json"
 _FILES = ("model.safetensors.index.json", "model.safetensors", "pytorch_model.bin")
@@ -138,8 +139,11 @@ def _fetch(wanted: HubName, file: str) -> str | None:
     where = f"'hf:{wanted.name}'" + (f", revision {wanted.revision!r}" if wanted.revision else "")
     try:
         # Without a network this fails at once; the download tries again and again.
-        get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
-        return str(hf_hub_download(wanted.name, file, revision=wanted.revision))
+        with WAITS.waiting(f"{file} of {where}"):
+            get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
+            return str(hf_hub_download(wanted.name, file, revision=wanted.revision))
+    except StoppedError:
+        raise
     except errors.GatedRepoError as error:
         raise DataError(
             f"{where} is open to some users only; accept its terms on the hub, then `hf auth login`"

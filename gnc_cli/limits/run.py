@@ -18,8 +18,11 @@ from gnc_cli.limits.request import Question, read_request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.predictions import Prediction
 
 T = TypeVar("T")
+_BYTES, _SECONDS, _LP_SECONDS = 4000.0, 1e-3, 1.0
+"""What the answer to a question takes; with a linear programme."""
 
 
 def run(
@@ -47,6 +50,10 @@ def run(
     limits = all_limits(request.quantity, given, lp=lp, deadline=deadline)
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
+    seconds = total * (_SECONDS + (_LP_SECONDS if lp else 0.0))
+    Prediction(_BYTES * total, seconds=seconds).within(time_limit).require(
+        f"bounding {total:,} questions", f"ask about fewer {spelled('d')} or {spelled('K')}"
+    )
 
     def each(values: Iterable[T]) -> Iterator[T]:
         """The values until an interruption; progress after each."""

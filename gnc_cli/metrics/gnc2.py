@@ -21,6 +21,7 @@ from gnc_cli.metrics.records import Gnc2Quantiles
 from gnc_cli.records import Bracket, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import accelerator
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 
 _EVERY = 5000
 """Up to so many classes each has its bracket closed."""
@@ -53,6 +54,13 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
         (2.0, 2.0)
     """
     return minimum_one_vs_rest(W, tolerance=tolerance, deadline=deadline)
+
+
+def predict_gnc2(d: int, K: int, every_class: bool = False) -> Prediction:
+    """What `gnc2_detail` takes: unit rows, single precision, directions, and blocks."""
+    copies = 5.5 if every_class or K <= _EVERY else 3.5
+    memory = copies * 8.0 * K * d + 250.0 * K + min(64e6, 0.35 * K * K)
+    return Prediction(memory, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,63 @@
 """When to stop (a time limit, an interruption), polled by every long loop, and how far it is."""
 
+import contextlib
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
+
+from gnc_cli.errors import StoppedError
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 StageProgress = Callable[[int, int, float], None]
 """The same of one stage: `progress(done, total, best)`."""
+
+
+class Waits:
+    """What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download.
+
+    A signal's handler calls `stop`; Python runs it in the main thread, where it ends the wait.
+    """
+
+    def __init__(self) -> None:
+        self._for: list[str] = []
+        self._stopped = False
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """While the block runs, `stop` ends it.
+
+        Args:
+            what: is waited for, in the message.
+
+        Raises:
+            StoppedError: it was stopped, also before the block began.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self._for.append(what)
+        try:
+            if self._stopped:
+                self.stop()
+            yield
+        finally:
+            self._for.pop()
+
+    def stop(self) -> None:
+        """End the wait; a later one ends as it begins."""
+        self._stopped = True
+        if self._for:
+            raise StoppedError(f"interrupted while waiting for {self._for[-1]}; nothing was done")
+
+    def reset(self) -> None:
+        """Let later waits begin."""
+        self._stopped = False
+
+
+WAITS = Waits()
+"""Those of this process."""
 
 
 class Flag(Protocol):

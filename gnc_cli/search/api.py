@@ -116,7 +116,8 @@ def solve(
     ] = False,
     init: Annotated[
         Any,
-        Parameter("Start from the rows of FILE ('-': HDF5 on stdin).", group=_SEARCH,
+        Parameter("Start from the rows of FILE ('-': HDF5 on stdin); rows that coincide start at "
+                  "random points.", group=_SEARCH,
                   metavar="FILE", reads=True),
     ] = None,
     restarts: Annotated[
@@ -177,7 +178,8 @@ def solve(
             before it searches; `descent` does neither; `paper` is the paper's plain recipe.
         construction: build this one, or its first K rows; no search.
         list_constructions: return the constructions instead.
-        init: a start (K, d), array or file; `-` reads HDF5 from stdin.
+        init: a start (K, d), array or file; `-` reads HDF5 from stdin. Rows that coincide with
+            another start at random points.
         restarts: descents in all, for K up to 2896; by default adapted to d and K.
         steps: gradient steps of a descent.
         target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).

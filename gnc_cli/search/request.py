@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import random_points
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import declared, spelled, wording
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
@@ -20,6 +21,10 @@ from gnc_cli.search.effort import LARGE
 
 _UNIT = 1e-14
 """Rows this near to unit length are not touched."""
+_EQUAL = 1e-12
+"""Rows that differ by no more coincide."""
+_BLOCK = 1 << 22
+"""Entries that are compared at once."""
 _ROUNDING = 1e-12
 """A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
 
@@ -134,13 +139,41 @@ def read_request(asked: Mapping[str, Any]) -> Request:
         raise UsageError(contradiction)
     d, K = request.d, request.K
     fixed, init = _rows("fixed", request.fixed, d), _rows("init", request.init, d)
+    if fixed is not None and len(at := np.flatnonzero(_coinciding(fixed))):
+        raise DataError(
+            f"{spelled('fixed')}: row {at[0]} coincides with another, so that every code with "
+            "these rows has distance 0; remove it"
+        )
     if fixed is not None and len(fixed) >= K:
         raise UsageError(
             f"{spelled('fixed')} holds {len(fixed)} rows and K = {K}; ask for more points"
         )
     if init is not None and len(init) != K:
         raise DataError(f"{spelled('init')} holds {len(init)} rows, K = {K}; they must agree")
-    return replace(request, fixed=fixed, init=init)
+    return replace(request, fixed=fixed, init=None if init is None else apart(init, request.seed))
+
+
+def apart(W: np.ndarray, seed: int) -> np.ndarray:
+    """Unit rows, of which those that coincide with another are random points: no gradient would
+    tell them which way to go. The same array where all are apart."""
+    equal = np.flatnonzero(_coinciding(W))
+    if not len(equal):
+        return W
+    moved = W.copy()
+    moved[equal] = random_points(np.random.default_rng((seed, len(W))), len(equal), W.shape[1])
+    return moved
+
+
+def _coinciding(W: np.ndarray) -> np.ndarray:
+    """Which rows coincide with an earlier row, to rounding, shape (m,)."""
+    # Neighbours along one random line: rows that coincide are neighbours there.
+    order = np.argsort(W @ random_points(np.random.default_rng(0), 1, W.shape[1])[0], kind="stable")
+    equal = np.zeros(len(W), dtype=bool)
+    block = max(1, _BLOCK // W.shape[1])
+    for start in range(1, len(W), block):
+        these, before = order[start : start + block], order[start - 1 : start - 1 + block]
+        equal[these] = np.abs(W[these] - W[before[: len(these)]]).max(axis=1) <= _EQUAL
+    return equal
 
 
 def _contradictions(r: Request) -> Iterator[str]:

@@ -41,7 +41,7 @@ from gnc_cli.search.algebra import (
     with_start,
 )
 from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
-from gnc_cli.search.request import Request, RuntimeOptions, read_request
+from gnc_cli.search.request import Request, RuntimeOptions, apart, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
 
@@ -124,6 +124,21 @@ def _predicted(
         way = predict_search(request, limit, runtime.workers)
     certified = predict_certificate(d, K)
     return way.followed_by(Prediction(certified.memory, disk))
+
+
+def predict_pair(d: int, K: int, seconds: float) -> Prediction:
+    """What a plain solve of (d, K) takes on one thread."""
+    certified = predict_certificate(d, K)
+    if closed_form(d, K) is not None:
+        return certified
+    request = Request(d, K, "tammes")
+    if request.large:
+        from gnc_cli.search.large_scale import predict_large
+
+        return predict_large(d, K, None, 1).followed_by(certified)
+    from gnc_cli.search.solver import predict_search
+
+    return predict_search(request, seconds, 1).followed_by(certified)
 
 
 def _described(request: Request, exact: Any, choice: Choice | None) -> str:
@@ -216,7 +231,8 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
         made = (code.provenance.get("result") or {}).get("problem", request.problem)
         _check_equal(out, {"problem": made}, {"problem": request.problem})
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
-        return None, replace(request, init=start if request.init is None else request.init)
+        start = apart(start, request.seed) if request.init is None else request.init
+        return None, replace(request, init=start)
     if not state:
         raise DataError(f"{name!r} holds no solver state to resume; {anew}")
     try:

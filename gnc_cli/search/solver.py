@@ -73,8 +73,8 @@ def predict_search(request: Request, seconds: float | None, workers: int) -> Pre
     problem = _Sizes(d, K, K, coordinates)
     effort = plan_effort(problem, request.restarts, request.steps, seconds)
     polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
-    one = effort.batch * (60.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
-    processes = min(workers, effort.tasks)
+    one = effort.batch * (110.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
+    processes = max(1, min(workers, effort.tasks))
     total = effort.tasks * effort.seconds / processes
     return Prediction(
         processes * one + (processes - 1) * _PROCESS, seconds=total if seconds is None else 0.0

@@ -96,7 +96,7 @@ def train(
     image_size: Annotated[
         int | None,
         Parameter("Side of the square images. Default 32 for glyphs, else that of the data.",
-                  whole(8, 4096), _DATA, metavar="PIXELS"),
+                  whole(8, 1024), _DATA, metavar="PIXELS"),
     ] = None,
     fonts: Annotated[
         Path | None,

@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-import secrets
 import shutil
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.atomic import atomic_file, deferring_errors
+from gnc_cli.io.atomic import atomic_file, deferring_errors, temporary_name
 from gnc_cli.io.catalogue import check_entry, translated
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import SIGNATURE
@@ -53,7 +52,7 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
 
 def link_file(source: Path, target: Path) -> None:
     """Let `target` be a second name of what `source` holds, or a copy; replaced in one step."""
-    temporary = target.with_name(f".gnc-{secrets.token_hex(8)}.tmp")
+    temporary = temporary_name(target)
     try:
         os.link(source, temporary)
     except OSError:  # a file system without links

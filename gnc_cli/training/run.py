@@ -171,7 +171,8 @@ class Job:
             plan = in_all(processes, lambda: stored.plan(self.data))
         assert plan is not None, "a run that begins has a plan"
         session = open_session(
-            settings, plan, self.data, self.ood, processes, self.device, fresh=stored is None
+            settings, plan, self.data, self.ood, processes, self.device, fresh=stored is None,
+            out=out or ".", limited=options.deadline.seconds is not None,
         )
         folder = RunFolder.claim(
             processes, out, label=settings.label, goes_on=stored is not None,

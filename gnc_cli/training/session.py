@@ -12,6 +12,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet, first_per_class
@@ -25,10 +26,15 @@ from gnc_cli.training.networks.batches import (
     Normalisation,
     channel_statistics,
 )
-from gnc_cli.training.networks.classifier import Classifier, flops_per_call
+from gnc_cli.training.networks.classifier import (
+    Classifier,
+    count_parameters,
+    flops_per_call,
+    size_of_call,
+)
 from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
-from gnc_cli.training.networks.memory import check_head_fits
+from gnc_cli.training.networks.memory import OPTIMIZER_STATE, check_head_fits, free_bytes
 from gnc_cli.training.networks.training import Recipe, Training
 from gnc_cli.training.request import Settings
 
@@ -92,13 +98,31 @@ def open_session(
     device: torch.device,
     *,
     fresh: bool = True,
+    out: str | None = None,
+    limited: bool = True,
 ) -> Session:
     """Build the network and all that trains and measures it.
 
     Unless `fresh`, a checkpoint brings the weights, and the run's start is not loaded.
+
+    Raises:
+        UnavailableError: this machine cannot hold the network, its head, or what the run writes
+            to `out`; or it would take more than a year, unless it is `limited` in time.
     """
     shape = data.train.images.shape
     batch_size = -(-settings.batch_size // processes.size)
+    if ":" not in settings.model:
+        predicted = _predicted(settings, plan.d, data, batch_size)
+        if limited or device.type != "cpu":
+            predicted = dataclasses.replace(predicted, seconds=0.0)
+        predicted.require(
+            f"{spelled('model', settings.model)} at batch size {batch_size} with "
+            f"{settings.optimizer} for {settings.epochs} epochs",
+            f"take a smaller {spelled('batch_size')}, {spelled('width')} or {spelled('epochs')}, "
+            f"or a larger {spelled('snapshot_every')}",
+            out=out, free=free_bytes(device) / (1 if device.type == "cuda" else processes.size),
+            where=str(device),
+        )  # fmt: skip
     check_head_fits(
         plan.d, plan.K, batch_size,
         head="decay" if settings.constraint == "decay" else settings.kind,
@@ -147,6 +171,29 @@ def open_session(
     )  # fmt: skip
     return Session(
         settings, plan, data, ood, device, training, measuring, normalisation, flops, start
+    )
+
+
+def _predicted(settings: Settings, d: int, data: ImageData, batch_size: int) -> Prediction:
+    """What training a network takes, from a copy of it that has sizes only.
+
+    Weights, gradients and the optimiser's state; the outputs of all layers for a batch; the last
+    and the best checkpoint, and the snapshots.
+    """
+    N, *shape = data.train.images.shape
+    with torch.device("meta"):
+        encoder = build_encoder(
+            settings.model, channels=shape[0], image_size=shape[-1], feature_dim=d,
+            stem=settings.stem, width=settings.width, norm=settings.norm,
+        )  # fmt: skip
+        outputs, flops = size_of_call(encoder, shape)
+    numbers = count_parameters(encoder) * (2 + OPTIMIZER_STATE[settings.optimizer])
+    snapshots = settings.epochs // (settings.snapshot_every or settings.epochs)
+    tests = 0 if data.test is None else len(data.test.labels)
+    return Prediction(
+        memory=4.0 * (numbers + min(batch_size, N) * outputs),
+        disk=8.0 * numbers + 4.0 * snapshots * (N + tests) * d,
+        seconds=3.0 * flops * N * settings.epochs / (FLOPS * available_cores()),
     )
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 from gnc_cli.runtime import predictions
@@ -60,6 +62,56 @@ SOLVE = cases(6, """
 """)
 """At 4 GB of memory and 9 GB of disk."""
 
+def features(name: str, N: int, d: int, labels: Any) -> Callable[[], None]:
+    """Features that were never written, with labels."""
+
+    def done() -> None:
+        with h5py.File(name, "w") as h5:
+            h5.create_dataset("features", data=np.ones((N, d), np.float32))
+            h5["labels"] = np.resize(labels, N)
+
+    return done
+
+
+LABEL = "among 120 samples; number them anew from 0, or add --K"
+FILES = [
+    *cases(6, """
+        measure a.h5 --K 4e7 | measuring K=40000000 classes in d=2 needs
+        measure a.h5 --K 5e7 | GB free: leave classes out with --min-count or --classes FILE
+        measure a.h5 --K 5e7 --time-limit 5 | GB free
+        measure a.h5 --K 4e7 --variants classic | GB free
+    """, features("a.h5", 120, 2, range(7))),
+    *cases(6, """
+        measure a.h5 | measuring K=4 classes in d=20000 needs 16
+        measure a.h5 --normalize off | GB free
+    """, features("a.h5", 8, 20_000, range(4))),
+    *cases(3, f"""
+        measure a.h5 | label 99999999 {LABEL} 100000000
+        measure a.h5 --variants all | label 99999999 {LABEL}
+    """, features("a.h5", 120, 2, [*range(6), 99_999_999])),
+    *cases(3, """
+        measure a.h5 | label 9007199254740992, and labels run from 0 to K - 1
+        measure a.h5 --K 7 | label 9007199254740992, and labels run from 0 to K - 1 for K = 7
+    """, features("a.h5", 120, 2, [*range(6), 2**53])),
+    *cases(3, """
+        measure a.h5 | no class, the first is 1e+18
+    """, features("a.h5", 120, 2, [0.0, 1.0, 1e18])),
+    *cases(6, """
+        train --width 50 | --model cnn at batch size 64 with adamw for
+        train --width 50 | GB of memory are free on cpu and 9 GB of disk
+        train --width 100 --time-limit 5 | GB of memory are free on cpu
+        train --model resnet18 --width 20 | --model resnet18 at batch size
+        train --epochs 1e7 | a year is the most
+        train --epochs 1e6 --snapshot-every 1 --time-limit 5 | of disk are free in '.'
+        train --feature-dim 1e6 --time-limit 5 | GB of memory are free on cpu
+    """),
+    *cases(6, """
+        compare --solve --d 3 --K 1e8 --budget 1 | solving 1 pairs with --budget 1 each needs
+        compare --solve --d 2..5 --K 100,1e7 | GB free: lower --K or --d, or --workers
+        compare --solve --d 100..999 --K 2..100 --budget 1h | years; a year is the most
+    """),
+]  # fmt: skip
+
 NUMBERS = cases(2, f"""
     solve --d 9223372036854775807 --K 3 | --d 9223372036854775807 is too large; give at most 1e6
     solve --d 3 --K 9223372036854775807 | is too large; give at most 1e9
@@ -96,7 +148,7 @@ NUMBERS = cases(2, f"""
     train --classes 9223372036854775807 | is too large; give at most 1e8
     train --feature-dim 9223372036854775807 | is too large; give at most 1e6
     train --batch-size 9223372036854775807 | is too large; give at most 1e9
-    train --image-size 1e6 | --image-size 1e6 is too large; give at most 4096
+    train --image-size 1e6 | --image-size 1e6 is too large; give at most 1024
     train --width 1e9 | --width 1e9 is too large; give at most 100
     train --milestones 1..1e18 | has more than 1,000,000 values
     train --images-per-class 1e18 | is too large; give at most 1e9
@@ -112,7 +164,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("case", SOLVE, ids=lambda case: f"{case.words}: {case.said}")
+@pytest.mark.parametrize("case", SOLVE + FILES, ids=lambda case: f"{case.words}: {case.said}")
 def test_work_beyond_the_machine_is_refused(case: Case, small: Path) -> None:
     with inside(small):
         check(case)

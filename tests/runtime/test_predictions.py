@@ -1,5 +1,8 @@
-"""What work takes, against the measured peak; and the refusals."""
+"""What work takes, against the measured peak; and failed allocations."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +46,69 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert free_memory() == 1500 and predictions.total_memory() == 5000
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory() > 1500
+
+
+_CHILD = """
+import sys
+import numpy as np
+from gnc_cli import bounds, compare, measure, solve
+from gnc_cli.runtime.predictions import Prediction
+
+told, require = [], Prediction.require
+
+def noted(self, *words, **named):
+    told.append(self.memory)
+    require(self, *words, **named)
+
+def peak():
+    # Not getrusage: its maximum begins with that of the process that started this one.
+    lines = open("/proc/self/status").read().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+Prediction.require = noted
+random = np.random.default_rng(0).normal
+exec(sys.argv[1])  # the libraries are loaded
+told.clear()
+before = peak()
+exec(sys.argv[2])
+print(max(told), peak() - before)
+"""
+_SOLVE = "solve(4, 20, method='descent', restarts=1, steps=5, workers=1)"
+_UFM = "solve(3, 6, problem='ufm', tau=0.5, steps=5, restarts=1)"
+_LARGE = "solve(4, 2900, method='descent', steps=1, threads=1)"
+_MEASURE = (
+    "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
+)
+_PEAKS = [
+    (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
+    ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
+]
+_LARGER = [
+    (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=50000, steps=2, restarts=1, time_limit=4)"),
+    ("solve(2, 30)", "solve(10000, 1000, time_limit=1)"),
+    ("solve(2, 30)", "solve(3000, 3001, time_limit=1)"),
+    (_SOLVE, "solve(50, 100, method='descent', workers=1, restarts=4, steps=3)"),
+    (_SOLVE, "solve(100, 2000, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
+    (_SOLVE, "solve(2000, 300, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
+    (_UFM, "solve(3, 20, problem='ufm', tau=0.5, n=50000, steps=3, time_limit=6)"),
+    (_UFM, "solve(10, 300, problem='ufm', tau=0.5, n=100, steps=3, time_limit=6)"),
+    (_LARGE, "solve(2000, 3000, method='descent', steps=1, threads=1, time_limit=9)"),
+    (_LARGE, "solve(16, 30000, method='descent', steps=2, threads=1)"),
+    (_MEASURE, "measure(features=np.ones((20, 2500)), labels=np.arange(20) % 3, normalize='off')"),
+    (_MEASURE, "W = random(size=(100000, 64)); measure(weights=W, time_limit=9)"),
+    (_MEASURE, "W = random(size=(50000, 256)); measure(features=random(size=(40, 256)), "
+               "labels=np.arange(40), weights=W, time_limit=9)"),
+    ("compare(np.eye(3))", "W = random(size=(200000, 64)); compare(W, time_limit=9)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("warm", "work"), [*_PEAKS, *(pytest.param(*p, marks=pytest.mark.slow) for p in _LARGER)]
+)
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read there")
+def test_prediction_is_the_peak(warm: str, work: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    child = [sys.executable, "-c", _CHILD, warm, work]
+    run = subprocess.run(child, capture_output=True, text=True, env=environment, check=True)
+    predicted, measured = map(float, run.stdout.split())
+    assert measured / 1.5 <= predicted <= 1.5 * measured, (predicted / 1e6, measured / 1e6)

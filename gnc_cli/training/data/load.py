@@ -29,7 +29,6 @@ _WITH_PATH = ("folder", "idx", "h5", "npz")
 _KINDS = ("glyphs", *_CIFAR, *IDX_SETS, *_WITH_PATH)
 _GLYPHS = 100
 _GLYPH_SIZE = 32
-_LARGEST = 1024
 _BLOCK = 1024
 """Pictures resized at a time."""
 _LUMA = np.array([19595, 38470, 7471])
@@ -56,8 +55,6 @@ def load_images(
     as stored. `threads` decode image files, by default as many as this process has cores.
     """
     kind, path = _kind_and_path(data)
-    if image_size is not None and image_size > _LARGEST:
-        raise UsageError(f"{spelled('image_size', image_size)}: at most {_LARGEST} pixels")
     choose = chooser(classes, subset)
     if kind == "folder":
         return read_folder(path, image_size=image_size, choose=choose, threads=threads)

@@ -6,12 +6,13 @@ import os
 import torch
 
 from gnc_cli.parameters import spelled
-from gnc_cli.runtime.predictions import Prediction, free_memory
+from gnc_cli.runtime import predictions
+from gnc_cli.runtime.predictions import Prediction
 
 _FLOAT32, _FLOAT64 = 4, 8
 _MEASURED = 3
 """Float64 arrays of the rows' size that measuring makes."""
-_STATE = {"sgd": 1, "adam": 2, "adamw": 2}
+OPTIMIZER_STATE = {"sgd": 1, "adam": 2, "adamw": 2}
 """Arrays of the parameters' size that each optimiser keeps (sgd: with momentum)."""
 
 
@@ -25,7 +26,7 @@ def head_bytes(d: int, K: int, batch: int, *, head: str, optimizer: str) -> int:
     what the backward pass through the head makes: one of them and the gradient of the unit rows.
     """
     rows, scores = K * d, batch * K
-    learned = 2 + _STATE[optimizer]  # rows, gradient, state
+    learned = 2 + OPTIMIZER_STATE[optimizer]  # rows, gradient, state
     floats = {
         "learned": (learned + 1) * rows + scores + max(scores, rows),
         "decay": learned * rows + 2 * scores,
@@ -75,4 +76,4 @@ def free_bytes(device: torch.device | str) -> float:
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    return free_memory() if device.type == "cpu" else math.inf
+    return predictions.free_memory() if device.type == "cpu" else math.inf

@@ -79,7 +79,6 @@ def test_the_first_images_of_each_class(cifar: str) -> None:
         ("cifar", {"subset": ["cat", "3"]}, UsageError, "'cat' is asked for twice"),
         ("cifar", {"subset": ["cat", "automobil"]}, DataError, "nearest are automobile"),
         ("cifar", {"subset": ["cat", "4"]}, DataError, "of 4 the first are airplane"),
-        ("cifar", {"image_size": 1025}, UsageError, "image_size=1025: at most 1024"),
         ("glyphs:a", {}, DataError, "fonts: .a. is not a folder"),
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),

@@ -1,0 +1,110 @@
+"""What killed writers leave, full and read-only disks, and several writers at once."""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gnc_cli
+from gnc_cli.errors import OutputError
+from gnc_cli.io import atomic
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.ledger import Ledger
+
+ROOT = Path(gnc_cli.__file__).parent.parent
+KILLED = """
+import os, signal
+from gnc_cli.io.atomic import atomic_file
+with atomic_file("a.bin") as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def run(*words: str, cwd: Path, limit: Callable[[], None] | None = None) -> tuple[int, str]:
+    told = subprocess.run(
+        [sys.executable, *words], cwd=cwd, capture_output=True, text=True, preexec_fn=limit,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+    )  # fmt: skip
+    return told.returncode, told.stderr
+
+
+def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    run("-c", KILLED, cwd=tmp_path)
+    assert len(os.listdir(tmp_path)) == 1
+    with atomic_file(tmp_path / "b.bin") as file:
+        file.write(b"whole")
+    assert os.listdir(tmp_path) == ["b.bin"]
+
+
+def test_what_living_writers_write_is_left_alone(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "a.bin") as first:
+        first.write(b"a")
+        atomic._remove_stale.cache_clear()
+        with atomic_file(tmp_path / "b.bin") as second:
+            second.write(b"b")
+        atomic._remove_stale.cache_clear()
+        code = "from gnc_cli.io.atomic import write_text; write_text('c.bin', 'c')"
+        assert run("-c", code, cwd=tmp_path) == (0, "")
+    assert sorted(os.listdir(tmp_path)) == ["a.bin", "b.bin", "c.bin"]
+    assert (tmp_path / "a.bin").read_bytes() == b"a"
+
+
+def test_temporary_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    names = [".gnc-0123456789abcdef.tmp", ".gnc-other-1.tmp", "mine.tmp", f"{atomic._stem()}x.txt"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / f"{atomic._stem()}folder.tmp").mkdir()
+    (tmp_path / f"{atomic._stem()}link.tmp").symlink_to("mine.tmp")
+    with atomic_file(tmp_path / "a.bin"):
+        pass
+    assert len(os.listdir(tmp_path)) == 7
+
+
+@pytest.mark.parametrize("words", [
+    "solve --d 3 --K 40 --restarts 1 --steps 5 --out a.h5",
+    *(pytest.param(words, marks=pytest.mark.slow) for words in (
+        "solve --d 3 --K 40 --restarts 1 --steps 5 --out a.npz",
+        "solve --d 2 --K 4 --plot a.svg", "bounds --d 3..40 --K 2..40 --out a.csv",
+        "bounds --d 3..9 --K 7 --report a.md", "compare --list --plot a.png")),
+])  # fmt: skip
+def test_a_full_disk_leaves_nothing(words: str, tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk."""
+    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # noqa: E731
+    code, said = run("-B", "-m", "gnc_cli", *words.split(), cwd=tmp_path, limit=small)
+    name = words.split()[-1]
+    assert code == 3 and f"cannot write '{name}': File too large" in said, said
+    assert "Traceback" not in said and os.listdir(tmp_path) == []
+
+
+def test_two_runs_do_not_mix_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", None) as first:
+        first.append({"d": 1})
+        for how in ({"resume": True}, {"force": True}):
+            with pytest.raises(OutputError, match="is being written by another run"):
+                Ledger(path, dict, "d", None, **how)
+        first.append({"d": 2})
+    with Ledger(path, dict, "d", None, resume=True) as second:
+        assert second.rows == [{"d": 1}, {"d": 2}]
+
+
+@pytest.mark.slow
+def test_of_two_commands_with_one_rows_file_one_goes_on(tmp_path: Path) -> None:
+    words = "compare --solve --d 3 --K 5..9 --budget 1 --out rows.jsonl --resume".split()
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-m", "gnc_cli", *words], cwd=tmp_path, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    said = "".join(one.communicate()[1] for one in both)
+    assert sorted(one.returncode for one in both) in ([0, 0], [0, 3]), said
+    with Ledger(tmp_path / "rows.jsonl", dict, "d", None, resume=True) as kept:
+        assert len(kept.rows) == 5

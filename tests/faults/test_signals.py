@@ -1,0 +1,200 @@
+"""Signals at any moment: the first ends a command with what there is, the second at once."""
+
+import array
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gnc_cli
+from gnc_cli import solve
+from gnc_cli.errors import DataError, StoppedError
+from gnc_cli.runtime.deadline import Waits
+from gnc_cli.search.request import apart
+
+ROOT = Path(gnc_cli.__file__).parent.parent
+FINISHING = "gnc: finishing with the best so far; interrupt again to stop at once\n"
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def started(*words: str, stdin: int | None = None, cwd: Path = ROOT) -> subprocess.Popen[str]:
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "gnc_cli", *words], stdin=stdin, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=surroundings, cwd=cwd,
+    )  # fmt: skip
+
+
+def until(what: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if what():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+def unread(pipe: int) -> int:
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
+def threads(process: subprocess.Popen[str]) -> int:
+    return len(os.listdir(f"/proc/{process.pid}/task"))
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    try:
+        out, said = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, out, said
+
+
+@pytest.mark.parametrize("number", [
+    signal.SIGTERM,
+    *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP)),
+])  # fmt: skip
+@pytest.mark.parametrize("words", [
+    "measure -",
+    *(pytest.param(words, marks=pytest.mark.slow) for words in (
+        "measure /dev/stdin", "measure --weights -", "compare -", "solve --d 2 --K 4 --init -",
+        "train --data h5:- --epochs 1", "solve --d 2 --K 5 --fixed -")),
+])  # fmt: skip
+def test_a_stalled_input_is_given_up(words: str, number: signal.Signals) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"\x89HDF\r\n\x1a\n")
+    process = started(*words.split(), stdin=reading)
+    try:
+        until(lambda: unread(reading) == 0)
+        process.send_signal(number)
+        code, out, said = ended(process)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    name = "'/dev/stdin'" if "/dev" in words else "stdin"
+    told = f"gnc: interrupted while waiting for the end of {name}; nothing was done\n"
+    assert (code, out, said) == (130, "", FINISHING + told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("words", [
+    "solve --d 10 --K 100", "solve --d 10 --K 100 --workers 2", "solve --d 5 --K 3000",
+    "solve --d 4 --K 30 --problem ufm --tau 1..0.001/50", "train --epochs 1000 --out run",
+    "compare --solve --d 5..9 --K 20..30 --budget 20 --out rows.jsonl",
+])  # fmt: skip
+def test_the_first_signal_ends_with_what_there_is(
+    words: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    process = started(*words.split(), cwd=tmp_path)
+    until(lambda: threads(process) > 1)  # the one that hears signals
+    process.send_signal(number)
+    code, _, said = ended(process)
+    assert code == 130 and said.startswith(FINISHING) and "Traceback" not in said
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("gap", [0.0, 0.1, 0.5, 1.0, 2.0])
+def test_the_second_signal_ends_at_once(number: signal.Signals, gap: float) -> None:
+    process = started("solve", "--d", "10", "--K", "100", "--workers", "2")
+    until(lambda: threads(process) > 1)
+    process.send_signal(number)
+    time.sleep(gap)
+    process.send_signal(number)
+    code, _, said = ended(process)
+    assert (code, said) == (130, FINISHING)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS[:2])
+@pytest.mark.parametrize("moment", [0.3, 0.5, 0.7, 0.9])
+def test_a_signal_before_the_work_has_begun(number: signal.Signals, moment: float) -> None:
+    process = started("bounds", "--d", "3..100", "--K", "2..100")
+    until(lambda: b"gnc_cli" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
+    time.sleep(moment)
+    process.send_signal(number)
+    code, _, said = ended(process)
+    # Python itself handles nothing yet in its first moments.
+    assert code in (130, -number) and "gnc_cli" not in said
+
+
+def test_a_wait_ends_where_it_is_stopped() -> None:
+    waits = Waits()
+    with waits.waiting("nothing"):
+        pass
+    with pytest.raises(StoppedError, match="interrupted while waiting for it"):
+        with waits.waiting("it"):
+            waits.stop()
+    with pytest.raises(StoppedError), waits.waiting("what comes after a signal"):
+        pytest.fail("begun")
+    waits.reset()
+    with waits.waiting("anew"):
+        pass
+    waits.stop()  # nothing waits
+    waits.reset()
+
+
+def test_only_the_main_thread_is_stopped() -> None:
+    waits, ended = Waits(), []
+    waits.stop()
+
+    def wait() -> None:
+        with waits.waiting("a block"):
+            ended.append(True)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join()
+    assert ended == [True]
+
+
+def line(K: int, d: int) -> np.ndarray:
+    W = np.zeros((K, d))
+    W[:, 0] = np.where(np.arange(K) < K // 2, 1.0, -1.0)
+    return W
+
+
+def pair(K: int, d: int) -> np.ndarray:
+    W = np.random.default_rng(0).normal(size=(K, d))
+    W[1] = W[0]
+    return W
+
+
+@pytest.mark.parametrize("problem", ["softmax", "tammes"])
+@pytest.mark.parametrize(("make", "K", "d"), [(pair, 7, 3), (line, 7, 3), (line, 30, 4),
+                                             (pair, 24, 4)])  # fmt: skip
+def test_a_start_with_equal_rows_comes_apart(problem: str, make: object, K: int, d: int) -> None:
+    found = solve(d, K, init=make(K, d), restarts=0, problem=problem)  # type: ignore[operator]
+    assert found.max_cosine < 0.9
+
+
+def test_only_equal_rows_are_moved(rng: np.random.Generator) -> None:
+    W = rng.normal(size=(500, 5))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    assert apart(W, 0) is W
+    W[[3, 77, 400]] = W[5]
+    moved = apart(W, 0)
+    at = np.flatnonzero((moved != W).any(axis=1))
+    assert len(at) == 3 and set(at) < {3, 5, 77, 400}
+    gram = moved @ moved.T - 2.0 * np.eye(500)
+    assert gram.max() < 1.0 - 1e-9
+    assert np.array_equal(moved, apart(W, 0)) and not np.array_equal(moved, apart(W, 1))
+
+
+@pytest.mark.parametrize("problem", ["softmax", "tammes"])
+def test_equal_fixed_rows_are_refused(problem: str) -> None:
+    with pytest.raises(DataError, match="fixed: row [01] coincides with another"):
+        solve(3, 7, fixed=[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], problem=problem)
