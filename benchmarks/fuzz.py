@@ -60,8 +60,8 @@ _KEPT = 3
 """Inputs kept of one find."""
 _MOST_ENDS = 40
 """Ends of the process in one round."""
-_SLOW = 20
-"""Seconds for one of a core: the machine may be busy."""
+_LONG = 7200.0
+"""Seconds after which a process that uses none of a core is waiting for something."""
 _SMALL = 40_000
 """Bytes of a target's corpus in tests/."""
 
@@ -293,7 +293,7 @@ def round_of(target: str, seconds: float) -> Row:
     while total.cpu < seconds and ends < _MOST_ENDS:
         with _tmpfs() as folder:
             left = seconds - total.cpu
-            code, said = _spawned(["child", target, f"{left:.1f}", str(folder)], _SLOW * left + 600)
+            code, said = _spawned(["child", target, f"{left:.1f}", str(folder)], _LONG)
             counts = Counts()
             with contextlib.suppress(FileNotFoundError):
                 counts = Counts(**json.loads((folder / "counts.json").read_text()))

@@ -1,7 +1,7 @@
 """The readers that `benchmarks.fuzz` feeds with bytes, and the small valid files that it begins at.
 
 A target is one format: every public function by which a command reads it gets the bytes as a file,
-and must give a result, or a UsageError or DataError.
+and must give a result, or refuse in words of its own.
 """
 
 import json
@@ -28,7 +28,7 @@ from gnc_cli.comparison.text_files import read_decimals, read_published
 from gnc_cli.console.baseline import Baseline
 from gnc_cli.console.gates import Gates
 from gnc_cli.console.options import GateOptions
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, write_code
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.table import read_public_table
@@ -41,7 +41,7 @@ from gnc_cli.training.data.stored import read_stored
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run import Stored
 
-REFUSALS = (UsageError, DataError)
+REFUSALS = (UsageError, DataError, OutputError)
 """What a reader may raise."""
 _ROWS = 4096
 _COMMANDS = ("solve", "measure", "bounds", "train", "compare")

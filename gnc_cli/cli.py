@@ -25,7 +25,7 @@ _TyperError: Any = typer.BadParameter.__mro__[2]
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
-    "gate undecided, 5 gate failed, 6 device or package missing, 130 interrupted."
+    "gate undecided, 5 gate failed, 6 device, package, memory or disk missing, 130 interrupted."
 )
 
 

@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
     GATE_FAILED = 5
     """A gate or a comparison failed; outranks UNDECIDED."""
     UNAVAILABLE = 6
-    """A device or an optional dependency is not there."""
+    """A device, an optional package, or the memory or disk that the work takes is not there."""
     INTERRUPTED = 130
     """Ctrl-C, SIGTERM or SIGHUP: the best so far was written and can be resumed."""
 
@@ -61,6 +61,6 @@ class StoppedError(GncError):
 
 
 class UnavailableError(GncError, RuntimeError):
-    """A device or an optional package that was asked for is missing."""
+    """A device, an optional package, or the memory or disk that the work takes is missing."""
 
     exit_code = ExitCode.UNAVAILABLE

@@ -19,6 +19,8 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
+_MOST_POWERS = 10_000
+"""Points of a geometric range: a decimal power takes some 50 us."""
 """Values in a list."""
 _SHOWN = 60
 """Characters of a value that a message quotes."""
@@ -293,6 +295,7 @@ def _geometric(
 ) -> list[Decimal]:
     if first * last <= 0:
         raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
+    longest = min(longest, _MOST_POWERS)
     if count > longest:
         raise UsageError(f"{item!r} has more than {longest:,} values; ask for fewer points")
     quotient = last / first

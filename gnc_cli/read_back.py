@@ -2,9 +2,13 @@
 
 import dataclasses
 import math
+import sys
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+_LARGEST = 2**63 - 1
+"""Of whole numbers; a field of any type may hold more, as the state of a random generator does."""
 
 
 def read_plain(kind: Any, value: Any, field: str = "") -> Any:
@@ -37,7 +41,7 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     if origin is float and value is None:
         return math.nan
     if origin is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if math.isfinite(value):
+        if abs(value) <= sys.float_info.max:
             return float(value)
     if dataclasses.is_dataclass(origin) and isinstance(value, dict):
         return _read_record(origin, value, field)
@@ -53,9 +57,10 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
         return {key: read_plain(one, item, _under(field, key)) for key, item in value.items()}
     elif issubclass(origin, Enum) and value in [member.value for member in origin]:
         return origin(value)
-    elif origin is not float and isinstance(value, origin) and (
-        origin is bool or not isinstance(value, bool)
-    ):
+    elif origin is int and isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) <= _LARGEST:
+            return value
+    elif origin not in (int, float) and isinstance(value, origin):
         return value
     wanted = getattr(kind, "__name__", str(kind))
     raise ValueError(f"field {field!r} must be {wanted}, got {repr(value)[:60]}")

@@ -103,7 +103,7 @@ def test_numbers_read(text: str, values: list[float]) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", ",", "1,", "1..", "..2", "1..2..3..4", "1..2..0.5/3", "1..2..0", "0..1/3", "-1..1/3",
-     "1..2/1", "1..2/2.5", "1..2/x", "1..2", "0..1e9..1e-3", "1..2/1e7"],
+     "1..2/1", "1..2/2.5", "1..2/x", "1..2", "0..1e9..1e-3", "1..2/1e7", "1..1e6/10001"],
 )  # fmt: skip
 def test_numbers_refuse(text: str) -> None:
     with pytest.raises(UsageError):

@@ -159,7 +159,6 @@ def _place(source: Source) -> dict[str, Any]:
     """Where the numbers are from, as the result has it."""
     attrs = {name: value for name, value in source.attrs.items() if name != "provenance"}
     place = {name: attrs.pop(name, None) for name in ("epoch", "step", "layer", "split")}
-    place |= {name: str(place[name]) for name in ("layer", "split") if place[name] is not None}
     return {"file": source.file, "snapshot": source.snapshot, **place, "attrs": attrs}
 
 

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -400,7 +401,7 @@ def _listed(path: str, K: int, names: list[str]) -> list[int]:
     for number, word in enumerate(read_lines(path), start=1):
         if word in places:
             found.append(places[word])
-        elif word.isascii() and word.isdigit() and int(word) < K:
+        elif re.fullmatch(r"\d{1,18}", word, re.ASCII) and int(word) < K:
             found.append(int(word))
         elif word:
             hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")

@@ -11,6 +11,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.provenance import parse_provenance
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import shown
 
 Wanted = str | float | Collection[Any]
 """What a key must be: a text or a number, or one of several (a list, a range)."""
@@ -44,6 +45,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     for name in _NUMBERS:
         if name in attrs:
             attrs[name] = _number(attrs[name], name, catalogue.path)
+    attrs |= {name: str(attrs[name]) for name in ("layer", "split") if name in attrs}
     return attrs | ({"provenance": provenance} if provenance else {})
 
 
@@ -101,8 +103,9 @@ def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
 
 def _plain(value: Any) -> Any:
     """A text, a number, a short list of these; None for anything else."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist() if value.size <= _LONGEST and value.dtype.kind in "biuf" else None
+    if isinstance(value, tuple):
+        short = len(value) <= _LONGEST and all(isinstance(part, (int, float)) for part in value)
+        value = list(value) if short else None
     return value if isinstance(value, (str, int, float, list)) else None
 
 
@@ -111,6 +114,6 @@ def _number(value: Any, name: str, path: str) -> float:
         number = float(value)
         if math.isfinite(number):
             return int(number) if number == int(number) else number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{path!r}: attribute {name} is {value!r}; expected a number")
+    raise DataError(f"{path!r}: attribute {name} is {shown(value)}; expected a number")

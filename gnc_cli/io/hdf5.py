@@ -227,13 +227,18 @@ def _walk(
 
 
 def _attributes(group: Any) -> dict[str, Any]:
-    """The attributes of a group that are text or numbers, as Python has them; others are left."""
+    """The attributes of a group that are text or numbers, as Python has them; others are left.
+
+    Arrays are tuples: an array cannot be asked whether it equals a text.
+    """
     attrs = {}
     for name in group.attrs:
         with contextlib.suppress(TypeError):  # a type of HDF5 that NumPy lacks
             value = group.attrs[name]
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
+            if isinstance(value, np.ndarray):
+                value = tuple(value.tolist())
             attrs[name] = value.item() if isinstance(value, np.generic) else value
     return attrs
 

@@ -122,9 +122,18 @@ def read_json(path: str, what: str) -> Any:
     with open_input(path) as file:
         text = decoded(file, path, f"expected {what}")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path!r} is not JSON ({error}); expected {what}") from error
+
+
+def _integer(text: str) -> int:
+    """A whole number of a JSON file, of the size of a float at most: beyond, none can be compared
+    with any."""
+    value = int(text)
+    if abs(value) > sys.float_info.max:
+        raise ValueError(f"a number of {len(text)} digits")
+    return value
 
 
 def walk(root: str | os.PathLike[str], *, links: bool = False) -> Iterator[tuple[str, list[str]]]:

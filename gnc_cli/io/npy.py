@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
@@ -91,11 +92,19 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
         shape, _, dtype = _header(file, member.file_size)
 
     def load() -> np.ndarray:
-        with archive.open(member) as file:
+        with archive.open(member) as file, _without_warnings():
             return np.lib.format.read_array(file, allow_pickle=False)
 
     word = str(dtype.str if dtype.kind == "U" else dtype)
     return Entry(shape, word, dtype.kind in "iuf", load)
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """NumPy speaks of who wrote a header, and Python of how it is written, not of the numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -103,7 +112,8 @@ def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of the format holds no plain numbers")
-    shape, fortran, dtype = _HEADERS[version](file)
+    with _without_warnings():
+        shape, fortran, dtype = _HEADERS[version](file)
     if any(n < 0 for n in shape):
         raise ValueError(f"its header declares shape {shape}")
     held = size - file.tell()

@@ -7,6 +7,7 @@ rate 0.1, and cosine annealing over 200 epochs; its code adds nesterov and weigh
 import dataclasses
 import difflib
 import os
+import re
 import threading
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -20,6 +21,8 @@ from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 
+_DEEPEST = 100
+"""Parts of a key of TOML."""
 _FREE = ("epochs", "measure_every", "snapshot_every")
 """What a resumed run may change; the learning rate then follows the new number of epochs, a step
 schedule too unless its milestones were asked for."""
@@ -359,10 +362,14 @@ def with_config(
 ) -> dict[str, Any]:
     """The arguments of a call, completed by those of a TOML file; None and False are not asked."""
     name = os.fspath(config)
+    with open_input(name) as file:
+        text = decoded(file, name, "expected TOML")
+    keys = (key for line in text.splitlines() for key in re.split("[={,]", line.partition("#")[0]))
+    if any(key.count(".") > _DEEPEST for key in keys):  # tomllib takes the square of their number
+        raise DataError(f"{name!r} has a key of more than {_DEEPEST} parts; an option has one")
     try:
-        with open_input(name) as file:
-            found = tomllib.loads(decoded(file, name, "expected TOML"))
-    except tomllib.TOMLDecodeError as error:
+        found = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and what numbers are refused
         raise DataError(f"{name!r} is not TOML: {error}") from error
     known = [parameter for parameter in declared(function) if parameter != "config"]
     for key in found:

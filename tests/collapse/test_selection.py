@@ -108,6 +108,19 @@ def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
         find_samples([str(tmp_path / "b.h5")])
 
 
+def test_what_files_say_may_be_of_any_type(tmp_path: Path) -> None:
+    for name, value in {"a": [1, 2], "b": np.zeros((2, 2)), "c": 3}.items():
+        run(tmp_path / f"{name}.h5", {"s": {"features": H, "labels": Y, "split": "train"}}, {})
+        with h5py.File(tmp_path / f"{name}.h5", "a") as h5:
+            h5["snapshots/s"].attrs["layer"] = value
+    sources = find_samples([str(tmp_path / "a.h5"), str(tmp_path / "c.h5")])
+    assert {source.attrs["layer"] for source in sources} == {"[1, 2]", "3"}
+    assert "layer" not in find_samples([str(tmp_path / "b.h5")])[0].attrs
+    torch.save({"weights": torch.from_numpy(W), "epoch": 10**400}, tmp_path / "d.pt")
+    with pytest.raises(DataError, match="attribute epoch is a number of some 400 digits"):
+        find_samples([str(tmp_path / "d.pt")])
+
+
 def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
     run(tmp_path / "a.h5", {}, {"weights": W, "epoch": 30})
     np.savez(tmp_path / "b.npz", weights=W, epoch=20, seed=np.int8(4))

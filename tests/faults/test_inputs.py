@@ -88,6 +88,17 @@ BOMBS = [
          "GB of text that this machine reads"),
     Case("compare a.txt --allow gap=0 --baseline b.json",
          lambda: (put("a.txt", CODE)(), put("b.json", "[" * 100_000)()), 3, "is not JSON"),
+    Case("compare a.txt --allow gap=0 --baseline b.json",
+         lambda: (put("a.txt", CODE)(), put("b.json", '{"gap": ' + "9" * 400 + "}")()), 3,
+         "is not JSON (a number of 400 digits)"),
+    Case("train --config a.toml", put("a.toml", "seed = " + "9" * 5000), 3, "is not TOML"),
+    Case("train --config a.toml", put("a.toml", "milestones = " + "[" * 5000), 3, "is not TOML"),
+    Case("train --config a.toml", put("a.toml", "a" + ".a" * 30_000 + " = 1"), 3,
+         "has a key of more than 100 parts"),
+    Case("train --config a.toml", put("a.toml", "lr = {b" + ".a" * 30_000 + " = 1}"), 3,
+         "has a key of more than 100 parts"),
+    Case("measure --weights a.txt --classes b.txt",
+         lambda: (put("a.txt", CODE)(), put("b.txt", "9" * 5000)()), 3, "is no class"),
 ]  # fmt: skip
 
 

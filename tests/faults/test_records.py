@@ -113,6 +113,8 @@ CASES = [
         gnc2 | [] | field 'row.gnc2' must be Bracket
         gnc1 | True | field 'row.gnc1' must be float
         gnc1 | float('nan') | field 'row.gnc1' must be float
+        gnc1 | 10**400 | field 'row.gnc1' must be float
+        K | 10**400 | field 'row.K' must be int
         K | 4.5 | field 'row.K' must be int
         K | None | field 'row.K' must be int
         d | ... | field 'row.d' is missing
@@ -154,6 +156,7 @@ CASES = [
         settings.epochs | '2' | field 'epochs' must be int
         settings.epochs | -3 | too small
         settings.lr | 'fast' | field 'lr' must be float
+        settings.lr | 10**400 | config.json' is not JSON (a number of 401 digits)
         settings.tau | -1.0 | tau
         settings.milestones | ['a'] | field 'milestones.0' must be int
         settings.optimizer | 'newton' | newton
@@ -172,6 +175,7 @@ CASES = [
         training | 5 | field 'training' must be TrainingState
         training/epoch | -5 | is of epoch -5 with the totals of epoch 2
         training/epoch | 1.5 | field 'training.epoch' must be int
+        training/seconds | 10**400 | field 'training.seconds' must be float
         training/step | 99 | impossible step, 99
         training/step | -1 | impossible step, -1
         training/steps | 7 | is of a run with steps 7
@@ -204,6 +208,7 @@ CASES = [
     *tampered(SOLVE, stored, """
         state@round | 'x' | solver state that is damaged
         state@round | -1 | solver state that is damaged
+        state@round | 2**63 | solver state that is damaged
         state@tasks | 1.5 | solver state that is damaged
         state/credit@random | 'x' | solver state that is damaged
         state/history | np.zeros(3) | solver state that is damaged

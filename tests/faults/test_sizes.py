@@ -126,6 +126,7 @@ NUMBERS = cases(2, f"""
     solve --d 3 --K 24 --workers 1e6 | --workers 1e6 is too large; give at most 1024
     solve --d 3 --K 24 --symmetry cyclic:{DIGITS} | is not a symmetry
     solve --problem ufm --d 2 --K 3 --tau 1..0.1/1e6 | has more than 1,000 values; ask for fewer
+    bounds --d 3 --K 10..1e6/1e6 | has more than 10,000 values; ask for fewer points
     solve --problem ufm --d 2 --K 3 --tau 1..0.1..1e-9 | has more than 1,000 values
     solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
     measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8

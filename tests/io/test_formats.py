@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -79,6 +81,30 @@ def test_foreign_files_are_read_as_they_are(tmp_path: Path, suffix: str) -> None
         assert back.weights.dtype == np.float64
         assert np.array_equal(back.weights, CODE)
         assert back.state is None and back.features is None
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_headers_of_python_2_are_read_without_a_warning(tmp_path: Path, suffix: str) -> None:
+    head = "{'descr': '<f8', 'fortran_order': False, 'shape': (4L, 3L), }".ljust(117) + "\n"
+    npy = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + CODE.tobytes()
+    path = tmp_path / f"old{suffix}"
+    path.write_bytes(npy)
+    if suffix == ".npz":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("weights.npy", npy)
+    assert np.array_equal(read_points(path).weights, CODE)
+
+
+@pytest.mark.parametrize("value", [np.arange(3), [b"code", b"x"], np.zeros(0), np.zeros((2, 2))])
+def test_attributes_may_be_arrays(tmp_path: Path, value: Any) -> None:
+    """An array equals no text, and has no truth value."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as h5:
+        h5["weights"] = CODE
+        h5.attrs["kind"] = value
+    assert np.array_equal(read_points(path).weights, CODE)
+    with pytest.raises(DataError, match="is no code file of gnc"):
+        read_code(path)
 
 
 @pytest.mark.parametrize("suffix", SAVERS)
