@@ -6,9 +6,9 @@
 
 A pair counts where 2 d < K, and neither a theorem nor a table has it. Each run is `gnc solve
 --problem tammes --method descent --time-limit T --workers 1` in a process of its own. The best code
-of each pair is kept in benchmarks/work/stored. `write` adds those that neither a construction nor a
-part of a larger code equals, one of these codes included, and that are polished: their certified one-vs-rest distance,
-rounded down, with the command to margins.csv, and their coordinates.
+of each pair is kept in benchmarks/work/stored. `write` adds the polished ones that neither a
+construction nor a part of a larger code equals, one of these codes included: their certified
+one-vs-rest distance, rounded down, with the command to margins.csv, and their coordinates.
 """
 
 import argparse

@@ -8,4 +8,5 @@ from gnc_cli.known_codes.table import SolvedMargins
 @pytest.fixture
 def nothing_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if this project had solved no codes of its own."""
-    monkeypatch.setattr("gnc_cli.known_codes.best.stored_margins", lambda: SolvedMargins((), "", ""))
+    none = SolvedMargins((), "", "")
+    monkeypatch.setattr("gnc_cli.known_codes.best.stored_margins", lambda: none)
