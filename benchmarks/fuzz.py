@@ -62,6 +62,8 @@ _MOST_ENDS = 40
 """Ends of the process in one round."""
 _LONG = 7200.0
 """Seconds after which a process that uses none of a core is waiting for something."""
+_BY_HAND = "hand"
+"""The engine of rows of inputs that nobody but a person made."""
 _SMALL = 40_000
 """Bytes of a target's corpus in tests/."""
 
@@ -274,8 +276,8 @@ def _starts(target: str) -> list[bytes]:
 
 def run(targets: list[str], seconds: float, slice_seconds: float) -> None:
     """Rounds of every target until each has its seconds of a core; the shortest come first."""
-    done = {name: sum(row["cpu"] for row in rows(ROWS) if row["target"] == name)
-            for name in targets}  # fmt: skip
+    guided = [row for row in rows(ROWS) if row["engine"] != _BY_HAND]
+    done = {name: sum(row["cpu"] for row in guided if row["target"] == name) for name in targets}
     while waiting := [name for name in targets if done[name] < seconds - 1.0]:
         name = min(waiting, key=lambda name: done[name])
         row = round_of(name, min(slice_seconds, seconds - done[name]))
@@ -370,20 +372,21 @@ def _last_call(said: str) -> str:
     return f"{'/'.join(Path(path).parts[-2:])}:{rest.rpartition(' in ')[2]}"
 
 
-def still_there(target: str, name: str) -> str | None:
-    """What a kept input does today, if it still does what it should not."""
+def still_there(target: str, names: list[str]) -> str | None:
+    """What kept inputs of one find do today, if it still is what they should not."""
     with _tmpfs() as folder:
-        code, said = _spawned(["again", target, name, str(folder)], 60.0)
+        code, said = _spawned(["again", target, ",".join(names), str(folder)], _LONG)
         if code not in (0, 3):
             return f"{_end(code)} in {_last_call(said)}"
         finds = json.loads((folder / "counts.json").read_text())["finds"]
         return next(iter(finds), None)
 
 
-def again(target: str, name: str, folder: Path) -> None:
-    """Read a kept input once more."""
+def again(target: str, names: list[str], folder: Path) -> None:
+    """Read kept inputs once more."""
     watched = Watched(target, 1e9, folder)
-    watched((WORK / target / "finds" / name).read_bytes())
+    for name in names:
+        watched((WORK / target / "finds" / name).read_bytes())
     watched.save()
 
 
@@ -415,8 +418,8 @@ def smallest(target: str, folder: Path) -> None:
     print(target, len([*place.iterdir()]), "files,", size, "bytes")
 
 
-def section(kept: list[Row], where: str, today: Callable[[str, str], str | None]) -> str:
-    """Markdown: a line per target, then every find and what became of it."""
+def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str | None]) -> str:
+    """Markdown: a line per target, then every find and what became of it, which `today` says."""
     lines, found = [], []
     for target in TARGETS:
         ours = [row for row in kept if row["target"] == target]
@@ -430,25 +433,29 @@ def section(kept: list[Row], where: str, today: Callable[[str, str], str | None]
                 mine["inputs"] = [*dict.fromkeys(mine["inputs"] + find["inputs"])]
         left = 0
         for kind, find in finds.items():
-            now = [said for name in find["inputs"][:_KEPT] if (said := today(target, name))]
-            left += bool(now)
-            found.append([target, kind, str(find["count"]), now[0] if now else "mended"])
+            now = today(target, find["inputs"])
+            left += now is not None
+            found.append([target, kind, str(find["count"]), now or "mended"])
+        guided = [row for row in ours if row["engine"] != _BY_HAND]
         lines.append([
-            target, str(len(ours)), f"{sum(row['cpu'] for row in ours) / 60:.1f}",
-            f"{sum(row['executions'] for row in ours):,}", str(ours[-1]["corpus"]),
+            target, str(len(guided)), f"{sum(row['cpu'] for row in guided) / 60:.1f}",
+            f"{sum(row['executions'] for row in guided):,}",
+            f"{sum(row['executions'] for row in ours if row not in guided):,}",
+            str(max(row["corpus"] for row in ours)),
             str(len(finds)), str(left), f"{max(row['peak_mb'] for row in ours):.0f}",
             f"{max(row['slowest'] for row in ours):.2f}",
         ])  # fmt: skip
-    engines = " and ".join(dict.fromkeys(row["engine"] for row in kept))
+    engines = " and ".join(sorted({row["engine"] for row in kept} - {_BY_HAND}))
     return "\n\n".join([
         "## Hostile bytes",
         f"Machine: {where}. Inputs made by {engines} for every reader, in processes of their own: "
-        "`benchmarks.fuzz`. A find is anything but a result or a refusal: another exception, a "
-        "warning, a signal, more than 5 s of a core or 1 GB of memory (the libraries take some "
-        "350 MB of it); finds of one kind and place count once. After: those that the readers of "
-        "this version still show.",
-        table(["target", "rounds", "CPU minutes", "executions", "corpus", "finds before", "after",
-               "most MB", "slowest s"], lines),
+        "`benchmarks.fuzz`. By hand: valid files, each attribute, field, dataset or option of "
+        "which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A find is "
+        "anything but a result or a refusal: another exception, a warning, a signal, more than 5 s "
+        "of a core or 1 GB of memory (the libraries take some 330 MB of it); finds of one kind "
+        "and place count once. After: those that the readers of this version still show.",
+        table(["target", "rounds", "CPU minutes", "executions", "by hand", "corpus",
+               "finds before", "after", "most MB", "slowest s"], lines),
         *([table(["target", "find", "times", "today"], found)] if found else []),
     ])  # fmt: skip
 
@@ -477,7 +484,7 @@ def main() -> None:
     elif asked.command == "child":
         child(asked.target, float(asked.what), Path(asked.folder))
     elif asked.command == "again":
-        again(asked.target, asked.what, Path(asked.folder))
+        again(asked.target, asked.what.split(","), Path(asked.folder))
     elif asked.command == "smallest":
         smallest(asked.target, Path(asked.folder))
     else:

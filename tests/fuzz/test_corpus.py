@@ -38,9 +38,10 @@ def test_the_report_says_what_was_found_and_what_is_left() -> None:
         "peak_mb": 320.0, "slowest": 0.5, "finds": {"ValueError in io/npy.py:npy": find},
     }  # fmt: skip
     other = {**row, "finds": {}, "peak_mb": 330.0}
-    left = fuzz.section([row, other], "a machine", lambda target, name: f"{target} {name}")
-    assert "| npy | 2 | 3.0 | 2,000 | 7 | 1 | 1 | 330 | 0.50 |" in left
-    assert "| npy | ValueError in io/npy.py:npy | 3 | npy a |" in left
+    made = {**other, "engine": "hand", "executions": 60, "corpus": 0}
+    left = fuzz.section([row, other, made], "a machine", lambda target, names: f"{names}")
+    assert "| npy | 2 | 3.0 | 2,000 | 60 | 7 | 1 | 1 | 330 | 0.50 |" in left
+    assert "| npy | ValueError in io/npy.py:npy | 3 | ['a', 'b'] |" in left
     assert "| 3 | mended |" in fuzz.section([row], "a machine", lambda target, name: None)
 
 
