@@ -27,8 +27,10 @@ def check_surroundings() -> None:
     Raises:
         UnavailableError: its address space is too small.
     """
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # Windows knows no such limit
+        return
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
     if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
         raise UnavailableError(
