@@ -90,7 +90,9 @@ def refusal(error: Exception) -> GncError | None:
     text = str(error)
     short = any(words in text for words in _NO_MEMORY)
     if isinstance(error, MemoryError) or short or getattr(error, "errno", 0) == errno.ENOMEM:
-        return UnavailableError("not enough memory; try a smaller --K or --d, or fewer --restarts")
+        return UnavailableError(
+            "the memory of the machine is not enough; try a smaller --K or --d, or fewer --restarts"
+        )
     if isinstance(error, OSError) and error.errno in _FULL:
         name = "to stdout" if error.filename is None else repr(error.filename)
         return OutputError(f"cannot write {name}: {error.strerror}")

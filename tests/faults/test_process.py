@@ -4,7 +4,6 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,6 @@ CODE = "1 0\n0 1\n-1 0\n0 -1\n"
 SHORT = "bounds --d 3 --K 7"
 
 
-def limited(kind: int, most: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(kind, (most, most))
-
-
 @dataclass(frozen=True)
 class Around:
     """A command in a process of its own; shell words after it say what is closed or full."""
@@ -39,7 +34,14 @@ class Around:
     said: str
     """Part of stderr, which has one line; nothing where it is empty."""
     surroundings: dict[str, str] = field(default_factory=dict)
-    limit: Callable[[], None] | None = None
+    limit: tuple[int, int] | None = None
+    """A resource and the most of it."""
+
+    def hold(self) -> None:
+        """In the process itself."""
+        if self.limit is not None:
+            kind, most = self.limit
+            resource.setrlimit(kind, (most, most))
 
 
 def run(case: Around, seconds: float = 120.0) -> subprocess.CompletedProcess[str]:
@@ -47,7 +49,7 @@ def run(case: Around, seconds: float = 120.0) -> subprocess.CompletedProcess[str
     surroundings |= {"PYTHONPATH": str(ROOT), **case.surroundings}
     command = f"exec '{sys.executable}' -m gnc_cli {case.words} {case.shell}"
     return subprocess.run(
-        ["bash", "-c", command], env=surroundings, preexec_fn=case.limit, text=True,
+        ["bash", "-c", command], env=surroundings, preexec_fn=case.hold, text=True,
         capture_output=True, timeout=seconds, encoding="utf-8", errors="replace",
     )  # fmt: skip
 
@@ -105,8 +107,8 @@ SURROUNDINGS = [
     Around("solve --d 2 --K 4 --out a.h5", "", 2, "SOURCE_DATE_EPOCH is 'abc'",
            {"SOURCE_DATE_EPOCH": "abc"}),
     Around("measure code.txt", "", 6, "needs 640 MB", {},
-           limited(resource.RLIMIT_AS, 300_000_000)),
-    Around("measure code.txt", "", 0, "", {}, limited(resource.RLIMIT_NOFILE, 20)),
+           (resource.RLIMIT_AS, 300_000_000)),
+    Around("measure code.txt", "", 0, "", {}, (resource.RLIMIT_NOFILE, 20)),
 ]  # fmt: skip
 MORE_SURROUNDINGS = [
     *(
@@ -116,18 +118,18 @@ MORE_SURROUNDINGS = [
         for date in ("abc", "9" * 30)
     ),
     *(
-        Around(words, "", code, said, {}, limited(resource.RLIMIT_AS, size))
+        Around(words, "", code, said, {}, (resource.RLIMIT_AS, size))
         for size, code, said in ((300_000_000, 6, "MB of address space"),)
         for words in (SHORT, "measure code.txt", "compare code.txt", "train --epochs 1",
                       "solve --d 2 --K 4")
     ),
-    Around("--help", "", 0, "", {}, limited(resource.RLIMIT_AS, 300_000_000)),
+    Around("--help", "", 0, "", {}, (resource.RLIMIT_AS, 300_000_000)),
     *(
-        Around(words, "", 0, "", {}, limited(resource.RLIMIT_NOFILE, 20))
+        Around(words, "", 0, "", {}, (resource.RLIMIT_NOFILE, 20))
         for words in (SHORT, "compare code.txt", "solve --d 2 --K 4 --out a.h5")
     ),
     Around("measure code.txt", "", 6, "6 open files are not enough", {},
-           limited(resource.RLIMIT_NOFILE, 6)),
+           (resource.RLIMIT_NOFILE, 6)),
     Around("measure code.txt", "", 6, "the first does not answer at 127.0.0.1:9",
            {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}),
     Around("measure code.txt", "", 6, "they did not meet",
@@ -176,11 +178,12 @@ def test_no_output_takes_the_place_of_a_closed_stdout(tmp_path: Path) -> None:
         assert int(told.stdout) > 2
 
 
+SHORT_OF_MEMORY = "memory of the machine is not enough"
 REFUSED = [
-    (MemoryError(), 6, "not enough memory"),
-    (OSError(12, "Cannot allocate memory"), 6, "not enough memory"),
-    (ImportError("a.so: failed to map segment from shared object"), 6, "not enough memory"),
-    (RuntimeError("can't start new thread"), 6, "not enough memory"),
+    (MemoryError(), 6, SHORT_OF_MEMORY),
+    (OSError(12, "Cannot allocate memory"), 6, SHORT_OF_MEMORY),
+    (ImportError("a.so: failed to map segment from shared object"), 6, SHORT_OF_MEMORY),
+    (RuntimeError("can't start new thread"), 6, SHORT_OF_MEMORY),
     (OSError(24, "Too many open files"), 6, "open files are not enough"),
     (OSError(23, "Too many open files in system"), 6, "open files are not enough"),
     (OSError(28, "No space left on device"), 3, "cannot write to stdout: No space"),
