@@ -58,7 +58,9 @@ def styled() -> Iterator[None]:
     import matplotlib
 
     with matplotlib.rc_context():
-        fonts = {key: value for key, value in matplotlib.rcParams.items() if key[:5] == "font."}
+        # Looking at the backend would import pyplot.
+        names = [name for name in matplotlib.rcParams if name.startswith("font.")]
+        fonts = {name: matplotlib.rcParams[name] for name in names}
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(fonts | _STYLE)
         yield

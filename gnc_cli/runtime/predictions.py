@@ -19,6 +19,8 @@ from gnc_cli.parameters import spelled
 
 MOST_SECONDS = 365 * 86400.0
 """Work without a time limit that would take longer is refused."""
+_WORTH_SAYING = 100e6
+"""Bytes of memory or disk that `-v` tells of."""
 _LONG = 600.0
 """Work without a time limit that takes longer is announced."""
 FLOPS = 1e10
@@ -84,7 +86,8 @@ class Prediction:
             short.append("a year is the most")
         if short:
             raise UnavailableError(f"{what} needs {self}; {' and '.join(short)}: {step}")
-        _log.info("%s needs %s", what, self)
+        if max(self.memory, self.disk) > _WORTH_SAYING:
+            _log.info("%s needs %s", what, self)
         if self.seconds > _LONG:
             _log.warning("%s takes %s", what, lasting(self.seconds))
 

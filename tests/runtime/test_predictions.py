@@ -80,10 +80,10 @@ _MEASURE = (
     "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
 )
 _PEAKS = [
-    (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
     ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
 ]
 _LARGER = [
+    (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
     (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=50000, steps=2, restarts=1, time_limit=4)"),
     ("solve(2, 30)", "solve(10000, 1000, time_limit=1)"),
     ("solve(2, 30)", "solve(3000, 3001, time_limit=1)"),

@@ -117,8 +117,8 @@ def test_whole_numbers_may_be_floats_or_numpys() -> None:
 
 
 def test_rows_become_unit_and_unit_rows_stay() -> None:
-    rows = np.array([[3.0, 4.0, 0.0], [0.6, 0.8, 0.0]])
-    rows[1, 0] = np.nextafter(0.6, 1.0)
+    rows = np.array([[3.0, 4.0, 0.0], [0.8, 0.6, 0.0]])
+    rows[1, 0] = np.nextafter(0.8, 1.0)
     kept = rows.copy()
     made = request(fixed=rows)
     assert made.fixed is not None

@@ -79,7 +79,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("--fonts @/empty", 3, "has no .ttf, .otf or .ttc file; name another"),
     ("@DATA --classes 5", 3, "5 classes were asked for, and there are 4"),
     ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; of 4 the first are ant, bee, cat, dog"),
-    ("@DATA --ood glyphs", 3, "of a class of the network (ant, bee, cat, dog)"),
+    ("@DATA --ood glyphs", 3, "none of the network's classes (ant, bee, cat, dog)"),
     # Files of the head and the network
     ("@DATA --head fixed:@/words.txt", 3, "line 1, column 1: 'once' is no number"),
     ("@DATA --head fixed:@/square.txt --d 3", 3, "gnc solve --d 3 --K 4 --out code.h5"),
@@ -95,7 +95,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --resume --out @/run --lr 5", 2, "the run to resume has 0.003; leave the option out"),
     ("@DATA --precision fp16", 6, "choose bf16 or float32"),
     ("@DATA --device cuda:99", 6, "--device cuda:99 is not available"),
-    ("@DATA --batch-size 1e12", 6, "take a smaller --batch-size"),
+    ("@DATA --batch-size 1e9", 6, "take a smaller --batch-size"),
 ]  # fmt: skip
 
 
