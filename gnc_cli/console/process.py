@@ -27,10 +27,8 @@ def check_surroundings() -> None:
     Raises:
         UnavailableError: its address space is too small.
     """
-    try:
-        import resource
-    except ImportError:  # Windows knows no such limit
-        return
+    import resource
+
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
     if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
         raise UnavailableError(
