@@ -316,6 +316,7 @@ def progress(folder: Path) -> dict[str, Any]:
 
 def went_back(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Of `progress`, what is no continuation."""
+
     def whole(name: str) -> bool:
         was, now = before[name], after.get(name)
         if name.endswith(".jsonl"):

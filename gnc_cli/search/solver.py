@@ -6,6 +6,7 @@ searched separately only where given rows must not move, for which the theorem s
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -91,6 +92,7 @@ def solve_code(
     known: float | None = None,
     progress: Progress | None = None,
     state: SearchState | None = None,
+    save: Callable[[SearchState], None] | None = None,
 ) -> Found:
     """Search for a Tammes code or a Softmax Code.
 
@@ -100,6 +102,7 @@ def solve_code(
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         known: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
+        save: called after each task with the state so far.
 
     Raises:
         UsageError: the symmetry does not fit (d, K).
@@ -117,7 +120,7 @@ def solve_code(
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
             )
-            spent = around.restarts + around.cut_restarts, around.steps + around.cut_steps
+            spent = around.all_restarts, around.all_steps
             init = None if around.best is None else around.best.whole
         state = SearchState(restarts=spent[0], steps=spent[1])
         if init is not None:
@@ -128,7 +131,7 @@ def solve_code(
         return search(
             problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
             symmetry=request.symmetry, device=device, rounds=rounds,
-            progress=_labelled(progress, request, known),
+            progress=_labelled(progress, request, known), save=save,
         )  # fmt: skip
 
     if state.round == 0:
@@ -152,9 +155,9 @@ def solve_code(
         order=order,
         second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
-        restarts=state.restarts + state.cut_restarts,
+        restarts=state.all_restarts,
         batches=state.batches, hits=state.hits,
-        steps=state.steps + state.cut_steps,
+        steps=state.all_steps,
         origin=best.origin,
         history=history.reshape(-1, 2),
         state=state,
