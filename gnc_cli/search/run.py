@@ -48,7 +48,7 @@ from gnc_cli.search.verdict import check_target
 
 def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
-    deadline = Deadline(asked["time_limit"], asked["interrupt"])
+    deadline = Deadline.of_call(asked["time_limit"], asked["interrupt"])
     runtime = RuntimeOptions(
         deadline, asked["device"], asked["threads"], asked["progress"],
         processes(asked["workers"], asked["cluster"]), asked["cluster"],
