@@ -163,7 +163,7 @@ def kill(number: int, commands: dict[str, Command], whole: dict[str, Whole], pla
             "again": round(time.time() - clock, 3),
             "stuck": "" if code == 0 else f"exit {code}: {said[-300:]}",
             "corrupt_after": corrupt(folder),
-            "redone": [] if not kept.exists() else went_back(before, progress(folder)),
+            "redone": went_back(before, progress(folder)) if "--resume" in words else [],
             "left": sorted({*_names(folder)} - {*(life.names if life else _expected(folder))}),
         }
     return row

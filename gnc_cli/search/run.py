@@ -54,7 +54,7 @@ _SAVE_SHARE = 20.0
 
 def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
-    deadline = Deadline(asked["time_limit"], asked["interrupt"])
+    deadline = Deadline.of_call(asked["time_limit"], asked["interrupt"])
     runtime = RuntimeOptions(
         deadline, asked["device"], asked["threads"], asked["progress"],
         processes(asked["workers"], asked["cluster"]), asked["cluster"],

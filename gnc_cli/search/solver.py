@@ -28,6 +28,8 @@ from gnc_cli.search.symmetric import user_orbits
 _PROCESS = 250e6
 """Bytes of a process with its libraries."""
 _LAST_POLISHES = 2
+_SHARED = 1.5
+"""Seconds that pass for one of work, from which on others want the core."""
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
@@ -165,7 +167,8 @@ def solve_code(
 
 
 def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
-    """Seconds of a time limit kept for the last polish and the certificate, a third at most.
+    """Seconds of a time limit kept for the last polish and the certificate: a third at most, or
+    half where other processes want the core.
 
     Args:
         waited: seconds that pass for one that this process works.
@@ -174,7 +177,7 @@ def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
         return 0.0
     n = problem.coordinates
     last = 0.2 + 2e-3 * problem.K + (polish_seconds(n) if n <= MAX_UNKNOWNS else 0.1)
-    return min(deadline.seconds / 3, waited * last)
+    return min(deadline.seconds / (2 if waited > _SHARED else 3), waited * last)
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
