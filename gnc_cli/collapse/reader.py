@@ -1,7 +1,7 @@
 """Passes over the samples of one set: by blocks, in threads, and in processes under torchrun.
 
 Each process takes a share of the rows; what they find is merged in order of rank, so that all hold
-the same statistics.
+the same statistics. What ends one of them early ends all.
 """
 
 import threading
@@ -22,6 +22,7 @@ from gnc_cli.metrics.rows import block_rows
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
 from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.runtime.together import in_all
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,11 @@ class Reading:
     def interruption(self) -> Deadline:
         """For reading the samples."""
         return Deadline(None, self.interrupt)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether one of the processes was interrupted; all of them ask."""
+        return any(self.processes.all_gather(self.interruption.interrupted))
 
     def deadline(self) -> Deadline:
         """For GNC2 of a row, from now on."""
@@ -60,22 +66,22 @@ class Reader:
         """Class moments in every space asked for; `centres` are class means of other data."""
         # Each worker multiplies alone; threads inside the products would wait for each other.
         with limit_threads(1):
-            found = stream_moments(
+            found = in_all(self.reading.processes, lambda: stream_moments(
                 self.rows, self.labels, self.prepared.K, spaces=self.request.spaces,
                 centres=centres, span=self.span, **self._effort(self.prepared.d),
-            )  # fmt: skip
+            ))  # fmt: skip
         return reduce(StreamedMoments.merged, self.reading.processes.each(found))
 
     def decide(self, judge: ClassMoments, *, unit: bool, own: bool) -> Decisions:
         """Decisions by the class means of `judge`; `own` where they are the samples' own."""
         prepared = self.prepared
         with limit_threads(1):
-            found = stream_decisions(
+            found = in_all(self.reading.processes, lambda: stream_decisions(
                 self.rows, self.labels, weights=prepared.weights, bias=prepared.bias,
                 logits=prepared.logits, means=judge.means, present=judge.present,
                 own_counts=judge.counts if own else None, unit=unit, span=self.span,
                 **self._effort(prepared.K),
-            )  # fmt: skip
+            ))  # fmt: skip
         return reduce(merge, self.reading.processes.each(found))
 
     def resample(
@@ -87,11 +93,11 @@ class Reader:
     ) -> BootstrapIntervals:
         """Intervals; every process draws from all rows."""
         with limit_threads(1):
-            return bootstrap(
+            return in_all(self.reading.processes, lambda: bootstrap(
                 self.rows, self.labels, whole, self.prepared.weights, decisions.right,
                 decisions.ncc_right, replicates=replicates, seed=self.request.seed,
                 unit=self.request.unit, means_of=others, **self._effort(self.prepared.d),
-            )  # fmt: skip
+            ))  # fmt: skip
 
     def _effort(self, columns: int) -> dict[str, Any]:
         """Where, how and until when; threads for products with so many columns."""

@@ -25,6 +25,7 @@ from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import in_all
 
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")
 _NOT_AVERAGED = (
@@ -71,10 +72,10 @@ def run(
     ledger_file = out if is_ledger(out) else None
     with Processes.current() as processes:
         measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
-        with Ledger(
+        with in_all(processes, lambda: Ledger(
             ledger_file if processes.first else None, _KeptRow.read, "schema", request.identity(),
             resume=resume, force=force,
-        ) as ledger:  # fmt: skip
+        )) as ledger:  # fmt: skip
             series = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
         if group is not None:
@@ -134,7 +135,7 @@ def _measure_all(
         except TimeoutError:
             interrupted = True
             break
-        if reading.interruption.interrupted:
+        if reading.interrupted:
             fresh.append(replace(row, interrupted=True))  # its brackets are valid, and wide
             interrupted = True
             break

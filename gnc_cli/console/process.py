@@ -19,6 +19,8 @@ _NO_MEMORY = (
     "cannot create shared object descriptor",
 )  # fmt: skip
 """Of the loader, of Python and of torch."""
+_LOST = ("gloo/transport", "NCCL")
+"""Of torch, where the other side of a connection is gone."""
 
 
 def check_surroundings() -> None:
@@ -90,6 +92,11 @@ def refusal(error: Exception) -> GncError | None:
     if isinstance(error, MemoryError) or short or getattr(error, "errno", 0) == errno.ENOMEM:
         return UnavailableError(
             "the memory of the machine is not enough; try a smaller --K or --d, or fewer --restarts"
+        )
+    if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
+        return UnavailableError(
+            "another process of this run has ended, or cannot be reached; see what it said, and "
+            "start all of them again, gnc train with --resume"
         )
     if isinstance(error, OSError) and error.errno in _FULL:
         name = "to stdout" if error.filename is None else repr(error.filename)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import UnavailableError
+from gnc_cli.runtime.deadline import WAITS
 
 _ALONE = datetime.timedelta(seconds=10)
 """How long the processes wait for each other where none of them was started by torchrun."""
@@ -152,7 +153,12 @@ def _start(device: Any) -> Processes:
         store, rank, size = next(dist.rendezvous("env://", timeout=patience))
         store = dist.PrefixStore("gnc", store)
         store.set(f"here/{rank}", "")
-        store.wait([f"here/{other}" for other in range(size)], patience)
+        here = [f"here/{other}" for other in range(size)]
+        given_up = time.monotonic() + patience.total_seconds()
+        with WAITS.waiting("the other processes"):
+            while not store.check(here) and time.monotonic() < given_up:
+                time.sleep(0.02)
+        store.wait(here, datetime.timedelta(milliseconds=1))  # has torch's words for a failure
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
         dist.init_process_group(
             backend, store=store, rank=rank, world_size=size, device_id=device

@@ -42,18 +42,19 @@ def in_turn(processes: Processes, work: Callable[[], _T]) -> _T:
     return found[0]
 
 
-def _tried(work: Callable[[], _T]) -> tuple[list[_T], GncError | None]:
-    """The result as a list of one, else the error."""
+def _tried(work: Callable[[], _T]) -> tuple[list[_T], Exception | None]:
+    """The result as a list of one, else the error; a TimeoutError is an interruption."""
     try:
         return [work()], None
-    except GncError as error:
+    except (GncError, TimeoutError) as error:
         return [], error
 
 
-def _agree(processes: Processes, own: GncError | None) -> None:
+def _agree(processes: Processes, own: Exception | None) -> None:
     """Raise in all processes what one of them met."""
     errors = processes.all_gather(own)
     error = next((e for e in errors if e is not None), None)
-    if error is not None:
+    if isinstance(error, GncError):
         error.told = not processes.first
+    if error is not None:
         raise error
