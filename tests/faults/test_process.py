@@ -180,6 +180,8 @@ def test_no_output_takes_the_place_of_a_closed_stdout(tmp_path: Path) -> None:
 
 SHORT_OF_MEMORY = "memory of the machine is not enough"
 REFUSED = [
+    (RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer"),
+     6, "another process of this run has ended"),
     (MemoryError(), 6, SHORT_OF_MEMORY),
     (OSError(12, "Cannot allocate memory"), 6, SHORT_OF_MEMORY),
     (ImportError("a.so: failed to map segment from shared object"), 6, SHORT_OF_MEMORY),
