@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -13,26 +14,28 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the program; a signal before or after its work ends it with 130, temporary files gone."""
+    began = time.monotonic()
     _handle(_leave)  # an exception might be swallowed by what is being imported
     code: Any = 0
     try:
         from gnc_cli.cli import main as run
+        from gnc_cli.runtime.deadline import counting_from
 
         _handle(_interrupt)
-        run()
+        with counting_from(began):
+            run()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except SystemExit as end:
         code = end.code
     _handle(signal.SIG_IGN)
-    if code == _INTERRUPTED:
-        # Python would end by the signal itself where an interrupt has passed through `exec`.
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        os._exit(code)
-    sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    # To free what torch has loaded takes Python up to a second, and where an interrupt has passed
+    # through `exec` it would end by the signal itself.
+    os._exit(code)
 
 
 def _handle(handler: Any) -> None:

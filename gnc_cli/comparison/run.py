@@ -46,7 +46,7 @@ def run(
         from gnc_cli.limits.registry import possible_table
 
         known = possible_table(table)
-    deadline = Deadline(request.time_limit, interrupt)
+    deadline = Deadline.of_call(request.time_limit, interrupt)
     rows: Collection[Any]
     codes: tuple[Any, ...] = ()
     unfinished = False

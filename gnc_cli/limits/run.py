@@ -45,7 +45,7 @@ def run(
     if out == "-":
         raise UsageError(f"{spelled('out')} writes a file; for rows on stdout give --csv or --json")
     request = read_request(d, K, lp=lp, time_limit=time_limit, **asked)
-    deadline = Deadline(time_limit, interrupt)
+    deadline = Deadline.of_call(time_limit, interrupt)
     given = None if table is None else possible_table(table)
     limits = all_limits(request.quantity, given, lp=lp, deadline=deadline)
     total = max(1, len(request.d)) * max(1, len(request.K))

@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Protocol
 
 from gnc_cli.errors import StoppedError
@@ -58,6 +59,21 @@ class Waits:
 
 WAITS = Waits()
 """Those of this process."""
+_program_began: ContextVar[float | None] = ContextVar("_program_began", default=None)
+
+
+@contextlib.contextmanager
+def counting_from(moment: float) -> Iterator[None]:
+    """Within the block a call's time counts from `moment`, the start of the program.
+
+    Args:
+        moment: of `time.monotonic`.
+    """
+    token = _program_began.set(moment)
+    try:
+        yield
+    finally:
+        _program_began.reset(token)
 
 
 class Flag(Protocol):
@@ -86,6 +102,19 @@ class Deadline:
         self._interrupt = interrupt
         self._clock = clock
         self._start = clock()
+
+    @classmethod
+    def of_call(cls, seconds: float | None, interrupt: Flag | None) -> "Deadline":
+        """The deadline of a whole call of the library: a user's time limit.
+
+        It counts from the start of the program where there is one; half is left for the call.
+        """
+        deadline = cls(seconds, interrupt)
+        began = _program_began.get()
+        if began is not None:
+            half = deadline._start - (seconds or 0.0) / 2
+            deadline._start = min(deadline._start, max(began, half))
+        return deadline
 
     @property
     def interrupted(self) -> bool:

@@ -17,6 +17,7 @@ At the end one exact pass in float64 certifies the best rows and rho_one_vs_rest
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,7 @@ def solve_large(
     threads: int | None = None,
     progress: StageProgress | None = None,
     fixed: np.ndarray | None = None,
+    save: Callable[[Callable[[], tuple[np.ndarray, None]]], None] | None = None,
 ) -> LargeSolution:
     """Spread K points over the unit sphere of R^d; the same seed gives the same code.
 
@@ -95,6 +97,7 @@ def solve_large(
         threads: workers on a CPU; None for all cores.
         progress: called with percent done, 100 and the present largest cosine after each step.
         fixed: unit rows that stay where they are, shape (F, d), F < K.
+        save: called after each step with what makes the best rows so far.
     """
     given = np.zeros((0, d)) if fixed is None else fixed
     if init is None:
@@ -105,7 +108,12 @@ def solve_large(
         start = init[len(init) - (K - len(given)) :]
     with Threads(threads, device) as workers:
         descent = _Descent(np.concatenate([given, start]), len(given), seed, workers)
-        outcome = descent.run(steps, deadline or Deadline(), progress)
+
+        def step_done() -> None:
+            if save is not None and math.isfinite(descent.best_cosine):
+                save(lambda: (descent.exact(descent.best, given).cpu().numpy(), None))
+
+        outcome = descent.run(steps, deadline or Deadline(), progress, step_done)
         weights, maxima = descent.certified_best(given)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(weights, maxima, history, len(history), outcome)
@@ -172,7 +180,10 @@ class _Descent:
         self.history: list[tuple[int, float]] = []
         self.pass_seconds = 0.0
 
-    def run(self, steps: int | None, deadline: Deadline, progress: StageProgress | None) -> Outcome:
+    def run(
+        self, steps: int | None, deadline: Deadline, progress: StageProgress | None,
+        step_done: Callable[[], None],
+    ) -> Outcome:  # fmt: skip
         """Descend until the steps are done or the time is, less what the exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
         planned = steps if steps is not None else _default_steps(self.d, self.K)
@@ -190,6 +201,7 @@ class _Descent:
             self.history.append((len(self.history), smoothed.max_cosine))
             if progress is not None:
                 progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
+            step_done()
         return Outcome.MAX_STEPS_REACHED
 
     def certified_best(self, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -203,11 +215,17 @@ class _Descent:
         assert best is not None, "the best iterate is finite by construction"
         return best if last is None or best[1].max() < last[1].max() else last
 
-    def _certify(self, W: torch.Tensor, given: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """W as float64 unit rows and exact row maxima; None when W is not finite."""
+    @staticmethod
+    def exact(W: torch.Tensor, given: np.ndarray) -> torch.Tensor:
+        """W as float64 unit rows, the given ones as they were."""
         exact = W.to(torch.float64)
         exact /= exact.norm(dim=1, keepdim=True)
         exact[: len(given)] = torch.from_numpy(given).to(W.device)
+        return exact
+
+    def _certify(self, W: torch.Tensor, given: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """W as float64 unit rows and exact row maxima; None when W is not finite."""
+        exact = self.exact(W, given)
         if not bool(torch.isfinite(exact).all()):
             return None
         maxima = self._listed_maxima(exact) if self.uses_lists else None

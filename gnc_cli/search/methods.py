@@ -47,15 +47,20 @@ def search_run(
     """Search over basins, then certify; the state goes into the file for `--resume`."""
     from gnc_cli.runtime.devices import accelerator
     from gnc_cli.search.solver import solve_code
-    from gnc_cli.search.state import to_plain
+    from gnc_cli.search.state import SearchState, to_plain
 
     deadline, device = runtime.deadline, str(accelerator(runtime.device) or "cpu")
+
+    def save(state: SearchState) -> None:
+        if runtime.save is not None and (candidate := state.best) is not None:
+            runtime.save(lambda: (candidate.whole[: request.K], to_plain(state)))
+
     known = best(request.d, request.K)
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
             request, deadline, pool, target=_end_of_search(request), device=device,
             known=None if known is None else known.max_cosine, progress=runtime.progress,
-            state=state,
+            state=state, save=save,
         )  # fmt: skip
         order = found.order
         polished = order is not None and (
@@ -127,6 +132,7 @@ def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
         request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
         deadline=deadline, device=str(resolve_device(runtime.device)), threads=runtime.threads,
         progress=runtime.stage("large scale: max_cosine"), fixed=request.fixed,
+        save=runtime.save,
     )  # fmt: skip
     certified = certify_code(
         found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,

@@ -1,7 +1,7 @@
 """What a call of `solve` asks for: its arguments checked against each other, before any work."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -82,6 +82,10 @@ class Request:
         return self.method == "auto" and self.problem != "ufm" and plain
 
 
+Partial = tuple[np.ndarray, dict[str, Any] | None]
+"""A code before its end, (K, d), and the state of its search."""
+
+
 @dataclass(frozen=True)
 class RuntimeOptions:
     """How long a solve may take, where it runs, and whom it tells of its progress."""
@@ -92,6 +96,8 @@ class RuntimeOptions:
     progress: Progress | None = None
     workers: int = 1
     cluster: str | None = None
+    save: Callable[[Callable[[], Partial]], None] | None = None
+    """Called often with what makes the result so far; keeps it now and then."""
 
     def pool(self, device: str) -> Pool:
         """The processes that search; this one alone feeds a GPU."""

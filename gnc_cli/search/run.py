@@ -1,10 +1,11 @@
 """One call of `solve`: which way to a code is taken, what became of the target, its files.
 
-Files are checked early, resumed from, and written at the end.
+Files are checked early, resumed from, written every half a minute of a search and at the end.
 """
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -41,14 +42,19 @@ from gnc_cli.search.algebra import (
     with_start,
 )
 from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
-from gnc_cli.search.request import Request, RuntimeOptions, apart, read_request
+from gnc_cli.search.request import Partial, Request, RuntimeOptions, apart, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
+
+_SAVE_EVERY = 30.0
+"""Seconds between two writes of a code and the state of its search."""
+_SAVE_SHARE = 20.0
+"""Times what a write takes must lie between two."""
 
 
 def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
-    deadline = Deadline(asked["time_limit"], asked["interrupt"])
+    deadline = Deadline.of_call(asked["time_limit"], asked["interrupt"])
     runtime = RuntimeOptions(
         deadline, asked["device"], asked["threads"], asked["progress"],
         processes(asked["workers"], asked["cluster"]), asked["cluster"],
@@ -82,8 +88,10 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     _predicted(request, runtime, exact, choice, out).require(
         _described(request, exact, choice), _smaller(request, runtime, exact, choice), out=out
     )
+    files = _Files(request, asked)
+    runtime = replace(runtime, save=files.save)
     result, new_state = _solved(request, runtime, exact, choice, state)
-    return _written(_judged(result, request), new_state, request, asked)
+    return files.written(_judged(result, request), new_state)
 
 
 def _predicted(
@@ -267,34 +275,65 @@ def _check_equal(out: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> N
             )
 
 
-def _written(
-    result: Any, state: dict[str, Any] | None, request: Request, asked: Mapping[str, Any]
-) -> Any:
-    """Write the code with its provenance and state, and the plot; returns the result naming it."""
-    out, force = asked["out"], asked["force"] or asked["resume"]
-    if out is not None:
-        result = replace(result, out=os.fspath(out))
-        shown = result.to_json()
-        shown.pop("out")  # a path belongs to one machine
-        libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
-        options = {"method": request.method, "seed": request.seed, "command": asked["command_line"]}
-        provenance = {**options, "libraries": libraries, "result": shown}
-        last = result.rows[-1] if isinstance(result, SolveSweep) else result
-        if not isinstance(last.weights, np.ndarray):  # rows that are made block by block
-            rows = last.weights
-            write_streamed(out, rows.shape, rows.unit, provenance, force=force)
-        else:
-            labels = None
-            if last.features is not None and len(last.features) != request.K:
-                labels = np.repeat(np.arange(request.K), len(last.features) // request.K)
-            state = {**state, "identity": _identity(request)} if state else None
-            code = CodeFile(last.weights, last.features, labels, provenance=provenance, state=state)
-            write_code(out, code, force=force)
-    if asked["plot"] is not None:
-        from gnc_cli.search.plot import plot_solve
+class _Files:
+    """What one call writes: the code with its provenance and state, now and then, and the plot."""
 
-        plot_solve(result, asked["plot"])
-    return result
+    def __init__(self, request: Request, asked: Mapping[str, Any]) -> None:
+        self._request, self._asked = request, asked
+        self._force = asked["force"] or asked["resume"]
+        """The file that is there may be replaced: also after it was written here."""
+        self._next = time.monotonic() + _SAVE_EVERY
+
+    def save(self, make: Callable[[], Partial]) -> None:
+        """Write what there is before the end, where it is time, that a kill takes no more."""
+        out, began = self._asked["out"], time.monotonic()
+        if out in (None, "-") or began < self._next:
+            return
+        weights, state = make()
+        self._write(CodeFile(weights, provenance=self._provenance(), state=self._whole(state)))
+        took = time.monotonic() - began
+        self._next = began + max(_SAVE_EVERY, _SAVE_SHARE * took)
+
+    def written(self, result: Any, state: dict[str, Any] | None) -> Any:
+        """Write the end of it; returns the result naming the file."""
+        out = self._asked["out"]
+        if out is not None:
+            result = replace(result, out=os.fspath(out))
+            shown = result.to_json()
+            shown.pop("out")  # a path belongs to one machine
+            provenance = {**self._provenance(), "result": shown}
+            last = result.rows[-1] if isinstance(result, SolveSweep) else result
+            if not isinstance(last.weights, np.ndarray):  # rows that are made block by block
+                rows = last.weights
+                write_streamed(out, rows.shape, rows.unit, provenance, force=self._force)
+            else:
+                K, labels = self._request.K, None
+                if last.features is not None and len(last.features) != K:
+                    labels = np.repeat(np.arange(K), len(last.features) // K)
+                whole = self._whole(state)
+                code = CodeFile(
+                    last.weights, last.features, labels, provenance=provenance, state=whole
+                )
+                self._write(code)
+        if self._asked["plot"] is not None:
+            from gnc_cli.search.plot import plot_solve
+
+            plot_solve(result, self._asked["plot"])
+        return result
+
+    def _write(self, code: CodeFile) -> None:
+        write_code(self._asked["out"], code, force=self._force)
+        self._force = True
+
+    def _provenance(self) -> dict[str, Any]:
+        libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
+        return {
+            "method": self._request.method, "seed": self._request.seed,
+            "command": self._asked["command_line"], "libraries": libraries,
+        }  # fmt: skip
+
+    def _whole(self, state: dict[str, Any] | None) -> dict[str, Any] | None:
+        return {**state, "identity": _identity(self._request)} if state else None
 
 
 def _identity(request: Request) -> dict[str, Any]:

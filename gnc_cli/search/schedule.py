@@ -24,8 +24,8 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import UNLIMITED, Effort
 from gnc_cli.search.problem import Problem, Tammes
 from gnc_cli.search.quick import MOST_POINTS
-from gnc_cli.search.state import Candidate, SearchState, best_distinct
-from gnc_cli.search.tasks import ESTIMATE, NEAR, Found, Task, perform
+from gnc_cli.search.state import Candidate, Found, SearchState, best_distinct
+from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, perform
 
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
@@ -61,36 +61,64 @@ def search(
     device: str = "cpu",
     rounds: int | None = None,
     progress: StageProgress | None = None,
+    save: Callable[[SearchState], None] | None = None,
 ) -> SearchState:
-    """Run the remaining rounds of a search; returns the state after the last complete one.
+    """Run the remaining rounds of a search; returns the state after the last complete task.
 
     Args:
         problem: over the parametrisation that the user asked for.
         seed: with the round's number it decides every random choice.
-        deadline: polled at each step. A round that it cuts short leaves its `finds` and nothing
-            else, so that a resumed search repeats that round from its beginning.
+        deadline: polled at each step. A task that it cuts short leaves its `finds` and nothing
+            else, so that a resumed search repeats it from its beginning.
         pool: the processes that work.
         target: stop once the best polished value is at most this.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
         rounds: stop after so many, if not earlier.
         progress: called as progress(done, total, best value) after each task: tasks, or seconds of
             the time limit.
+        save: called after each task with the state from which a search would go on there.
     """
     last = None if rounds is None else state.round + rounds
     while not state.done(effort, target) and state.round != last:
         tasks = list(_tasks(problem, effort, seed, state, symmetry, device, deadline))
-        results = pool.run(perform, tasks, deadline, _counting(state, effort, deadline, progress))
-        found = [result for result in results if result is not None]
+        tell = _counting(state, effort, deadline, progress)
+        ended, cut = _worked(tasks, state, deadline, pool, tell, save)
         if deadline.expired:
-            candidates = [c for each in found for c in each.candidates]
-            return replace(
-                state,
-                finds=best_distinct(state.finds + candidates),
-                cut_restarts=state.cut_restarts + sum(each.restarts for each in found),
-                cut_steps=state.cut_steps + sum(each.steps for each in found),
-            )
-        state = _learned(problem, effort, state, found)
+            return _between(state, ended, cut)
+        state = _learned(problem, effort, state, [ended[at] for at in sorted(ended)])
     return state
+
+
+def _worked(
+    tasks: list[Task], state: SearchState, deadline: Deadline, pool: Pool,
+    tell: Callable[[Found], None], save: Callable[[SearchState], None] | None,
+) -> tuple[dict[int, Found], list[Found]]:  # fmt: skip
+    """Work on the tasks of a round that have not ended yet: all that have, and those cut short."""
+    ended = dict(state.ended)
+    waiting = [at for at in range(len(tasks)) if at not in ended]
+
+    def take(at: int, found: Found) -> None:
+        if not deadline.expired:  # which would have cut it short
+            ended[waiting[at]] = found
+            if save is not None:
+                save(_between(state, ended, []))
+        tell(found)
+
+    results = pool.run(perform, [tasks[at] for at in waiting], deadline, take)
+    found = zip(waiting, results, strict=True)
+    return ended, [each for at, each in found if each is not None and at not in ended]
+
+
+def _between(state: SearchState, ended: dict[int, Found], cut: list[Found]) -> SearchState:
+    """The state inside a round, where some tasks have ended and others were cut short."""
+    candidates = [c for each in (*ended.values(), *cut) for c in each.candidates]
+    return replace(
+        state,
+        finds=best_distinct(state.finds + candidates),
+        cut_restarts=state.cut_restarts + sum(each.restarts for each in cut),
+        cut_steps=state.cut_steps + sum(each.steps for each in cut),
+        ended=dict(ended),
+    )
 
 
 def _tasks(
@@ -156,11 +184,11 @@ def _drawn(
 
 def _counting(
     state: SearchState, effort: Effort, deadline: Deadline, progress: StageProgress | None
-) -> Callable[[int, Found], None] | None:
+) -> Callable[[Found], None]:
     """Tell of every task that ends, with the best value so far."""
     if progress is None:
-        return None
-    tasks, best = state.tasks, _front(effort, state)
+        return lambda _: None
+    tasks, best = state.tasks + len(state.ended), _front(effort, state)
 
     def tell() -> None:
         if effort.tasks < UNLIMITED:
@@ -168,7 +196,7 @@ def _counting(
         else:  # seconds, of the time limit
             progress(int(deadline.elapsed), int(deadline.seconds or 0), best)
 
-    def count(_: int, found: Found) -> None:
+    def count(found: Found) -> None:
         nonlocal tasks, best
         tasks, best = tasks + 1, min([best, *(c.value for c in found.candidates)])
         tell()
@@ -203,7 +231,7 @@ def _learned(
     kept = [c for c in state.pool if c.polished or c.value not in used]
     candidates = kept + [c for each in found for c in each.candidates]
     after = replace(
-        state, round=state.round + 1, tasks=state.tasks + len(found),
+        state, round=state.round + 1, ended={}, tasks=state.tasks + len(found),
         restarts=state.restarts + sum(each.restarts for each in found),
         steps=state.steps + sum(each.steps for each in found),
         batches=state.batches + sum(each.independent for each in found),

@@ -6,6 +6,7 @@ searched separately only where given rows must not move, for which the theorem s
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ from gnc_cli.search.symmetric import user_orbits
 _PROCESS = 250e6
 """Bytes of a process with its libraries."""
 _LAST_POLISHES = 2
+_SHARED = 1.5
+"""Seconds that pass for one of work, from which on others want the core."""
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
@@ -91,6 +94,7 @@ def solve_code(
     known: float | None = None,
     progress: Progress | None = None,
     state: SearchState | None = None,
+    save: Callable[[SearchState], None] | None = None,
 ) -> Found:
     """Search for a Tammes code or a Softmax Code.
 
@@ -100,6 +104,7 @@ def solve_code(
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         known: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
+        save: called after each task with the state so far.
 
     Raises:
         UsageError: the symmetry does not fit (d, K).
@@ -117,7 +122,7 @@ def solve_code(
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
             )
-            spent = around.restarts + around.cut_restarts, around.steps + around.cut_steps
+            spent = around.all_restarts, around.all_steps
             init = None if around.best is None else around.best.whole
         state = SearchState(restarts=spent[0], steps=spent[1])
         if init is not None:
@@ -128,7 +133,7 @@ def solve_code(
         return search(
             problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
             symmetry=request.symmetry, device=device, rounds=rounds,
-            progress=_labelled(progress, request, known),
+            progress=_labelled(progress, request, known), save=save,
         )  # fmt: skip
 
     if state.round == 0:
@@ -152,9 +157,9 @@ def solve_code(
         order=order,
         second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
-        restarts=state.restarts + state.cut_restarts,
+        restarts=state.all_restarts,
         batches=state.batches, hits=state.hits,
-        steps=state.steps + state.cut_steps,
+        steps=state.all_steps,
         origin=best.origin,
         history=history.reshape(-1, 2),
         state=state,
@@ -162,7 +167,8 @@ def solve_code(
 
 
 def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
-    """Seconds of a time limit kept for the last polish and the certificate, a third at most.
+    """Seconds of a time limit kept for the last polish and the certificate: a third at most, or
+    half where other processes want the core.
 
     Args:
         waited: seconds that pass for one that this process works.
@@ -171,7 +177,7 @@ def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
         return 0.0
     n = problem.coordinates
     last = 0.2 + 2e-3 * problem.K + (polish_seconds(n) if n <= MAX_UNKNOWNS else 0.1)
-    return min(deadline.seconds / 3, waited * last)
+    return min(deadline.seconds / (2 if waited > _SHARED else 3), waited * last)
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:

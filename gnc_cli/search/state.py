@@ -1,6 +1,6 @@
 """The state of a search: its candidates, its counts, and both as plain arrays for `--resume`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,20 @@ class Candidate:
         return bool(np.isfinite(self.stationarity))
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a task ended with."""
+
+    source: str
+    candidates: list[Candidate]
+    restarts: int = 0
+    steps: int = 0
+    independent: bool = False
+    """Its starts knew nothing of earlier finds."""
+    used: tuple[float, ...] = ()
+    """Values of unpolished candidates of the pool that were polished."""
+
+
 @dataclass
 class SearchState:
     """All that a search needs to go on."""
@@ -60,8 +74,20 @@ class SearchState:
     """Results beside the pool, of rounds cut short and of the last polish: they count for `best`,
     and rounds to come start from none of them."""
     cut_restarts: int = 0
-    """Descents of rounds cut short."""
+    """Descents of tasks cut short."""
     cut_steps: int = 0
+    ended: dict[int, Found] = field(default_factory=dict)
+    """Tasks of the round to come that are done already, by their number in it."""
+
+    @property
+    def all_restarts(self) -> int:
+        """Descents of all tasks, those cut short included."""
+        return self.restarts + self.cut_restarts + sum(e.restarts for e in self.ended.values())
+
+    @property
+    def all_steps(self) -> int:
+        """Their steps."""
+        return self.steps + self.cut_steps + sum(e.steps for e in self.ended.values())
 
     @property
     def leader(self) -> Candidate | None:
@@ -104,6 +130,7 @@ def best_distinct(pool: list[Candidate]) -> list[Candidate]:
 _COUNTS = (
     "round", "tasks", "restarts", "steps", "idle", "batches", "hits", "cut_restarts", "cut_steps",
 )  # fmt: skip
+_FOUND = ("source", "restarts", "steps", "independent")
 
 
 def to_plain(state: SearchState) -> dict[str, Any]:
@@ -114,7 +141,15 @@ def to_plain(state: SearchState) -> dict[str, Any]:
         "history": np.array(state.history, dtype=np.float64).reshape(-1, 2),
         "pool": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.pool)},
         "finds": {str(i): _candidate_to_plain(c) for i, c in enumerate(state.finds)},
-    }
+        "ended": {
+            str(at): {
+                **{name: getattr(each, name) for name in _FOUND},
+                "used": list(each.used),
+                "found": {str(i): _candidate_to_plain(c) for i, c in enumerate(each.candidates)},
+            }
+            for at, each in state.ended.items()
+        },
+    }  # fmt: skip
 
 
 def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
@@ -127,10 +162,17 @@ def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False)
     def candidates(stored: dict[str, Any]) -> list[Candidate]:
         return [_candidate_from_plain(stored[str(i)], shape) for i in range(len(stored))]
 
+    def found(stored: Any) -> Found:
+        plain = {**read_plain(dict[str, Any], stored, "ended"), "candidates": []}
+        each: Found = read_plain(Found, plain, "ended")
+        if min(each.restarts, each.steps) < 0:
+            raise ValueError("a count is negative")
+        return replace(each, candidates=candidates(plain["found"]))
+
     counts = read_plain(dict[str, int], {name: plain[name] for name in _COUNTS})
     if min(counts.values()) < 0:
         raise ValueError("a count is negative")
-    for name in ("credit", "pool", "finds"):
+    for name in ("credit", "pool", "finds", "ended"):
         read_plain(dict[str, Any], plain.get(name), name)
     if np.shape(plain["history"])[1:] != (2,):
         raise ValueError("the history is no list of steps and values")
@@ -140,6 +182,7 @@ def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False)
         pool=candidates(plain["pool"]),
         finds=candidates(plain["finds"]),
         history=[(int(step), float(value)) for step, value in plain["history"]],
+        ended={int(at): found(each) for at, each in plain["ended"].items()},
     )
 
 

@@ -32,7 +32,7 @@ from gnc_cli.search.problem import Problem, Tammes, typical_scale
 from gnc_cli.search.quick import STAGES, number_of_starts, quick_descents, steps_of_a_stage
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
-from gnc_cli.search.state import POOL, Candidate, best_distinct
+from gnc_cli.search.state import POOL, Candidate, Found, best_distinct
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 NEAR = 1e-3
@@ -67,20 +67,6 @@ class Task:
 
     def __str__(self) -> str:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a task ended with."""
-
-    source: str
-    candidates: list[Candidate]
-    restarts: int = 0
-    steps: int = 0
-    independent: bool = False
-    """Its starts knew nothing of earlier finds."""
-    used: tuple[float, ...] = ()
-    """Values of unpolished candidates of the pool that were polished."""
 
 
 def perform(task: Task, deadline: Deadline) -> Found:

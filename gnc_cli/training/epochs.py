@@ -1,8 +1,9 @@
 """The epochs of a run: training, measurements and checkpoints, until its end or a stop.
 
-last.pt is written as soon as an epoch is trained, with the epoch's totals; its line in
-metrics.jsonl comes last, after measurement, best.pt and snapshot. A run that was killed between
-them finds the totals without the line, and does the rest again.
+last.pt is written as soon as an epoch is trained, with the epoch's totals, and every half a minute
+within a long one; the epoch's line in metrics.jsonl comes last, after measurement, best.pt and
+snapshot. A run that was killed between them finds the totals without the line, and does the rest
+again.
 """
 
 import dataclasses
@@ -24,6 +25,10 @@ _SHARE = 0.1
 _INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _LEAST = 10.0
 """Seconds that GNC2 gets in any case."""
+_SAVE_EVERY = 30.0
+"""Seconds between two checkpoints."""
+_SAVE_SHARE = 20.0
+"""Times what a checkpoint takes must lie between two."""
 
 
 class Run:
@@ -43,6 +48,7 @@ class Run:
         """Of an epoch that is trained and saved, and has no line yet."""
         self._saved = (0, 0)
         """Epochs done, and steps of the next one, in last.pt."""
+        self._next_save = time.monotonic() + _SAVE_EVERY
 
     def resume(self) -> None:
         """Take up the run where its last checkpoint left it."""
@@ -72,14 +78,13 @@ class Run:
         while self._pending is None and training.epoch < epochs and not self._expired:
             began = time.perf_counter()
             try:
-                totals = training.run_epoch(lambda: self.deadline.expired, self._step)
+                totals = training.run_epoch(self._stops, self._step)
             except NonFiniteLoss as error:
                 raise self._lost(error) from error
             self._save(totals, began)
-            if totals is None:
-                break
-            self._pending = totals
-            self._after_epoch(totals)
+            if totals is not None:
+                self._pending = totals
+                self._after_epoch(totals)
         completed = training.epoch >= epochs and self._pending is None
         if not completed and (training.epoch, training.step) == (0, 0):
             self._save(None, time.perf_counter())  # what the advice promises to go on from
@@ -92,6 +97,11 @@ class Run:
         self.folder.log(f"{self.outcome} after {training.epoch} of {epochs} epochs")
         if self._pending is not None:
             self.history.append(_epoch_row(self._pending, None))
+
+    def _stops(self) -> bool:
+        """Whether to leave the epoch: for good, or for a checkpoint."""
+        late = bool(self.folder.path) and time.monotonic() >= self._next_save
+        return late or self.deadline.expired
 
     @property
     def _drawn(self) -> bool:
@@ -179,12 +189,15 @@ class Run:
     def _save(self, totals: EpochTotals | None, began: float) -> None:
         """Write last.pt; the time since `began` is training's."""
         training, before = self.session.training, self.cadence.train_seconds
+        saving = time.monotonic()
         self.cadence.train_seconds = before + time.perf_counter() - began
         self.folder.checkpoint(
             checkpoint_state(self.session, totals, best=self.best, cadence=self.cadence.state())
         )
         self.cadence.train_seconds = before + time.perf_counter() - began
         self._saved = training.epoch, training.step
+        now = time.monotonic()
+        self._next_save = now + max(_SAVE_EVERY, _SAVE_SHARE * (now - saving))
 
     def _lost(self, error: NonFiniteLoss) -> DataError:
         """The same error with the checkpoint to go back to."""

@@ -61,7 +61,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
         raise UsageError(
             f"{spelled('resume')} goes on in a run folder; add {spelled('out', 'DIR')}"
         )
-    asked["deadline"] = Deadline(asked.pop("time_limit"), asked["interrupt"])
+    asked["deadline"] = Deadline.of_call(asked.pop("time_limit"), asked["interrupt"])
     options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
     if options.logger is not None and find_spec("tensorboard") is None:
         raise UnavailableError(

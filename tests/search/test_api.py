@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import schemas, solve
+from gnc_cli import compare, schemas, solve
 from gnc_cli.errors import DataError, GncError, OutputError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_code
@@ -334,6 +334,48 @@ def test_resume_is_what_an_uninterrupted_search_gives(tmp_path: Path) -> None:
     again = solve(3, 13, restarts=7 * 64, out=file, resume=True, **options)
     assert np.array_equal(again.weights, once.weights)  # type: ignore[union-attr]
     assert (again.restarts, again.steps) == (once.restarts, once.steps)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_search_is_saved_before_its_end(
+    force: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill then takes what came after; here it comes in the midst of the second round."""
+    monkeypatch.setattr("gnc_cli.search.run._SAVE_EVERY", 0.0)
+    monkeypatch.setattr("gnc_cli.search.run._SAVE_SHARE", 0.0)
+    file, options = tmp_path / "code.h5", {"problem": "tammes", "steps": 40, "restarts": 7 * 64}
+    if force:
+        file.write_bytes(b"an earlier file")
+
+    def killed(stage: str, done: int, total: int, best: float) -> None:
+        if done == 2:
+            raise KeyError
+
+    whole = solve(3, 13, **options, out=tmp_path / "whole.h5")  # type: ignore[arg-type]
+    with pytest.raises(KeyError):
+        solve(3, 13, **options, out=file, force=force, progress=killed)  # type: ignore[arg-type]
+    assert read_code(file).state and compare(file).rows[0].d == 3  # type: ignore[union-attr]
+    again = solve(3, 13, **options, out=file, resume=True)  # type: ignore[arg-type]
+    assert isinstance(whole, SolveResult) and isinstance(again, SolveResult)
+    assert again.max_cosine == whole.max_cosine and again.restarts == whole.restarts
+    assert sorted(os.listdir(tmp_path)) == ["code.h5", "whole.h5"]
+
+
+def test_a_large_descent_is_saved_before_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.search.run._SAVE_EVERY", 0.0)
+    monkeypatch.setattr("gnc_cli.search.run._SAVE_SHARE", 0.0)
+    file = tmp_path / "code.h5"
+
+    def killed(stage: str, done: int, total: int, best: float) -> None:
+        if done:
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        quick(4, 2900, restarts=None, steps=9, out=file, progress=killed)
+    assert read_code(file).weights.shape == (2900, 4)
+    assert quick(4, 2900, restarts=None, steps=3, out=file, resume=True).steps == 3
 
 
 @pytest.mark.parametrize("suffix", [".h5", ".hdf5"])

@@ -97,7 +97,7 @@ def test_the_same_code_found_again_and_again_ends_it() -> None:
 
 
 @KINDS
-def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> None:
+def test_an_interruption_keeps_the_best_and_what_is_done_of_the_round(kind: type) -> None:
     problem, stop = problem_of(kind, 3, 8), threading.Event()
     before = run(problem, 3)
     told: list[tuple[int, int, float]] = []
@@ -108,12 +108,53 @@ def test_an_interruption_keeps_the_best_and_repeats_the_round(kind: type) -> Non
             stop.set()
 
     cut = run(problem, 7, deadline=Deadline(None, stop), progress=progress)
-    assert cut.round == 2 and cut.cut_restarts > 0
+    assert cut.round == 2 and sorted(cut.ended) == [0, 1]
+    assert cut.all_restarts == 20 and cut.restarts == 12
     assert [done for done, _, _ in told] == [0, 1, 1, 2, 3, 3, 4, 5]
     assert {total for _, total, _ in told} == {7}
     assert cut.best is not None and before.best is not None
     assert before.best.value >= cut.best.value and told[-1][2] <= before.best.value
+    again: list[int] = []
+    saved = from_plain(to_plain(cut), 3, 8, separate=kind is SoftmaxCode)
+    end = run(problem, 7, saved, progress=lambda done, total, value: again.append(done))
+    assert again == [5, 6, 7] and end.ended == {}
+    same(end, run(problem, 7))
+
+
+def test_a_task_that_is_cut_short_is_done_again() -> None:
+    problem = problem_of(Tammes, 3, 8)
+
+    class Soon:
+        """Set in the midst of the fifth task."""
+
+        asked = 0
+
+        def is_set(self) -> bool:
+            self.asked += 1
+            return self.asked > at
+
+    def asked_until(tasks: int) -> int:
+        stop = Soon()
+        run(problem, tasks, deadline=Deadline(None, stop))
+        return stop.asked
+
+    at = 10**9
+    at = (asked_until(5) + asked_until(6)) // 2
+    cut = run(problem, 7, deadline=Deadline(None, Soon()))
+    assert len(cut.ended) < 4 and cut.cut_steps > 0
     same(run(problem, 7, cut), run(problem, 7))
+
+
+@KINDS
+def test_a_search_goes_on_from_every_state_that_was_saved(kind: type) -> None:
+    problem = problem_of(kind, 3, 8)
+    states: list[SearchState] = []
+    whole = run(problem, 7, save=states.append)
+    assert [len(state.ended) for state in states] == [1, 1, 2, 1, 2, 3, 4]
+    for state in states[1:6:2]:
+        assert state.best is not None and whole.best is not None
+        saved = from_plain(to_plain(state), 3, 8, separate=kind is SoftmaxCode)
+        same(run(problem, 7, saved), whole)
 
 
 def test_a_symmetry_is_kept_in_every_round() -> None:

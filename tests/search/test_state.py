@@ -1,6 +1,6 @@
 """Search states as plain arrays: through a code file and back, bit for bit."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, read_code, write_code
 from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import SoftmaxCode, Tammes
-from gnc_cli.search.state import Candidate, SearchState, from_plain, to_plain
+from gnc_cli.search.state import Candidate, Found, SearchState, from_plain, to_plain
 
 
 def some_state(rng: np.random.Generator) -> SearchState:
@@ -28,6 +28,7 @@ def some_state(rng: np.random.Generator) -> SearchState:
         round=3, tasks=7, restarts=24, steps=900, idle=1, batches=20, hits=4,
         credit={"hop": 0.5}, pool=pool, history=[(300, 0.3), (900, 0.1)], finds=[pool[0]],
         cut_restarts=5, cut_steps=6,
+        ended={2: Found("hop", pool[:1], 16, 300, True, (0.25, 0.3)), 0: Found("shake", [])},
     )  # fmt: skip
 
 
@@ -39,11 +40,16 @@ def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
     assert stored is not None
     new = from_plain(stored, 3, 6)
     for name in (field.name for field in fields(SearchState)):
-        if name not in ("pool", "finds"):
+        if name not in ("pool", "finds", "ended"):
             assert getattr(new, name) == getattr(old, name)
     for a, b in zip(old.pool + old.finds, new.pool + new.finds, strict=True):
         assert (a.value, a.stationarity, a.origin) == (b.value, b.stationarity, b.origin)
         assert np.array_equal(a.whole, b.whole)
+    for at, found in old.ended.items():
+        assert replace(new.ended[at], candidates=[]) == replace(found, candidates=[])
+    assert new.all_restarts == 24 + 5 + 16 and new.all_steps == 900 + 6 + 300
+    (a,), (b,) = old.ended[2].candidates, new.ended[2].candidates
+    assert a.value == b.value and np.array_equal(a.whole, b.whole)
     active, read_active = old.pool[0].active, new.pool[0].active
     assert active is not None and read_active is not None
     assert np.array_equal(active[0].b, read_active[0].b)
@@ -57,7 +63,8 @@ def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", ["round", "idle", "history", "pool/0", "pool/0/value", "pool/0/stationarity"]
+    "missing", ["round", "idle", "history", "pool/0", "pool/0/value", "pool/0/stationarity",
+                "ended/2/found", "ended/2/found/0/value"]
 )
 def test_damaged_states_are_refused(missing: str, rng: np.random.Generator) -> None:
     plain = to_plain(some_state(rng))

@@ -16,7 +16,7 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.training import measure, run_folder
+from gnc_cli.training import epochs, measure, run_folder
 from gnc_cli.training import run as train_run
 from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
 from gnc_cli.training.epochs import Cadence
@@ -106,16 +106,36 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert "resumed after epoch" in (out / "log.txt").read_text()
 
 
+class Kill(BaseException):
+    """Nothing catches it."""
+
+
+def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
+    home: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epochs, "_SAVE_EVERY", 0.0)
+    monkeypatch.setattr(epochs, "_SAVE_SHARE", 0.0)
+    out, saved = home / "killed-within", []
+
+    def killed(stage: str, done: int, total: int, loss: float) -> None:
+        if out.joinpath("last.pt").exists():
+            state = read_checkpoint(out / "last.pt")["training"]
+            saved.append(STEPS * state["epoch"] + state["step"])
+        if done == 5:
+            raise Kill
+
+    with pytest.raises(Kill):
+        run(data, out, **ASKED, progress=killed)
+    assert saved == [1, 2, 3, 4]
+    same(run(data, out, resume=True, **ASKED), whole)
+
+
 def test_stopped_again_and_again(home: Path, data: str, whole: TrainResult) -> None:
     out = home / "again"
     run(data, out, **ASKED, **stop(step=2))
     for step in (4, 5, 9):
         assert resume(data, out, **stop(step=step)).outcome == "interrupted"
     same(resume(data, out), whole)
-
-
-class Kill(BaseException):
-    """Nothing catches it."""
 
 
 @pytest.mark.parametrize(

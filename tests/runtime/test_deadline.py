@@ -1,0 +1,23 @@
+"""The deadline of a call: from when its time counts."""
+
+import time
+
+import pytest
+
+from gnc_cli.runtime.deadline import Deadline, counting_from
+
+
+def test_a_call_from_python_has_its_whole_time_limit() -> None:
+    assert 9990 < Deadline.of_call(1e4, None).remaining <= 1e4
+
+
+def test_the_time_limit_of_a_command_counts_from_the_start_of_the_program() -> None:
+    with counting_from(time.monotonic() - 1000):
+        assert 8990 < Deadline.of_call(1e4, None).remaining <= 9000
+        assert Deadline.of_call(None, None).remaining == float("inf")
+    assert Deadline.of_call(1e4, None).remaining > 9990
+
+
+def test_a_slow_start_leaves_half_of_a_time_limit() -> None:
+    with counting_from(time.monotonic() - 1e6):
+        assert Deadline.of_call(1e4, None).remaining == pytest.approx(5000, abs=10)
