@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import gnc_cli
 from gnc_cli.errors import DataError
@@ -77,7 +77,7 @@ class _Helper:
                     code = _START.format(path=path, seconds=LISTING_SECONDS)
                     self._process = subprocess.Popen(
                         [sys.executable, "-I", "-S", "-c", code],
-                        stdin=its, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
+                        stdin=its.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
                         process_group=0, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                     )  # fmt: skip
             except BaseException:
@@ -154,12 +154,12 @@ def probe(file: IO[bytes], path: str) -> None:
     Raises:
         DataError: the file crashes the HDF5 library, or keeps it busy.
     """
-    held = isinstance(file, io.BytesIO)
-    key = hashlib.sha256(file.getbuffer()).digest() if held else identity(file)
+    held = file if isinstance(file, io.BytesIO) else None
+    key = identity(file) if held is None else hashlib.sha256(held.getbuffer()).digest()
     if key in _HELPER.known or key in WRITTEN:
         return
     try:
-        with _on_disk(file) if held else contextlib.nullcontext(file) as readable:
+        with contextlib.nullcontext(file) if held is None else _on_disk(held) as readable:
             status = _HELPER.read(readable)
     except OSError as error:
         _log.debug("%r is read without a helper process: %s", path, error)
@@ -221,7 +221,7 @@ def serve(seconds: float) -> None:
             return
         if not message:
             return
-        with _Borrowed(descriptors[0]) as file:
+        with cast(IO[bytes], _Borrowed(descriptors[0])) as file:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             # What Python can say of the file is said by the process that asked.
             with contextlib.suppress(Exception):
