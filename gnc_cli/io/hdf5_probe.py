@@ -77,8 +77,8 @@ class _Helper:
                     code = _START.format(path=path, seconds=LISTING_SECONDS)
                     self._process = subprocess.Popen(
                         [sys.executable, "-I", "-S", "-c", code],
-                        stdin=its.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
-                        process_group=0, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                        stdin=its.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        cwd="/", process_group=0, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                     )  # fmt: skip
             except BaseException:
                 ours.close()
