@@ -12,6 +12,7 @@ import json
 import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import GROUP, Catalogue, Entry, check_entry, translated
 from gnc_cli.io.file_rows import FlatArray, native
+from gnc_cli.io.hdf5_probe import probe, start
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.io.provenance import creation_time, provenance_text
 
@@ -64,25 +66,70 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
     file must not make its reader open other files.
 
     Raises:
-        DataError: not HDF5, truncated, or of a newer layout.
+        DataError: not HDF5, truncated, of a newer layout, or the HDF5 library cannot bear it.
     """
+    start()
     import h5py
 
+    probe(file, path)
     with translated(path, "HDF5"):
         h5 = h5py.File(file, "r")
     try:
         with translated(path, "HDF5"):
-            attrs = _attributes(h5)
-            entries = _entries(h5, file)
-            snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(h5)}
-        version = attrs.get("gnc_format", FORMAT)
+            catalogue = _catalogue(h5, file, path)
+        version = catalogue.attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
             raise DataError(f"{path!r} has gnc_format {version!r}, not up to {FORMAT}; upgrade gnc")
-        yield Catalogue(path, entries, attrs, snapshots), h5
+        yield catalogue, h5
     finally:
         # A damaged file may fail again on closing; what was wrong has been said by then.
         with contextlib.suppress(Exception):
             h5.close()
+
+
+def _catalogue(
+    h5: Any, file: IO[bytes], path: str, on_object: Callable[[], None] = lambda: None
+) -> Catalogue:
+    attrs, entries = _attributes(h5), _entries(h5, file, on_object)
+    snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(h5)}
+    return Catalogue(path, entries, attrs, snapshots)
+
+
+def read_ends(
+    file: IO[bytes], on_object: Callable[[], None], listed: Callable[[], None], seconds: float
+) -> None:
+    """List a file as `open_hdf5` does, then read the first and last rows of its datasets.
+
+    Args:
+        file: HDF5 of any origin.
+        on_object: called at each group and dataset.
+        listed: called once all are listed, with the attributes of the groups.
+        seconds: after these, from then on, no further dataset is begun.
+    """
+    import h5py
+
+    with h5py.File(file, "r") as h5:
+        entries = _catalogue(h5, file, "", on_object).entries
+        for name, entry in entries.items():
+            with contextlib.suppress(Exception):  # it may be of a group that nobody asks for
+                if entry.problem == GROUP:
+                    _attributes(h5[name])
+        listed()
+        end = time.monotonic() + seconds
+        for entry in entries.values():
+            if time.monotonic() > end:
+                return
+            with contextlib.suppress(Exception):
+                _read_ends(entry)
+
+
+def _read_ends(entry: Entry) -> None:
+    if entry.problem is None and entry.real and entry.doubt is not None and entry.doubt() is None:
+        if entry.read is None:
+            entry.load()
+        elif entry.shape[0]:
+            entry.read(0, 1)
+            entry.read(entry.shape[0] - 1, entry.shape[0])
 
 
 def read_state(catalogue: Catalogue, h5: Any) -> dict[str, Any] | None:
@@ -164,7 +211,7 @@ def _write_state(group: Any, state: dict[str, Any]) -> None:
     group.attrs[_SCALARS] = json.dumps(scalars, sort_keys=True)
 
 
-def _entries(h5: Any, file: IO[bytes]) -> dict[str, Entry]:
+def _entries(h5: Any, file: IO[bytes], on_object: Callable[[], None]) -> dict[str, Entry]:
     links: dict[str, str] = {}
     size = file.seek(0, os.SEEK_END)
     lock = threading.Lock()
@@ -172,7 +219,7 @@ def _entries(h5: Any, file: IO[bytes]) -> dict[str, Entry]:
     def entry(dataset: Any) -> Entry:
         return _dataset_entry(dataset, file, size, lock)
 
-    entries = dict(_walk(h5, "", set(), links, entry))
+    entries = dict(_walk(h5, "", set(), links, entry, on_object))
     for name, target in links.items():
         missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
@@ -198,6 +245,7 @@ def _walk(
     seen: set[int],
     links: dict[str, str],
     entry: Callable[[Any], Entry],
+    on_object: Callable[[], None],
 ) -> Iterator[tuple[str, Entry]]:
     """Each object under `group` by path; soft links go into `links`, by path, with their target."""
     import h5py
@@ -209,6 +257,7 @@ def _walk(
     for name in group:
         if len(seen) > _MOST_OBJECTS:
             return
+        on_object()
         path = prefix + name
         link = group.get(name, getlink=True)
         kind = group.get(name, getclass=True) if isinstance(link, h5py.HardLink) else None
@@ -219,7 +268,7 @@ def _walk(
             links[path] = ("" if link.path.startswith("/") else prefix) + link.path.strip("/")
         elif kind is h5py.Group:
             yield path, Entry.refused(GROUP)
-            yield from _walk(group[name], path + "/", seen, links, entry)
+            yield from _walk(group[name], path + "/", seen, links, entry, on_object)
         elif kind is h5py.Dataset:
             yield path, entry(group[name])
         else:

@@ -31,8 +31,8 @@ from gnc_cli.errors import DataError, OutputError
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.hdf5 import write_attributes
-from gnc_cli.io.inputs import read_json
+from gnc_cli.io.hdf5 import open_hdf5, write_attributes
+from gnc_cli.io.inputs import open_input, read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
@@ -321,10 +321,10 @@ def snapshot_files(folder: Path) -> dict[int, Path]:
 
 def _epochs(path: Path) -> dict[str, int]:
     """The epoch of each snapshot by name."""
-    import h5py
-
-    with translated(str(path), "snapshots of a run"), h5py.File(path, "r") as h5:
-        return {name: int(group.attrs["epoch"]) for name, group in h5["snapshots"].items()}
+    name = str(path)
+    with open_input(name) as file, open_hdf5(file, name) as (catalogue, _):
+        with translated(name, "snapshots of a run"):
+            return {key: int(attrs["epoch"]) for key, attrs in catalogue.snapshots.items()}
 
 
 def _rewrite(path: Path, after: int, write: Callable[[Any], None] | None = None) -> None:

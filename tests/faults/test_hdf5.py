@@ -1,0 +1,302 @@
+"""HDF5 files on which the HDF5 library crashes, or is lost: another process meets them first."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from gnc_cli import measure, solve
+from gnc_cli.errors import DataError
+from gnc_cli.io import hdf5_probe
+from gnc_cli.io.hdf5 import open_hdf5
+from gnc_cli.training.run_folder import add_snapshot, drop_snapshots
+from tests.faults.test_process import ROOT
+from tests.faults.world import Case, check, inside
+
+CRASH, HANG = (9, 0x9F), (43, 0xFF)
+"""A byte behind the name of a text attribute, and its value: of the text's type, of its length."""
+
+
+def hostile(path: str, byte: tuple[int, int], name: str = "kind") -> None:
+    """A file of gnc with one wrong byte."""
+    rng = np.random.default_rng(0)
+    with h5py.File(path, "w") as h5:
+        h5["weights"] = rng.normal(size=(7, 3))
+        h5["features"] = rng.normal(size=(70, 3))
+        h5["labels"] = np.arange(70) % 7
+        h5.attrs["gnc_format"] = 1
+        h5.attrs[name] = "code"
+    data = bytearray(Path(path).read_bytes())
+    at, value = byte
+    data[data.index(name.encode() + b"\0") + at] = value
+    Path(path).write_bytes(data)
+
+
+def world(byte: tuple[int, int]) -> None:
+    hostile("a.h5", byte)
+    np.savez("b.npz", weights=np.eye(7, 3) + 1)
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A helper of this test alone, which gives up after 0.3 s."""
+    monkeypatch.setattr(hdf5_probe, "LISTING_SECONDS", 0.3)
+    helper = hdf5_probe._Helper()
+    monkeypatch.setattr(hdf5_probe, "_HELPER", helper)
+    yield helper
+    helper.end()
+
+
+CRASHES = "'a.h5' is damaged or hostile HDF5: the HDF5 library crashes on it (SIGSEGV); make it"
+BUSY = "'a.h5' is damaged or hostile HDF5: the HDF5 library needs more than 0.3 s to list what"
+COMMANDS = [
+    "measure a.h5",
+    "solve --d 3 --K 7 --resume --out a.h5",
+    "train --data h5:a.h5",
+]
+MORE_COMMANDS = [
+    "measure a.h5:weights",
+    "measure --features a.h5:features --labels a.h5:labels",
+    "measure b.npz --weights a.h5",
+    "measure b.npz --ood a.h5",
+    "measure b.npz --reference a.h5",
+    "compare a.h5",
+    "compare a.h5:weights",
+    "solve --d 3 --K 7 --init a.h5",
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_crash_of_the_library_is_the_files(words: str, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(Case(words, lambda: world(CRASH), 3, CRASHES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", MORE_COMMANDS)
+def test_every_reader_passes_the_same_door(words: str, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(Case(words, lambda: world(CRASH), 3, CRASHES))
+
+
+def test_a_file_that_takes_for_ever_is_refused(fresh: Any, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(Case("measure a.h5", lambda: world(HANG), 3, BUSY))
+
+
+@pytest.mark.slow
+def test_python_and_stdin_pass_the_same_door(tmp_path: Path, gnc: Any) -> None:
+    with inside(tmp_path):
+        world(CRASH)
+        with pytest.raises(DataError, match="crashes on it"):
+            measure("a.h5")
+        with pytest.raises(DataError, match="crashes on it"):
+            solve(3, 7, init="a.h5")
+        data = Path("a.h5").read_bytes()
+        told = gnc("measure", "-", input=data)
+        assert told.exit_code == 3 and "'-' is damaged or hostile HDF5" in told.stderr
+        with pytest.raises(DataError, match="crashes on it"), open_hdf5(io.BytesIO(data), "x"):
+            pass
+
+
+def test_snapshots_of_a_run_pass_it_too(tmp_path: Path) -> None:
+    hostile(str(tmp_path / "snapshots.h5"), CRASH)
+    for change in (
+        lambda: drop_snapshots(tmp_path, 1),
+        lambda: add_snapshot(tmp_path, {}, epoch=1, step=1, split="train"),
+    ):
+        with pytest.raises(DataError, match=r"snapshots\.h5' is damaged or hostile"):
+            change()
+
+
+def good(path: str) -> None:
+    with h5py.File(path, "w") as h5:
+        h5["weights"] = np.random.default_rng(1).normal(size=(7, 3))
+
+
+def counted(helper: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The process that reads, at each reading."""
+    inner, seen = helper.read, list[int]()
+
+    def read(file: Any) -> int:
+        status: int = inner(file)
+        seen.append(0 if helper._process is None else helper._process.pid)
+        return status
+
+    monkeypatch.setattr(helper, "read", read)
+    return seen
+
+
+def test_one_helper_reads_each_file_once(
+    fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = counted(fresh, monkeypatch)
+    with inside(tmp_path):
+        for path in ("a.h5", "b.h5", "a.h5"):
+            if not Path(path).exists():
+                good(path)
+            measure(path)
+        assert len(seen) == 2 and len({*seen}) == 1
+        good("a.h5")
+        measure("a.h5")
+        assert len(seen) == 3
+
+
+def test_what_this_process_wrote_needs_no_reader(
+    fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = counted(fresh, monkeypatch)
+    with inside(tmp_path):
+        solve(3, 4, out="a.h5")
+        measure("a.h5")
+        assert not seen
+
+
+def test_after_a_crash_comes_the_next_file(tmp_path: Path, fresh: Any) -> None:
+    with inside(tmp_path):
+        world(CRASH)
+        good("b.h5")
+        for _ in range(2):
+            with pytest.raises(DataError, match="crashes on it"):
+                measure("a.h5")
+            assert measure("b.h5").K == 7
+        world(HANG)
+        with pytest.raises(DataError, match=r"more than 0\.3 s"):
+            measure("a.h5")
+        assert measure("b.h5").K == 7
+
+
+def dying(number: int) -> Callable[..., Any]:
+    """A helper that gets this signal at each file."""
+
+    def read(self: Any, file: Any) -> int:
+        return -number
+
+    return read
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGBUS])
+def test_each_signal_of_a_crash(
+    number: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(fresh), "read", dying(number))
+    with inside(tmp_path):
+        good("a.h5")
+        with pytest.raises(DataError, match=signal.Signals(number).name):
+            measure("a.h5")
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGKILL, signal.SIGTERM])
+def test_a_slow_file_or_a_helper_that_somebody_ended_is_no_fault(
+    number: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(fresh), "read", dying(number))
+    with inside(tmp_path):
+        good("a.h5")
+        assert measure("a.h5").K == 7
+
+
+@pytest.mark.parametrize("python", ["/bin/true", "/bin/false", "/no/such/python"])
+def test_without_a_helper_files_are_read_as_ever(
+    python: str, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    with inside(tmp_path):
+        for name in ("a.h5", "b.h5"):
+            good(name)
+            assert measure(name).K == 7
+
+
+def test_the_position_of_the_file_stays(fresh: Any, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        good("a.h5")
+        with open("a.h5", "rb", buffering=0) as file:
+            file.read(5)
+            hdf5_probe.probe(file, "a.h5")
+            assert fresh.known and file.read(3) == b"\n\x1a\n"
+            assert file.read() == Path("a.h5").read_bytes()[8:]
+
+
+def test_threads_share_the_helper(fresh: Any, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        for k in range(4):
+            good(f"{k}.h5")
+        found = list[int]()
+        threads = [
+            threading.Thread(target=lambda k=k: found.append(measure(f"{k}.h5").K))
+            for k in range(4)
+        ]  # fmt: skip
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [7] * 4
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are told by /proc")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None], ids=str)
+def test_it_ends_with_its_process_and_knows_nothing_of_the_folder(
+    end: int | None, tmp_path: Path
+) -> None:
+    """The folder holds modules of the names that the helper loads; none may run."""
+    with inside(tmp_path):
+        good("a.h5")
+        for name in ("numpy.py", "h5py.py", "socket.py", "sitecustomize.py"):
+            Path(name).write_text("open('ran', 'w')\n")
+        script = (
+            "import sys, time; from gnc_cli.io import hdf5_probe as p; "
+            "p.probe(open('a.h5', 'rb'), 'a.h5'); assert p._HELPER.known and p._HELPER._ready; "
+            "print(p._HELPER._process.pid, flush=True); sys.stdin.read()"
+        )
+        program = subprocess.Popen(
+            [sys.executable, "-P", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        with program:
+            assert program.stdout is not None and program.stdin is not None
+            pid = int(program.stdout.readline())
+            assert alive(pid)
+            if end is None:
+                program.stdin.close()
+            else:
+                program.send_signal(end)
+            program.wait()
+        given_up = time.monotonic() + 30.0
+        while alive(pid) and time.monotonic() < given_up:
+            time.sleep(0.01)
+        assert not alive(pid) and not Path("ran").exists()
+
+
+def test_a_forked_copy_has_a_helper_of_its_own(fresh: Any, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        good("a.h5")
+        good("b.h5")
+        script = (
+            "import os, sys; from gnc_cli.io import hdf5_probe as p\n"
+            "f, g = open('a.h5', 'rb'), open('b.h5', 'rb')\n"
+            "p.probe(f, 'a.h5'); mine = p._HELPER._process.pid\n"
+            "copy = os.fork(); p.probe(g, 'b.h5')\n"
+            "assert (p._HELPER._process.pid == mine) == (copy > 0)\n"
+            "if copy: assert os.waitpid(copy, 0)[1] == 0\n"
+        )
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", script], check=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
