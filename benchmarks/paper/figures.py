@@ -159,7 +159,7 @@ def _figure2() -> _Runs:
 
 def _hangul(K: int, d: int, some: str = "") -> tuple[str, ...]:
     """Syllables that most of the fonts have, K of them; of all fonts or of `some` folder."""
-    size = 16 if K <= 200 else 32
+    size = 16 if K <= 500 else 32
     words = f"--data glyphs --script hangul --classes {K} --image-size {size} -d {d}"
     return _train(words, "--fonts", FONTS + some)
 
@@ -189,17 +189,19 @@ def _fine_tuning() -> _Runs:
     """It goes on to the Un fonts, and is tested on them and on the Baekmuk fonts."""
     shared = (
         *_hangul(200, 10, "/unfonts-core"), "--ood", f"glyphs:{FONTS}/baekmuk", "--init-from",
-        BEFORE, *"--tau 0.1 --epochs 5 --measure-every 1 --optimizer adam --lr 0.0003".split(),
+        BEFORE, *"--tau 0.1 --epochs 20 --measure-every 5 --optimizer adam".split(),
     )  # fmt: skip
-    for head in ("learned", "cmf"):
-        yield head, (*shared, "--head", head)
+    for rate in ("0.0003", "0.003"):
+        for head in ("learned", "cmf"):
+            yield f"{head}, rate {rate}", (*shared, "--head", head, "--lr", rate)
 
 
 def _b1() -> _Runs:
-    shared = f"{' '.join(_hangul(30, 2)[1:])} --width 0.5 --epochs 200 --augment none"
-    yield "sphere, tau 1/70", _train(f"{shared} --tau 0.0142857")
-    yield "sphere, tau 1/5", _train(f"{shared} --tau 0.2")
-    yield "weight decay", _train(f"{shared} --constraint decay --weight-decay 0.01")
+    shared = f"{' '.join(_hangul(30, 2)[1:])} --width 0.5 --augment none"
+    slow = f"{shared} --epochs 1500 --measure-every 100 --optimizer sgd --lr 0.05"
+    yield "sphere, tau 1/70", _train(f"{slow} --tau 0.0142857")
+    yield "weight decay", _train(f"{slow} --constraint decay --weight-decay 0.005")
+    yield "sphere, AdamW, 200 epochs", _train(f"{shared} --tau 0.0142857 --epochs 200")
 
 
 def _b2() -> _Runs:

@@ -7,10 +7,10 @@ time limit is the exception: it cuts rounds short, and near its end torch is not
 The first rounds are small and short, that there be something early; later ones grow, so that many
 processes rarely wait for the last one.
 
-Half of the tasks start anew and half from what was found: steps downhill are many and small, and
-would else crowd out the starts that lead to better basins. Within either half sources that improved
-the best code lately get more of the tasks (a bandit): each has a prior weight and a credit that
-fades by the round.
+Sources that improved the best code lately get more of the tasks (a bandit): each has a prior weight
+and a credit that fades by the round. Those that start anew and those that go on from what was found
+share the tasks by their credits as well, but neither has less than a fifth: steps downhill are many
+and small, and would else crowd out the starts that lead to better basins.
 """
 
 import sys
@@ -44,6 +44,8 @@ LOADING = 4.0
 _FADING = 0.7
 _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
+_LEAST_SHARE = 0.2
+"""Of the tasks, for those that start anew, and for those that go on from what was found."""
 _SAME = 1e-10
 """Polished values this near are one."""
 
@@ -170,11 +172,13 @@ def _drawn(
     if state.round < _ALL_SOURCES or not state.pool:
         learning = {}
     weights: dict[str, float] = {}
-    for half in (new, learning):
-        for name in half:
-            half[name] *= 1.0 + _REWARD * state.credit.get(name, 0.0)
-        whole = sum(half.values())
-        weights |= {name: weight / whole for name, weight in half.items()}
+    credits = [sum(state.credit.get(name, 0.0) for name in part) for part in (new, learning)]
+    for credit, part in zip(credits, (new, learning), strict=True):
+        share = min(max((1.0 + credit) / (2.0 + sum(credits)), _LEAST_SHARE), 1.0 - _LEAST_SHARE)
+        for name in part:
+            part[name] *= 1.0 + _REWARD * state.credit.get(name, 0.0)
+        whole = sum(part.values())
+        weights |= {name: share * weight / whole for name, weight in part.items()}
     shares = np.cumsum(list(weights.values()))
     # One draw for all: a source with a third of the weight gets a third of the tasks, rounded.
     offset = np.random.default_rng([seed, state.round]).random()
