@@ -85,7 +85,7 @@ def head_by_config(
         why = f"input embedding of {architecture}, tied to its output head by config.json"
     elif name is None and endings is _LANGUAGE_HEADS and tied is None:
         name = _ending_in(entries, EMBEDDINGS)
-        why = f"input embedding of {architecture}, which has no output head of its own"
+        why = f"input embedding of {architecture}, tied to its output head: the file has no other"
     if name is None:
         raise DataError(
             f"{where!r}: no output head of {architecture} is known by name; choose a matrix: "

@@ -203,7 +203,8 @@ def _only_dataset(
 
 
 def how_found(catalogue: Catalogue, weights: str) -> str | None:
-    """Why a dataset was taken for the classifier, where its name alone does not say it."""
+    """Which entry of a state dict was taken for the classifier, and why; None elsewhere where the
+    name says it."""
     bare, _ = _unwrapped(weights)
     tier = _tier("weights", bare.rpartition("/")[2])
     if tier == len(_NAMES["weights"]) - 1:
@@ -214,6 +215,8 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
     )
     if tier is None and matrices > 1:
         return f"{weights}: the only one of {matrices} matrices that can be the classifier"
+    if "." in weights and matrices > 1:
+        return f"{weights}: by its name, of {matrices} matrices"
     return None
 
 

@@ -191,7 +191,9 @@ def _hunt(result: CompareResult, verbose: bool) -> Table:
     notes: list[Cell] = [
         (*_verdict(r), f": d = {r.d}, K = {r.K}: {r.advice}") for r in rows if r.improved
     ]
-    if not found.improved:
+    if not visits:
+        notes.append("time ended before the first visit; allow more")
+    elif not found.improved:
         notes.append("no code found is better than the one on record")
     if not verbose and found.visited:
         notes.append("shown: improvements and the entries farthest from a tie; all with --verbose")

@@ -3,15 +3,18 @@
 The file is mapped where its kind allows, so that a large tensor is not loaded to read some rows.
 """
 
+import argparse
 import codecs
 import contextlib
 import io
 import math
 import os
 import pickle
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +58,8 @@ def write_pt(file: IO[bytes], code: "CodeFile") -> None:
 
 
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
-    """What the file holds, by `torch.load(weights_only=True)`, with numeric NumPy arrays allowed.
+    """What the file holds, by `torch.load(weights_only=True)`, with numeric NumPy arrays allowed,
+    and the options that training programs save: argparse's and pathlib's.
 
     `mapped`: large tensors stay in the file until they are used, where its kind allows.
 
@@ -66,15 +70,22 @@ def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
     import torch
 
     mapped = _is_archive(file) and mapped and not isinstance(file, io.BytesIO)
-    with _numpy_arrays(), warnings.catch_warnings():
+    with _inert(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch speaks of its own past here, not of the file
         try:
             source = path if mapped else file
             return torch.load(source, map_location="cpu", weights_only=True, mmap=mapped or None)
         except pickle.UnpicklingError as error:
+            refused = re.search(r"GLOBAL (\S+) was not", str(error))
+            if refused is None:
+                raise DataError(
+                    f"{path!r} is damaged, or holds Python objects beside tensors; those could "
+                    "run code and are refused; save with torch.save({'weights': W}, FILE)"
+                ) from error
             raise DataError(
-                f"{path!r} is damaged, or holds Python objects beside tensors; those could run "
-                "code and are refused; save with torch.save({'weights': W}, FILE)"
+                f"{path!r} holds a Python object, {refused[1]}, beside tensors; it could run code "
+                "and is refused; save the tensors alone: "
+                "torch.save(checkpoint['state_dict'], FILE)"
             ) from error
         except RuntimeError as error:
             if "TorchScript" in str(error):
@@ -107,11 +118,14 @@ def _is_archive(file: IO[bytes]) -> bool:
 
 
 @contextlib.contextmanager
-def _numpy_arrays() -> Iterator[None]:
-    """Let torch rebuild NumPy arrays and scalars: names of NumPy 1 and 2, nothing that acts."""
+def _inert() -> Iterator[None]:
+    """Let torch rebuild NumPy arrays and scalars (names of NumPy 1 and 2), namespaces and paths:
+    nothing that acts."""
     import torch
 
-    allowed: list[Any] = [np.ndarray, np.dtype, codecs.encode]
+    allowed: list[Any] = [np.ndarray, np.dtype, codecs.encode, argparse.Namespace]
+    for name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
+        allowed.append(_renamed(PurePath, "pathlib", name))
     allowed += {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDSU"}
     functions: list[Any] = [value.__reduce__()[0] for value in (np.array(0), np.float64(0))]
     for function in functions:  # _reconstruct and scalar
@@ -127,7 +141,7 @@ def _numpy_arrays() -> Iterator[None]:
 
 
 def _renamed(function: Callable[..., Any], module: str, name: str) -> Callable[..., Any]:
-    """`function` under the name that the other NumPy wrote; torch goes by name."""
+    """`function` under the name that the file has for it; torch goes by name."""
 
     def call(*args: Any) -> Any:
         return function(*args)

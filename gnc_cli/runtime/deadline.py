@@ -64,7 +64,7 @@ _program_began: ContextVar[float | None] = ContextVar("_program_began", default=
 
 @contextlib.contextmanager
 def counting_from(moment: float) -> Iterator[None]:
-    """Within the block a call's time counts from `moment`, the start of the program.
+    """Within the block the first call's time counts from `moment`, the start of the program.
 
     Args:
         moment: of `time.monotonic`.
@@ -107,11 +107,13 @@ class Deadline:
     def of_call(cls, seconds: float | None, interrupt: Flag | None) -> "Deadline":
         """The deadline of a whole call of the library: a user's time limit.
 
-        It counts from the start of the program where there is one; half is left for the call.
+        It counts from the start of the program in the first call of a command; half is left for
+        the call. The calls within it, with limits of their own, count from where they begin.
         """
         deadline = cls(seconds, interrupt)
         began = _program_began.get()
         if began is not None:
+            _program_began.set(None)
             half = deadline._start - (seconds or 0.0) / 2
             deadline._start = min(deadline._start, max(began, half))
         return deadline

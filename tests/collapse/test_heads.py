@@ -64,7 +64,7 @@ EXPECTED = measure(weights=W).gnc2  # type: ignore[union-attr]
         (LLAMA | {"tie_word_embeddings": True}, ["model.embed_tokens.weight"],
          "model.embed_tokens.weight", "tied to its output head by config.json"),
         ({"architectures": ["GPT2LMHeadModel"], "vocab_size": V}, ["wte.weight"],
-         "wte.weight", "which has no output head of its own"),
+         "wte.weight", "the file has no other"),
         ({"architectures": ["GPTNeoXForCausalLM"], "vocab_size": V},
          ["gpt_neox.embed_in.weight", "embed_out.weight"], "embed_out.weight", "output head"),
         ({"architectures": ["BertForMaskedLM"], "vocab_size": V},

@@ -1,5 +1,6 @@
 """Every format is read exactly, and every bad input is one line that names file and next step."""
 
+import argparse
 import os
 import pickle
 import shutil
@@ -219,6 +220,20 @@ def test_the_content_says_what_a_file_is(tmp_path: Path, name: str) -> None:
         write_code(tmp_path / f"a{suffix}", CodeFile(CODE))
         shutil.copy(tmp_path / f"a{suffix}", path)
         assert np.array_equal(read_points(path).weights, CODE)
+
+
+def test_options_saved_beside_tensors_do_no_harm(tmp_path: Path) -> None:
+    """As training programs save them: a namespace of argparse, with paths."""
+    path = tmp_path / "model.pth"
+    options = argparse.Namespace(lr=0.1, out=Path("runs") / "one")
+    torch.save({"weights": torch.from_numpy(CODE.copy()), "args": options}, path)
+    assert np.array_equal(read_points(path).weights, CODE)
+
+
+def test_other_objects_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "model.pth"
+    torch.save({"weights": torch.from_numpy(CODE.copy()), "made_by": os.getcwd}, path)
+    assert "a Python object, posix.getcwd, beside tensors" in refusal(path)
 
 
 class Bomb:

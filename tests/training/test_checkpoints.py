@@ -54,7 +54,7 @@ def test_damaged_checkpoints_are_one_line(tmp_path: Path) -> None:
             read_checkpoint(path)
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
     torch.save({"model": torch.nn.Linear(2, 2)}, path)
-    with pytest.raises(DataError, match="Python objects"):
+    with pytest.raises(DataError, match="Python object"):
         read_checkpoint(path)
     torch.save(torch.zeros(2), path)
     with pytest.raises(DataError, match="holds a Tensor, not the dictionary"):
@@ -99,7 +99,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no tensors; save the network"):
         read_tensors(tmp_path / "a.pt")
     torch.save(torch.nn.Linear(2, 2), tmp_path / "b.pt")
-    with pytest.raises(DataError, match="Python objects"):
+    with pytest.raises(DataError, match="Python object"):
         read_tensors(tmp_path / "b.pt")
 
 
