@@ -98,9 +98,7 @@ def test_one_that_has_gone_is_no_bug_of_the_others() -> None:
     assert said.startswith("6 another process of this run has ended"), said
 
 
-def started(
-    rank: int, port: int, *words: str, folder: Path, **more: str
-) -> subprocess.Popen[str]:
+def started(rank: int, port: int, *words: str, folder: Path) -> subprocess.Popen[str]:
     """One of two processes of a command, as torchrun starts it."""
     meeting = {
         "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
@@ -108,7 +106,7 @@ def started(
     }  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-m", "gnc_cli", *words], cwd=folder, text=True,
-        env={**os.environ, **meeting, **more}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, **meeting}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
 
@@ -149,3 +147,24 @@ def test_a_run_whose_other_process_ends(
 def rows(folder: Path) -> list[str]:
     path = folder / "run/metrics.jsonl"
     return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.slow
+@needs_gloo
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_that_waits_for_the_other_can_be_ended(number: signal.Signals, tmp_path: Path) -> None:
+    """As torchrun, whose store it is, does where the other died before they met."""
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+        first = started(0, store.port, "train", "--epochs", "1", folder=tmp_path)
+    try:
+        until(lambda: store.check(["gnc/here/0"]))
+        first.send_signal(number)
+        said = first.communicate(timeout=30)[1]
+    finally:
+        first.kill()
+    waited = "interrupted while waiting for the other processes; nothing was done"
+    assert first.returncode == 130 and waited in said and "Traceback" not in said, said
