@@ -18,6 +18,8 @@ from gnc_cli.runtime.deadline import Deadline
 
 _DENSE = 1024
 """Up to this many rows the Gram matrix (8 MB) is formed at once."""
+_ON_THE_CIRCLE = 1e-14
+"""Squared norms in the plane this near to 1: the neighbours by angle are those by distance."""
 _SIDE = 1024
 """Side of a tile: its float32 entries (4 MB) and factors stay in cache."""
 _BLOCK_BYTES = 64 << 20
@@ -69,11 +71,26 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
         np.fill_diagonal(gram, -np.inf)
         best = gram.argmax(axis=1)
         coarse = gram[np.arange(K), best]
+    elif W.shape[1] == 2 and np.abs(np.einsum("kd,kd->k", W, W) - 1.0).max() <= _ON_THE_CIRCLE:
+        best = _circle_neighbours(W)
+        return pair_cosines(W, np.arange(K), best), best
     else:
         coarse, best = _tiled_maxima(W, deadline)
     near = np.flatnonzero(coarse > 1.0 - _COINCIDENT)
     best[near] = _nearest_by_chord(W, near)
     return pair_cosines(W, np.arange(K), best), best
+
+
+def _circle_neighbours(W: np.ndarray) -> np.ndarray:
+    """The nearest other row of each row on the circle, by angle, shape (K,)."""
+    K = len(W)
+    order = np.argsort(np.arctan2(W[:, 1], W[:, 0]), kind="stable")
+    # Two to either side: angles that rounding makes equal may stand in any order.
+    beside = np.stack([np.roll(order, turn) for turn in (1, -1, 2, -2)])
+    chords = np.stack([pair_chords(W, order, others) for others in beside])
+    best = np.empty(K, dtype=np.intp)
+    best[order] = beside[chords.argmin(axis=0), np.arange(K)]
+    return best
 
 
 def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[int, int, float]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.second_order import NO, YES, SecondOrder
 from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
@@ -31,9 +32,12 @@ _LARGE_RESERVE = 4.0
 
 def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> SolveResult:
     """The optimum by theorem 3.3, certified."""
+    every_class = request.K <= 200
+    # All classes are alike: one gives the upper end, and the closest pair the lower.
+    one = None if every_class else one_vs_rest(exact.weights, np.array([0])).upper[0]
     certified = certify_code(
         exact.weights, tolerance=TOLERANCE, deadline=runtime.deadline,
-        every_class=request.K <= 200,
+        every_class=every_class, upper_end=one,
     )  # fmt: skip
     return assemble(
         request, runtime, exact.weights, certified, outcome=Outcome.CLOSED_FORM,

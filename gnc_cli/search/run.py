@@ -3,6 +3,7 @@
 Files are checked early, resumed from, written every half a minute of a search and at the end.
 """
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -46,6 +47,7 @@ from gnc_cli.search.request import Partial, Request, RuntimeOptions, apart, read
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
 
+_log = logging.getLogger(__name__)
 _SAVE_EVERY = 30.0
 """Seconds between two writes of a code and the state of its search."""
 _SAVE_SHARE = 20.0
@@ -85,6 +87,8 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
             _check_shape(out, read_code(out), request)  # nothing to go on with; is it ours?
         else:
             state, request = _read_state(out, request)
+    elif resume:
+        _log.warning("%r does not exist yet; starting anew", os.fspath(out))
     _predicted(request, runtime, exact, choice, out).require(
         _described(request, exact, choice), _smaller(request, runtime, exact, choice), out=out
     )

@@ -35,6 +35,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK_BYTES", block_bytes)
         patch.setattr(module, "_DENSE", 0 if block_bytes < 1 << 16 else 1024)
+        patch.setattr(module, "_ON_THE_CIRCLE", -1.0)  # every d by blocks
         cosines, best = row_maxima(W)
         threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
         pairs = pairs_above(W, threshold)
@@ -82,3 +83,17 @@ def test_deadline_gives_no_partial_answer(rng: np.random.Generator) -> None:
             question(W, deadline=Deadline(0.0))
     with pytest.raises(TimeoutError):
         pairs_above(W, 0.5, deadline=Deadline(0.0))
+
+
+@pytest.mark.parametrize("K", [1025, 3000])
+def test_the_neighbours_on_a_circle_are_the_nearest_rows(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, K: int
+) -> None:
+    """Also where angles nearly coincide; the tiles that look at every pair agree."""
+    angles = rng.uniform(0.0, 2.0 * np.pi, K)
+    angles[1::3] = angles[: len(angles[1::3])] + 1e-12 * rng.normal(size=len(angles[1::3]))
+    W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    maxima, _ = row_maxima(W)
+    monkeypatch.setattr(module, "_ON_THE_CIRCLE", -1.0)
+    slow, _ = row_maxima(W)
+    assert np.abs(maxima - slow).max() <= 4e-16

@@ -379,9 +379,12 @@ def test_a_large_descent_is_saved_before_its_end(
 
 
 @pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
-def test_resume_without_a_file_begins(suffix: str, tmp_path: Path) -> None:
+def test_resume_without_a_file_begins_and_says_so(
+    suffix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / f"code{suffix}"
     result = quick(3, 7, method="descent", out=file, resume=True)
+    assert f"{str(file)!r} does not exist yet; starting anew" in caplog.messages
     assert result.outcome is Outcome.CONVERGED and read_code(file).state
 
 

@@ -213,7 +213,7 @@ def test_time_is_a_normal_end(
         limits.append(deadline.remaining)
         return real(self, keep=keep, deadline=deadline)
 
-    monkeypatch.setattr(train_run, "Deadline", deadline)
+    monkeypatch.setattr(train_run.Deadline, "of_call", deadline)
     monkeypatch.setattr(measure.Measuring, "measure", measuring)
     part = run(data, out, time_limit=100.0, progress=progress, **ASKED)
     monkeypatch.undo()
