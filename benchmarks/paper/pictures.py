@@ -23,7 +23,7 @@ def draw(kept: list[Row]) -> None:
             continue
         with styled():
             if figure in ("b1", "b2"):
-                canvas = Figure(figsize=(4.0 * len(found), 4.2), layout="constrained")
+                canvas = Figure(figsize=(4.0 * len(found), 4.4), layout="compressed")
                 _circles(canvas.subplots(1, len(found), squeeze=False)[0], found)
             elif figure.startswith("2"):
                 canvas = Figure(figsize=(11.0, 3.8), layout="constrained")
@@ -66,7 +66,7 @@ def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
     accuracy.set_yticks(places, found)
     accuracy.set(xlabel="test accuracy: each seed, and mean")
     accuracy.grid(axis="x")
-    learned = {name: some for name, some in found.items() if "learned" in name or name == "cmf"}
+    learned = {name: some for name, some in found.items() if "learned" in name or "cmf" in name}
     colors = (BLUE, GREEN, ORANGE, PURPLE, INK, GREY)
     for color, (name, some) in zip(colors, learned.items(), strict=False):
         for row in some:
