@@ -43,11 +43,13 @@ class Entry:
     """Rows that the file keeps together: reading fewer at a time costs as much."""
     doubt: Callable[[], str | None] | None = None
     """What speaks against the declared shape, found by a look at the storage: `declares ...`."""
+    remedy: str = "copy the numbers into a dataset of this file"
+    """What to do about the problem."""
 
     @classmethod
-    def refused(cls, problem: str) -> "Entry":
+    def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
         """An entry that is listed and never read."""
-        return cls((), "none", False, lambda: np.empty(0), problem)
+        return cls((), "none", False, lambda: np.empty(0), problem, remedy=remedy)
 
     def __str__(self) -> str:
         return self.problem or f"{self.shape} {self.dtype}"
@@ -161,7 +163,7 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
     What is to be loaded `whole` must fit in the memory, as float64. `where` begins the message.
     """
     if entry.problem is not None:
-        raise DataError(f"{where} {entry.problem}; copy the numbers into a dataset of this file")
+        raise DataError(f"{where} {entry.problem}; {entry.remedy}")
     needed = 8 * math.prod(entry.shape)
     if whole and needed > memory_limit():
         raise DataError(

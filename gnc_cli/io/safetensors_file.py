@@ -69,7 +69,9 @@ def safetensors_index(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 )
             beside = str(PurePath(path).with_name(shard))
             if not os.path.exists(beside):
-                missing = Entry.refused(f"is in {beside!r}, which is missing")
+                missing = Entry.refused(
+                    f"is in {beside!r}, which is missing", "fetch that file too"
+                )
                 entries |= dict.fromkeys(names, missing)
                 continue
             part = stack.enter_context(safetensors(stack.enter_context(open_input(beside)), beside))
