@@ -395,7 +395,8 @@ def test_an_index_of_safetensors(tmp_path: Path) -> None:
     (tmp_path / "m-1.safetensors").unlink()
     same(one(index), {"weights": W, "bias": B})
     message = refusal(weights=f"{index}:model.embed_tokens.weight")
-    assert "m-1.safetensors" in message and message.endswith("which is missing; fetch that file too")
+    assert "m-1.safetensors" in message
+    assert message.endswith("which is missing; fetch that file too")
     names["lm_head.weight"] = "m-9.safetensors"
     index.write_text(json.dumps({"weight_map": names}))
     assert "m-9.safetensors" in refusal(weights=f"{index}:lm_head.weight")
