@@ -34,7 +34,7 @@ SOLVE = cases(6, """
     solve --d 2 --K 1e9 | the regular polygon of K=1000000000 points in d=2 needs 362 GB of memory
     solve --d 2 --K 1e9 | GB free
     solve --d 2 --K 1e9 | lower --K or --d
-    solve --d 2 --K 1e9 | years; 4 GB of memory
+    solve --d 2 --K 1e9 | about 17 min; 4 GB of memory
     solve --d 2 --K 1e9 --time-limit 5 | GB free
     solve --d 2 --K 1e8 | GB free
     solve --d 20000 --K 40000 | the orthoplex of K=40000 points in d=20000 needs
