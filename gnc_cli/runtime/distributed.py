@@ -156,9 +156,11 @@ def _start(device: Any) -> Processes:
         here = [f"here/{other}" for other in range(size)]
         given_up = time.monotonic() + patience.total_seconds()
         with WAITS.waiting("the other processes"):
-            while not store.check(here) and time.monotonic() < given_up:
+            while not store.check(here):
+                if time.monotonic() > given_up:
+                    # Raises, in torch's words.
+                    store.wait(here, datetime.timedelta(milliseconds=1))
                 time.sleep(0.02)
-        store.wait(here, datetime.timedelta(milliseconds=1))  # has torch's words for a failure
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
         dist.init_process_group(
             backend, store=store, rank=rank, world_size=size, device_id=device
