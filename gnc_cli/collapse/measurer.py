@@ -81,14 +81,11 @@ class Measurer:
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
-            of_samples = {name: getattr(request, name) for name in ("means_from", "bootstrap", "ood")}
-            for name in ("variants", "labels_are"):
-                value = getattr(request, name)
-                of_samples[name] = None if value == getattr(Request, name) else value
-            for name in (name for name, value in of_samples.items() if value is not None):
-                raise UsageError(
-                    f"{spelled(name)} is about samples, and there are only weights; drop it"
-                )
+            for name in ("means_from", "bootstrap", "ood", "variants", "labels_are"):
+                if getattr(request, name) != getattr(Request, name):  # its default
+                    raise UsageError(
+                        f"{spelled(name)} is about samples, and there are only weights; drop it"
+                    )
         assert weights is not None
         deadline, (K, d) = self.reading.deadline(), weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
