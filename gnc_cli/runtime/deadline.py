@@ -1,4 +1,5 @@
-"""When to stop (a time limit, an interruption), polled by every long loop, and how far it is."""
+"""When to stop (a time limit, an interruption), polled by every long loop, how far it is, and when
+to save what there is."""
 
 import contextlib
 import threading
@@ -13,6 +14,10 @@ Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 StageProgress = Callable[[int, int, float], None]
 """The same of one stage: `progress(done, total, best)`."""
+_SAVE_EVERY = 30.0
+"""Seconds between two saves of unfinished work."""
+_SAVE_SHARE = 20.0
+"""Times what a save takes must lie between two."""
 
 
 class Waits:
@@ -151,3 +156,23 @@ class Deadline:
         earlier = Deadline(self.seconds - seconds, self._interrupt, self._clock)
         earlier._start = self._start
         return earlier
+
+
+class SaveTimes:
+    """When unfinished work is saved: every half a minute, less often where a save takes long."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _SAVE_EVERY
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a save."""
+        return time.monotonic() >= self._next
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[None]:
+        """Around a save."""
+        began = time.monotonic()
+        yield
+        now = time.monotonic()
+        self._next = now + max(_SAVE_EVERY, _SAVE_SHARE * (now - began))

@@ -5,7 +5,6 @@ Files are checked early, resumed from, written every half a minute of a search a
 
 import logging
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -28,7 +27,7 @@ from gnc_cli.io.codefile import (
 )
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, SaveTimes
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.parallel import processes
 from gnc_cli.runtime.predictions import Prediction
@@ -48,10 +47,6 @@ from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
 
 _log = logging.getLogger(__name__)
-_SAVE_EVERY = 30.0
-"""Seconds between two writes of a code and the state of its search."""
-_SAVE_SHARE = 20.0
-"""Times what a write takes must lie between two."""
 
 
 def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
@@ -286,17 +281,15 @@ class _Files:
         self._request, self._asked = request, asked
         self._force = asked["force"] or asked["resume"]
         """The file that is there may be replaced: also after it was written here."""
-        self._next = time.monotonic() + _SAVE_EVERY
+        self._times = SaveTimes()
 
     def save(self, make: Callable[[], Partial]) -> None:
         """Write what there is before the end, where it is time, that a kill takes no more."""
-        out, began = self._asked["out"], time.monotonic()
-        if out in (None, "-") or began < self._next:
+        if self._asked["out"] in (None, "-") or not self._times.due:
             return
-        weights, state = make()
-        self._write(CodeFile(weights, provenance=self._provenance(), state=self._whole(state)))
-        took = time.monotonic() - began
-        self._next = began + max(_SAVE_EVERY, _SAVE_SHARE * took)
+        with self._times.saving():
+            weights, state = make()
+            self._write(CodeFile(weights, provenance=self._provenance(), state=self._whole(state)))
 
     def written(self, result: Any, state: dict[str, Any] | None) -> Any:
         """Write the end of it; returns the result naming the file."""

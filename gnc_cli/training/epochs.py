@@ -12,6 +12,7 @@ from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import SaveTimes
 from gnc_cli.training.checkpoints import check_same_data, checkpoint_state, read_run
 from gnc_cli.training.measure import Measured, MeasuringInterrupted
 from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss
@@ -25,10 +26,6 @@ _SHARE = 0.1
 _INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _LEAST = 10.0
 """Seconds that GNC2 gets in any case."""
-_SAVE_EVERY = 30.0
-"""Seconds between two checkpoints."""
-_SAVE_SHARE = 20.0
-"""Times what a checkpoint takes must lie between two."""
 
 
 class Run:
@@ -48,7 +45,7 @@ class Run:
         """Of an epoch that is trained and saved, and has no line yet."""
         self._saved = (0, 0)
         """Epochs done, and steps of the next one, in last.pt."""
-        self._next_save = time.monotonic() + _SAVE_EVERY
+        self._save_times = SaveTimes()
 
     def resume(self) -> None:
         """Take up the run where its last checkpoint left it."""
@@ -100,8 +97,7 @@ class Run:
 
     def _stops(self) -> bool:
         """Whether to leave the epoch: for good, or for a checkpoint."""
-        late = bool(self.folder.path) and time.monotonic() >= self._next_save
-        return late or self.deadline.expired
+        return bool(self.folder.path and self._save_times.due) or self.deadline.expired
 
     @property
     def _drawn(self) -> bool:
@@ -189,15 +185,13 @@ class Run:
     def _save(self, totals: EpochTotals | None, began: float) -> None:
         """Write last.pt; the time since `began` is training's."""
         training, before = self.session.training, self.cadence.train_seconds
-        saving = time.monotonic()
         self.cadence.train_seconds = before + time.perf_counter() - began
-        self.folder.checkpoint(
-            checkpoint_state(self.session, totals, best=self.best, cadence=self.cadence.state())
-        )
+        with self._save_times.saving():
+            self.folder.checkpoint(
+                checkpoint_state(self.session, totals, best=self.best, cadence=self.cadence.state())
+            )
         self.cadence.train_seconds = before + time.perf_counter() - began
         self._saved = training.epoch, training.step
-        now = time.monotonic()
-        self._next_save = now + max(_SAVE_EVERY, _SAVE_SHARE * (now - saving))
 
     def _lost(self, error: NonFiniteLoss) -> DataError:
         """The same error with the checkpoint to go back to."""

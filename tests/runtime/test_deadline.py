@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gnc_cli.runtime.deadline import Deadline, counting_from
+from gnc_cli.runtime.deadline import Deadline, SaveTimes, counting_from
 
 
 def test_a_call_from_python_has_its_whole_time_limit() -> None:
@@ -26,3 +26,16 @@ def test_a_call_within_the_command_has_its_own_time_limit_whole() -> None:
     with counting_from(time.monotonic() - 1000):
         assert Deadline.of_call(None, None).remaining == float("inf")
         assert Deadline.of_call(1e4, None).remaining > 9990
+
+
+def test_a_slow_save_is_made_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    times, saved = SaveTimes(), []
+    for second in range(101, 3000):
+        now[0] = max(now[0], float(second))
+        if times.due:
+            with times.saving():
+                saved.append(now[0])
+                now[0] += 0.5 if len(saved) < 3 else 50.0
+    assert saved == [130.0, 161.0, 192.0, 1242.0, 2292.0]

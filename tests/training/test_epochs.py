@@ -113,7 +113,7 @@ class Kill(BaseException):
 def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
     home: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(epochs, "_SAVE_EVERY", 0.0)
+    monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_EVERY", 0.0)
     monkeypatch.setattr(epochs, "_SAVE_SHARE", 0.0)
     out, saved = home / "killed-within", []
 
