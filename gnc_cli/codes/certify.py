@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnc_cli.geometry.gram import closest_pair, one_vs_one_rattlers, pairs_above, row_maxima
+from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.one_vs_rest import OneVsRest, minimum_one_vs_rest, one_vs_rest, own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
@@ -20,6 +20,8 @@ from gnc_cli.runtime.predictions import FLOPS, Prediction
 ALL_CLASSES = 3000
 """Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
 _MOST_CONTACTS = 10**6
+_SIDE = 1024
+"""Rows whose products with as many others are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,16 @@ def contact_pairs(
     """
     W = np.ascontiguousarray(W, dtype=np.float64)
     limit = closest_pair(W, deadline=deadline)[2] + tolerance
-    # The cosine only preselects; its rounding must not cost a pair that the chords accept.
-    pairs = pairs_above(W, 1.0 - limit**2 / 2.0 - 1e-14, deadline=deadline)
-    return pairs[pair_chords(W, pairs[:, 0], pairs[:, 1]) <= limit]
+    norms = np.einsum("kd,kd->k", W, W)
+    error = 8.0 * gamma(W.shape[1] + 4)  # of a squared chord by products; differences are exact
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for rows, columns in gram_tiles(len(W), _SIDE, deadline=deadline):
+        squares = norms[rows, None] + norms[columns] - 2.0 * (W[rows] @ W[columns].T)
+        at = np.nonzero(squares <= limit**2 + error)
+        i, j = at[0] + rows.start, at[1] + columns.start
+        close = i < j
+        unsure = np.flatnonzero(close & (squares[at] > limit**2 - error))
+        close[unsure] = pair_chords(W, i[unsure], j[unsure]) <= limit
+        found.append(np.stack([i[close], j[close]], axis=1))
+    pairs = np.concatenate(found)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

@@ -1,4 +1,4 @@
-"""The Gram matrix `W W^T` in tiles, never stored: row maxima, the closest pair, all close pairs.
+"""The Gram matrix `W W^T` in tiles, never stored: row maxima, the closest pair, close pairs.
 
 Large K goes through in square tiles of float32 products, each pair of rows once. A float32 inner
 product of unit vectors is off by a proved `gamma(d + 3)`, so the tile maxima name the few places
@@ -125,25 +125,6 @@ def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
         raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")
     chords = chord(np.asarray(row_max, dtype=np.float64))
     return chords > chords.min() + tolerance
-
-
-def pairs_above(W: np.ndarray, threshold: float, *, deadline: Deadline | None = None) -> np.ndarray:
-    """All pairs i < j of unit rows (K, d) whose cosine is at least `threshold`; (m, 2), sorted.
-
-    Raises:
-        DataError, TimeoutError: as `row_maxima`.
-
-    Example:
-        >>> pairs_above(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 0.7)
-        array([[1, 2]])
-    """
-    W = as_unit_points(W)
-    found = [np.empty((0, 2), dtype=np.intp)]
-    for i, j in candidate_pairs(W, threshold, deadline=deadline):
-        keep = pair_cosines(W, i, j) >= threshold
-        found.append(np.stack([i[keep], j[keep]], axis=1))
-    pairs = np.concatenate(found)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
 def candidate_pairs(

@@ -15,7 +15,7 @@ from gnc_cli.codes.certify import (
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
-from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.geometry.sphere import normalise, pair_chords, random_points
 from tests.geometry.test_min_norm_point import witness
 from tests.problems import WITH_POINTS, Problem, icosahedron, polygon, random_rotation
 
@@ -111,6 +111,26 @@ def test_tolerance_is_a_distance() -> None:
     assert not one_vs_one_rattlers(row_max, 1.1e-6).any()
     assert np.array_equal(contact_pairs(W, 0.9e-6), [[0, 1]])
     assert np.array_equal(contact_pairs(W, 1.1e-6), [[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_contacts_of_known_codes(problem: Problem) -> None:
+    if problem.contacts is not None:
+        assert len(contact_pairs(problem.points(), 1e-9)) == problem.contacts
+
+
+@given(st.integers(2, 60), st.integers(2, 9), st.sampled_from([1, 7, 1024]), st.integers(0, 99))
+def test_contacts_are_the_pairs_within_the_tolerance(K: int, d: int, side: int, seed: int) -> None:
+    """In tiles of any side; a tolerance that ends just at a pair's chord is met by that pair."""
+    W = random_points(np.random.default_rng(seed), K, d)
+    i, j = np.triu_indices(K, 1)
+    chords = pair_chords(W, i, j)
+    tolerance = float(np.quantile(chords, 0.3, method="nearest") - chords.min())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gnc_cli.codes.certify._SIDE", side)
+        pairs = contact_pairs(W, tolerance)
+    within = chords <= chords.min() + tolerance
+    assert np.array_equal(pairs, np.stack([i[within], j[within]], axis=1))
 
 
 def test_an_unproved_rattler_is_none() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gnc_cli import solve
+from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.console.plot_style import COSINES
 from gnc_cli.console.viewer import Snapshot, write_code_page, write_run_page
-from gnc_cli.geometry.gram import pairs_above
 from tests.browser import chromium, errors, lightness, served, shown_as
 
 pytest.importorskip("plotly")
@@ -24,7 +24,7 @@ def _code(path: Path, name: str, rattler: int | None = None) -> int:
     free = np.zeros(len(W), dtype=bool)
     if rattler is not None:
         free[rattler] = True
-    contacts = np.asarray(pairs_above(W, code.max_cosine - 1e-9))
+    contacts = contact_pairs(W, 1e-9)
     write_code_page(
         path, title=f"{name} & co</script>", facts="one     two", weights=W, contacts=contacts,
         rattlers=free, names=[f"class <{k}>" for k in range(len(W))],

@@ -342,7 +342,7 @@ def test_a_search_is_saved_before_its_end(
 ) -> None:
     """A kill then takes what came after; here it comes in the midst of the second round."""
     monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_EVERY", 0.0)
-    monkeypatch.setattr("gnc_cli.search.run._SAVE_SHARE", 0.0)
+    monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_SHARE", 0.0)
     file, options = tmp_path / "code.h5", {"problem": "tammes", "steps": 40, "restarts": 7 * 64}
     if force:
         file.write_bytes(b"an earlier file")
@@ -365,7 +365,7 @@ def test_a_large_descent_is_saved_before_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_EVERY", 0.0)
-    monkeypatch.setattr("gnc_cli.search.run._SAVE_SHARE", 0.0)
+    monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_SHARE", 0.0)
     file = tmp_path / "code.h5"
 
     def killed(stage: str, done: int, total: int, best: float) -> None:

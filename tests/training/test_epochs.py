@@ -16,7 +16,7 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.training import epochs, measure, run_folder
+from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
 from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
 from gnc_cli.training.epochs import Cadence
@@ -114,7 +114,7 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
     home: Path, data: str, whole: TrainResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_EVERY", 0.0)
-    monkeypatch.setattr(epochs, "_SAVE_SHARE", 0.0)
+    monkeypatch.setattr("gnc_cli.runtime.deadline._SAVE_SHARE", 0.0)
     out, saved = home / "killed-within", []
 
     def killed(stage: str, done: int, total: int, loss: float) -> None:
