@@ -76,17 +76,18 @@ def certify_code(
     loose = one_vs_one_rattlers(row_max, tolerance)
     pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
     lower = upper = features = loose_rest = None
+    # What holds of the classes that the deadline leaves undone.
+    rho = simple_bracket(weights, row_max)
     if upper_end is not None:
-        rho = simple_bracket(weights, row_max).narrowed(Bracket(0.0, upper_end))
+        rho = rho.narrowed(Bracket(0.0, upper_end))
     elif every_class and K <= ALL_CLASSES:
         found = one_vs_rest(weights, deadline=deadline)
-        rho = Bracket(float(found.lower.min()), float(found.upper.min()))
         lower, upper, features = found.lower, found.upper, found.directions
+        lower = np.maximum(lower, own_row_lower_ends(weights, row_max))
+        rho = rho.narrowed(Bracket(float(lower.min()), float(upper.min())))
         loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
     else:
-        found_rho = minimum_one_vs_rest(weights, deadline=deadline)
-        # Whatever the deadline left undone.
-        rho = simple_bracket(weights, row_max).narrowed(found_rho)
+        rho = rho.narrowed(minimum_one_vs_rest(weights, deadline=deadline))
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
@@ -117,21 +118,27 @@ def predict_certificate(d: int, K: int) -> Prediction:
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:
     """What the closest pair alone proves of rho_one_vs_rest.
 
-    Below, every row's own direction (`own_row_bounds`), which gives `1 - max_cosine` for rows of
-    norm 1; above, no hull is farther than its nearest vertex. Each row's largest cosine may be the
-    product of the rows or `1 - chord**2 / 2`, which differ where norms are 1 to 1e-8 only.
+    Below, `own_row_lower_ends`; above, no hull is farther than its nearest vertex.
+    """
+    k = int(row_max.argmax())
+    products = weights @ weights[k]
+    products[k] = -np.inf
+    upper = pair_chord_bounds(weights, np.array([k]), np.array([products.argmax()]))
+    return Bracket(float(own_row_lower_ends(weights, row_max).min()), float(upper[0]))
+
+
+def own_row_lower_ends(weights: np.ndarray, row_max: np.ndarray) -> np.ndarray:
+    """Lower ends of every class's distance by the row's own direction (`own_row_bounds`), (K,).
+
+    Of rows of norm 1, `1 - row_max`. Each row's largest cosine may be the product of the rows or
+    `1 - chord**2 / 2`, which differ where norms are 1 to 1e-8 only.
     """
     d = weights.shape[1]
     norms = np.sqrt(np.einsum("kd,kd->k", weights, weights))
     # Half of |w_k|^2 + |w_j|^2 is what stands in place of the 1.
     short = np.maximum((norms**2 + norms.max() ** 2) / 2.0 - 1.0, 0.0)
     rounding = 8.0 * gamma(d + 3) * (norms + norms.max())
-    lower = own_row_bounds(norms, row_max + short + rounding, d)
-    k = int(row_max.argmax())
-    products = weights @ weights[k]
-    products[k] = -np.inf
-    upper = pair_chord_bounds(weights, np.array([k]), np.array([products.argmax()]))
-    return Bracket(float(lower.min()), float(upper[0]))
+    return own_row_bounds(norms, row_max + short + rounding, d)
 
 
 def one_vs_rest_rattlers(classes: OneVsRest, rho: Bracket, tolerance: float) -> np.ndarray:

@@ -16,6 +16,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.geometry.sphere import normalise, pair_chords, random_points
+from gnc_cli.runtime.deadline import Deadline
 from tests.geometry.test_min_norm_point import witness
 from tests.problems import WITH_POINTS, Problem, icosahedron, polygon, random_rotation
 
@@ -131,6 +132,19 @@ def test_contacts_are_the_pairs_within_the_tolerance(K: int, d: int, side: int, 
         pairs = contact_pairs(W, tolerance)
     within = chords <= chords.min() + tolerance
     assert np.array_equal(pairs, np.stack([i[within], j[within]], axis=1))
+
+
+@pytest.mark.parametrize("every_class", [True, False])
+def test_without_time_the_closest_pair_is_proved(
+    rng: np.random.Generator, every_class: bool
+) -> None:
+    W = random_points(rng, 60, 4)
+    found = certified(W, deadline=Deadline(0.0), every_class=every_class)
+    rho = found.rho_one_vs_rest
+    assert rho.lower == pytest.approx(1.0 - found.max_cosine, abs=1e-13)
+    assert rho.lower <= one_vs_rest(W).lower.min() <= rho.upper
+    if every_class:
+        assert found.one_vs_rest_lower == pytest.approx(1.0 - row_maxima(W)[0], abs=1e-13)
 
 
 def test_an_unproved_rattler_is_none() -> None:
