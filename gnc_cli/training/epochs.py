@@ -151,9 +151,10 @@ class Run:
     def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measured | None:
         """Measure the network as it is; None where somebody interrupted."""
         training = self.session.training
-        deadline = self.deadline if final else self.deadline.within(self.cadence.patience)
         try:
-            found = self.session.measuring.measure(keep=keep, deadline=deadline)
+            found = self.session.measuring.measure(
+                keep=keep, deadline=self.deadline, patience=None if final else self.cadence.patience
+            )
         except MeasuringInterrupted:
             self.folder.log(f"epoch {epoch} is not measured: interrupted")
             return None

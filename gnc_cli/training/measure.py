@@ -89,12 +89,16 @@ class Measuring:
         """Rows of a block."""
         self._metrics = GNCMetrics(model.head.d, model.head.K)
 
-    def measure(self, *, keep: bool = False, deadline: Deadline | None = None) -> Measured:
+    def measure(
+        self, *, keep: bool = False, deadline: Deadline | None = None,
+        patience: float | None = None,
+    ) -> Measured:  # fmt: skip
         """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
         `keep` also brings the features together in the first process, where they are not too large.
         The deadline is for GNC2, whose bracket is valid whenever it strikes; only an interruption
-        ends the passes over the samples (MeasuringInterrupted).
+        ends the passes over the samples (MeasuringInterrupted). After these GNC2 has `patience`
+        seconds.
         """
         started = time.monotonic()
         self._deadline = deadline = deadline or Deadline()
@@ -126,7 +130,8 @@ class Measuring:
                     features[split] = self._together(buffer, images), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
             result = of_first(
-                self._processes, lambda: metrics.compute(weights, deadline=deadline)
+                self._processes,
+                lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
         kept = {"train": self.train, "test": self.test} if keep else {}
         (test, test_ncc), (ood, _) = (right.get(split, (None, None)) for split in ("test", "ood"))

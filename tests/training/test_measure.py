@@ -1,6 +1,7 @@
 """Measuring a network in training: every row once, in eval mode, in blocks and with threads."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,23 @@ def test_gnc2_can_be_interrupted() -> None:
         assert wide is not None and closed is not None
         assert wide.lower <= closed.lower <= closed.upper <= wide.upper
         assert wide.upper - wide.lower > 10.0 * (closed.upper - closed.lower)
+
+
+def test_gnc2_has_its_seconds_after_slow_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass of 1,000 s takes nothing of them."""
+    clock, late = time.monotonic, [0.0]
+    real = GNCMetrics.judge
+
+    def slow(self: GNCMetrics, *args: Any, **kwargs: Any) -> None:
+        late[0] += 1000.0
+        real(self, *args, **kwargs)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + late[0])
+    monkeypatch.setattr(GNCMetrics, "judge", slow)
+    result = run(toy(tmp_path / "toy.h5"), tmp_path / "out", epochs=3, measure_every=1)
+    assert [row.gnc2 is not None and row.gnc2.width < 1e-9 for row in result.history] == [True] * 3
 
 
 def test_decisions_take_the_threads_of_the_run(
