@@ -41,7 +41,7 @@ class CompareRow:
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
     gap: float | None = None
-    """max_cosine - best_known: negative is better."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     status: ComparisonStatus | None = None
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
@@ -81,6 +81,8 @@ class JudgedRow(CompareRow):
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
     date: str | None
     """Of the table or solve that best_known is from; None for a theorem or a construction."""
+    how: str | None = None
+    """The command that found the code of best_known, where this project did."""
     on_record: bool
     """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
     code."""

@@ -147,7 +147,7 @@ class SolvedMargin:
     @property
     def source(self) -> str:
         """What can be said of it beside its figure."""
-        return f"found by gnc, not compared with a published value: {self.command}"
+        return "found by gnc, not compared with a published value"
 
 
 @dataclass(frozen=True)

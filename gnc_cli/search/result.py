@@ -155,7 +155,7 @@ class SolveResult(Result):
     """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
     model, whose optimum at a positive temperature is no code of largest distance."""
     gap: float | None
-    """max_cosine - best_known: negative is better."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
