@@ -1,6 +1,7 @@
 """Codes of our own for the pairs (d, K) that no table lists, and the data files that hold them.
 
     python -m benchmarks.stored run --seconds 20             # d = 4..8, K up to 64; can be resumed
+    python -m benchmarks.stored run --K 100,128,200,256,512,1024 --seconds 40
     python -m benchmarks.stored run --seconds 60 --seed 1    # again, longer: the better code counts
     python -m benchmarks.stored write                        # into data/known_codes
 
@@ -27,14 +28,13 @@ FOLDER = HERE / "work" / "stored"
 ROWS = HERE / "work" / "stored.jsonl"
 _EQUAL = 1e-9
 """A code this near to a construction's cosine is no news."""
-_MOST_K = 64
 
 
-def pairs(dimensions: list[int]) -> list[tuple[int, int]]:
+def pairs(dimensions: list[int], sizes: list[int]) -> list[tuple[int, int]]:
     """The pairs that no theorem and no table has."""
     found = []
     for d in dimensions:
-        for K in range(2 * d + 1, _MOST_K + 1):
+        for K in (size for size in sizes if size > 2 * d):
             known = best(d, K)
             if known is None or not known.own or known.kind in ("construction", "solved"):
                 found.append((d, K))
@@ -114,12 +114,13 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")
     running.add_argument("--d", default="4..8", metavar="A..B")
+    running.add_argument("--K", default="9..64", metavar="A..B")
     running.add_argument("--seconds", type=float, default=20.0, help="time limit of each")
     running.add_argument("--seed", type=int, default=0)
     commands.add_parser("write")
     asked = parser.parse_args()
     if asked.command == "run":
-        run(pairs(integers(asked.d)), asked.seconds, asked.seed)
+        run(pairs(integers(asked.d), integers(asked.K)), asked.seconds, asked.seed)
     else:
         print(write(rows(ROWS), data_folder()), "codes written; update SOURCES.md")
 

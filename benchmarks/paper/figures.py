@@ -211,7 +211,9 @@ def _b2() -> _Runs:
 
 
 def _b3() -> _Runs:
-    yield "tau 1/50", (*_hangul(2000, 64), *"--tau 0.02 --epochs 6 --batch-size 128".split())
+    for name in ("10", "20", "50"):
+        more = f"--tau {1 / int(name):g} --epochs 6 --batch-size 128 --measure-every 1"
+        yield f"tau 1/{name}", (*_hangul(2000, 64), *more.split())
 
 
 def _heads() -> _Runs:

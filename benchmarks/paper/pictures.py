@@ -25,7 +25,7 @@ def draw(kept: list[Row]) -> None:
             if figure in ("b1", "b2"):
                 canvas = Figure(figsize=(4.0 * len(found), 4.4), layout="compressed")
                 _circles(canvas.subplots(1, len(found), squeeze=False)[0], found)
-            elif figure.startswith("2"):
+            elif figure in ("2", "2-hangul", "b3", "b4"):
                 canvas = Figure(figsize=(11.0, 3.8), layout="constrained")
                 _curves(canvas.subplots(1, 4), found)
             elif figure == "3":

@@ -81,8 +81,8 @@ class Measurer:
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
-            for name in ("means_from", "bootstrap", "ood"):
-                if getattr(request, name) is not None:
+            for name in ("means_from", "bootstrap", "ood", "variants", "labels_are"):
+                if getattr(request, name) != getattr(Request, name):  # its default
                     raise UsageError(
                         f"{spelled(name)} is about samples, and there are only weights; drop it"
                     )

@@ -8,18 +8,13 @@ from io import TextIOBase, TextIOWrapper
 from typing import Any
 
 from gnc_cli.errors import GncError, OutputError, UnavailableError
+from gnc_cli.runtime.predictions import lacking_memory
 
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
 _FULL = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF, errno.EPIPE,
 )  # fmt: skip
-_NO_MEMORY = (
-    "failed to map segment", "cannot allocate memory", "can't start new thread",
-    "DefaultCPUAllocator", "cannot apply additional memory protection",
-    "cannot create shared object descriptor",
-)  # fmt: skip
-"""Of the loader, of Python and of torch."""
 _LOST = ("gloo/transport", "NCCL")
 """Of torch, where the other side of a connection is gone."""
 
@@ -97,12 +92,9 @@ def refusal(error: Exception) -> GncError | None:
 
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return UnavailableError(f"{most} open files are not enough; raise the limit (ulimit -n)")
+    if (lacking := lacking_memory(error, ("K", "d", "restarts"))) is not None:
+        return lacking
     text = str(error)
-    short = any(words in text for words in _NO_MEMORY)
-    if isinstance(error, MemoryError) or short or getattr(error, "errno", 0) == errno.ENOMEM:
-        return UnavailableError(
-            "the memory of the machine is not enough; try a smaller --K or --d, or fewer --restarts"
-        )
     if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
         return UnavailableError(
             "another process of this run has ended, or cannot be reached; see what it said, and "

@@ -5,6 +5,7 @@ A kill loses only the row being written: a line that was cut short is dropped by
 
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Callable
 from types import TracebackType
@@ -16,6 +17,8 @@ from gnc_cli.io.atomic import check_writable
 _Row = TypeVar("_Row")
 _MOST_LINE = 1 << 26
 """Bytes; rows of results have thousands."""
+
+_log = logging.getLogger(__name__)
 
 
 class Ledger(Generic[_Row]):
@@ -60,6 +63,8 @@ class Ledger(Generic[_Row]):
         if path is None:
             return
         target = check_writable(path, force=force, resume=resume)
+        if resume and not os.path.exists(target):
+            _log.warning("%r does not exist yet; starting anew", self._name)
         try:
             # Neither resumed nor replaced: a file that another process has just made is its own.
             new = 0 if resume or force else os.O_EXCL

@@ -33,6 +33,13 @@ _CGROUPS = (
 """Where a container's limit and use stand, in version 2 and 1, beside `memory.stat`."""
 _SIZES = ("batch_size", "width", "image_size", "K", "d", "n", "restarts", "workers", "min_count")
 """Parameters that decide how much memory a command takes, those that cost least first."""
+_NO_MEMORY = (
+    "DefaultCPUAllocator", "not enough memory",  # of torch, on Linux and elsewhere
+    "failed to map segment", "cannot allocate memory", "Cannot allocate memory",
+    "can't start new thread", "cannot apply additional memory protection",
+    "cannot create shared object descriptor",
+)  # fmt: skip
+"""In an error of torch, of Python, of the loader or of the system."""
 
 _log = logging.getLogger(__name__)
 
@@ -203,7 +210,6 @@ def lacking_memory(error: BaseException, names: Collection[str]) -> UnavailableE
     if any(word in text for word in ("CUDA out of memory", "CUDA error: out of memory")):
         precision = f", or {spelled('precision', 'bf16')}" if "precision" in names else ""
         return UnavailableError(f"the memory of the GPU {advice}{precision}")
-    words = ("DefaultCPUAllocator", "not enough memory")  # on Linux, elsewhere
-    if isinstance(error, MemoryError) or any(word in text for word in words):
+    if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         return UnavailableError(f"the memory of the machine {advice}")
     return None

@@ -92,6 +92,12 @@ def test_features_that_are_none(data: dict[str, np.ndarray], ood: np.ndarray, wo
         measure(**data, ood=ood)
 
 
-def test_neco_wants_samples(data: dict[str, np.ndarray]) -> None:
-    with pytest.raises(UsageError, match="ood is about samples"):
-        measure(weights=data["weights"], ood=OTHER)
+@pytest.mark.parametrize(
+    "how", [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}, {"bootstrap": 9}],
+    ids=lambda how: next(iter(how)),
+)  # fmt: skip
+def test_options_about_samples_are_refused_for_weights(
+    data: dict[str, np.ndarray], how: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(how))}.* is about samples"):
+        measure(weights=data["weights"], **how)

@@ -29,6 +29,16 @@ def test_rows_come_back_without_their_options(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 3
 
 
+def test_resume_without_a_file_begins_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    for _ in range(2):
+        with Ledger(path, dict, "d", OPTIONS, resume=True):
+            pass
+    assert caplog.messages == [f"{str(path)!r} does not exist yet; starting anew"]
+
+
 def test_each_row_is_in_the_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with Ledger(path, dict, "d", OPTIONS) as ledger:
