@@ -54,6 +54,8 @@ class CompareRow:
     source: str | None
     """Of best_known: a theorem, the table's words, or a construction by name; with --table also
     which of the two tables counts, where they differ."""
+    how: str | None = None
+    """The command that found the code of best_known, where this project did."""
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
     file: str | None = None
@@ -81,8 +83,6 @@ class JudgedRow(CompareRow):
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
     date: str | None
     """Of the table or solve that best_known is from; None for a theorem or a construction."""
-    how: str | None = None
-    """The command that found the code of best_known, where this project did."""
     on_record: bool
     """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
     code."""
