@@ -90,6 +90,8 @@ class BestKnown:
     K: int
     date: str | None
     """Of the table or of the solve; None where the code is a theorem's or a construction."""
+    how: str | None = None
+    """The command that found the code, where this project did."""
 
 
 class ComparisonStatus(Enum):

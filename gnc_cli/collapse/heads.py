@@ -36,7 +36,12 @@ _CLASSIFIERS = (
     "cls_classifier.weight", "fc.weight", "head.weight",
 )  # fmt: skip
 """Endings of the names of output heads, the likelier first."""
-_WORDS = re.compile(r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear)\d*[._]")
+_WORDS = re.compile(
+    r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear|arc|(arc|cos)face|cent(er|re)s|"
+    r"prox(y|ies))\d*([._]|$)"
+)
+_AUXILIARY = re.compile(r"(^|[._])aux\w*[._]", re.IGNORECASE)
+"""Names of heads beside the one of the network, which help to train it."""
 _NUMBER = re.compile(r"\d+")
 _LISTED = 8
 
@@ -80,11 +85,11 @@ def head_by_config(
             f"{where!r}: {architecture} has no output head; choose a matrix: "
             f"{_choice(where, _matrices(entries))}"
         )
-    name, why = _ending_in(entries, endings), f"output head of {architecture}"
+    name, why = _ending_in(entries, endings, where), f"output head of {architecture}"
     if endings is EMBEDDINGS:
         why = f"input embedding of {architecture}, tied to its output head by config.json"
     elif name is None and endings is _LANGUAGE_HEADS and tied is None:
-        name = _ending_in(entries, EMBEDDINGS)
+        name = _ending_in(entries, EMBEDDINGS, where)
         why = f"input embedding of {architecture}, tied to its output head: the file has no other"
     if name is None:
         raise DataError(
@@ -100,13 +105,40 @@ def head_by_config(
     return Head(name, f"{name}: {why}")
 
 
-def _ending_in(entries: Mapping[str, Entry | None], endings: Sequence[str]) -> str | None:
-    """The name with the first of these endings, the shortest of several."""
+def _ending_in(
+    entries: Mapping[str, Entry | None], endings: Sequence[str], where: str
+) -> str | None:
+    """The name with the first of these endings, of several the one in the fewest modules."""
     for ending in endings:
         found = [name for name in entries if name == ending or name.endswith(f".{ending}")]
-        if found:
-            return min(found, key=len)
+        depth = min((name.count(".") for name in found), default=0)
+        outer = [name for name in found if name.count(".") == depth]
+        if len(outer) > 1:
+            known = {name: entries[name] for name in outer}
+            raise _several(where, {name: e.shape if e else None for name, e in known.items()})
+        if outer:
+            return outer[0]
     return None
+
+
+def check_only(
+    catalogue: Catalogue, members: Mapping[str, Entry], head: str, *, option: bool = False
+) -> None:
+    """Refuse a head of a state dictionary beside which another matrix of its shape may be the
+    classifier too: the layer of the same name in a copy of the network, or the centres of a loss.
+
+    Raises:
+        DataError: there is one; lists them with shapes, and the command for the first.
+    """
+    shape, layer = members[head].shape, ".".join(head.split(".")[-2:])
+    rivals = [
+        name for name, entry in members.items()
+        if entry.shape == shape and entry.real and not NO_PARAMETER.search(name)
+        and "/" not in name and not name.endswith(EMBEDDINGS) and not _AUXILIARY.search(name)
+        and (name == head or name.endswith(f".{layer}") or _WORDS.search(name))
+    ]  # fmt: skip
+    if len(rivals) > 1:
+        raise _several(catalogue.path, dict.fromkeys([head, *rivals], shape), option)
 
 
 def only_head(
@@ -143,12 +175,19 @@ def only_head(
             found.append(name)
     found = found or called
     if len(found) > 1:
-        shapes: dict[str, Any] = {name: real[name].shape for name in found}
-        raise DataError(
-            f"{catalogue.path!r} has several matrices that may be the classifier; choose one: "
-            f"{_choice(catalogue.path, shapes, option)}"
-        )
+        raise _several(catalogue.path, {name: real[name].shape for name in found}, option)
+    if found:
+        check_only(catalogue, members, found[0], option=option)
     return found[0] if found else None
+
+
+def _several(
+    path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False
+) -> DataError:
+    return DataError(
+        f"{path!r} has several matrices that may be the classifier; choose one: "
+        f"{_choice(path, shapes, option)}"
+    )
 
 
 def _stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:

@@ -83,9 +83,10 @@ def _folder(path: str, key: str | None) -> list[File]:
         return [file for place in series for file in _folder(place, key)]
     tensors = [name for name in names if name.endswith((".safetensors", ".bin"))]
     if CONFIG in names and tensors:
+        kind = "pytorch_model.bin" if tensors[-1].endswith(".bin") else "model.safetensors"
         raise DataError(
             f"{path!r} is a model in {len(tensors)} file(s) without the index that says which "
-            f"tensor is where (model.safetensors.index.json); add it, or name a file: "
+            f"tensor is where ({kind}.index.json); add it, or name a file: "
             f"{os.path.join(path, tensors[-1])}"
         )
     raise DataError(

@@ -4,6 +4,7 @@ The features are what the network's last linear layer is given. A hook reads the
 network needs no change; afterwards hooks, training modes, device and random numbers are as before.
 """
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ _KEPT_BYTES = 2 << 30
 _BLOCK_BYTES = 64 << 20
 """Features that are decided on together."""
 _LISTED = 8
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _Labelled = tuple[np.ndarray, np.ndarray]
 """Raw features (n, d) and labels (n,) on the host."""
 
@@ -60,13 +62,14 @@ def measure_model(
             read a second time, and must give the same samples again: turn random augmentation
             off, which changes them unnoticed.
         head: the last linear layer, or its name in the model, `"classifier.out_proj"`. By default
-            the one whose output is the model's.
+            the one whose output is the model's. A convolution of kernel size 1 on a map of one
+            place is one too.
         device: where to run, `cpu`, `cuda` or `cuda:N`; the model is brought back afterwards.
             `auto` leaves it where it is.
 
     Returns:
         The record of `measure`; `layer` is the head's name. Accuracy is decided by weights and bias
-        of an `nn.Linear`, by the logits of any other head, which also has no sample margins.
+        of a linear layer, by the logits of any other head, which also has no sample margins.
 
     Raises:
         UsageError: no linear layer is plainly the last; the message lists them.
@@ -94,8 +97,7 @@ def measure_model(
             metrics.sync()
             in_all(processes, lambda: _second_pass(metrics, kept, stream, listener))
             metrics.sync()
-        weights = listener.head.weight
-        result = of_first(processes, lambda: metrics.compute(weights, detail=True))
+        result = of_first(processes, lambda: metrics.compute(listener.weight, detail=True))
     return replace(result, layer=listener.name)
 
 
@@ -148,7 +150,8 @@ class _Listener:
 
     def __init__(self, name: str, head: Any) -> None:
         self.name, self.head = name, head
-        self.K, self.d = head.weight.shape
+        self.weight = head.weight.flatten(1)
+        self.K, self.d = self.weight.shape
         self._seen: list[tuple[Tensor, Tensor]] = []
 
     def __enter__(self) -> "_Listener":
@@ -169,7 +172,16 @@ class _Listener:
                 f"the model called head {self.name!r} {len(seen)} times for a batch, expected "
                 "once; name the layer whose output is the logits"
             )
-        return seen[0]
+        features, logits = seen[0]
+        if not isinstance(self.head, _CONVOLUTIONS):
+            return features, logits
+        if logits.shape[2:].numel() > 1:
+            raise DataError(
+                f"head {self.name!r} is a convolution on a map of shape {(*features.shape[2:],)}, "
+                "which has logits at each place; average the map before the head, or give "
+                "features, labels and weights to measure()"
+            )
+        return features.flatten(1), logits.flatten(1)
 
 
 class _Stream:
@@ -198,7 +210,7 @@ class _Stream:
         name = next((n for n, m in named.items() if m is head), head)
         found = named.get(name) if isinstance(name, str) else None
         weight = getattr(found, "weight", None)
-        if not isinstance(weight, Tensor) or weight.ndim != 2:
+        if not isinstance(weight, Tensor) or (weight.ndim != 2 and not _is_pointwise(found)):
             raise UsageError(
                 f"head={shown(head)} is no layer of the model with a weight of shape (K, d); "
                 f"there is {_listed(_linear_layers(self.network))}"
@@ -232,9 +244,24 @@ class _Stream:
             )
         inputs = _moved(inputs, self.device)
         with torch.no_grad():
-            named = isinstance(inputs, Mapping)
-            output = self.network(**inputs) if named else self.network(inputs)
+            if isinstance(inputs, Mapping):
+                self._check_names(inputs)
+                output = self.network(**inputs)
+            else:
+                output = self.network(inputs)
         return output, to_numpy(labels, "labels")
+
+    def _check_names(self, inputs: Mapping[str, Any]) -> None:
+        """Refuse a dictionary that the network does not take."""
+        try:
+            inspect.signature(self.network.forward).bind(**inputs)
+        except TypeError as error:
+            name = next((key for key in inputs if key != "labels"), "inputs")
+            raise DataError(
+                f"{type(self.network).__name__} cannot be called with a batch's names "
+                f"{', '.join(map(str, inputs))} ({error}); give batches (inputs, labels): "
+                f"[(batch[{name!r}], batch['labels']) for batch in loader]"
+            ) from error
 
 
 def _moved(value: Any, device: torch.device) -> Any:
@@ -260,12 +287,21 @@ def _linear_layers(network: nn.Module) -> dict[str, Any]:
     return found
 
 
+def _is_pointwise(module: Any) -> bool:
+    """A convolution that is a linear layer at each place: a weight (K, d, 1, ...)."""
+    if not isinstance(module, _CONVOLUTIONS) or module.groups > 1:
+        return False
+    return module.weight.shape[2:].numel() == 1
+
+
 def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.Module]:
-    """Name and module of the linear layer whose output is the network's.
+    """Name and module of the linear layer whose output is the network's; a convolution of kernel
+    size 1 only where no other is.
 
     Where something follows it (a scale, a softmax) it is the only one with an output of that shape.
     """
     layers = _linear_layers(network)
+    convolutions = {name: m for name, m in network.named_modules() if _is_pointwise(m)}
     # Not the outputs themselves: those of a whole network may not fit into memory.
     outputs: dict[str, tuple[Any, torch.Size]] = {}
 
@@ -274,7 +310,7 @@ def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.M
 
     hooks = [
         module.register_forward_hook(lambda _, __, output, name=name: listen(name, output))
-        for name, module in layers.items()
+        for name, module in (layers | convolutions).items()
     ]
     try:
         said = call()
@@ -289,14 +325,19 @@ def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.M
     parts = [part for part in parts if isinstance(part, Tensor)]
     sizes = [part.shape for part in parts]
     found = [n for n, (output, _) in outputs.items() if any(output() is part for part in parts)]
-    found = found or [n for n, (_, size) in outputs.items() if size in sizes]
+    found = found or [n for n in layers if n in outputs and outputs[n][1] in sizes]
+    # Behind a convolution places are averaged or left out: its channels are then the classes.
+    found = found or [
+        n for n, (_, its) in outputs.items()
+        if n in convolutions and any(size[:2] == its[:2] for size in sizes)
+    ][-1:]  # fmt: skip
     if len(found) != 1:
         example = f": head={(found or list(layers))[-1]!r}" if layers else ""
         raise UsageError(
             f"the model has {len(layers)} linear layer(s), and none is plainly the last; name it"
             f"{example}; there is {_listed(layers)}"
         )
-    return found[0], layers[found[0]]
+    return found[0], (layers | convolutions)[found[0]]
 
 
 def _listed(layers: dict[str, Any]) -> str:
@@ -337,7 +378,8 @@ def _second_pass(
         passed = stream.batches(listener)
         again = ((to_numpy(features), labels) for features, labels, _ in passed)
     head = listener.head
-    weights, bias = (head.weight, head.bias) if isinstance(head, nn.Linear) else (None, None)
+    linear = isinstance(head, (nn.Linear, *_CONVOLUTIONS))
+    weights, bias = (listener.weight, head.bias) if linear else (None, None)
     for features, labels in _in_blocks(again):
         workers = torch.get_num_threads()
         with limit_threads(1):

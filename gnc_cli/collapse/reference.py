@@ -65,7 +65,7 @@ def _of_code(code: Reference) -> Gnc2Reference:
         name, said = f"table of known codes {size}", f"1 - max_cosine of a code; {code.source}"
         version = f"{code.date}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
-        1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True
+        1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True, code.how
     )
 
 

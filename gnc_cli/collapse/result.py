@@ -27,6 +27,8 @@ class Gnc2Reference:
     """Date and sha256 of the table, or the version of gnc that built the code."""
     proven: bool
     """The value is rho*(d, K) itself: no classifier has a larger distance."""
+    how: str | None = None
+    """The command that found the code behind it, where this project did."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gnc_cli.collapse.heads import EMBEDDINGS, only_head
+from gnc_cli.collapse.heads import EMBEDDINGS, check_only, only_head
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parameters import spelled
@@ -60,7 +60,7 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     group = "" if key is None else _group(catalogue, key)
     if key is not None and group is None:
         return catalogue.named(key)
-    name = find_role(catalogue, role, group or "") or _only_dataset(
+    name = find_role(catalogue, role, group or "", option=True) or _only_dataset(
         catalogue, role, group or "", option=True
     )
     if name is None and key is not None:
@@ -146,8 +146,11 @@ def roles_of_group(
     return found
 
 
-def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
-    """The dataset of a group whose name says that it plays `role`; None where there is none."""
+def find_role(
+    catalogue: Catalogue, role: str, group: str = "", *, option: bool = False
+) -> str | None:
+    """The dataset of a group whose name says that it plays `role`; None where there is none.
+    `option`: the file was named by the option of the role."""
     found: dict[tuple[int, int], list[str]] = {}
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
@@ -173,6 +176,8 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
             f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
             f"{choices}{more}"
         )
+    if role == "weights" and best[0].endswith(".weight"):
+        check_only(catalogue, dict(_members(catalogue, group)), best[0], option=option)
     return best[0]
 
 

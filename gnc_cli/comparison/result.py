@@ -41,7 +41,7 @@ class CompareRow:
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
     gap: float | None = None
-    """max_cosine - best_known: negative is better."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     status: ComparisonStatus | None = None
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
@@ -54,6 +54,8 @@ class CompareRow:
     source: str | None
     """Of best_known: a theorem, the table's words, or a construction by name; with --table also
     which of the two tables counts, where they differ."""
+    how: str | None = None
+    """The command that found the code of best_known, where this project did."""
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
     file: str | None = None

@@ -14,7 +14,7 @@ from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.known_codes.best import Table, read_table
-from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.table import KnownCodes, SolvedMargin, stored_margins
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import Rattlers
 from gnc_cli.runtime.deadline import Deadline, Progress
@@ -56,6 +56,11 @@ def run(
             rows = [_listed(entry) for entry in known.select(
                 request.d, request.K, proven=request.proven
             )]  # fmt: skip
+            if not request.proven:
+                rows += [_listed_own(code) for code in stored_margins().select(
+                    request.d, request.K
+                ) if known.find(code.d, code.K) is None]  # fmt: skip
+            rows = sorted(rows, key=lambda row: (row.d, row.K))
             if on_row is not None:
                 for row in rows:
                     on_row(row)
@@ -91,6 +96,15 @@ def _listed(entry: Any) -> ListedRow:
     return ListedRow(
         d=entry.d, K=entry.K, best_known=entry.max_cosine, rattlers=free,
         contacts=entry.contacts, source=entry.source, proven=entry.proven, figure=entry.figure,
+    )  # fmt: skip
+
+
+def _listed_own(code: SolvedMargin) -> ListedRow:
+    # Of a Tammes code, whose largest cosine is 1 - rho; rho has twelve decimals.
+    figure = f"{1.0 - code.rho:.12f}"
+    return ListedRow(
+        d=code.d, K=code.K, best_known=float(figure), rattlers=None, contacts=None,
+        source=code.source, how=code.command, proven=False, figure=figure,
     )  # fmt: skip
 
 

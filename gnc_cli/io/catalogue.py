@@ -20,8 +20,10 @@ DEFLATE = 1032
 """The most bytes that one deflated byte can stand for."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
-NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|ema\w*|state)([./]|$)")
+NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state)([./]|$)")
 """Names of what a checkpoint holds beside the model's parameters."""
+_QUANTISED = ("int8", "uint8")
+"""Of the weight of a layer: numbers that stand for others."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
 
@@ -178,7 +180,8 @@ def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
     """The entry `name`, fit to be read as real numbers; nothing is loaded.
 
     Raises:
-        DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers.
+        DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers,
+            or the weight of a quantised layer.
     """
     if name not in catalogue.entries:
         raise DataError(f"{catalogue.path!r} has no dataset {name!r}; it holds {catalogue}")
@@ -190,4 +193,10 @@ def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
         check_entry(entry, where, whole=whole)
     if not entry.real:
         raise DataError(f"{where} has dtype {entry.dtype}; expected real numbers, say float64")
+    if entry.dtype in _QUANTISED and name.endswith(".weight"):
+        raise DataError(
+            f"{where} has dtype {entry.dtype}: a quantised layer, whose scales and offsets are "
+            "kept elsewhere; save the model in float16 or float32, with transformers "
+            "model.dequantize().save_pretrained(DIR), and measure that"
+        )
     return entry

@@ -7,6 +7,7 @@ a library raises becomes one DataError. Only HDF5 holds everything of a code.
 
 import contextlib
 import io
+import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,10 +20,10 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5, write_hdf5
-from gnc_cli.io.inputs import decoded
+from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.io.npy import npy, npz, write_npy, write_npz
 from gnc_cli.io.outputs import check_suffix
-from gnc_cli.io.safetensors_file import safetensors, safetensors_index, write_safetensors
+from gnc_cli.io.safetensors_file import safetensors, write_safetensors
 from gnc_cli.io.torch_file import pt, write_pt
 from gnc_cli.parameters import CODE_SUFFIXES
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
 Writer = Callable[[IO[bytes], "CodeFile"], None]
+_MOST_INDEX = 100_000_000
+_SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 
 @contextlib.contextmanager
@@ -74,6 +77,42 @@ def write_txt(file: IO[bytes], code: "CodeFile") -> None:
     np.savetxt(file, code.weights, fmt="%.17g")
 
 
+@contextlib.contextmanager
+def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The tensors of several files beside an index of them, `model.safetensors.index.json` or
+    `pytorch_model.bin.index.json`, by its `weight_map`.
+
+    Raises:
+        DataError: no such index, or it points out of its folder. A file or tensor that is missing
+            is refused where it is asked for: the others can be used.
+    """
+    with translated(path, "an index of the tensors of a model"):
+        index = json.loads(file.read(_MOST_INDEX))
+        names_of: dict[str, list[str]] = {}
+        for name, shard in index["weight_map"].items():
+            names_of.setdefault(str(shard), []).append(name)
+    entries: dict[str, Entry] = {}
+    with contextlib.ExitStack() as stack:
+        for shard, names in names_of.items():
+            reader = _SHARDS.get(PurePath(shard).suffix)
+            if PurePath(shard).name != shard or reader is None:
+                raise DataError(
+                    f"{path!r} points to {shard!r}; expected {' or '.join(_SHARDS)} files of its "
+                    "own folder"
+                )
+            beside = str(PurePath(path).with_name(shard))
+            if not os.path.exists(beside):
+                missing = Entry.refused(
+                    f"is in {beside!r}, which is missing", "fetch that file too"
+                )
+                entries |= dict.fromkeys(names, missing)
+                continue
+            part = stack.enter_context(reader(stack.enter_context(open_input(beside)), beside))
+            absent = Entry.refused(f"is not in {beside!r}, where the index has it")
+            entries |= {name: part.entries.get(name, absent) for name in names}
+        yield Catalogue(path, entries)
+
+
 class Format(NamedTuple):
     """How files of one suffix are read and written."""
 
@@ -88,7 +127,7 @@ FORMATS: dict[str, Format] = {
     ".npz": Format(npz, write_npz),
     ".npy": Format(npy, write_npy),
     ".safetensors": Format(safetensors, write_safetensors),
-    ".index.json": Format(safetensors_index),
+    ".index.json": Format(shards),
     ".pt": Format(pt, write_pt),
     ".pth": Format(pt),
     ".ckpt": Format(pt),
@@ -102,7 +141,7 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
     if path == "-":
         return hdf5
     if path.endswith("index.json"):
-        return safetensors_index
+        return shards
     found = _by_content(file)
     if found is not None:
         return found

@@ -12,10 +12,17 @@ from gnc_cli.io.inputs import open_input
 from gnc_cli.runtime.deadline import WAITS
 
 CONFIG = "config.json"
-_FILES = ("model.safetensors.index.json", "model.safetensors", "pytorch_model.bin")
+_FILES = (
+    "model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json",
+    "pytorch_model.bin",
+)  # fmt: skip
 """Where a model's tensors are; the first that is there counts."""
 _MOST_CONFIG = 10_000_000
-_HUB = re.compile(r"hf:(?P<name>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?")
+_HUB = re.compile(
+    r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
+)
+_NO_HUB = re.compile(r"--|\.\.|\.git$")
+"""What no name of the hub has; the rules are those of huggingface_hub."""
 
 
 class HubName(NamedTuple):
@@ -33,7 +40,7 @@ def hub_name(text: str) -> HubName | None:
     """What `hf:org/name[@revision][:KEY]` names; None for any other text.
 
     Raises:
-        UsageError: it begins with `hf:` and goes on otherwise.
+        UsageError: it begins with `hf:` and goes on otherwise, or the hub allows no such name.
 
     Example:
         >>> hub_name("hf:org/small@v1:lm_head.weight")
@@ -42,13 +49,11 @@ def hub_name(text: str) -> HubName | None:
     if not text.startswith("hf:"):
         return None
     match = _HUB.fullmatch(text)
-    if match is None:
-        raise UsageError(_no_name(text))
+    if match is None or _NO_HUB.search(match["name"]):
+        raise UsageError(
+            f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1"
+        )
     return HubName(match["name"], match["revision"], match["key"])
-
-
-def _no_name(text: str) -> str:
-    return f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1"
 
 
 def read_model_config(folder: str) -> dict[str, Any]:
@@ -87,7 +92,6 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
     Raises:
         UnavailableError: huggingface_hub is not installed, or the hub cannot be reached.
         DataError: there is no such model or revision, or it is not public.
-        UsageError: its name is none that the hub allows.
     """
     path = _cached(wanted, CONFIG) or _fetch(wanted, CONFIG)
     if path is None:
@@ -116,7 +120,6 @@ def _cached(wanted: HubName, file: str) -> str | None:
 
     Raises:
         UnavailableError: huggingface_hub is not installed.
-        UsageError: it refuses the model's name.
     """
     try:
         from huggingface_hub import try_to_load_from_cache
@@ -125,10 +128,7 @@ def _cached(wanted: HubName, file: str) -> str | None:
             f"'hf:{wanted.name}' needs huggingface_hub; pip install 'gnc-cli[trainers]', or name "
             "the folder of a model"
         ) from error
-    try:
-        found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
-    except ValueError as error:  # the package's rule for names
-        raise UsageError(_no_name(f"hf:{wanted.name}")) from error
+    found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
     return found if isinstance(found, str) else None
 
 

@@ -1,4 +1,4 @@
-"""Safetensors: a JSON header with offsets, then the numbers. One file, or shards with an index.
+"""Safetensors: a JSON header with offsets, then the numbers.
 
 The header is plain enough to be read here: rows come by offset without a map, and bfloat16 without
 torch.
@@ -9,15 +9,12 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.file_rows import FlatArray
-from gnc_cli.io.inputs import open_input
 from gnc_cli.io.provenance import provenance_text
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ _TYPES = {
 }  # fmt: skip
 _MOST_HEADER = 100_000_000
 """Bytes; the limit of the format's own library."""
-_MOST_INDEX = 100_000_000
 
 
 @contextlib.contextmanager
@@ -45,39 +41,6 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             raise ValueError(f"{size - start} bytes of numbers, {max(ends, default=0)} expected")
         attrs = {str(key): value for key, value in dict(metadata).items()}
     yield Catalogue(path, entries, attrs)
-
-
-@contextlib.contextmanager
-def safetensors_index(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The tensors of several files beside `model.safetensors.index.json`, by its `weight_map`.
-
-    Raises:
-        DataError: no such index, or it points out of its folder. A file or tensor that is missing
-            is refused where it is asked for: the others can be used.
-    """
-    with translated(path, "an index of safetensors"):
-        index = json.loads(file.read(_MOST_INDEX))
-        shards: dict[str, list[str]] = {}
-        for name, shard in index["weight_map"].items():
-            shards.setdefault(str(shard), []).append(name)
-    entries: dict[str, Entry] = {}
-    with contextlib.ExitStack() as stack:
-        for shard, names in shards.items():
-            if PurePath(shard).name != shard or PurePath(shard).suffix != ".safetensors":
-                raise DataError(
-                    f"{path!r} points to {shard!r}; expected .safetensors files of its own folder"
-                )
-            beside = str(PurePath(path).with_name(shard))
-            if not os.path.exists(beside):
-                missing = Entry.refused(
-                    f"is in {beside!r}, which is missing", "fetch that file too"
-                )
-                entries |= dict.fromkeys(names, missing)
-                continue
-            part = stack.enter_context(safetensors(stack.enter_context(open_input(beside)), beside))
-            absent = Entry.refused(f"is not in {beside!r}, where the index has it")
-            entries |= {name: part.entries.get(name, absent) for name in names}
-        yield Catalogue(path, entries)
 
 
 def write_safetensors(file: IO[bytes], code: "CodeFile") -> None:

@@ -60,6 +60,8 @@ class Reference:
     """Of the table or of the solve."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
+    how: str | None = None
+    """The command that found the code, where this project did."""
     on_record: bool = True
     """Whether a theorem, a table or our solved codes have an entry of what was asked: then equality
     is a tie, and a smaller cosine news. Parts of larger codes and constructions are no records."""
@@ -67,8 +69,14 @@ class Reference:
     def record(self) -> BestKnown:
         """As results show it."""
         return BestKnown(
-            self.max_cosine, self.source, self.proven is True, self.kind, self.d, self.K, self.date
+            self.max_cosine, self.source, self.proven is True, self.kind, self.d, self.K, self.date,
+            self.how,
         )
+
+    def gap(self, max_cosine: float) -> float:
+        """`max_cosine` less the figure: negative is better, by more than the figure's rounding."""
+        apart = max_cosine - self.max_cosine
+        return 0.0 if -self.rounding <= apart < 0.0 else apart
 
 
 def best(d: int, K: int, table: Table = None) -> Reference | None:
@@ -122,7 +130,7 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
         part = "" if own else _part(solved.d, solved.K, K)
         yield Reference(
             1.0 - solved.rho, "solved", solved.d, solved.K, part + solved.source, own=own,
-            rounding=_SOLVED_DIGITS, date=stored_margins().date,
+            rounding=_SOLVED_DIGITS, date=stored_margins().date, how=solved.command,
         )  # fmt: skip
 
 

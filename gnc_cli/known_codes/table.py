@@ -126,11 +126,9 @@ class KnownCodes:
         proven: bool = False,
     ) -> Iterator[KnownCode]:
         """Entries by dimension, then size: those with d and K among the given, or all."""
-        dims, sizes = (None if v is None else frozenset(v) for v in (d, K))
         for key in sorted(self.entries):
             entry = self.entries[key]
-            wanted = (dims is None or key[0] in dims) and (sizes is None or key[1] in sizes)
-            if wanted and (entry.proven or not proven):
+            if _among(d, K, entry) and (entry.proven or not proven):
                 yield entry
 
 
@@ -147,7 +145,7 @@ class SolvedMargin:
     @property
     def source(self) -> str:
         """What can be said of it beside its figure."""
-        return f"found by gnc, not compared with a published value: {self.command}"
+        return "found by gnc, not compared with a published value"
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,12 @@ class SolvedMargins:
     date: str
     sha256: str
 
+    def select(
+        self, d: Collection[int] | None = None, K: Collection[int] | None = None
+    ) -> list[SolvedMargin]:
+        """Those with d and K among the given, or all."""
+        return [entry for entry in self.entries if _among(d, K, entry)]
+
     def covering(self, d: int, K: int) -> SolvedMargin | None:
         """The best code of at least K points in at most d dimensions, or None.
 
@@ -165,6 +169,12 @@ class SolvedMargins:
         """
         fitting = [e for e in self.entries if e.d <= d and e.K >= K]
         return max(fitting, key=lambda e: e.rho, default=None)
+
+
+def _among(
+    d: Collection[int] | None, K: Collection[int] | None, entry: KnownCode | SolvedMargin
+) -> bool:
+    return (d is None or entry.d in d) and (K is None or entry.K in K)
 
 
 def stored_table() -> KnownCodes:

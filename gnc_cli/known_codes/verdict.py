@@ -104,10 +104,11 @@ def verdict(
 
         improves_on = known.source if known.stamp is None else table_name(known.stamp)
         proved = largest_cosine_above(rows(), _PROVED).text
-    gap = None if max_cosine is None or known is None else max_cosine - known.max_cosine
+    gap = None if max_cosine is None or known is None else known.gap(max_cosine)
     return {
         "best_known": known and known.max_cosine, "gap": gap, "status": status,
         "source": known and known.source, "proven": known and known.proven,
+        "how": known and known.how,
         "reference": known and known.kind, "date": known and known.date,
         "on_record": known is not None and known.on_record,
         "improves_on": improves_on, "proved_cosine": proved,

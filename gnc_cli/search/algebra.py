@@ -27,6 +27,7 @@ from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.io.codefile import check_stream_target
 from gnc_cli.known_codes.best import constructed
+from gnc_cli.known_codes.table import stored_codes
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Rattlers
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
@@ -51,6 +52,8 @@ _MOST_WORK = 2e10
 """K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 
 
+STORED = "known"
+"""What `--construction` takes for coordinates that this project ships."""
 _OF_A_CODE = (
     "d", "K", "problem", "target", "construction", "seed", "device", "threads", "out", "force",
     "plot",
@@ -72,6 +75,10 @@ def list_constructions(asked: Mapping[str, Any]) -> ConstructionList:
         ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
         for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
     ]
+    rows.append(ConstructionRow(
+        STORED, "coordinates found by gnc, which it ships (give d and K)", "3..8", "up to 64",
+        "as found", None, "best known codes of compare --list that nothing else builds",
+    ))  # fmt: skip
     rows += [
         ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
         for f in families()
@@ -92,11 +99,7 @@ def named_construction(asked: Mapping[str, Any]) -> Construction:
             f"{spelled('construction')} {name!r} is not known{_hint(name)}; "
             f"see {spelled('list_constructions')}"
         )
-    unused = [option for option in given(asked) if option not in _OF_A_CODE]
-    unused = ["problem", *unused] if asked["problem"] == "ufm" else unused
-    if unused:
-        drop = ", ".join(map(spelled, unused))
-        raise UsageError(f"construction {name} needs no search; drop {drop}")
+    _check_no_search(asked)
     if d is not None and d < whole.d:
         raise UsageError(
             f"construction {name} needs {whole.d} dimensions; {spelled('d', d)} is too few"
@@ -104,6 +107,31 @@ def named_construction(asked: Mapping[str, Any]) -> Construction:
     if K is not None and K > whole.K:
         raise UsageError(f"construction {name} has {whole.K} rows; {spelled('K', K)} is too many")
     return embedded(first_rows(whole, K or whole.K), d or whole.d)
+
+
+def stored_code(asked: Mapping[str, Any]) -> tuple[str, np.ndarray]:
+    """The name and the rows (K, d) of the stored code that the arguments of `solve` ask for.
+
+    Raises:
+        UsageError: there is none of (d, K), or other arguments do not fit it.
+    """
+    _check_no_search(asked)
+    d, K = asked["d"], asked["K"]
+    found = next(stored_codes(d, K), None)
+    if found is None:
+        raise UsageError(
+            f"no coordinates of d = {d:,}, K = {K:,} are stored; drop "
+            f"{spelled('construction', STORED)} to build or find a code"
+        )
+    return found
+
+
+def _check_no_search(asked: Mapping[str, Any]) -> None:
+    unused = [option for option in given(asked) if option not in _OF_A_CODE]
+    unused = ["problem", *unused] if asked["problem"] == "ufm" else unused
+    if unused:
+        drop = ", ".join(map(spelled, unused))
+        raise UsageError(f"construction {asked['construction']} needs no search; drop {drop}")
 
 
 def _hint(name: str) -> str:

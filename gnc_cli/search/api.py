@@ -108,7 +108,8 @@ def solve(
     construction: Annotated[
         str | None,
         Parameter("Build this known code (leech, gold-9), or its first --K rows, without a "
-                  "search; see --list-constructions.", group=_SEARCH, metavar="NAME"),
+                  "search; see --list-constructions. known: the stored code of --d and --K.",
+                  group=_SEARCH, metavar="NAME"),
     ] = None,
     list_constructions: Annotated[
         bool,
@@ -176,7 +177,8 @@ def solve(
             orthogonal map g with g^n = 1, n at most K.
         method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
             before it searches; `descent` does neither; `paper` is the paper's plain recipe.
-        construction: build this one, or its first K rows; no search.
+        construction: build this one, or its first K rows; no search. `known`: the code of (d, K)
+            whose coordinates are stored, certified anew.
         list_constructions: return the constructions instead.
         init: a start (K, d), array or file; `-` reads HDF5 from stdin. Rows that coincide with
             another start at random points.

@@ -9,6 +9,7 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.second_order import NO, YES, SecondOrder
+from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
@@ -42,6 +43,19 @@ def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> So
     return assemble(
         request, runtime, exact.weights, certified, outcome=Outcome.CLOSED_FORM,
         origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
+    )  # fmt: skip
+
+
+def stored_run(
+    request: Request, runtime: RuntimeOptions, name: str, rows: np.ndarray
+) -> SolveResult:
+    """A code that this project ships, certified from its coordinates."""
+    weights = normalise(rows)
+    with runtime.limited_threads(2.0 * request.K**2 * request.d):
+        certified = certify_code(weights, tolerance=TOLERANCE, deadline=runtime.deadline)
+    return assemble(
+        request, runtime, weights, certified, outcome=Outcome.STORED,
+        origin=f"stored code: {name.partition(' for d =')[0]}",
     )  # fmt: skip
 
 

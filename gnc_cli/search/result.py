@@ -32,6 +32,7 @@ class Outcome(Enum):
     SADDLE = "saddle"
     CLOSED_FORM = "closed_form"
     CONSTRUCTED = "constructed"
+    STORED = "stored"
     MAX_STEPS_REACHED = "max_steps_reached"
     STALLED = "stalled"
     TIME_LIMIT = "time_limit"
@@ -53,6 +54,7 @@ _ADVICE = {
     Outcome.SADDLE: "codes nearby are better; raise {restarts} or {time_limit}",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; {descent} searches for better",
+    Outcome.STORED: "read from coordinates that gnc ships; {descent} searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise {steps}",
     Outcome.STALLED: "not quite stationary; try another {seed} or more {steps}",
     Outcome.TIME_LIMIT: "raise {time_limit}, or write {out} and go on with {resume}",
@@ -118,9 +120,9 @@ class SolveResult(Result):
     d: int
     K: int
     origin: str
-    """What found it: `closed form: ...`, `construction: ...`, `descent` (from random points),
-    `descent from ...` (orbits of a group, points of a construction), `paper recipe`, `large-scale
-    descent`."""
+    """What found it: `closed form: ...`, `construction: ...`, `stored code: ...` (shipped, not
+    searched for), `descent` (from random points), `descent from ...` (orbits of a group, points of
+    a construction), `paper recipe`, `large-scale descent`."""
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
     max_cosine: float
@@ -155,7 +157,7 @@ class SolveResult(Result):
     """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
     model, whose optimum at a positive temperature is no code of largest distance."""
     gap: float | None
-    """max_cosine - best_known: negative is better."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
@@ -201,7 +203,7 @@ class SolveResult(Result):
         """One sentence: what the user may do next."""
         ending = self.ending if self.outcome is Outcome.TARGET_MISSED else None
         outcome = ending or self.outcome
-        searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED)
+        searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
         if searched and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
         advice = outcome.advice

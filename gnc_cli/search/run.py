@@ -33,15 +33,24 @@ from gnc_cli.runtime.parallel import processes
 from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.runtime.threads import available_cores
 from gnc_cli.search.algebra import (
+    STORED,
     Choice,
     better,
     check_streamed,
     choose,
     constructed_run,
     named_construction,
+    stored_code,
     with_start,
 )
-from gnc_cli.search.methods import closed_form_run, large_run, paper_run, search_run, ufm_run
+from gnc_cli.search.methods import (
+    closed_form_run,
+    large_run,
+    paper_run,
+    search_run,
+    stored_run,
+    ufm_run,
+)
 from gnc_cli.search.request import Partial, Request, RuntimeOptions, apart, read_request
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.verdict import check_target
@@ -63,12 +72,15 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
         )
     if runtime.device not in ("auto", "cpu"):
         resolve_device(runtime.device)  # missing hardware is said at once, needed or not
-    named = None if asked["construction"] is None else named_construction(asked)
+    ships = asked["construction"] == STORED
+    named = None if asked["construction"] is None or ships else named_construction(asked)
     request = read_request(asked if named is None else {**asked, "d": named.d, "K": named.K})
     if request.target is not None:
         check_target(request.problem, request.d, request.K, request.target)
-    exact = choice = None
-    if named is not None:
+    exact = choice = stored = None
+    if ships:
+        stored = stored_code(asked)
+    elif named is not None:
         choice = Choice(named, alone=True)
     elif request.may_use_closed_form:
         exact = closed_form(request.d, request.K)
@@ -89,6 +101,8 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     )
     files = _Files(request, asked)
     runtime = replace(runtime, save=files.save)
+    if stored is not None:
+        return files.written(_judged(stored_run(request, runtime, *stored), request), None)
     result, new_state = _solved(request, runtime, exact, choice, state)
     return files.written(_judged(result, request), new_state)
 

@@ -69,7 +69,7 @@ def judge(
     return Judgement(
         best_known=None if known is None else known.record(),
         status=comparison_status(max_cosine, known, verified),
-        gap=None if known is None else max_cosine - known.max_cosine,
+        gap=None if known is None else known.gap(max_cosine),
         optimum=optimum,
         verdict=_verdict(known, distance, optimum, restriction),
     )

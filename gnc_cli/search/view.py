@@ -96,7 +96,7 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[int, t
     own = (known.d, known.K) == (r.d, r.K)
     source = _KINDS[known.kind] if own else f"of a ({known.d}, {known.K}) code"
     if verbose:
-        source = known.source.removeprefix("proven optimal")
+        source = known.source.removeprefix("proven optimal").removeprefix(": ")
     elif known.kind == "construction" and own and not _searched(r):
         source = ""  # its name stands below
     remark = f"{proved}, {source}" if source else proved
@@ -119,8 +119,8 @@ def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
 
 
 def _searched(r: SolveResult) -> bool:
-    """Whether a search found the code, and not a theorem or algebra."""
-    return not r.origin.startswith(("closed form", "construction"))
+    """Whether a search found the code now, and not a theorem or algebra."""
+    return not r.origin.startswith(("closed form", "construction", "stored code"))
 
 
 def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:

@@ -127,6 +127,60 @@ def test_the_head_is_the_layer_behind_the_logits(after: Callable[[Tensor], Any])
     agree(flat(measure_model(network, batches())), by_hand(network, batches()))
 
 
+class Convolutional(nn.Module):
+    """The network of `Network`, with its layers as convolutions."""
+
+    def __init__(self, pixels: int = 1) -> None:
+        super().__init__()
+        self.plain = Network()
+        self.pixels = pixels
+        self.neck, self.head = (
+            self._as_convolution(layer) for layer in (self.plain.neck, self.plain.head)
+        )
+
+    @staticmethod
+    def _as_convolution(layer: nn.Linear) -> nn.Conv2d:
+        same = nn.Conv2d(layer.in_features, layer.out_features, 1).double()
+        state = layer.state_dict()
+        same.load_state_dict({k: v.reshape(*v.shape, 1, 1) if k == "weight" else v
+                              for k, v in state.items()})  # fmt: skip
+        return same
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        maps = self.plain.encoder(inputs)[:, :, None, None].expand(-1, -1, self.pixels, 1)
+        return self.head(self.neck(maps)).mean(dim=(2, 3))
+
+
+def test_a_convolution_on_one_place_is_a_head() -> None:
+    network = Convolutional()
+    for head in (None, "head", network.head):
+        result = measure_model(network, batches(), head)
+        assert result.layer == "head"
+        agree(flat(result), by_hand(network.plain, batches()))
+    with pytest.raises(DataError, match=r"head 'head' is a convolution on a map of shape \(2, 1\)"):
+        measure_model(Convolutional(pixels=2), batches())
+    _without_hooks(network)
+
+
+def test_a_dictionary_that_the_network_does_not_take() -> None:
+    named = [{"pixel_values": x, "labels": y} for x, y in batches()]
+    network = Network()
+    with pytest.raises(DataError) as error:
+        measure_model(network, named)
+    said = str(error.value)
+    assert "Network cannot be called with a batch's names pixel_values, labels" in said
+    loader = named
+    advised = eval(said.rpartition("(inputs, labels): ")[2], {"loader": loader})
+    agree(flat(measure_model(network, advised)), by_hand(network, batches()))
+
+    class Wrong(Network):
+        def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+            raise TypeError("of the network itself")
+
+    with pytest.raises(TypeError, match="of the network itself"):
+        measure_model(Wrong(), [{"inputs": x, "labels": y} for x, y in batches()])
+
+
 def test_features_beside_the_logits_are_no_head() -> None:
     class Both(Network):
         def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("file", "good.npy --digits 30 --export out"), ("list", "--list --d 4 --K 10..24"),
+    [("file", "good.npy --digits 30 --export out"), ("list", "--list --d 4 --K 10..24 --proven"),
      ("solve", "--solve --d 2 --K 5")],
 )  # fmt: skip
 def test_golden_json(gnc: Run, folder: Path, name: str, arguments: str) -> None:
@@ -137,12 +137,13 @@ def test_the_list_for_people_and_programs(gnc: Run) -> None:
     said = gnc("compare", "--list", "--d", "3", "--K", "24").stdout
     row = "0.7230784683335085370323448093945153982568  yes            0        60  proven optimal"
     assert f"3  24  {row}\n" in said
-    assert len(gnc("compare", "--list").stdout.splitlines()) == 286 + 5
+    assert len(gnc("compare", "--list").stdout.splitlines()) == 506 + 5
     rows = list(csv.DictReader(io.StringIO(gnc("compare", "--list", "--d", "4", "--csv").stdout)))
+    rows = [row for row in rows if not row["how"]]
     assert [row["K"] for row in rows] == ["10", "24", "120"]
     assert rows[0]["max_cosine"] == "" and rows[1]["rattlers.one_vs_one"] == "0"
     assert not [name for name in rows[0] if name.startswith(("counts", "table"))]
-    lines = gnc("compare", "--list", "--d", "4", "--jsonl").stdout.splitlines()
+    lines = gnc("compare", "--list", "--d", "4", "--proven", "--jsonl").stdout.splitlines()
     assert [json.loads(line)["K"] for line in lines] == [10, 24, 120]
 
 
@@ -160,7 +161,7 @@ def test_nothing_of_the_list_is_cut_in_a_pipe(gnc: Run, options: tuple[str, ...]
 def test_a_terminal_has_a_short_line_for_each_entry(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = compare(list=True, d=4)
+    listed = compare(list=True, d=4, K=(10, 24))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     (short,), (whole,) = view(listed, False), view(listed, True)
     assert [row[-1] for row in short.rows][1] == "de Laat, Leijenhorst and de Muinck …"

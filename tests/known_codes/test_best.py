@@ -63,11 +63,20 @@ def test_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_codes_of_ours_count() -> None:
     known = best(10, 100)
     assert known is not None and (known.kind, known.d, known.K) == ("solved", 10, 100)
-    said = "found by gnc, not compared with a published value: gnc solve --d 10 --K 100 "
-    assert known.on_record and known.source.startswith(said)
+    # A source that can be quoted; the command stands apart.
+    assert known.on_record and known.source == "found by gnc, not compared with a published value"
+    assert str(known.how).startswith("gnc solve --d 10 --K 100 ")
+    assert known.record().how == known.how and str(best(3, 24)).count("gnc solve") == 0
     part = best(10, 99)
     assert part is not None and part.max_cosine == known.max_cosine and not part.on_record
     assert part.source == f"first 99 points of (10, 100): {known.source}"
+
+
+def test_a_rounded_figure_is_not_beaten_within_its_rounding() -> None:
+    known = best(4, 9)
+    assert known is not None and known.rounding == 1e-12
+    assert known.gap(known.max_cosine - 3.6e-13) == 0.0 == known.gap(known.max_cosine)
+    assert known.gap(known.max_cosine - 2e-12) < 0.0 < known.gap(known.max_cosine + 3.6e-13)
 
 
 def test_more_points_and_fewer_dimensions_never_do_better() -> None:

@@ -86,9 +86,32 @@ def test_a_named_construction_whole_in_part_and_wider() -> None:
     )
 
 
+@pytest.mark.parametrize(("d", "K", "by"), [(4, 9, "found by gnc"), (3, 13, "best known")])
+def test_a_stored_code_is_certified_and_said_to_be_one(
+    tmp_path: Path, d: int, K: int, by: str
+) -> None:
+    path = tmp_path / "code.h5"
+    result = solved(d, K, construction="known", out=path)
+    assert (result.origin, result.outcome) == (f"stored code: {by}", Outcome.STORED)
+    assert result.steps == result.restarts == 0 and result.best_known is not None
+    assert result.max_cosine == pytest.approx(result.best_known.max_cosine, abs=2e-12)
+    # A second witness of the certificate: all pairs, and the bisector theorem.
+    assert max_cosine(result.weights) == pytest.approx(result.max_cosine, abs=1e-14)
+    rho = result.rho_one_vs_rest
+    assert rho.width < 1e-11 and rho.lower == pytest.approx(1.0 - result.max_cosine, abs=1e-9)
+    kept = read_code(path)
+    assert np.array_equal(kept.weights, result.weights)
+    assert kept.provenance["result"]["origin"] == result.origin
+    assert kept.provenance["result"]["outcome"] == "stored" and not kept.state
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"construction": "known", "K": 3}, "missing argument d"),
+        ({"construction": "known", "d": 3}, "missing argument K"),
+        ({"construction": "known", "d": 3, "K": 12}, "d = 3, K = 12 are stored; drop construct"),
+        ({"construction": "known", "d": 3, "K": 13, "steps": 9}, "known needs no search; drop st"),
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
         ({"construction": "?"}, "'[?]' is not known; see list_constructions"),
         ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; d=7 is too few"),
@@ -186,6 +209,12 @@ def test_names_are_never_cut(gnc: Callable[..., Any]) -> None:
     assert run.exit_code == 0 and run.stderr == ""
     first = [line.split()[0] for line in run.stdout.splitlines()[2:] if not line.startswith(" ")]
     assert set(names()) <= set(first)
+
+
+def test_whoever_proved_an_optimum_is_named(gnc: Callable[..., Any]) -> None:
+    run = gnc("solve", "--construction", "known", "--d", "3", "--K", "13", "-v")
+    assert run.exit_code == 0 and "proved optimal, Musin and Tarasov 2012" in run.stdout
+    assert "found by              stored code" in run.stdout
 
 
 def test_a_construction_in_a_shell(gnc: Callable[..., Any]) -> None:

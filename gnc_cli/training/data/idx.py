@@ -172,7 +172,12 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
             return folder, found[0], sets[found[0]]
     prefixes = list(known.prefixes) if known else [""]
     prefix = prefixes[0] if len(prefixes) == 1 else "emnist-SPLIT-"
-    files = f"{prefix}train-images-idx3-ubyte[.gz]"
+    test = "test" if prefix else "t10k"
+    files = ", ".join(
+        f"{prefix}{part}-{content}-ubyte"
+        for part in ("train", test) for content in ("images-idx3", "labels-idx1")
+    )  # fmt: skip
+    files += ", each also as .gz"
     if len(prefixes) > 1:
         splits = ", ".join(p.removeprefix("emnist-").removesuffix("-") for p in prefixes)
         files += f" (SPLIT is one of {splits})"
@@ -180,8 +185,8 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
         raise DataError(f"{path!r} has no {files}; name the folder of the IDX files")
     install = f"apt-get install {known.package}, or " if known.package else ""
     raise DataError(
-        f"{name} is not in {', '.join(map(str, places))}; {install}put {files} and the files "
-        f"beside it from {known.source} into one of these, or write {name}:DIR"
+        f"{name} is not in {', '.join(map(str, places))}; {install}put {files} into {places[0]}, "
+        f"or write {name}:DIR with their folder"
     )
 
 

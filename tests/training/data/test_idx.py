@@ -113,6 +113,13 @@ def test_places_that_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert part in str(raised.value)
     with pytest.raises(DataError, match="^kmnist is not in (?!.*share)(?!.*apt-get)"):
         load_images("kmnist")
+    with pytest.raises(DataError) as raised:
+        load_images("mnist")
+    names = [f"{part}-{content}-ubyte" for part in ("train", "t10k")
+             for content in ("images-idx3", "labels-idx1")]  # fmt: skip
+    said = str(raised.value)
+    assert f"put {', '.join(names)}, each also as .gz into data/mnist, or" in said
+    assert "http" not in said
     # Each place comes before those that were filled earlier.
     for place in (
         "share/fashion-mnist",
@@ -171,7 +178,7 @@ def test_labels_of_another_set(tmp_path: Path) -> None:
 
 
 def test_no_folder_or_no_file(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "no", "does not exist"), (tmp_path, r"ubyte\[.gz\]; name")):
+    for path, message in ((tmp_path / "no", "does not exist"), (tmp_path, "as .gz; name the")):
         with pytest.raises(DataError, match=message):
             read_idx("idx", str(path))
     (tmp_path / PLAIN).write_bytes(encoded(IMAGES))
