@@ -206,12 +206,12 @@ def test_time_is_a_normal_end(
         clock[0] = 0.0 if strikes else 1000.0
         return made
 
-    limits: list[float] = []
+    limits: list[float | None] = []
     real = measure.Measuring.measure
 
-    def measuring(self: Any, *, keep: bool, deadline: Deadline) -> Any:
-        limits.append(deadline.remaining)
-        return real(self, keep=keep, deadline=deadline)
+    def measuring(self: Any, *, patience: float | None, deadline: Deadline, **how: Any) -> Any:
+        limits.append(deadline.remaining if patience is None else patience)
+        return real(self, patience=patience, deadline=deadline, **how)
 
     monkeypatch.setattr(train_run.Deadline, "of_call", deadline)
     monkeypatch.setattr(measure.Measuring, "measure", measuring)
