@@ -25,7 +25,7 @@ _SHARE = 0.1
 """Of the wall time that measuring may take, where `--measure-every` does not say how often."""
 _INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _LEAST = 10.0
-"""Seconds that GNC2 gets in any case."""
+"""Seconds that GNC2 gets in any case, and that a measurement may go on after a time limit."""
 
 
 class Run:
@@ -39,6 +39,8 @@ class Run:
         self.best: dict[str, Any] | None = None
         self.measured: Measured | None = None
         """The last measurement of this session."""
+        self._too_late = False
+        """The time limit has ended a measurement."""
         self.outcome = ""
         """`completed`, `time_limit` or `interrupted`."""
         self._pending: EpochTotals | None = None
@@ -88,7 +90,8 @@ class Run:
         self.outcome = (
             "completed" if completed else "interrupted" if self._interrupted else "time_limit"
         )
-        if self.outcome != "interrupted" and self.measured is None:  # not even in this session
+        never = self.measured is None and not self._too_late
+        if self.outcome != "interrupted" and never:
             found = self._measure(training.epoch, keep=self._drawn)
             self.cadence.measure_seconds += 0.0 if found is None else found.seconds
         self.folder.log(f"{self.outcome} after {training.epoch} of {epochs} epochs")
@@ -149,14 +152,21 @@ class Run:
             self.options.on_epoch(row)
 
     def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measured | None:
-        """Measure the network as it is; None where somebody interrupted."""
-        training = self.session.training
+        """Measure the network as it is; None where somebody interrupted, or where it would go on
+        for long after the time limit."""
+        training, limit = self.session.training, self.deadline.seconds
+        late = None if limit is None else self.deadline.remaining + _LEAST + _SHARE * limit
         try:
             found = self.session.measuring.measure(
-                keep=keep, deadline=self.deadline, patience=None if final else self.cadence.patience
-            )
+                keep=keep, deadline=self.deadline, late=late,
+                patience=None if final else self.cadence.patience,
+            )  # fmt: skip
         except MeasuringInterrupted:
-            self.folder.log(f"epoch {epoch} is not measured: interrupted")
+            if self._interrupted:
+                self.folder.log(f"epoch {epoch} is not measured: interrupted")
+            else:
+                self._too_late = True
+                self.folder.warn(f"epoch {epoch} is not measured: the time limit came first")
             return None
         if found.trouble is not None:
             self.folder.warn(f"epoch {epoch} could not be measured: {found.trouble}")

@@ -82,8 +82,8 @@ class Measuring:
     ) -> None:
         self.model, self.train, self.test, self.ood = model, train, test, ood
         self._processes, self._evaluation = processes, evaluation
-        self._deadline = Deadline()
-        """Interruption ends a pass, before its next batch."""
+        self._deadline = self._late = Deadline()
+        """Interruption, or being late, ends a pass before its next batch."""
         self._d = model.head.d
         self._step = max(1, _BLOCK_BYTES // (4 * self._d))
         """Rows of a block."""
@@ -91,17 +91,18 @@ class Measuring:
 
     def measure(
         self, *, keep: bool = False, deadline: Deadline | None = None,
-        patience: float | None = None,
+        patience: float | None = None, late: float | None = None,
     ) -> Measured:  # fmt: skip
         """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
         `keep` also brings the features together in the first process, where they are not too large.
-        The deadline is for GNC2, whose bracket is valid whenever it strikes; only an interruption
-        ends the passes over the samples (MeasuringInterrupted). After these GNC2 has `patience`
-        seconds.
+        The deadline is for GNC2, whose bracket is valid whenever it strikes. An interruption ends
+        the passes over the samples (MeasuringInterrupted), and so do `late` seconds. After these
+        GNC2 has `patience` seconds.
         """
         started = time.monotonic()
         self._deadline = deadline = deadline or Deadline()
+        self._late = Deadline(late)
         metrics, own = self._metrics, self._buffer(self.train)
         stored = to_numpy(self.model.head.weights)
         weights = stored.astype(np.float64)
@@ -256,7 +257,7 @@ class Measuring:
             yield own[a:b], labels[a:b]
 
     def _check_interruption(self) -> None:
-        if self._deadline.interrupted:
+        if self._deadline.interrupted or self._late.expired:
             raise MeasuringInterrupted
 
     def _together(self, own: np.ndarray, images: Labelled) -> np.ndarray:

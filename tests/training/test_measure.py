@@ -123,6 +123,28 @@ def test_gnc2_has_its_seconds_after_slow_passes(
     assert first.gnc2 is not None and first.gnc2.width < 1e-9
 
 
+def test_a_measurement_ends_soon_after_the_time_limit(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run says so, and goes on from there."""
+    data, out = toy(home / "toy.h5"), home / "out"
+    real = measure.evaluate
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        for found in real(*args, **kwargs):
+            time.sleep(0.3)
+            yield found
+
+    monkeypatch.setattr(epochs, "_LEAST", 0.0)
+    monkeypatch.setattr(measure, "evaluate", slow)
+    part = run(data, out, epochs=50, measure_every=1, time_limit=0.2)
+    assert part.outcome == "time_limit" and part.measured is None
+    assert "is not measured: the time limit came first" in (out / "log.txt").read_text()
+    assert part.advice is not None and "--resume" in part.advice
+    monkeypatch.undo()
+    assert run(data, out, epochs=3, resume=True).measured is not None
+
+
 def test_decisions_take_the_threads_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
