@@ -92,8 +92,9 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
         bars += [other["result"]["max_cosine"] for other in larger]
         if found["max_cosine"] > min(bars, default=math.inf) - _EQUAL:
             continue
-        if found["rho_one_vs_rest"]["lower"] > 1.0 - found["max_cosine"] + _EQUAL:
-            continue  # not polished to its end: of a Tammes code the two are equal
+        ends = (found["rho_one_vs_rest"][end] - 1.0 + found["max_cosine"] for end in ("lower", "upper"))
+        if max(map(abs, ends)) > _EQUAL:
+            continue  # not polished to its end: of a Tammes code they are equal
         rho = math.floor(found["rho_one_vs_rest"]["lower"] * 1e12) / 1e12
         cells = {"d": d, "K": K, "rho_one_vs_rest": f"{rho:.12f}", "command": row["command"]}
         listed[d, K] = {name: str(cell) for name, cell in cells.items()}

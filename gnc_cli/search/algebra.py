@@ -76,7 +76,7 @@ def list_constructions(asked: Mapping[str, Any]) -> ConstructionList:
         for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
     ]
     rows.append(ConstructionRow(
-        STORED, "coordinates found by gnc, which it ships (give d and K)", "3..8", "up to 64",
+        STORED, "coordinates found by gnc, which it ships (give d and K)", "3..8", "up to 512",
         "as found", None, "best known codes of compare --list that nothing else builds",
     ))  # fmt: skip
     rows += [
