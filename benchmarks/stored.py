@@ -86,17 +86,16 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
     every = chosen(kept)
     for row in every:
         d, K, found = row["d"], row["K"], row["result"]
-        known = best(d, K)
+        known, rho = best(d, K), found["rho_one_vs_rest"]
         bars = [] if known is None else [known.max_cosine]
         larger = (o for o in every if o is not row and o["d"] <= d and o["K"] >= K)
         bars += [other["result"]["max_cosine"] for other in larger]
         if found["max_cosine"] > min(bars, default=math.inf) - _EQUAL:
             continue
-        ends = (found["rho_one_vs_rest"][end] - 1.0 + found["max_cosine"] for end in ("lower", "upper"))
-        if max(map(abs, ends)) > _EQUAL:
+        if any(abs(end - 1.0 + found["max_cosine"]) > _EQUAL for end in rho.values()):
             continue  # not polished to its end: of a Tammes code they are equal
-        rho = math.floor(found["rho_one_vs_rest"]["lower"] * 1e12) / 1e12
-        cells = {"d": d, "K": K, "rho_one_vs_rest": f"{rho:.12f}", "command": row["command"]}
+        least = math.floor(rho["lower"] * 1e12) / 1e12
+        cells = {"d": d, "K": K, "rho_one_vs_rest": f"{least:.12f}", "command": row["command"]}
         listed[d, K] = {name: str(cell) for name, cell in cells.items()}
         points = read_points(codes / f"{d}.{K}.txt").weights
         text = "".join(" ".join(f"{x:.17g}" for x in point) + "\n" for point in points)
