@@ -52,7 +52,8 @@ def _curves(panels: Any, found: dict[str, list[Row]]) -> None:
             panel.set_yscale("log")
     best = next(iter(found.values()))[0]["gnc2_reference"]["value"]
     panels[1].axhline(best, color=GREY, ls="--", label="best known")
-    panels[1].legend()
+    lines = panels[1].get_legend_handles_labels()
+    panels[-1].legend(*lines, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _placements(panels: Any, found: dict[str, list[Row]]) -> None:
