@@ -172,7 +172,7 @@ class Job:
         assert plan is not None, "a run that begins has a plan"
         session = open_session(
             settings, plan, self.data, self.ood, processes, self.device, fresh=stored is None,
-            out=out, limited=options.deadline.seconds is not None,
+            out=out or ".", limited=options.deadline.seconds is not None,
         )
         folder = RunFolder.claim(
             processes, out, label=settings.label, goes_on=stored is not None,

@@ -78,7 +78,7 @@ def test_solved_codes() -> None:
     assert "(10, 100)" in str(found.source)
     count = SOLVED.points(30, Fraction(7, 10))
     assert count is not None and (count.exact, count.log10) == (200, math.log10(200))
-    assert SOLVED.at(9, 100) is None and SOLVED.points(10, Fraction(99, 100)) is None
+    assert SOLVED.at(9, 1000) is None and SOLVED.points(10, Fraction(99, 100)) is None
     assert SOLVED.dimension(150, Fraction(3, 4)).d == 20
     assert SOLVED.dimension(150, Fraction(9, 10)).ending is Ending.NEVER
 
