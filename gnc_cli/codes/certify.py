@@ -110,7 +110,7 @@ def certify_code(
 def predict_certificate(d: int, K: int) -> Prediction:
     """What `certify_code` takes: the rows in float32 and float64 with directions, and blocks."""
     copies = 36.0 if K <= 1024 else 56.0
-    memory = copies * K * d + 250.0 * K + min(100e6, 0.35 * K * K)
+    memory = copies * K * d + 250.0 * K + min(50e6, 0.35 * K * K)
     pairs = 50.0 * K if d == 2 else float(K) * K  # on the circle only neighbours are looked at
     return Prediction(memory, seconds=pairs * (2e-8 + 2.0 * d / FLOPS))
 

@@ -120,7 +120,7 @@ def parse(text: str) -> Expression:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore")  # of odd comparisons, and of escapes in texts
             return _expression(ast.parse(_indexed(text.strip()), mode="eval").body)
     except UsageError as error:
         reason = str(error)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-_ENTRIES = 1 << 21
-"""Coordinates that are gathered at a time: all pairs of many rows would take K^2 d of them."""
+_ENTRIES = 1 << 20
+"""Coordinates, or entries of a normal matrix, that are gathered at a time: all pairs of many rows
+would take K^2 d of the first and K^2 d^2 of the second."""
 
 
 @dataclass(frozen=True)
@@ -128,22 +129,25 @@ class Linearisation:
         """`H + J^T diag(ratios) J` with H the Hessian of `sum multipliers c`, dense (n, n)."""
         q, n = self.bases.shape[2], self.size
         inner = np.arange(q)
-        where, what = [], []
+        half = np.zeros((n, n))
+        flat = half.reshape(-1)
+        step = max(1, _ENTRIES // (q * q))
         for s in range(len(self.rows)):
             for t in range(s, len(self.rows)):
-                live = (self.place[self.rows[s]] >= 0) & (self.place[self.rows[t]] >= 0)
-                i, j = self.rows[s][live], self.rows[t][live]
-                gs, gt = self.gradients[s][live], self.gradients[t][live]
-                block = (ratios[live, None] * gs)[:, :, None] * gt[:, None, :]
-                if s == 0 and t > 0:  # c is bilinear in row a and rows b, e
-                    sign = 1.0 if t == 1 else -1.0
-                    lam = (sign * multipliers[live])[:, None, None]
-                    block += lam * (self.bases[i].transpose(0, 2, 1) @ self.bases[j])
-                at = self.place[i] * q * n + self.place[j] * q
-                where.append((at[:, None, None] + inner[:, None] * n + inner).ravel())
-                what.append((block if s < t else 0.5 * block).ravel())
-        flat = np.bincount(np.concatenate(where), np.concatenate(what), minlength=n * n)
-        half = flat.astype(np.float64, copy=False).reshape(n, n)  # of nothing it counts integers
+                live = np.flatnonzero(
+                    (self.place[self.rows[s]] >= 0) & (self.place[self.rows[t]] >= 0)
+                )
+                for some in np.split(live, range(step, len(live), step)):
+                    i, j = self.rows[s][some], self.rows[t][some]
+                    gs, gt = self.gradients[s][some], self.gradients[t][some]
+                    block = (ratios[some, None] * gs)[:, :, None] * gt[:, None, :]
+                    if s == 0 and t > 0:  # c is bilinear in row a and rows b, e
+                        sign = 1.0 if t == 1 else -1.0
+                        lam = (sign * multipliers[some])[:, None, None]
+                        block += lam * (self.bases[i].transpose(0, 2, 1) @ self.bases[j])
+                    at = self.place[i] * q * n + self.place[j] * q
+                    where = at[:, None, None] + inner[:, None] * n + inner
+                    np.add.at(flat, where.ravel(), (block if s < t else 0.5 * block).ravel())
         matrix = half + half.T
         bend = self.curvature(multipliers)[self.place >= 0]
         matrix[np.diag_indices(n)] += np.repeat(bend, q)

@@ -266,12 +266,18 @@ def pairs_above(
     def work(worker: int) -> tuple[list[torch.Tensor], bool] | None:
         pairs = [torch.zeros((2, 0), dtype=torch.int64, device=W.device)]
         count = 0
+        # Made once: blocks that come and go between the small lists that stay would each leave a
+        # hole in the heap, of all blocks together 11 GB at K = 100,000.
+        products = searched.new_empty(height * width)
+        marks = np.empty(height * width, dtype=bool) if W.device.type == "cpu" else None
         for top, bottom, left in panels[worker :: workers.count]:
             for start in range(left, K, width):
                 if deadline is not None and deadline.expired:
                     return None
                 stop = min(start + width, K)
-                i, j = _above(searched[top:bottom] @ searched[start:stop].T, level)
+                gram = products[: (bottom - top) * (stop - start)].view(bottom - top, -1)
+                torch.mm(searched[top:bottom], searched[start:stop].T, out=gram)
+                i, j = _above(gram, level, marks)
                 i, j = i + top, j + start
                 if start < bottom and left == top:
                     upper = i < j
@@ -353,18 +359,25 @@ def _block_shape(device: torch.device) -> tuple[int, int]:
     return (1024, 2048) if device.type == "cpu" else (8192, 8192)
 
 
-def _above(gram: torch.Tensor, level: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Row and column of the entries above `level`, in row-major order."""
-    if gram.device.type != "cpu":
+def _above(
+    gram: torch.Tensor, level: float, marks: np.ndarray | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Row and column of the entries above `level`, in row-major order.
+
+    `marks` is room for a mask, on a CPU.
+    """
+    if marks is None:
         i, j = (gram > level).nonzero(as_tuple=True)
         return i, j
     # NumPy compares ten times and finds a hundred times faster than torch on one thread; a positive
     # bfloat16 orders as the integer of its bits.
+    mask = marks[: gram.numel()].reshape(gram.shape)
     if gram.dtype == torch.bfloat16 and level > 0.0:
         bits = int(torch.tensor([level]).to(torch.bfloat16).view(torch.int16))
-        mask = gram.view(torch.int16).numpy() >= np.int16(bits)
+        np.greater_equal(gram.view(torch.int16).numpy(), np.int16(bits), out=mask)
     else:
-        mask = (gram.float() if gram.dtype == torch.bfloat16 else gram).numpy() > level
+        entries = gram.float() if gram.dtype == torch.bfloat16 else gram
+        np.greater(entries.numpy(), level, out=mask)
     at_rows, at_columns = np.divmod(np.flatnonzero(mask), gram.shape[1])
     return torch.from_numpy(at_rows), torch.from_numpy(at_columns)
 

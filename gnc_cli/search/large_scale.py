@@ -122,10 +122,13 @@ def solve_large(
 def predict_large(d: int, K: int, steps: int | None, threads: int) -> Prediction:
     """What `solve_large` takes: rows with gradient, state and copies, the list of pairs, blocks."""
     per_row, uses_lists = _lists(d, K)
-    pairs = min(_MAX_PAIRS, K * per_row // 2) if uses_lists else 0
+    blocks, sample = 25e6 * threads, 0.0
+    if uses_lists:
+        blocks += _PER_PAIR * min(_MAX_PAIRS, K * per_row // 2)
+        sample = 8.0 * min(256.0 * K, 2.0**24)  # for the threshold
     steps = _default_steps(d, K) if steps is None else steps
     return Prediction(
-        memory=(72.0 + 4.0 * threads) * K * d + _PER_PAIR * pairs + 60e6 * threads,
+        memory=(72.0 + 4.0 * threads) * K * d + max(blocks, sample),
         seconds=2.0 * steps * _multiply_adds(d, K) / (FLOPS * threads),
     )
 

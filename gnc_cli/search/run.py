@@ -25,6 +25,7 @@ from gnc_cli.io.codefile import (
     write_code,
     write_streamed,
 )
+from gnc_cli.known_codes.best import SEARCHED
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
@@ -77,6 +78,13 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     request = read_request(asked if named is None else {**asked, "d": named.d, "K": named.K})
     if request.target is not None:
         check_target(request.problem, request.d, request.K, request.target)
+    if out is not None and request.d > SEARCHED:
+        # At least a bit for an entry: said before algebra is asked, which takes minutes there.
+        Prediction(disk=request.K * request.d / 8.0).require(
+            f"a code of K={request.K} points in d={request.d}",
+            f"lower {spelled('K')} or {spelled('d')}, name a file on another disk, "
+            f"or drop {spelled('out')}", out=out,
+        )  # fmt: skip
     exact = choice = stored = None
     if ships:
         stored = stored_code(asked)

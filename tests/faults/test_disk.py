@@ -71,7 +71,7 @@ def test_temporary_files_of_others_are_left_alone(tmp_path: Path) -> None:
     *(pytest.param(words, marks=pytest.mark.slow) for words in (
         "solve --d 3 --K 40 --restarts 1 --steps 5 --out a.npz",
         "solve --d 2 --K 4 --plot a.svg", "bounds --d 3..40 --K 2..40 --out a.csv",
-        "bounds --d 3..9 --K 7 --report a.md", "compare --list --plot a.png")),
+        "bounds --d 3..40 --K 7 --report a.md", "compare --list --plot a.png")),
 ])  # fmt: skip
 def test_a_full_disk_leaves_nothing(words: str, tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk."""

@@ -37,6 +37,7 @@ SOLVE = cases(6, """
     solve --d 2 --K 1e9 | about 17 min; 4 GB of memory
     solve --d 2 --K 1e9 --time-limit 5 | GB free
     solve --d 2 --K 1e8 | GB free
+    solve --d 1e6 --K 1e9 --out a.npy | points in d=1000000 needs 1 MB of memory, 125 TB of disk
     solve --d 20000 --K 40000 | the orthoplex of K=40000 points in d=20000 needs
     solve --d 20000 --K 40000 --out a.h5 | of disk, about
     solve --d 1e6 --K 1e4 | the simplex ETF of K=10000 points in d=1000000 needs

@@ -51,7 +51,7 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 _CHILD = """
 import sys
 import numpy as np
-from gnc_cli import bounds, compare, measure, solve
+from gnc_cli import bounds, compare, measure, solve, train
 from gnc_cli.runtime.predictions import Prediction
 
 told, require = [], Prediction.require
@@ -79,6 +79,14 @@ _LARGE = "solve(4, 2900, method='descent', steps=1, threads=1)"
 _MEASURE = (
     "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
 )
+_TRAIN = """
+import tempfile
+from pathlib import Path
+from tests.training.problems import toy
+data = toy(Path(tempfile.mkdtemp()) / "a.h5", each=16, test_each=4)
+usual = dict(data=data, epochs=1, device="cpu", threads=1, feature_dim=8)
+train(model="cnn", batch_size=2, **usual)
+"""
 _PEAKS = [
     ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
 ]
@@ -87,17 +95,24 @@ _LARGER = [
     (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=50000, steps=2, restarts=1, time_limit=4)"),
     ("solve(2, 30)", "solve(10000, 1000, time_limit=1)"),
     ("solve(2, 30)", "solve(3000, 3001, time_limit=1)"),
-    (_SOLVE, "solve(50, 100, method='descent', workers=1, restarts=4, steps=3)"),
+    (_SOLVE, "solve(50, 100, method='descent', workers=1, steps=3, time_limit=40)"),
     (_SOLVE, "solve(100, 2000, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
     (_SOLVE, "solve(2000, 300, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
     (_UFM, "solve(3, 20, problem='ufm', tau=0.5, n=50000, steps=3, time_limit=6)"),
     (_UFM, "solve(10, 300, problem='ufm', tau=0.5, n=100, steps=3, time_limit=6)"),
     (_LARGE, "solve(2000, 3000, method='descent', steps=1, threads=1, time_limit=9)"),
     (_LARGE, "solve(16, 30000, method='descent', steps=2, threads=1)"),
+    (_LARGE, "solve(3, 20000, method='descent', steps=2, threads=1)"),
+    (_LARGE, "solve(3, 100000, method='descent', steps=2, threads=1)"),
+    (_SOLVE, "solve(12, 300, method='descent', workers=1, steps=3, time_limit=15)"),
+    (_TRAIN, "train(model='resnet18', batch_size=64, optimizer='adamw', **usual)"),
+    (_TRAIN, "train(model='resnet18', batch_size=16, **usual)"),
+    ("bounds(3, 9)", "bounds(range(3, 20), range(2, 2000))"),
     (_MEASURE, "measure(features=np.ones((20, 2500)), labels=np.arange(20) % 3, normalize='off')"),
     (_MEASURE, "W = random(size=(100000, 64)); measure(weights=W, time_limit=9)"),
     (_MEASURE, "W = random(size=(50000, 256)); measure(features=random(size=(40, 256)), "
                "labels=np.arange(40), weights=W, time_limit=9)"),
+    ("compare(np.eye(3))", "W = random(size=(20000, 64)); compare(W, time_limit=9)"),
     ("compare(np.eye(3))", "W = random(size=(200000, 64)); compare(W, time_limit=9)"),
 ]  # fmt: skip
 

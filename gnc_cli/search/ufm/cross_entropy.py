@@ -66,7 +66,9 @@ def cross_entropy(
         -1.0
     """
     column = _per_restart(tau)
-    feature_parts, worst = [], []
+    # Made once: parts kept one by one between the blocks' arrays would tear the heap into holes.
+    features_gradient, slopes = xp.empty_like(features), xp.empty_like(features[..., :1])
+    hardmax: Any = None
     total: Any = None  # log of the losses so far, shape (..., 1, 1)
     gradient: Any = 0.0  # dF/dW of the samples so far, in units of their total
     for rows in _blocks(weights, features):
@@ -82,15 +84,17 @@ def cross_entropy(
             earlier = xp.exp(total - peak)
             sums, part = sums + earlier, part + earlier * gradient
         total, gradient = peak + xp.log(sums), part / sums
-        feature_parts.append((log_slope, share @ weights))
-        worst.append(xp.amax(margins, axis=(-2, -1)))
+        features_gradient[..., rows, :] = share @ weights
+        slopes[..., rows, :] = log_slope
+        worst = xp.amax(margins, axis=(-2, -1))
+        hardmax = worst if hardmax is None else xp.maximum(hardmax, worst)
     # The features' shares c_i need the whole total, so they come last.
-    features_gradient = [xp.exp(slope - total) * part for slope, part in feature_parts]
+    features_gradient *= xp.exp(slopes - total)
     return CrossEntropy(
         log_total=total[..., 0, 0],
-        hardmax=xp.amax(xp.stack(worst), axis=0),
+        hardmax=hardmax,
         weights_gradient=gradient,
-        features_gradient=xp.concatenate(features_gradient, axis=-2),
+        features_gradient=features_gradient,
     )
 
 

@@ -162,7 +162,7 @@ def predict_ufm(
     history = max(6.0 * one, min(2.0**28, 60.0 * one))
     step = 6.0 * n * K * K * d / FLOPS + 1e-3
     return Prediction(
-        memory=(9.0 * count + 2.0) * one + history + min(64e6, 24.0 * n * K * K),
+        memory=(9.0 * count + 10.0) * one + history + min(64e6, 24.0 * n * K * K),
         seconds=(count + 5.0) * (_STEPS if steps is None else steps) * step,
     )
 
