@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
@@ -20,67 +19,19 @@ from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.search.command import solve
 from gnc_cli.training.command import train
 
-# Typer's own usage errors share this base, whichever click it carries.
-_TyperError: Any = typer.BadParameter.__mro__[2]
-
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
     "gate undecided, 5 gate failed, 6 device, package, memory or disk missing, 130 interrupted."
 )
 
 
-_CHOICES = 20
-"""Letters in a line of choices."""
-
-
-class _Command(TyperCommand):
-    """A command whose help fits a terminal of 80 columns."""
-
-    def get_params(self, ctx: Any) -> Any:
-        return _without_types(super().get_params(ctx))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        whole = self.params
-        self.params = [_narrow(copy(param), ctx) for param in whole]
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self.params = whole
-
-
-def _narrow(param: Any, ctx: Any) -> Any:
-    """One long name, a second one named in the text; choices in short lines."""
-    first, *others = [name for name in param.opts if name.startswith("--")] or [""]
-    if others:
-        param.opts = [name for name in param.opts if name not in others]
-        param.help += f" Also {', '.join(others)}."
-    lines = [""]
-    for word in (param.display_type_rich(ctx=ctx) or "").replace("|", "|\0").split("\0"):
-        if len(lines[-1] + word) > _CHOICES:
-            lines.append("")
-        lines[-1] += word
-    if len(lines) > 1:
-        param.display_type_rich = lambda ctx: "\n".join(lines)
-    return param
-
-
-def _without_types(params: Any) -> Any:
-    for param in params:
-        if param.param_type_name == "argument" or param.is_flag:
-            param.display_type_rich = lambda ctx: None
-    return params
-
-
 class OneLineErrors(TyperGroup):
     """A group whose every error is one line on stderr and an exit code of `ExitCode`."""
-
-    def get_params(self, ctx: Any) -> Any:
-        return _without_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         try:
             check_surroundings()
-            start_reader([*ctx._protected_args, *ctx.args])
+            start_reader(ctx.args)
             return super().invoke(ctx)
         except GncError as error:
             # A usage error is one in every process that torchrun started.
@@ -114,14 +65,9 @@ class OneLineErrors(TyperGroup):
         except SystemExit as end:
             # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
             sys.exit(ExitCode.OK if isinstance(end.__context__, BrokenPipeError) else end.code)
-        except _TyperError as error:
-            # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
-            if message := error.format_message().replace("Value error, ", ""):
-                context = getattr(error, "ctx", None)
-                path = context.command_path if context else "gnc"
-                note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
-            sys.exit(error.exit_code)
         except Exception as error:
+            if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
+                sys.exit(_note_usage(error))
             if ABORTED.is_set():
                 sys.exit(ExitCode.INTERRUPTED)
             if (refused := refusal(error)) is not None:
@@ -133,6 +79,14 @@ class OneLineErrors(TyperGroup):
             note(f"this is a bug: {error!r}; please report it with the lines above")
             sys.exit(ExitCode.BUG)
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _note_usage(error: Any) -> int:
+    # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
+    if message := error.format_message().replace("Value error, ", ""):
+        path = error.ctx.command_path if error.ctx else "gnc"
+        note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
+    return int(error.exit_code)
 
 
 def program(commands: Mapping[Callable[..., None], str]) -> typer.Typer:
@@ -148,7 +102,7 @@ def program(commands: Mapping[Callable[..., None], str]) -> typer.Typer:
     )
     app.callback()(_gnc)
     for command, example in commands.items():
-        app.command(cls=_Command, epilog=f"Example: {example}")(command)
+        app.command(epilog=f"Example: {example}")(command)
     return app
 
 

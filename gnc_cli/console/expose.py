@@ -9,6 +9,7 @@ import contextlib
 import inspect
 import re
 import shlex
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import PurePath
@@ -185,7 +186,11 @@ def _call(function: Callable[..., Result], given: dict[str, Any], attached: Any)
 
 def _option(name: str, parameter: Parameter) -> Any:
     """The Typer declaration; no option has a default, for the function has them."""
-    metavar = parameter.metavar or (parameter.kind.metavar if parameter.kind else None)
+    kind = parameter.kind
+    metavar = parameter.metavar or (kind.metavar if kind else None) or ""
+    if kind and kind.choices:  # in short lines, so that help fits 80 columns
+        names = f"<{'| '.join(kind.choices)}>"
+        metavar = textwrap.fill(names, 20, break_on_hyphens=False).replace("| ", "|")
     text = re.sub(r"\[(?=[a-z])", r"\\[", parameter.help)  # to rich, [word] is a style
     if parameter.argument:
         return typer.Argument(None, metavar=metavar, help=text, show_default=False)

@@ -100,6 +100,7 @@ def test_compare() -> None:
 
 
 def test_solve() -> None:
+    pytest.importorskip("torch")
     plain = [solve(3, 4), solve(2, 3, problem="tammes", target=0.9), solve(2, 5, seed=1)]
     ufm: list[Any] = [solve(2, 3, problem="ufm", tau=tau) for tau in (0.5, [1.0, 0.5])]
     names = plain[0].csv_rows()[0]

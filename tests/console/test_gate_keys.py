@@ -72,6 +72,7 @@ def test_examples_name_keys_that_exist(command: str) -> None:
 
 
 def test_every_key_of_a_row_can_be_named() -> None:
+    pytest.importorskip("torch")
     square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     results: list[Result] = [
         solve(3, 6), solve(2, 3, problem="ufm", tau=[1.0, 0.5]), solve(list_constructions=True),

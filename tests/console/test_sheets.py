@@ -110,6 +110,8 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_sheet_has_at_most_eight_lines(name: str) -> None:
+    if name.startswith("solve"):
+        pytest.importorskip("torch")
     view, ask = SHEETS[name]
     lines = lines_of(view, ask())
     assert len(lines) <= 8, "\n".join(lines)
@@ -219,4 +221,4 @@ def test_help_breaks_no_choice(command: str) -> None:
     for line in text.splitlines():
         for choices in re.findall(r"<[\w-]+\|\S*", line):
             assert choices.endswith(("|", ">")), line
-    assert "<" in text and ",--" not in text
+    assert "<" in text
