@@ -17,7 +17,8 @@ PACKAGE = Path(__file__).parent.parent / "gnc_cli"
 LAYERS = (
     "__main__", "cli", "training", "integrations", "collapse", "comparison", "search", "limits",
     "console", "known_codes", "constructions", "codes", "metrics", "geometry", "io", "runtime",
-    "schemas", "parameters", "parsing", "read_back", "records", "errors", "__init__",
+    "schemas", "parameters", "parsing", "read_back", "records",
+    "escaping", "errors", "__init__",
 )  # fmt: skip
 """From the top: a module imports from its own folder and from names further right."""
 

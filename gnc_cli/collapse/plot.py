@@ -37,6 +37,7 @@ from gnc_cli.console.plot_style import (
     show_heading,
     styled,
 )
+from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import check_plot_suffix
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", INK)
@@ -106,7 +107,7 @@ def _draw_set(figure: Any, result: MeasureResult) -> None:
         ("accuracy", result.accuracy, ".4f"),
     )  # fmt: skip
     show_heading(
-        figure, f"{title}     d = {result.d}, K = {count(result.K)}{samples}",
+        figure, f"{in_picture(title)}     d = {result.d}, K = {count(result.K)}{samples}",
         "     ".join(f"{name} {v:{form}}" for name, v, form in figures if v is not None),
     )  # fmt: skip
 
@@ -193,13 +194,8 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
 
 
 def _name(label: int, name: str | None) -> str:
-    text = str(label) if name is None else _escaped(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _escaped(text: str) -> str:
-    """A dollar sign would begin a formula."""
-    return text.replace("$", r"\$")
+    text = str(label) if name is None else name
+    return in_picture(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 
 
 def draw_series(figure: Any, result: MeasureSeries) -> None:
@@ -247,7 +243,7 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
     facts = [files.pop() if len(files) == 1 else f"{len(files)} files", f"{len(result.rows)} rows"]
     facts += [sizes.pop()] if len(sizes) == 1 else []
     facts += [f"mean and one deviation over {result.group}"] if result.groups else []
-    show_heading(figure, "Neural collapse", "     ".join(facts))
+    show_heading(figure, "Neural collapse", in_picture("     ".join(facts)))
 
 
 def lines_of(result: MeasureSeries) -> tuple[str, list[Line], list[str]]:
@@ -289,7 +285,7 @@ def _names(
     every = dict.fromkeys(key for facts in known for key in facts)
     differ = [key for key in every if len({str(facts.get(key)) for facts in known}) > 1]
     return [
-        _escaped(", ".join(str(facts[key]) for key in differ if facts.get(key) is not None))
+        in_picture(", ".join(str(facts[key]) for key in differ if facts.get(key) is not None))
         for facts in known
     ]
 

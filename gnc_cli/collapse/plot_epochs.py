@@ -15,6 +15,7 @@ import numpy as np
 
 from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE
+from gnc_cli.escaping import in_picture
 
 TITLES = {
     "gnc1": "GNC1: variability within classes", "gnc2": "GNC2: one-vs-rest distance",
@@ -86,7 +87,7 @@ def draw_gnc2(
             name = reference.source if reference.kind == "pinned" else reference.id
             name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
             ax.annotate(
-                f"{words}\n{name}".replace("$", r"\$"), (0.98, reference.value), (0, 3),
+                f"{words}\n{in_picture(name)}", (0.98, reference.value), (0, 3),
                 xycoords=("axes fraction", "data"), textcoords="offset points", color=INK,
                 fontsize=9, ha="right", va="bottom",
             )  # fmt: skip

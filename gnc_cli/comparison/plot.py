@@ -11,6 +11,7 @@ from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
 from gnc_cli.console.viewer import write_code_page
+from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.records import ComparisonStatus
@@ -100,7 +101,7 @@ def _heading(row: CompareRow) -> tuple[str, str]:
         said += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
     if row.contacts is not None:
         said.append(f"{count(row.contacts)} contacts")
-    name = f"{row.congruent_to}: " if row.congruent_to else ""
+    name = f"{in_picture(row.congruent_to)}: " if row.congruent_to else ""
     return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(said)
 
 
@@ -213,7 +214,8 @@ def _show_gaps_by_file(ax: Any, rows: Sequence[CompareRow]) -> None:
         ax.hlines(line, _FLOOR, _height(row), color=colour, lw=1.0, alpha=0.6)
         ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3,
                    clip_on=False)  # fmt: skip
-    ax.set_yticks(range(len(rows)), [f"{row.file}  ({row.d}, {count(row.K)})" for row in rows])
+    names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
+    ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xticks(list(_TICKS), list(_TICKS.values()))
     ax.set_xlabel(_GAP)

@@ -10,7 +10,7 @@ import typer
 from gnc_cli.console.gates import Gates, Verdict, exit_code
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.show import emit, note
-from gnc_cli.console.table import Table, csv_text, printed
+from gnc_cli.console.table import Table, printed
 from gnc_cli.errors import ExitCode
 from gnc_cli.records import Result
 
@@ -60,6 +60,8 @@ def conclude(
     elif output.shape is Shape.JSON:
         emit(result.dumps() + "\n")
     elif output.shape is Shape.CSV:
+        from gnc_cli.io.row_files import csv_text
+
         emit(csv_text(*result.csv_rows()))
     elif not streamed:
         emit("".join(json.dumps(line, allow_nan=False) + "\n" for line in result.lines()))

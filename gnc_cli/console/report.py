@@ -9,7 +9,8 @@ from typing import Any
 
 from gnc_cli.console.check import Status
 from gnc_cli.console.gates import Verdict
-from gnc_cli.console.table import Table, markdown, visible
+from gnc_cli.console.table import Table, markdown
+from gnc_cli.escaping import in_markdown, in_prometheus, visible
 from gnc_cli.records import Result, flatten
 
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
@@ -51,15 +52,13 @@ def _title(result: Result) -> str:
 
 
 def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdict]) -> str:
-    lines = [f"## {_title(result)}"]
+    lines = [f"## {in_markdown(_title(result))}"]
     if verdicts:
-        rows = [
-            (f"{_MARKS[v.status]} {v.status.value}", f"`{v.gate}`", v.detail) for v in verdicts
-        ]
+        rows = [(f"{_MARKS[v.status]} {v.status.value}", v.gate, v.detail) for v in verdicts]
         lines += markdown([Table(columns=(" ", "gate", "value"), rows=rows)])
     lines += markdown(tables)
     for message in result.messages:
-        lines += ["", f"**{visible(message)}**"]
+        lines += ["", f"**{in_markdown(message)}**"]
     lines += ["", f"<sub>gnc {result.version}, {result.seconds:.3g} s</sub>", ""]
     return "\n".join(lines)
 
@@ -78,17 +77,17 @@ def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
     suite = ElementTree.SubElement(root, "testsuite", counts)
     properties = ElementTree.SubElement(suite, "properties")
     for key, value in _figures(result).items():
-        text = "" if value is None else str(value)
-        ElementTree.SubElement(properties, "property", {"name": key, "value": _xml(text)})
+        text = "" if value is None else visible(str(value))
+        ElementTree.SubElement(properties, "property", {"name": visible(key), "value": text})
     for gate in ("", *(verdict.gate for verdict in verdicts)):
         case = ElementTree.SubElement(
             suite, "testcase",
-            {"classname": name, "name": _xml(gate or _title(result)),
+            {"classname": name, "name": visible(gate or _title(result)),
              "time": "0" if gate else seconds},
         )  # fmt: skip
         for failed, kind, detail in failures:
             if failed == gate:
-                ElementTree.SubElement(case, "failure", {"type": kind, "message": _xml(detail)})
+                ElementTree.SubElement(case, "failure", {"type": kind, "message": visible(detail)})
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -105,11 +104,6 @@ def _figures(result: Result) -> dict[str, Any]:
         for key, value in flatten(row, lists=False).items()
         if key not in whole or whole[key] != value
     }
-
-
-def _xml(text: str) -> str:
-    """Without the control characters that XML cannot carry."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
 
 
 def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
@@ -160,8 +154,7 @@ def _labels(labels: dict[str, Any]) -> str:
     for key, value in labels.items():
         whole = key in ("epoch", "step") and float(value).is_integer()
         text = str(int(value)) if whole else repr(value) if isinstance(value, float) else str(value)
-        text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        parts.append(f'{key}="{text}"')
+        parts.append(f'{key}="{in_prometheus(text)}"')
     return "{" + ",".join(parts) + "}" if parts else ""
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from gnc_cli.console.table import visible
 from gnc_cli.errors import OutputError
+from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
 
 

@@ -1,16 +1,15 @@
-"""One table for every command: for a terminal (rich), for Markdown, as CSV.
+"""One table for every command: for a terminal (rich), for Markdown, for a notebook.
 
 A view (`view.py` of each command) turns a record into a list of tables; nothing else formats.
 """
 
-import csv
 import io
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
+
+from gnc_cli.escaping import in_html, in_markdown, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -63,12 +62,12 @@ class Table:
     def html(self) -> str:
         """The table in a notebook, without the keys of the JSON."""
         places, rows = self.shown(keys=False)
-        lines = [[f"<td>{escape(_plain(cell))}</td>" for cell in row] for row in rows]
+        lines = [[f"<td>{in_html(_joined(cell))}</td>" for cell in row] for row in rows]
         if any(self.columns):
-            lines.insert(0, [f"<th>{escape(self.columns[place])}</th>" for place in places])
+            lines.insert(0, [f"<th>{in_html(self.columns[place])}</th>" for place in places])
         body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
-        title = f"<p><b>{escape(self.title)}</b></p>" if self.title else ""
-        said = [f"<p>{escape(_plain(text))}</p>" for text in (*self.sentences, *self.notes)]
+        title = f"<p><b>{in_html(self.title)}</b></p>" if self.title else ""
+        said = [f"<p>{in_html(_joined(text))}</p>" for text in (*self.sentences, *self.notes)]
         return "".join([title, f"<table>{body}</table>" if body else "", *said])
 
     def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
@@ -144,7 +143,7 @@ def _drawn(table: Table, width: int) -> list["RenderableType"]:
             # No column is so narrow that its heading or figures break.
             longest = max(len(_plain(cell)) for cell in (table.columns[place], *column))
             grid.add_column(
-                table.columns[place],
+                _rich(table.columns[place]),
                 justify="left" if words else "right",
                 overflow="fold",
                 # Names keep their letters; what is wide and made of words may wrap.
@@ -201,7 +200,8 @@ def _aligned(table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]]
     """The same by hand, unwrapped and without colours: rich takes a second for a thousand rows."""
     from rich.text import Text
 
-    lines = [[table.columns[place] for place in places], *(map(_plain, row) for row in rows)]
+    heads = [table.columns[place] for place in places]
+    lines = [map(_plain, row) for row in (heads, *rows)]
     columns = [list(column) for column in zip(*lines, strict=True)]
     for place, column in zip(places, columns, strict=True):
         width = max(map(len, column))
@@ -224,42 +224,23 @@ def markdown(tables: Sequence[Table]) -> list[str]:
     lines: list[str] = []
     for at, table in enumerate(tables):
         if table.title and at:
-            lines += ["", f"**{_plain(table.title)}**"]
+            lines += ["", f"**{in_markdown(table.title)}**"]
         places, rows = table.shown(keys=False)
         if rows:
             heads = [table.columns[place] or " " for place in places]
-            lines += ["", "| " + " | ".join(heads) + " |", "|" + "---|" * len(places)]
-            lines += ["| " + " | ".join(_escaped(cell) for cell in row) + " |" for row in rows]
+            head, *body = (
+                "| " + " | ".join(in_markdown(_joined(cell)) for cell in row) + " |"
+                for row in (heads, *rows)
+            )
+            lines += ["", head, "|" + "---|" * len(places), *body]
         for text in (*table.sentences, *table.notes):
-            lines += ["", _plain(text)]
+            lines += ["", in_markdown(_joined(text))]
     return lines
 
 
+def _joined(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "".join(cell or ())
+
+
 def _plain(cell: Cell) -> str:
-    return visible(cell if isinstance(cell, str) else "".join(cell or ()))
-
-
-def _escaped(cell: Cell) -> str:
-    return " ".join(_plain(cell).split()).replace("|", "\\|")
-
-
-def visible(text: str) -> str:
-    """Text from a file, with what a terminal would obey or hide in escaped form.
-
-    >>> print(visible("caf\u00e9 \x1b[2J"))
-    caf\u00e9 \\x1b[2J
-    """
-    if text.isprintable():
-        return text
-    return re.sub(
-        r"[^\n]", lambda c: c[0] if c[0].isprintable() else ascii(c[0])[1:-1], text
-    )
-
-
-def csv_text(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A header, then one line per row; null is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return visible(_joined(cell))

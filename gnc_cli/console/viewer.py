@@ -5,7 +5,6 @@ anywhere, without a network.
 """
 
 import base64
-import html
 import json
 import os
 import re
@@ -18,6 +17,7 @@ import numpy as np
 
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, COSINES, GREY, INK, ORANGE
+from gnc_cli.escaping import in_html
 from gnc_cli.io.atomic import write_text
 
 MOST_POINTS = 3000
@@ -86,7 +86,7 @@ def write_code_page(
     between = between[(between >= 0).all(axis=1)]
     lines = between[evenly(len(between), _MOST_LINES)]
     W = weights[shown]
-    points = [f"point {k}" for k in range(K)] if names is None else _shown(names)
+    points = [f"point {k}" for k in range(K)] if names is None else [*map(in_html, names)]
     labels = [
         points[k]
         + ("" if contacts is None else f"<br>{degrees[k]} contacts")
@@ -152,18 +152,13 @@ def write_run_page(
     kinds += ["projected on the principal axes of the last weights"] if d > 3 else []
     drawn = max(snapshots, key=lambda snapshot: snapshot.N)
     legend = _legend(kinds, [(len(drawn.features), drawn.N, "samples")])
-    data = {"frames": frames, "sphere": d <= 3, "names": _shown(names)}
+    data = {"frames": frames, "sphere": d <= 3, "names": [*map(in_html, names)]}
     _write(path, title, facts, legend, data)
 
 
 def evenly(n: int, most: int) -> np.ndarray:
     """At most so many of the numbers 0 to n - 1, evenly spaced, both ends among them."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
-
-
-def _shown(names: Sequence[str]) -> list[str]:
-    """As hover texts, which know some HTML."""
-    return [html.escape(name, quote=False) for name in names]
 
 
 def _opacity(lines: int, d: int) -> float:
@@ -190,11 +185,11 @@ def _write(
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
     colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE,
                "cosines": COSINES}  # fmt: skip
-    # In a script element no text may look like its end.
-    body = json.dumps(data | {"palette": colours}).replace("</", "<\\/")
+    # In a script element no text may look like a tag or a comment.
+    body = json.dumps(data | {"palette": colours}).replace("<", "\\u003c")
     parts = re.split(r"@(\w+)@", template)
     filled = {
-        "TITLE": html.escape(title), "FACTS": html.escape(_SPACES.sub(" · ", facts)),
+        "TITLE": in_html(title), "FACTS": in_html(_SPACES.sub(" · ", facts)),
         "LEGEND": legend, "DATA": body, "PLOTLY": get_plotlyjs(),
     }  # fmt: skip
     parts[1::2] = [filled[name] for name in parts[1::2]]

@@ -6,11 +6,12 @@ Writing is atomic and reproducible: equal rows, equal bytes.
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
 
+from gnc_cli.escaping import in_csv
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.outputs import check_suffix
@@ -51,11 +52,18 @@ def write_rows(
         if suffix == ".json":
             file.write(result.dumps().encode() + b"\n")
         elif suffix == ".csv":
-            write_csv(file, names, ([line.get(name) for name in names] for line in lines))
+            file.write(csv_text(names, lines).encode())
         else:
             columns = {name: column([line.get(name) for line in lines]) for name in names}
             made = {"command": f"gnc {result.command}", "options": options}
             write_columns(file, "rows", columns, {k: v for k, v in made.items() if v})
+
+
+def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
+    """Lines with these keys as `write_csv` has them."""
+    file = io.BytesIO()
+    write_csv(file, names, ([line.get(name) for name in names] for line in lines))
+    return file.getvalue().decode()
 
 
 def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -64,7 +72,7 @@ def write_csv(file: IO[bytes], names: Sequence[str], rows: Iterable[Sequence[Any
     try:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows(rows)
+        writer.writerows(map(in_csv, row) for row in rows)
         text.flush()
     finally:
         text.detach()

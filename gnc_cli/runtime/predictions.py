@@ -86,9 +86,9 @@ class Prediction:
             short.append(f"{size(free)} of memory are free on {where}")
         if self.disk and out is not None:
             folder = _folder(out)
-            left = shutil.disk_usage(folder).free
-            if self.disk > left:
-                short.append(f"{size(left)} of disk are free in {folder!r}")
+            disk = shutil.disk_usage(folder)
+            if disk.total and self.disk > disk.free:  # /proc and the like have no size
+                short.append(f"{size(disk.free)} of disk are free in {folder!r}")
         if self.seconds > MOST_SECONDS:
             short.append("a year is the most")
         if short:

@@ -204,7 +204,8 @@ def train(
         Parameter("Options from a TOML file, by their names (epochs = 20); also the settings that "
                   "have no option: stem (default auto), norm (batch), beta (0.9), momentum (0.9), "
                   "gamma (0.1), warmup (a twentieth of the epochs, at most 5), clip (none), "
-                  "channels_last (true), compile (false). Options given beside it win.",
+                  "channels_last (true), compile (false). Options given beside it win. It holds "
+                  "neither force, resume nor a model of your own, and no output that exists.",
                   group=_TRAINING, metavar="FILE", reads=True),
     ] = None,
     preset: Annotated[
@@ -231,7 +232,7 @@ def train(
     lr: Annotated[
         float | None,
         Parameter("Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
-                  real(above=0.0), _TRAINING),
+                  real(above=0.0, most=1e6), _TRAINING),
     ] = None,
     momentum: Annotated[
         float | None,
@@ -241,7 +242,7 @@ def train(
     weight_decay: Annotated[
         float | None,
         Parameter("Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
-                  real(least=0.0), _TRAINING),
+                  real(least=0.0, most=1e6), _TRAINING),
     ] = None,
     schedule: Annotated[
         str | None,
@@ -358,7 +359,8 @@ def train(
         margin: of `cosface` (a cosine) or `arcface` (radians).
         assignment: `identity`, `random`, `best`, `worst`, a file, or `all`.
         similarity: file with the classes' similarity (K, K), for `best` and `worst`.
-        config: a TOML file of further arguments by name; those given beside it win.
+        config: a TOML file of further arguments by name; those given beside it win. `force`,
+            `resume`, a `model` of your own and outputs that exist are refused in it.
         preset: `fig2`, `fig4`, `fig5`, `b1`, `b3`, `b6` or `finetune`.
         epochs: passes over the training set.
         batch_size: images per step, of all processes together.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE
+from gnc_cli.escaping import in_picture
 from gnc_cli.search.plot import draw_sphere, open_view
 
 MOST_NAMED = 12
@@ -141,7 +142,7 @@ def class_labels(names: Sequence[str]) -> list[str]:
         name = "…" * bool(start) + kept + "…" * bool(end)
         name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
         drawn = (c if font.get_char_index(ord(c)) else f"U+{ord(c):04X}" for c in name)
-        return "".join(drawn).replace("$", r"\$")
+        return in_picture("".join(drawn))
 
     return [label(name) for name in names]
 

@@ -20,6 +20,7 @@ from gnc_cli.collapse.plot_epochs import (
 from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import GREY, save, show_heading, styled
+from gnc_cli.escaping import in_picture
 from gnc_cli.training.places import MOST_NAMED, class_labels, show_places
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
@@ -86,11 +87,11 @@ def _run_figure(result: Any) -> Any:
     reference = None if result.measured is None else result.measured.gnc2_reference
     show_gnc2(axes["gnc2"], history, reference)
     show_accuracies(axes["accuracy"], history)
-    name = str(result.data.get("name", "data")).replace("$", r"\$")
+    name = str(result.data.get("name", "data"))
     facts = [_code(result), f"{count(result.epochs)} epoch" + ("" if result.epochs == 1 else "s")]
     shares = {"test": result.test_accuracy, "training": result.train_accuracy}
     facts += [f"{of} accuracy {value:.4f}" for of, value in shares.items() if value is not None]
-    title = f"{name}: {result.model}, {_HEADS[result.head.kind]}"
+    title = in_picture(f"{name}: {result.model}, {_HEADS[result.head.kind]}")
     show_heading(figure, title, "     ".join(facts))
     return figure
 
@@ -199,7 +200,7 @@ def placement_text(row: TrainResult) -> str:
     permutation = row.head.permutation or ()
     names = list(row.extras.get("class_names") or map(str, range(len(permutation))))
     if len(names) > MOST_NAMED:
-        return os.path.basename(row.run)
+        return in_picture(os.path.basename(row.run))
     names = class_labels(names)
     weights = row.extras.get("weights")
     if weights is None or weights.shape[1] != 2:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Path, declared, spelled
+from gnc_cli.parsing import shown
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
@@ -42,6 +43,8 @@ _BELONGS_TO = {
     "gamma": ("schedule", ("step",)),
 }
 """Settings that say nothing unless another has one of these values."""
+_OF_THE_CALLER = ("force", "resume")
+"""Arguments that no file of settings may have."""
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 
 _COMMON: dict[str, Any] = {
@@ -360,7 +363,10 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def with_config(
     config: Path, function: Callable[..., Any], asked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a call, completed by those of a TOML file; None and False are not asked."""
+    """The arguments of a call, completed by those of a TOML file.
+
+    The file is data: only the caller decides which code is imported and which files are replaced.
+    """
     name = os.fspath(config)
     with open_input(name) as file:
         text = decoded(file, name, "expected TOML")
@@ -378,4 +384,16 @@ def with_config(
             hint = f"; did you mean {near[0]}?" if near else "; gnc train --help lists them"
             raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train{hint}")
     given = {key: value for key, value in asked.items() if value not in (None, False)}
+    for key in found.keys() - given.keys():
+        value = found[key]
+        if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):
+            raise UsageError(
+                f"{name!r} sets {key!r} to {shown(value)}, and a file decides neither which code "
+                f"is imported nor which files are replaced; if you want it, add {spelled(key)}"
+            )
+        if key in ("out", "plot") and os.path.lexists(str(value)):
+            raise OutputError(
+                f"{name!r} sets {key!r} to {shown(value)}, which exists; to go on with it or to "
+                f"replace it, add {spelled(key)}"
+            )
     return {**asked, **found, **given}

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.errors import DataError, OutputError
+from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.catalogue import translated
@@ -207,7 +208,7 @@ class RunFolder:
     def log(self, line: str) -> None:
         """A line of log.txt behind the time in UTC, and of the log on stderr where wanted."""
         if self._log is not None:
-            text = " ".join(str(portable(line)).split())
+            text = visible(" ".join(str(portable(line)).split()))
             with contextlib.suppress(OSError):  # other writers report a full disk
                 os.write(self._log, f"{creation_time()} {text}\n".encode())
             _log.info("%s", line)

@@ -186,7 +186,7 @@ def test_a_report_on_one_set_lists_its_classes(gnc: Any, run_file: Path) -> None
     assert run.exit_code == 0, run.stderr
     assert run.stdout.count("[red]") == 20  # square brackets are no markup
     text = Path("r.md").read_text()
-    assert text.count("[red]") == 20 and "\\| (1)" in text
+    assert text.count(r"\[red\]") == 20 and "\\| (1)" in text
     assert "classes nearest to the hull" in text and "cdnv" in text
     assert len(Path("classes.csv").read_text().splitlines()) == 13
 

@@ -173,7 +173,7 @@ def test_a_terminal_has_a_short_line_for_each_entry(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("r.md", ["## gnc compare\n", "| good.npy |", "❌ failed", "`--tolerance 1e-09`"]),
+        ("r.md", ["## gnc compare\n", "| good.npy |", "❌ failed", "| --tolerance 1e-09 |"]),
         ("r.xml", ["<testsuites", "--tolerance 1e-09", 'failures="1"']),
         ("r.prom", ["gnc_compare_gap{d=", 'file="bad.npy"', 'status="worse"',
                     "gnc_compare_counts_worse 1"]),

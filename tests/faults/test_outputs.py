@@ -50,6 +50,17 @@ CASES = [
          "would overwrite the input"),
     Case("measure *.csv --out a.csv --force", put("a.csv", "1,0\n0,1\n"), 2,
          "would overwrite the input"),
+    Case("solve --d 2 --K 4 --out /proc/x.h5", lambda: None, 3, "cannot write '/proc/x.h5'"),
+    Case("train --config a.toml", put("a.toml", "force = true\n"), 2, "sets 'force' to True"),
+    Case("train --config a.toml", put("a.toml", "resume = true\n"), 2, "add --resume"),
+    Case("train --config a.toml --force", lambda: (os.mkdir("mine"),
+         put("a.toml", 'out = "mine"\n')()), 3, "'mine', which exists; to go on"),
+    Case("train --config a.toml --force", lambda: (put("mine.png", "mine")(),
+         put("a.toml", 'plot = "mine.png"\n')()), 3, "'mine.png', which exists"),
+    Case("train --config a.toml", lambda: (put("evil.py", "open('run', 'w')\n")(),
+         put("a.toml", 'model = "evil:f"\n')()), 2, "'evil:f', and a file decides neither"),
+    Case("train --lr 1e300", lambda: None, 2, "--lr 1e300 is too large; give at most 1e6"),
+    Case("train --weight-decay 1e300", lambda: None, 2, "1e300 is too large"),
 ]  # fmt: skip
 
 

@@ -161,7 +161,8 @@ NUMBERS = cases(2, f"""
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine of 4 GB of memory and 9 GB of disk."""
     monkeypatch.setattr(predictions, "free_memory", lambda: 4.0e9)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=9 * 10**9))
+    disk = SimpleNamespace(total=10**10, free=9 * 10**9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
     return tmp_path
 
 
