@@ -33,7 +33,7 @@ class GncError(Exception):
 
     exit_code = ExitCode.BUG
     told = False
-    """Whether another process prints it, having met the same error."""
+    """Whether it takes no line: another process prints it, or nobody reads on."""
 
 
 class UsageError(GncError, ValueError):

@@ -187,6 +187,16 @@ def implied_kind(annotation: Any) -> Kind | None:
     return Kind(None, _words)
 
 
+def plain_signature(signature: inspect.Signature) -> inspect.Signature:
+    """What `help` shows: the types alone, without the declarations."""
+    plain = [
+        parameter.replace(annotation=get_args(annotation)[0])
+        if get_origin(annotation := parameter.annotation) is Annotated else parameter
+        for parameter in signature.parameters.values()
+    ]  # fmt: skip
+    return signature.replace(parameters=plain)
+
+
 def takes_text(annotation: Any) -> bool:
     """Whether Python callers may write the value as text, as shells always do."""
     types = _types(annotation)
@@ -208,6 +218,22 @@ def _table(value: Any) -> Any:
 
 
 TABLE = Kind(None, _table, noun="a table of known codes or the path of one")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What a file of lines would hold."""
+
+    lines: tuple[str, ...]
+
+
+def _lines(value: Any) -> Any:
+    if isinstance(value, (str, os.PathLike)):
+        return _path(value)
+    return Lines(tuple(map(str, value)))
+
+
+LINES = Kind(None, _lines, noun="a list, or the path of a file with one a line")
 
 
 # What several commands share.

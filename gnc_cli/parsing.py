@@ -14,7 +14,12 @@ from typing import Any
 
 from gnc_cli.errors import UsageError
 
-_NUMBER = re.compile(r"[-+]?(\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d{1,4})?", re.ASCII)
+_NUMBER = re.compile(
+    r"[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)"
+    r"([eE][-+]?\d{1,4})?", re.ASCII,
+)  # fmt: skip
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
+"""One number, or a list of several."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
@@ -37,7 +42,7 @@ def number(
     """One finite float.
 
     Args:
-        value: a number, or its text, such as `0.5`, `1e-3` or `1_000`.
+        value: a number, or its text, such as `0.5`, `1e-3`, `1_000` or `1,000`.
         least: smallest value allowed.
         most: largest value allowed.
         above: the value must be greater than this.
@@ -113,7 +118,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
         ([3, 5, 10, 100, 1000, 10000], [8, 1000])
     """
     found: dict[int, None] = {}
-    for item in _items(value):
+    for item in _items(value, least or 0):
         if not isinstance(item, str) or ".." not in item:
             points = [_decimal(item)]
         else:
@@ -219,9 +224,15 @@ def _bare(value: Any) -> str:
     return text.replace("'", "") if isinstance(value, str) else text
 
 
-def _items(value: Any) -> list[Any]:
-    """What a list of numbers is made of."""
+def _items(value: Any, least: int = 0) -> list[Any]:
+    """What a list of numbers, each at least `least`, is made of; not one number with commas."""
     if isinstance(value, str):
+        text = value.strip()
+        if _THOUSANDS.fullmatch(text) and (",0" in text or int(text.partition(",")[0]) < least):
+            raise UsageError(
+                f"{_bare(text)} is a list here, whose numbers stand between commas; for one number "
+                f"write {_bare(text.replace(',', ''))}"
+            )
         return value.split(",")
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return [value]
@@ -237,7 +248,7 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, str):
         stripped = value.strip()
         if _NUMBER.fullmatch(stripped):
-            number = Decimal(stripped.replace("_", ""))
+            number = Decimal(re.sub("[_,]", "", stripped))
             if number.adjusted() > 300:
                 raise UsageError(f"{_bare(value)} is too large; give at most 1e300")
             return number

@@ -5,7 +5,7 @@ import math
 import sys
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _LARGEST = 2**63 - 1
 """Of whole numbers; a field of any type may hold more, as the state of a random generator does."""
@@ -55,6 +55,9 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     elif origin is dict and isinstance(value, dict):
         one = parts[1] if parts else Any
         return {key: read_plain(one, item, _under(field, key)) for key, item in value.items()}
+    elif origin is Literal:
+        if (type(value), value) in [(type(part), part) for part in parts]:
+            return value
     elif issubclass(origin, Enum) and value in [member.value for member in origin]:
         return origin(value)
     elif origin is int and isinstance(value, int) and not isinstance(value, bool):

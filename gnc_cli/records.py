@@ -10,6 +10,8 @@ from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
+from gnc_cli.errors import UnavailableError
+
 SCHEMA = 1
 _HEAD = ("schema", "command", "version")
 _LARGEST_INTEGER = 2**63
@@ -19,6 +21,9 @@ _LARGEST_INTEGER = 2**63
 @dataclass(frozen=True)
 class Bracket:
     """A certified interval: the true value lies in [lower, upper].
+
+    A comparison is True where it is proved: of a bracket that straddles 0.6 neither `< 0.6` nor
+    `> 0.6` is. `float()` is the middle.
 
     Raises:
         ArithmeticError: lower is above upper, which is a mistake in this program.
@@ -39,6 +44,31 @@ class Bracket:
     def width(self) -> float:
         """upper - lower."""
         return self.upper - self.lower
+
+    @property
+    def mid(self) -> float:
+        """The middle, from which the true value is at most half the width away."""
+        return self.lower + self.width / 2.0
+
+    def __float__(self) -> float:
+        return self.mid
+
+    def __lt__(self, other: "Bracket | float") -> bool:
+        return self.upper < getattr(other, "lower", other)
+
+    def __le__(self, other: "Bracket | float") -> bool:
+        return self.upper <= getattr(other, "lower", other)
+
+    def __gt__(self, other: "Bracket | float") -> bool:
+        return self.lower > getattr(other, "upper", other)
+
+    def __ge__(self, other: "Bracket | float") -> bool:
+        return self.lower >= getattr(other, "upper", other)
+
+    def __format__(self, code: str) -> str:
+        """`f"{gnc2:.4f}"`: one number where both ends read so, else `[lower, upper]`."""
+        lower, upper = (format(end, code) for end in (self.lower, self.upper))
+        return str(self) if not code else lower if lower == upper else f"[{lower}, {upper}]"
 
     def narrowed(self, other: "Bracket") -> "Bracket":
         """What two brackets of one value say together.
@@ -175,16 +205,27 @@ class Result:
         rows = [f"{len(self.rows)} rows"] if hasattr(self, "rows") else []
         return f"{type(self).__name__}({', '.join([*parts, *rows])})"
 
+    def __str__(self) -> str:
+        """What the command prints."""
+        table = import_module("gnc_cli.console.table")
+        return str(table.printed(self._tables(), None)).rstrip()
+
     def _repr_html_(self) -> str:
         """The result in a notebook: what the command prints, and where every figure is."""
-        view = import_module(f"{type(self).__module__.rpartition('.')[0]}.view")
-        sheet = "".join(table.html() for table in view.view(self, False))
+        sheet = "".join(table.html() for table in self._tables())
         return f"{sheet}<p><code>.to_json()</code> has every figure</p>"
 
-    def to_pandas(self) -> Any:
-        """A data frame of the rows (needs pandas)."""
-        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    def _tables(self) -> Any:
+        view = import_module(f"{type(self).__module__.rpartition('.')[0]}.view")
+        return view.view(self, False)
 
+    def to_pandas(self) -> Any:
+        """A data frame of the rows (needs the extra pandas)."""
+        try:
+            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        except ImportError as error:
+            lacking = "to_pandas() needs pandas; pip install 'gnc-cli[pandas]'"
+            raise UnavailableError(lacking) from error
         names, rows = self.csv_rows()
         return pandas.DataFrame(rows, columns=names)
 

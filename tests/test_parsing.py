@@ -14,7 +14,8 @@ from gnc_cli.errors import UsageError
 @pytest.mark.parametrize(
     ("text", "value"),
     [("100", 100), ("1e6", 10**6), ("1_000_000", 10**6), ("1e2", 100), ("10.0", 10), ("+7", 7),
-     (" 5 ", 5), ("2.5e1", 25), ("-3", -3), ("9_007_199_254_740_993", 2**53 + 1)],
+     (" 5 ", 5), ("2.5e1", 25), ("-3", -3), ("1,000,000", 10**6),
+     ("9_007_199_254_740_993", 2**53 + 1)],
 )  # fmt: skip
 def test_integer_reads(text: str, value: int) -> None:
     assert parsing.integer(text) == value
@@ -23,7 +24,7 @@ def test_integer_reads(text: str, value: int) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "ten", "10.5", "1e-3", "0x10", "1__0", "_1", "1_", "nan", "inf", "1e999999999", "1e400",
-     "9e18e", "1e19", "١٠", "1,2", "2..4"],
+     "9e18e", "1e19", "١٠", "1,2", "0,500", "1,0000", "2..4"],
 )  # fmt: skip
 def test_integer_refuses_and_quotes(text: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -85,6 +86,13 @@ def test_pairs_have_two_parts(text: str) -> None:
 )  # fmt: skip
 def test_integers_read(text: str, values: list[int]) -> None:
     assert parsing.integers(text) == values
+
+
+@pytest.mark.parametrize("text", ["1,000,000", "10,050", "1,234,567"])
+def test_one_number_with_commas_is_no_list(text: str) -> None:
+    with pytest.raises(UsageError, match=f"^{text} is a list .* write {text.replace(',', '')}$"):
+        parsing.integers(text, least=2)
+    assert parsing.integers("100,200", least=2) == [100, 200]
 
 
 def test_long_range_of_the_contract() -> None:

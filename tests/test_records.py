@@ -1,11 +1,19 @@
 """What every result can do: columns of CSV, a short repr, a table in a notebook."""
 
 import dataclasses
+import inspect
+import pydoc
+import sys
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+import pytest
 
+import gnc_cli
 from gnc_cli import bounds
+from gnc_cli.errors import UnavailableError
+from gnc_cli.read_back import read_plain
 from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result
 from tests.console.stand_in import code, sweep, ufm
 
@@ -54,6 +62,40 @@ def test_a_result_prints_its_figures_alone() -> None:
     assert repr(bounds(K=1000, margin=0.3)) == f"BoundsResult(one-vs-rest: {told})"
     assert "lower=0.2769" in repr(bounds(3, 24)) and "2 pairs" in repr(bounds([3, 4], 24))
     assert repr(sweep([1.0, 0.1])).endswith("2 rows)")
+
+
+def test_print_shows_the_table() -> None:
+    text = str(code(origin="a\x1b < b"))
+    assert text.startswith("Softmax") and "one-vs-rest distance" in text and "a\\x1b < b" in text
+
+
+def test_a_bracket_is_a_number_with_two_ends() -> None:
+    bracket = Bracket(0.25, 0.75)
+    assert float(bracket) == bracket.mid == 0.5
+    assert bracket > 0.2 and bracket < Bracket(0.8, 0.9) and 0.75 >= bracket
+    assert not bracket > 0.5 and not bracket <= 0.5  # it straddles
+    assert (f"{bracket:.1f}", f"{bracket:.0e}") == ("[0.2, 0.8]", "[2e-01, 8e-01]")
+    assert f"{Bracket(0.123, 0.124):.2f}" == "0.12" and f"{bracket}" == str(bracket)
+
+
+def test_literals_are_read_back() -> None:
+    assert read_plain(Literal["a", 1], "a") == "a"
+    for value in ("b", True, [1]):
+        with pytest.raises(ValueError, match="field 'x' must be"):
+            read_plain(Literal["a", 1], value, "x")
+
+
+def test_pandas_is_named_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UnavailableError, match=r"pip install 'gnc-cli\[pandas\]'"):
+        code().to_pandas()
+
+
+@pytest.mark.parametrize("name", ["solve", "measure", "bounds", "train", "compare"])
+def test_help_shows_plain_types(name: str) -> None:
+    text = pydoc.render_doc(getattr(gnc_cli, name))
+    assert "Annotated" not in text and "Parameter(" not in text
+    assert inspect.signature(getattr(gnc_cli, name)).parameters.keys() >= {"time_limit", "plot"}
 
 
 def test_a_notebook_shows_a_table() -> None:

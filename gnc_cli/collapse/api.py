@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
     DURATION,
+    LINES,
     MOST_CLASSES,
     Device,
     Force,
@@ -190,9 +191,9 @@ def measure(
                   real(-1.0, 1.0), _GNC2, metavar="COS"),
     ] = None,
     classes: Annotated[
-        Path | None,
+        Path | Sequence[int | str] | None,
         Parameter("Only these classes: one label per line, or one name where --class-names has "
-                  "it; nonzero: those whose weight is not zero.",
+                  "it; nonzero: those whose weight is not zero.", LINES,
                   group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     min_count: Annotated[
@@ -200,8 +201,8 @@ def measure(
         Parameter("Only classes with at least this many samples. Default none.", whole(1), _GNC2),
     ] = None,
     class_names: Annotated[
-        Path | None,
-        Parameter("Names for tables and pictures, one per line in the order of the labels.",
+        Path | Sequence[str] | None,
+        Parameter("Names for tables and pictures, one per line in the order of the labels.", LINES,
                   group=_GNC2, metavar="FILE", reads=True),
     ] = None,
     seed: Annotated[
@@ -274,10 +275,10 @@ def measure(
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
         duplicates: list the pairs of classes above this cosine, and GNC2 without them.
-        classes: file of the labels (or names) to measure, one per line; `nonzero`: those whose
-            weight is not zero, as the padding of a language model is.
+        classes: the labels (or names) to measure, in a list or one per line of a file; `nonzero`:
+            those whose weight is not zero, as the padding of a language model is not.
         min_count: leave out classes of fewer samples.
-        class_names: file of names, one per line.
+        class_names: names by label, in a list or one per line of a file.
         seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.
         time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
             duplicates and classic variants that they cut short are left out. The samples are read

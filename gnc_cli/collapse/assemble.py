@@ -37,7 +37,7 @@ from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
 from gnc_cli.metrics.variants import authors, classic, neco
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import Lines, spelled
 from gnc_cli.runtime.deadline import Deadline
 
 _T = TypeVar("_T")
@@ -332,7 +332,9 @@ def _policy(
         head=head,
         class_means=means,
         between_cov="not centred",
-        classes=None if request.classes is None else os.path.basename(request.classes),
+        classes=request.classes if request.classes is None else os.path.basename(
+            "list" if isinstance(request.classes, Lines) else request.classes
+        ),
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),

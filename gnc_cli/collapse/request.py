@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import Lines, Path, spelled
 
 OWN = "own"
 """In place of a file in `--means-from`: the class means of the set itself."""
@@ -28,9 +28,9 @@ class Request:
     bootstrap: int | None = None
     reference: float | str | None = None
     duplicates: float | None = None
-    classes: str | None = None
+    classes: str | Lines | None = None
     min_count: int | None = None
-    class_names: str | None = None
+    class_names: str | Lines | None = None
     every_class: bool = False
     """A bracket for each class, however many."""
     seed: int = 0
@@ -61,8 +61,8 @@ class Request:
 def read_request(
     *,
     means_from: Path | None,
-    classes: Path | None,
-    class_names: Path | None,
+    classes: Path | Lines | None,
+    class_names: Path | Lines | None,
     per_class: Path | None,
     group: str | None,
     out: Path | None,
@@ -103,5 +103,5 @@ def is_ledger(out: Path | None) -> bool:
     return out is not None and PurePath(out).suffix.lower() == ".jsonl"
 
 
-def _text(path: Path | None) -> str | None:
-    return None if path is None else os.fspath(path)
+def _text(path: Path | Lines | None) -> Any:
+    return path if path is None or isinstance(path, Lines) else os.fspath(path)

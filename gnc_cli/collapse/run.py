@@ -21,7 +21,7 @@ from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import Lines, Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.records import flatten, plain
 from gnc_cli.runtime.distributed import Processes
@@ -166,7 +166,7 @@ def _write(
     plot: Path | None,
     force: bool,
     sources: Sequence[Source],
-    class_names: str | None,
+    class_names: str | Lines | None,
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
     if result.out is not None and not is_ledger(result.out):

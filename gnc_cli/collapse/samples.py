@@ -22,7 +22,8 @@ from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.labels import check_range, from_one, joined_labels, zero_based
 from gnc_cli.io.loading import load_bias, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
-from gnc_cli.parameters import MOST_CLASSES, spelled
+from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
+from gnc_cli.parsing import shown
 
 _SURELY_MEANT, _CLASSES_PER_SAMPLE = 1_000_000, 100
 """A label above both of these, the second times the samples, is no count of classes unless the
@@ -300,8 +301,8 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         names = read_lines(request.class_names)
         if len(names) != K:
             raise DataError(
-                f"{request.class_names!r} has {len(names)} names for {K} classes; give one a line, "
-                "in order"
+                f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one a "
+                "line, in order"
             )
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
@@ -394,8 +395,8 @@ def _chosen_classes(
     return left
 
 
-def _listed(path: str, K: int, names: list[str]) -> list[int]:
-    """The labels in a file of labels, or of names, one per line."""
+def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
+    """The labels in a file or list of labels, or of names."""
     places = {name: k for k, name in enumerate(names)}
     found = []
     for number, word in enumerate(read_lines(path), start=1):
@@ -405,7 +406,8 @@ def _listed(path: str, K: int, names: list[str]) -> list[int]:
             found.append(int(word))
         elif word:
             hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")
-            raise DataError(f"{path!r}, line {number}: {word[:40]!r} is no class; expected {hint}")
+            said = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
+            raise DataError(f"{said}; expected {hint}")
     return found
 
 

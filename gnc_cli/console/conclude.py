@@ -62,12 +62,13 @@ def conclude(
     elif output.shape is Shape.CSV:
         from gnc_cli.io.row_files import csv_text
 
-        emit(csv_text(*result.csv_rows()))
+        emit(csv_text(*result.csv_rows()), rows=True)
     elif not streamed:
-        emit("".join(json.dumps(line, allow_nan=False) + "\n" for line in result.lines()))
+        lines = [json.dumps(line, allow_nan=False) + "\n" for line in result.lines()]
+        emit("".join(lines), rows=True)
     said = [] if output.quiet else [*result.messages]
     verdicts = [*verdicts, *gates.judge(result.judged())]
-    said += [] if output.quiet else [verdict.line for verdict in verdicts]
+    said += [v.line for v in verdicts if not (output.quiet and v.status.passed)]
     if result.target_missed and output.shape is not Shape.TABLE and not output.quiet:
         said.append("target missed: see max_cosine and rho_one_vs_rest")
     for line in said:

@@ -17,6 +17,14 @@ from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parsing import number
 from gnc_cli.records import Result, key_names, types_under
 
+LABELS = (
+    "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
+    "split", "run",
+)  # fmt: skip
+"""Keys that tell the rows of a result apart."""
+_MOST_NAMED = 5
+"""Rows that a verdict names."""
+
 
 class _Gate(Protocol):
     @property
@@ -138,7 +146,24 @@ class Gates:
         if len(findings) > 1:
             number_passed = sum(f.status is Status.PASSED for f in findings)
             detail += f"; {number_passed} of {len(findings)} rows pass"
+            others = [at for at, f in enumerate(findings) if f.status is not Status.PASSED]
+            if number_passed and self.rows is Rows.ALL:
+                detail += f", not {_named(rows, others)}"
         return Verdict(gate.text, found.status, detail)
+
+
+def _named(rows: Sequence[dict[str, Any]], places: Sequence[int]) -> str:
+    """Some of the rows, by what tells all of them apart."""
+    values = {key: [row.get(key) for row in rows] for key in LABELS}
+    differ = [key for key in LABELS if len({*map(str, values[key])}) > 1]
+    alone = [key for key in differ if len({*map(str, values[key])}) == len(rows)]
+    keys = alone[:1] or differ
+    named = [
+        ", ".join(f"{key} {values[key][at]}" for key in keys if values[key][at] is not None)
+        for at in places[:_MOST_NAMED]
+    ]
+    more = len(places) - len(named)
+    return "; ".join([*named, *([f"{more} more"] if more else [])])
 
 
 def _unknown(key: str, known: Mapping[str, Any]) -> str:

@@ -59,8 +59,8 @@ class OutputOptions:
     ] = False
     quiet: Annotated[
         bool,
-        Parameter("Nothing but the result: no progress, notes or verdicts.", group=_OUTPUT,
-                  short="-q"),
+        Parameter("Nothing but the result and the gates that do not pass: no progress, no notes.",
+                  group=_OUTPUT, short="-q"),
     ] = False  # fmt: skip
     verbose: Annotated[
         bool,

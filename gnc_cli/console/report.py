@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Verdict
+from gnc_cli.console.gates import LABELS, Verdict
 from gnc_cli.console.table import Table, markdown
 from gnc_cli.escaping import in_markdown, in_prometheus, visible
 from gnc_cli.records import Result, flatten
@@ -16,11 +16,6 @@ from gnc_cli.records import Result, flatten
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _HEAD = ("schema", "command", "version")
-_LABELS = (
-    "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
-    "split", "run",
-)  # fmt: skip
-"""What tells one sample of a dashboard from another."""
 _WORDS = ("outcome", "status")
 """Texts that become samples: 1 at the label of their value."""
 _ASIDE = ("attrs", "group", "groups", "policy", "skipped", "counts", "table", "recipe")
@@ -120,7 +115,7 @@ def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
     for key, value in flatten(counts).items():
         if isinstance(value, (bool, int, float)):
             sample(key, {}, value)
-    names = (*_LABELS, *result.labels)
+    names = (*LABELS, *result.labels)
     shared = {key: body[key] for key in names if body.get(key) is not None}
     for row in result.samples():
         labels = {key: row[key] for key in names if row.get(key) is not None}

@@ -15,8 +15,12 @@ from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
 
 
-def emit(text: str) -> None:
+def emit(text: str, *, rows: bool = False) -> None:
     """Write to stdout, at once.
+
+    Args:
+        rows: a reader that leaves has seen the rows it wants (`--jsonl | head -1`), and no line
+            says so.
 
     Raises:
         OutputError: stdout is closed, its reader has gone, or the disk is full.
@@ -28,13 +32,15 @@ def emit(text: str) -> None:
     except OSError as error:
         _silence_stdout()
         reason = error.strerror or str(error)
-        raise OutputError(f"cannot write the result to stdout: {reason}") from error
+        refused = OutputError(f"cannot write the result to stdout: {reason}")
+        refused.told = rows and isinstance(error, BrokenPipeError)
+        raise refused from error
 
 
 def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
     """One row of --jsonl: a result, or a record that belongs to one, after the keys of `head`."""
     line = row.to_json() if isinstance(row, Result) else {**head, **plain(row)}
-    emit(json.dumps(line, allow_nan=False) + "\n")
+    emit(json.dumps(line, allow_nan=False) + "\n", rows=True)
 
 
 def note(text: str) -> None:

@@ -227,10 +227,10 @@ def markdown(tables: Sequence[Table]) -> list[str]:
             lines += ["", f"**{in_markdown(table.title)}**"]
         places, rows = table.shown(keys=False)
         if rows:
-            heads = [table.columns[place] or " " for place in places]
+            heads: list[Cell] = [table.columns[place] or " " for place in places]
             head, *body = (
                 "| " + " | ".join(in_markdown(_joined(cell)) for cell in row) + " |"
-                for row in (heads, *rows)
+                for row in [heads, *rows]
             )
             lines += ["", head, "|" + "---|" * len(places), *body]
         for text in (*table.sentences, *table.notes):

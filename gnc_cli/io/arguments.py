@@ -9,7 +9,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.io.provenance import creation_time
-from gnc_cli.parameters import Parameter, declared, spelled, takes_text, wording
+from gnc_cli.parameters import (
+    Parameter,
+    declared,
+    plain_signature,
+    spelled,
+    takes_text,
+    wording,
+)
 from gnc_cli.parsing import shown
 
 _P = ParamSpec("_P")
@@ -62,6 +69,7 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 raise
             raise refusal from error
 
+    checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
     return checked
 
 

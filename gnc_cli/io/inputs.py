@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import WAITS
 from gnc_cli.runtime.predictions import total_memory
 
@@ -163,8 +164,10 @@ def matching(pattern: str) -> list[str]:
     return glob.glob(pattern, recursive=True)
 
 
-def read_lines(path: str) -> list[str]:
+def read_lines(path: str | Lines) -> list[str]:
     """The lines of a UTF-8 text file, stripped; blank lines at the end are dropped."""
+    if isinstance(path, Lines):
+        return [*path.lines]
     with open_input(path) as file:
         text = decoded(file, path, "expected one name or label a line")
     return [line.strip() for line in text.rstrip().splitlines()]

@@ -107,7 +107,7 @@ def search_run(
         origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
         gain=None if order is None else order.gain, second=found.second,
-        restarts=found.restarts, batches=found.batches, hits=found.hits, steps=found.steps,
+        restarts=found.restarts, batches=found.batches, hits=found.hits or None, steps=found.steps,
         history=found.history,
     )  # fmt: skip
     return result, to_plain(found.state)
@@ -224,7 +224,7 @@ def assemble(
     second: SecondOrder | None = None,
     restarts: int = 0,
     batches: int = 0,
-    hits: int = 0,
+    hits: int | None = 0,
     steps: int = 0,
     history: np.ndarray | None = None,
 ) -> SolveResult:

@@ -168,8 +168,9 @@ class SolveResult(Result):
     """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
     batches: int
     """Batches of starts that knew nothing of each other: how often the code may have been found."""
-    hits: int
-    """Of these, how many ended in this value, polished; 0 where a polish is too dear to tell."""
+    hits: int | None
+    """Of these, how many ended in this value, polished; None where the code was found by going on
+    from others, or where a polish is too dear to tell."""
     steps: int
     """Gradient steps in all: a batch of starts that descends together counts its steps once; with
     `ufm` those of the polish too."""
@@ -209,9 +210,10 @@ class SolveResult(Result):
         advice = outcome.advice
         if outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED) and self._resumable:
             advice = _worded("go on with {resume}")
-        if outcome in (Outcome.CONVERGED, Outcome.TIME_LIMIT) and self.hits > 1:
-            found = f"found by {self.hits} of {self.batches} independent batches of starts"
-            if self.hits > 7:
+        hits = self.hits or 0
+        if outcome in (Outcome.CONVERGED, Outcome.TIME_LIMIT) and hits > 1:
+            found = f"found by {hits} of {self.batches} independent batches of starts"
+            if hits > 7:
                 advice = "a better code is unlikely"
             elif outcome is Outcome.CONVERGED:
                 advice = _worded(_MORE)

@@ -6,6 +6,7 @@ rate 0.1, and cosine annealing over 200 epochs; its code adds nesterov and weigh
 
 import dataclasses
 import difflib
+import inspect
 import os
 import re
 import threading
@@ -363,7 +364,7 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def with_config(
     config: Path, function: Callable[..., Any], asked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a call, completed by those of a TOML file.
+    """The arguments of a call, those at their defaults completed by a TOML file.
 
     The file is data: only the caller decides which code is imported and which files are replaced.
     """
@@ -383,7 +384,8 @@ def with_config(
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; gnc train --help lists them"
             raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train{hint}")
-    given = {key: value for key, value in asked.items() if value not in (None, False)}
+    usual = inspect.signature(function).parameters
+    given = {key: value for key, value in asked.items() if value != usual[key].default}
     for key in found.keys() - given.keys():
         value = found[key]
         if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):

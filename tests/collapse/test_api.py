@@ -102,6 +102,8 @@ def test_names_follow_the_labels_of_thesave(
     listed = tmp_path / "classes.txt"
     listed.write_text("\n".join(f"class {k}" for k in range(4, K)))
     found = _one(**data, class_names=names, classes=listed)
+    lists: Any = {"class_names": [f"class {k}" for k in range(K)], "classes": range(4, K)}
+    assert _one(**data, **lists).worst_classes == found.worst_classes
     assert found.K == K - 4
     for row in found.worst_classes:
         assert row.name == f"class {row.label}" and row.label >= 4

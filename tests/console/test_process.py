@@ -85,14 +85,17 @@ def test_second_signal_reaches_a_deaf_main_thread() -> None:
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_reader_that_left_gets_no_traceback(options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("options", "lines"), [((), 1), (("--json",), 1), (("--jsonl",), 0), (("--csv",), 0)]
+)
+def test_a_reader_that_left_gets_no_traceback(options: tuple[str, ...], lines: int) -> None:
+    """One of rows has seen enough."""
     read, write = os.pipe()
     os.close(read)
     process = _start("prompt", *BASE, *options, stdout=write)
     os.close(write)
     _, stderr = process.communicate()
-    assert process.returncode == 3 and len(stderr.splitlines()) == 1
+    assert process.returncode == 3 and len(stderr.splitlines()) == lines, stderr
 
 
 @pytest.mark.parametrize("words", [("--help",), ("solve", "--help")])

@@ -220,6 +220,21 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert gnc("--config", "nowhere.toml").exit_code == 3
 
 
+def test_zeros_of_the_command_line_win(gnc: Run, made: Path) -> None:
+    page = (ROOT / "docs" / "tutorials" / "training.md").read_text(encoding="utf-8")
+    examples = re.findall(r"`(\w+ = [\d.]+)`", page)
+    assert len(examples) >= 2
+    text = "\n".join([*examples, "seed = 5", "weight_decay = 0.5", 'device = "cpu"', "epochs = 1"])
+    Path("run.toml").write_text(text)
+    words = ("--data", f"h5:{made}/toy.h5", "--model", TINY, "--config", "run.toml")
+    run = gnc(*words, "--seed", "0", "--weight-decay", "0", "--json")
+    assert run.exit_code == 0, run.stderr
+    body = json.loads(run.stdout)
+    assert (body["seed"], body["recipe"]["weight_decay"], body["device"]) == (0, 0.0, "cpu")
+    Path("run.toml").write_text('device = "abacus"\n')
+    assert gnc(*words).exit_code == 2
+
+
 def test_of_several_processes_the_first_alone_prints(
     gnc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
