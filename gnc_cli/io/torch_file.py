@@ -1,21 +1,22 @@
 """PyTorch files: tensors and numeric NumPy arrays in nested dictionaries; no code of theirs runs.
 
-The file is mapped where its kind allows, so that a large tensor is not loaded to read some rows.
+Files are read here, not by `torch.load`: its unpickler of plain data lets a file of some bytes take
+gigabytes, and older ones let it do worse. The two layouts are simple: an archive with a pickle and
+a member per storage, or, before torch 1.6, a pickle and the storages behind it. Archives are mapped
+where their kind allows, so that a large tensor is not loaded to read some rows.
 """
 
-import argparse
-import codecs
 import contextlib
 import io
 import math
+import mmap
 import os
 import pickle
 import re
-import warnings
 import zipfile
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,19 +29,48 @@ if TYPE_CHECKING:
     from gnc_cli.io.codefile import CodeFile
 
 _MOST_ITEMS = 1_000_000
+_MOST_STEPS = 10_000_000
+"""Of a pickle; a tensor takes about 60."""
 _DEEPEST = 100
 _LONGEST = 1000
 """Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
+_MOST_AXES = 64
 _PLAIN = (str, int, float)
+_MAGIC = 0x1950A86A20F9469CFC6C
+"""The first number of a file of torch before 1.6."""
+_STEPS = [
+    pickle.PROTO, pickle.GLOBAL, pickle.REDUCE, pickle.BUILD, pickle.NEWOBJ, pickle.BINPERSID,
+    pickle.MARK, pickle.EMPTY_DICT, pickle.EMPTY_LIST, pickle.EMPTY_TUPLE, pickle.APPEND,
+    pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2,
+    pickle.TUPLE3, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT, pickle.BININT1,
+    pickle.BININT2, pickle.LONG1, pickle.BINFLOAT, pickle.BINUNICODE, pickle.SHORT_BINSTRING,
+    pickle.BINGET, pickle.LONG_BINGET, pickle.BINPUT, pickle.LONG_BINPUT, pickle.STOP,
+]  # fmt: skip
+"""What torch.save writes into a pickle."""
+_STORAGES = {
+    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
+    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
+    "Bool": "bool", "ComplexDouble": "complex128", "ComplexFloat": "complex64",
+    "QInt32": "int32", "QInt8": "int8", "QUInt8": "uint8", "Untyped": "uint8",
+}  # fmt: skip
+_NOT_DENSE = "is no plain dense tensor"
+_OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
+_NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
+_IGNORED = re.compile(
+    r"_?_?builtin(s|__)\.(set|complex|bytearray)|collections\.Counter|argparse\.Namespace"
+    r"|pathlib(\._local)?\.(Pure)?(Posix|Windows)Path|torch\.(Tensor|per_\w+)|numpy\.ndarray"
+    r"|torch\.nn\.parameter\.(Parameter|Buffer)|torch\.serialization\._get_layout"
+)
+"""What may lie beside tensors, and is not kept."""
 
 
 @contextlib.contextmanager
 def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """A tensor, or nested dictionaries and lists of them, with `weights_only=True`.
+    """A tensor, or nested dictionaries and lists of them.
 
     Attributes are the plain values beside the tensors at the top: `epoch`, `provenance`.
     """
-    with translated(path, ".pt with plain tensors (weights_only=True)"):
+    with translated(path, ".pt with plain tensors"):
         loaded = load_plain(file, path)
         entries = _entries(loaded)
         top = loaded if isinstance(loaded, dict) else {}
@@ -58,96 +88,280 @@ def write_pt(file: IO[bytes], code: "CodeFile") -> None:
 
 
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
-    """What the file holds, by `torch.load(weights_only=True)`, with numeric NumPy arrays allowed,
-    and the options that training programs save: argparse's and pathlib's.
+    """What the file holds: tensors on the CPU, plain data, `_Array`; an `Entry` for other tensors.
 
     `mapped`: large tensors stay in the file until they are used, where its kind allows.
 
     Raises:
         DataError: damaged, or with Python objects that could run code.
-        Exception: whatever torch makes of other files; see `translated`.
+        Exception: whatever other files lead to; see `translated`.
     """
-    import torch
-
-    mapped = _is_archive(file) and mapped and not isinstance(file, io.BytesIO)
-    with _inert(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch speaks of its own past here, not of the file
-        try:
-            source = path if mapped else file
-            return torch.load(source, map_location="cpu", weights_only=True, mmap=mapped or None)
-        except pickle.UnpicklingError as error:
-            refused = re.search(r"GLOBAL (\S+) was not", str(error))
-            if refused is None:
-                raise DataError(
-                    f"{path!r} is damaged, or holds Python objects beside tensors; those could "
-                    "run code and are refused; save with torch.save({'weights': W}, FILE)"
-                ) from error
-            raise DataError(
-                f"{path!r} holds a Python object, {refused[1]}, beside tensors; it could run code "
-                "and is refused; save the tensors alone: "
-                "torch.save(checkpoint['state_dict'], FILE)"
-            ) from error
-        except RuntimeError as error:
-            if "TorchScript" in str(error):
-                raise DataError(
-                    f"{path!r} is a TorchScript program, and none is run here; save its tensors "
-                    "with torch.save(module.state_dict(), FILE)"
-                ) from error
-            if "miniz" in str(error):  # torch asks to be told; the user needs to know of the file
-                raise ValueError("its archive is damaged") from error
-            raise
-
-
-def _is_archive(file: IO[bytes]) -> bool:
-    """Whether torch can map the file: a zip archive whose members are as long as they claim."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if not zipfile.is_zipfile(file):
         file.seek(0)
-        start = file.read(4)
-        file.seek(0)
-        if start == b"PK\x03\x04":
+        if file.read(4) == b"PK\x03\x04":
             raise ValueError("it begins an archive that has no end")
-        return False
+        file.seek(0)
+        return _load_stream(file, path, size)
     with zipfile.ZipFile(file) as archive:
-        claimed = sum(member.file_size for member in archive.infolist())
-    file.seek(0)
-    if claimed > size:  # torch never compresses
-        raise ValueError(f"its members claim {claimed} bytes in a file of {size}")
-    return True
+        return _load_archive(archive, file, path, size, mapped)
 
 
-@contextlib.contextmanager
-def _inert() -> Iterator[None]:
-    """Let torch rebuild NumPy arrays and scalars (names of NumPy 1 and 2), namespaces and paths:
-    nothing that acts."""
+def _load_archive(
+    archive: zipfile.ZipFile, file: IO[bytes], path: str, size: int, mapped: bool
+) -> Any:
+    """An archive whose members are as long as they claim, and not compressed."""
+    members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
+    claimed = sum(member.file_size for member in archive.infolist())
+    if claimed > size or "data.pkl" not in members:  # torch never compresses
+        raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
+    if "constants.pkl" in members:
+        raise DataError(
+            f"{path!r} is a TorchScript program, and none is run here; save its tensors "
+            "with torch.save(module.state_dict(), FILE)"
+        )
+    if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
+        raise ValueError("its numbers are big-endian")
+    whole: mmap.mmap | bytearray
+    if mapped and not isinstance(file, io.BytesIO):
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    else:
+        file.seek(0)
+        whole = bytearray(file.read())
+
+    def find(key: str, length: int) -> tuple[Any, int]:
+        member = members[f"data/{key}"]
+        if member.compress_type or length > member.file_size:
+            raise ValueError(f"a storage of {length} bytes in {member.filename!r}")
+        names = np.frombuffer(whole, "<u2", 2, member.header_offset + 26)
+        return whole, member.header_offset + 30 + int(names.sum())
+
+    return _Unpickler(io.BytesIO(archive.read(members["data.pkl"])), path, size, find).load()
+
+
+def _load_stream(file: IO[bytes], path: str, size: int) -> Any:
+    """A file of torch before 1.6: five pickles, then the storages that the fifth lists."""
+    buffers: dict[str, bytearray] = {}
+
+    def make(key: str, length: int) -> tuple[bytearray, int]:
+        if length > size - sum(map(len, buffers.values())):
+            raise ValueError(f"its storages have more bytes than the file, {size}")
+        buffers[key] = bytearray(length)
+        return buffers[key], 0
+
+    unpickler = _Unpickler(file, path, size, make)
+    if unpickler.load() != _MAGIC:
+        raise ValueError("it does not begin as files of torch do")
+    _, _, loaded, keys = (unpickler.load() for _ in range(4))
+    for key in keys:
+        length = int.from_bytes(file.read(8), "little") * unpickler.storages[key].itemsize
+        if length != len(buffers[key]) or file.readinto(buffers[key]) < length:  # type: ignore[attr-defined]
+            raise ValueError(f"storage {key} ends too early")
+    return loaded
+
+
+class _Dtype:
+    """A numeric dtype, by its code; None for others."""
+
+    def __init__(self, code: str, *_: Any) -> None:
+        self.numbers = np.dtype(code) if _NUMPY_DTYPE.fullmatch(code) else None
+
+    def build(self, order: Any, *state: Any) -> None:
+        """Take the byte order, and nothing else: size and fields are those of the code."""
+        if self.numbers is not None:
+            if order not in ("<", ">", "|", "=") or state != (None, None, None, -1, -1, 0):
+                raise ValueError(f"its dtype {self.numbers} has a state of its own")
+            self.numbers = self.numbers.newbyteorder(order)
+
+
+class _Array:
+    """A NumPy array or scalar; without numbers until its state comes, and where it has none."""
+
+    numbers: np.ndarray | None = None
+
+    def build(self, shape: Any, dtype: _Dtype, fortran: Any, data: bytes) -> "_Array":
+        """Take the numbers, if they are as many as the shape says."""
+        if dtype.numbers is not None:
+            flat = np.frombuffer(data, dtype.numbers)
+            if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != len(flat):
+                raise ValueError(f"an array has {len(flat)} numbers, and its shape is another")
+            self.numbers = flat.reshape(shape, order="F" if fortran else "C")
+        return self
+
+
+class _Steps:
+    """A stream from which so many pieces are read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._read, self.readline, self._left = file.read, file.readline, _MOST_STEPS
+
+    def read(self, count: int, /) -> bytes:
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"its pickle takes more than {_MOST_STEPS:,} steps")
+        return self._read(count)
+
+
+class _Unpickler(pickle._Unpickler):
+    """Tensors, numeric arrays and plain data out of a pickle, and nothing else.
+
+    Each name in a pickle stands for a function or type of this module. What the pickle makes takes
+    no more memory than a small multiple of the file's size.
+
+    Args:
+        file: the pickle, or several one after the other.
+        path: names the file in messages.
+        size: of the file.
+        find: of a storage's key and length in bytes makes its buffer and its place there.
+    """
+
+    stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
+
+    def __init__(
+        self, file: IO[bytes], path: str, size: int, find: Callable[[str, int], tuple[Any, int]]
+    ) -> None:
+        super().__init__(_Steps(file), encoding="utf-8")
+        self.storages: dict[str, Any] = {}
+        """Flat tensors by key."""
+        self._path, self._find, self._left = path, find, size
+
+    def load(self) -> Any:
+        try:
+            return super().load()
+        except (LookupError, TypeError, AttributeError, EOFError, pickle.PickleError) as error:
+            raise DataError(
+                f"{self._path!r} is damaged, or holds Python objects beside tensors; those could "
+                "run code and are refused; save with torch.save({'weights': W}, FILE)"
+            ) from error
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        import torch
+
+        full = f"{module}.{name}"
+        if module in ("torch", "torch.cuda", "torch.storage") and name.endswith("Storage"):
+            return getattr(torch, _STORAGES[name.removesuffix("Storage")])
+        if _OF_TORCH.fullmatch(full):
+            return getattr(torch, name)
+        if full in _FUNCTIONS:
+            return _FUNCTIONS[full]
+        if full in ("_codecs.encode", "collections.OrderedDict"):
+            return self._encode if name == "encode" else self._ordered
+        if full.startswith("torch._utils._rebuild_"):
+            return lambda *_: Entry.refused(_NOT_DENSE)
+        if _IGNORED.fullmatch(full):
+            return lambda *_: None
+        raise DataError(
+            f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')}, beside "
+            "tensors; it could run code and is refused; save the tensors alone: "
+            "torch.save(checkpoint['state_dict'], FILE)"
+        )
+
+    def persistent_load(self, pid: Any) -> Any:
+        import torch
+
+        kind, dtype, key, _, count, *view = pid
+        if kind != "storage" or type(key) is not str or any(view):
+            raise ValueError("a storage has no plain name")
+        if key not in self.storages:
+            flat = torch.empty(0, dtype=dtype)
+            if count > 0:
+                buffer, offset = self._find(key, count * flat.itemsize)
+                flat = torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset)
+            self.storages[key] = flat
+        return self.storages[key]
+
+    def _encode(self, text: str, coding: str) -> bytes:
+        if coding != "latin1":
+            raise pickle.UnpicklingError("only bytes in latin1 are written by torch")
+        self._charge(len(text))
+        return text.encode(coding)
+
+    def _ordered(self, items: Any = ()) -> OrderedDict[Any, Any]:
+        self._charge(64 * len(items))
+        return OrderedDict((key, value) for key, value in items if isinstance(key, _PLAIN))
+
+    def _charge(self, count: int) -> None:
+        """Refuse what the pickle copies again and again."""
+        self._left -= count
+        if self._left < 0:
+            raise ValueError("its pickle makes more than the file holds")
+
+    def _load_build(self) -> None:
+        state, target = self.stack.pop(), self.stack[-1]
+        if isinstance(target, (_Array, _Dtype)):
+            target.build(*state[1:])
+        elif isinstance(target, OrderedDict):
+            vars(target)["_metadata"] = state.get("_metadata")
+        elif target is not None:
+            raise pickle.UnpicklingError("an object has a state")
+
+    def _load_setitem(self) -> None:
+        self._set([self.stack.pop(-2), self.stack.pop()])
+
+    def _load_setitems(self) -> None:
+        self._set(self.pop_mark())
+
+    def _set(self, items: list[Any]) -> None:
+        """Other keys are dropped: tuples of tuples may take for ever to be hashed, or written."""
+        pairs = zip(items[::2], items[1::2], strict=True)
+        target = self.stack[-1]
+        target.update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
+        pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
+        pickle.BUILD[0]: _load_build,
+        pickle.SETITEM[0]: _load_setitem,
+        pickle.SETITEMS[0]: _load_setitems,
+    }
+
+
+def _tensor_of(
+    storage: Any, offset: int, size: Any, stride: Any, _: Any = None, __: Any = None,
+    metadata: Any = None,
+) -> Any:  # fmt: skip
+    """Part of a storage; torch refuses what lies outside. `metadata`: it is stored negated."""
     import torch
 
-    allowed: list[Any] = [np.ndarray, np.dtype, codecs.encode, argparse.Namespace]
-    for name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
-        allowed.append(_renamed(PurePath, "pathlib", name))
-    allowed += {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDSU"}
-    functions: list[Any] = [value.__reduce__()[0] for value in (np.array(0), np.float64(0))]
-    for function in functions:  # _reconstruct and scalar
-        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            own = function.__module__ == module
-            allowed.append(function if own else _renamed(function, module, function.__name__))
-    if hasattr(torch.serialization, "safe_globals"):
-        with torch.serialization.safe_globals(allowed):
-            yield
-    else:  # torch 2.4
-        torch.serialization.add_safe_globals(allowed)
-        yield
+    if len(size) > _MOST_AXES:
+        raise ValueError(f"a tensor of {len(size)} axes")
+    tensor = torch.as_strided(storage, size, stride, offset)
+    declared, stored = tensor.numel() * tensor.itemsize, tensor.untyped_storage().nbytes()
+    if declared > stored:
+        return Entry.refused(
+            f"declares shape {tuple(size)}, {declared} bytes, of which {stored} are stored: the "
+            "same numbers again and again",
+            "save tensor.contiguous()",
+        )
+    return Entry.refused(_NOT_DENSE) if metadata else tensor
 
 
-def _renamed(function: Callable[..., Any], module: str, name: str) -> Callable[..., Any]:
-    """`function` under the name that the file has for it; torch goes by name."""
+def _size(lengths: tuple[int, ...]) -> Any:
+    import torch
 
-    def call(*args: Any) -> Any:
-        return function(*args)
+    return torch.Size(lengths[:_MOST_AXES])
 
-    call.__module__, call.__name__, call.__qualname__ = module, name, name
-    return call
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "__builtin__.bytes": lambda: b"",
+    "numpy.dtype": _Dtype,
+    "torch.Size": _size,
+    "torch._utils._rebuild_tensor": _tensor_of,
+    "torch._utils._rebuild_tensor_v2": _tensor_of,
+    "torch._utils._rebuild_tensor_v3": lambda storage, *args: (
+        _tensor_of(storage.view(args[5]), *args[:5], *args[6:])
+    ),
+    "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+    "torch._utils._rebuild_parameter_with_state": lambda tensor, *_: tensor,
+    "torch._tensor._rebuild_from_type_v2": lambda function, _, args, __: function(*args),
+}
+for _core in ("core", "_core"):  # of NumPy 1 and 2
+    _FUNCTIONS[f"numpy.{_core}.multiarray._reconstruct"] = lambda *_: _Array()
+    _FUNCTIONS[f"numpy.{_core}.multiarray.scalar"] = (
+        lambda dtype, data=b"": _Array().build((), dtype, False, data)
+    )
 
 
 def _entries(loaded: Any) -> dict[str, Entry]:
@@ -160,10 +374,12 @@ def _entries(loaded: Any) -> dict[str, Entry]:
         if not waiting:
             return entries
         name, value, depth = waiting.pop()
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, Entry):
+            entries[name or "tensor"] = value
+        elif isinstance(value, torch.Tensor):
             entries[name or "tensor"] = _tensor(value)
-        elif isinstance(value, (np.ndarray, np.generic)):
-            entries[name or "array"] = _array(np.asarray(value))
+        elif isinstance(value, _Array):
+            entries[name or "array"] = _array(value.numbers)
         elif depth > _DEEPEST or len(name) > _LONGEST:
             continue
         elif isinstance(value, (dict, list, tuple)):
@@ -173,36 +389,23 @@ def _entries(loaded: Any) -> dict[str, Entry]:
     raise ValueError(f"it holds more than {_MOST_ITEMS} items")
 
 
-def _array(array: np.ndarray) -> Entry:
+def _array(array: np.ndarray | None) -> Entry:
+    if array is None:
+        return Entry.refused("is an array of texts or Python objects", "save plain numbers")
     return Entry(array.shape, str(array.dtype), array.dtype.kind in "iuf", lambda: array)
 
 
 def _tensor(tensor: Any) -> Entry:
-    import torch
-
     dtype = str(tensor.dtype).removeprefix("torch.")
     shape = tuple(tensor.shape)
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
-        return Entry.refused("is no plain dense tensor")
     real = tensor.dtype.is_floating_point or dtype.startswith(("int", "uint"))
-    plain = tensor.detach()
     alike = dtype in ("float16", "float32", "float64") or not tensor.dtype.is_floating_point
 
     def read(start: int, stop: int) -> np.ndarray:
-        rows = plain[start:stop]
+        rows = tensor[start:stop]
         return (rows if alike else rows.float()).numpy()
 
     def load() -> np.ndarray:
-        return (plain if alike else plain.double()).numpy()
+        return (tensor if alike else tensor.double()).numpy()
 
-    def doubt() -> str | None:
-        declared = math.prod(shape) * tensor.element_size()
-        stored = tensor.untyped_storage().nbytes()
-        if declared <= stored:
-            return None
-        return (
-            f"declares shape {shape}, {declared} bytes, of which {stored} are stored: the same "
-            "numbers again and again; save tensor.contiguous()"
-        )
-
-    return Entry(shape, dtype, real, load, read=read if shape else None, doubt=doubt)
+    return Entry(shape, dtype, real, load, read=read if shape else None)
