@@ -20,7 +20,7 @@ from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.labels import check_range, from_one, joined_labels, zero_based
-from gnc_cli.io.loading import load_bias, load_weights
+from gnc_cli.io.loading import LARGEST_LABEL, load_bias, load_weights
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
 from gnc_cli.parsing import shown
@@ -220,9 +220,10 @@ def samples_of_arrays(
                 raise DataError(f"{name} holds NaN or infinity")
     weights, labels = arrays.get("weights"), arrays.get("labels")
     if labels is not None:
-        if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
+        least, most = labels.min(initial=0), labels.max(initial=0)
+        if labels.dtype.kind not in "iu" or least < 0 or most > LARGEST_LABEL:
             raise DataError(
-                f"labels have dtype {labels.dtype}, smallest {labels.min(initial=0)}; "
+                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; "
                 "expected integers from 0 on: remove other rows from labels and features"
             )
         labels = labels.astype(np.int64)

@@ -16,8 +16,8 @@ import numpy as np
 from gnc_cli.errors import DataError, GncError
 from gnc_cli.io.inputs import memory_limit
 
-DEFLATE = 1032
-"""The most bytes that one deflated byte can stand for."""
+MOST_ENTRIES = 100_000
+"""Of one file; the largest models of today keep fewer tensors in all their files."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
 NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state)([./]|$)")
@@ -135,6 +135,14 @@ class Catalogue:
         items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
         more = len(items) - _LISTED
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def most_unpacked(packed: int) -> int:
+    """The most bytes that honest data of so many compressed ones has, or a little.
+
+    Deflate can stand for a thousandfold, which is what a bomb of zeros does.
+    """
+    return 100 * packed + (64 << 20)
 
 
 @contextlib.contextmanager

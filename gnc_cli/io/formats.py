@@ -7,7 +7,6 @@ a library raises becomes one DataError. Only HDF5 holds everything of a code.
 
 import contextlib
 import io
-import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,8 +18,8 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.hdf5 import SIGNATURE, open_hdf5, write_hdf5
-from gnc_cli.io.inputs import decoded, open_input
+from gnc_cli.io.hdf5 import open_hdf5, write_hdf5
+from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
 from gnc_cli.io.npy import npy, npz, write_npy, write_npz
 from gnc_cli.io.outputs import check_suffix
 from gnc_cli.io.safetensors_file import safetensors, write_safetensors
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
 Writer = Callable[[IO[bytes], "CodeFile"], None]
-_MOST_INDEX = 100_000_000
 _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 
@@ -87,7 +85,7 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             is refused where it is asked for: the others can be used.
     """
     with translated(path, "an index of the tensors of a model"):
-        index = json.loads(file.read(_MOST_INDEX))
+        index = read_json(path, "an index of the tensors of a model")
         names_of: dict[str, list[str]] = {}
         for name, shard in index["weight_map"].items():
             names_of.setdefault(str(shard), []).append(name)

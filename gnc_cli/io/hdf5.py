@@ -21,7 +21,15 @@ import numpy as np
 import gnc_cli
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
-from gnc_cli.io.catalogue import GROUP, Catalogue, Entry, check_entry, translated
+from gnc_cli.io.catalogue import (
+    GROUP,
+    MOST_ENTRIES,
+    Catalogue,
+    Entry,
+    check_entry,
+    most_unpacked,
+    translated,
+)
 from gnc_cli.io.file_rows import FlatArray, native
 from gnc_cli.io.hdf5_probe import probe, start
 from gnc_cli.io.inputs import memory_limit
@@ -32,11 +40,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _SCALARS = "scalars"
-_MOST_OBJECTS = 10_000
-_MOST_GAIN = 1100
-"""More bytes than this from one compressed byte are a bomb: gzip reaches 1032, and never more."""
+_LISTING_SECONDS = 10.0
+"""Of processor time; 50,000 objects take them."""
 _KEPT_BANDS = 2
 """Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
 _AGAIN = "was the program that made it cut short? run it again"
@@ -90,9 +96,31 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
 def _catalogue(
     h5: Any, file: IO[bytes], path: str, on_object: Callable[[], None] = lambda: None
 ) -> Catalogue:
-    attrs, entries = _attributes(h5), _entries(h5, file, on_object)
-    snapshots = {name: _attributes(h5["snapshots"][name]) for name in _snapshots(h5)}
+    size = file.seek(0, os.SEEK_END)
+    count = _counter(path, size, on_object)
+    attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
+    snapshots = {
+        name: _attributes(h5["snapshots"][name], size, count) for name in _snapshots(h5)
+    }
     return Catalogue(path, entries, attrs, snapshots)
+
+
+def _counter(path: str, size: int, on_object: Callable[[], None]) -> Callable[[int], None]:
+    """A function to call at each group, dataset and attribute, with the bytes of an attribute."""
+    objects, bytes_read, end = 0, 0, time.thread_time() + _LISTING_SECONDS
+
+    def count(length: int = 0) -> None:
+        nonlocal objects, bytes_read
+        on_object()
+        objects, bytes_read = objects + 1, bytes_read + length
+        if objects > MOST_ENTRIES or time.thread_time() > end or bytes_read > size:
+            raise DataError(
+                f"{path!r} has too much to list: {objects:,} groups, datasets and attributes, "
+                f"{bytes_read:,} bytes of these, so far; the limits are {MOST_ENTRIES:,}, the size "
+                f"of the file, and {_LISTING_SECONDS:g} s; copy what you need into another file"
+            )
+
+    return count
 
 
 def read_ends(
@@ -110,10 +138,12 @@ def read_ends(
 
     with h5py.File(file, "r") as h5:
         entries = _catalogue(h5, file, "", on_object).entries
+        size = file.seek(0, os.SEEK_END)
+        count = _counter("", size, on_object)
         for name, entry in entries.items():
             with contextlib.suppress(Exception):  # it may be of a group that nobody asks for
                 if entry.problem == GROUP:
-                    _attributes(h5[name])
+                    _attributes(h5[name], size, count)
         listed()
         end = time.monotonic() + seconds
         for entry in entries.values():
@@ -146,7 +176,7 @@ def _read_group(catalogue: Catalogue, parent: Any, name: str) -> dict[str, Any]:
     if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
         raise DataError(f"{catalogue.path!r}: {parent.name}/{name} is a link and is refused")
     child = parent[name]
-    state = json.loads(child.attrs[_SCALARS])
+    state = json.loads(_attributes(child, 1 << 62, lambda _: None)[_SCALARS])
     for key in child:
         path = f"{child.name}/{key}".strip("/")
         if child.get(key, getclass=True, getlink=True) is h5py.HardLink and isinstance(
@@ -211,15 +241,16 @@ def _write_state(group: Any, state: dict[str, Any]) -> None:
     group.attrs[_SCALARS] = json.dumps(scalars, sort_keys=True)
 
 
-def _entries(h5: Any, file: IO[bytes], on_object: Callable[[], None]) -> dict[str, Entry]:
+def _entries(
+    h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]
+) -> dict[str, Entry]:
     links: dict[str, str] = {}
-    size = file.seek(0, os.SEEK_END)
     lock = threading.Lock()
 
     def entry(dataset: Any) -> Entry:
         return _dataset_entry(dataset, file, size, lock)
 
-    entries = dict(_walk(h5, "", set(), links, entry, on_object))
+    entries = dict(_walk(h5, "", set(), links, entry, count))
     for name, target in links.items():
         missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
@@ -245,7 +276,7 @@ def _walk(
     seen: set[int],
     links: dict[str, str],
     entry: Callable[[Any], Entry],
-    on_object: Callable[[], None],
+    count: Callable[[int], None],
 ) -> Iterator[tuple[str, Entry]]:
     """Each object under `group` by path; soft links go into `links`, by path, with their target."""
     import h5py
@@ -255,9 +286,7 @@ def _walk(
         return  # a group that contains itself
     seen.add(address)
     for name in group:
-        if len(seen) > _MOST_OBJECTS:
-            return
-        on_object()
+        count(0)
         path = prefix + name
         link = group.get(name, getlink=True)
         kind = group.get(name, getclass=True) if isinstance(link, h5py.HardLink) else None
@@ -268,22 +297,34 @@ def _walk(
             links[path] = ("" if link.path.startswith("/") else prefix) + link.path.strip("/")
         elif kind is h5py.Group:
             yield path, Entry.refused(GROUP)
-            yield from _walk(group[name], path + "/", seen, links, entry, on_object)
+            yield from _walk(group[name], path + "/", seen, links, entry, count)
         elif kind is h5py.Dataset:
             yield path, entry(group[name])
         else:
             yield path, Entry.refused("is a named type, not a dataset")
 
 
-def _attributes(group: Any) -> dict[str, Any]:
+def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str, Any]:
     """The attributes of a group that are text or numbers, as Python has them; others are left.
 
-    Arrays are tuples: an array cannot be asked whether it equals a text.
+    Arrays are tuples: an array cannot be asked whether it equals a text. The texts of one are
+    known when they are read, not before, and each may be as long as the file; so an array of many
+    texts in a large file is left.
     """
+    from h5py import h5t
+
     attrs = {}
     for name in group.attrs:
         with contextlib.suppress(TypeError):  # a type of HDF5 that NumPy lacks
+            attribute = group.attrs.get_id(name)
+            kind, numbers = attribute.get_type(), math.prod(attribute.shape or ())
+            texts = isinstance(kind, h5t.TypeStringID) and kind.is_variable_str()
+            most = (numbers - 1) * size if texts else numbers * kind.get_size()
+            plain = (h5t.TypeIntegerID, h5t.TypeFloatID, h5t.TypeStringID, h5t.TypeEnumID)
+            if not isinstance(kind, plain) or most > memory_limit() // 8:
+                continue
             value = group.attrs[name]
+            count(sum(map(len, np.ravel(np.asarray(value, dtype=object)))) if texts else 0)
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
             if isinstance(value, np.ndarray):
@@ -383,8 +424,11 @@ def _doubt(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
             f"{_AGAIN}"
         )
     chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
-    if expected * chunk > _MOST_GAIN * stored:
-        return f"{claim}, from {stored} stored bytes, more than compression can do; is it damaged?"
+    if expected * chunk > most_unpacked(stored):
+        return (
+            f"{claim}, from {stored} stored bytes, more than is unpacked; store it without "
+            "compression"
+        )
     band = max(chunk, dataset.chunks[0] * math.prod(shape[1:]) * dataset.dtype.itemsize)
     if _KEPT_BANDS * band > memory_limit():
         return (

@@ -24,6 +24,10 @@ MOST_ENTRIES = 20_000_000
 """Files and folders of a walk; ImageNet-21k has 14 million."""
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
+_MOST_JSON = 50_000_000
+"""Bytes of JSON; as Python has it, they may take thirty times as many."""
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""Of HDF5; stdin holds nothing else."""
 
 
 def memory_limit() -> int:
@@ -101,12 +105,14 @@ def open_regular(path: str) -> BinaryIO:
 
 def _held(stream: IO[bytes], path: str) -> IO[bytes]:
     """All of a stream in memory."""
-    held, most = io.BytesIO(), memory_limit()
+    held, most = io.BytesIO(), memory_limit() // 4
     with WAITS.waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
         while piece := stream.read(_PIECE):
+            if path == "-" and not held.tell() and SIGNATURE not in piece:
+                raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
             if held.tell() + len(piece) > most:
                 raise DataError(
-                    f"{path!r} gives more than {most / 1e9:.3g} GB, half of this machine's "
+                    f"{path!r} gives more than {most / 1e9:.3g} GB, an eighth of this machine's "
                     "memory; write it to a file"
                 )
             held.write(piece)
@@ -121,7 +127,7 @@ def read_json(path: str, what: str) -> Any:
         DataError: it cannot be read, is no JSON, or very large; `what` says what was expected.
     """
     with open_input(path) as file:
-        text = decoded(file, path, f"expected {what}")
+        text = decoded(file, path, f"expected {what}", _MOST_JSON)
     try:
         return json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as error:
@@ -173,17 +179,18 @@ def read_lines(path: str | Lines) -> list[str]:
     return [line.strip() for line in text.rstrip().splitlines()]
 
 
-def decoded(file: IO[bytes], path: str, advice: str) -> str:
+def decoded(file: IO[bytes], path: str, advice: str, most: int = sys.maxsize) -> str:
     """The whole of a UTF-8 text file; the message about other bytes ends in `advice`.
 
     Raises:
-        DataError: other bytes, or more than an eighth of the memory that a dataset may take.
+        DataError: other bytes, or more than `most`, or than an eighth of the memory that a dataset
+            may take.
     """
-    size, most = file.seek(0, os.SEEK_END), memory_limit() // 8
+    size, most = file.seek(0, os.SEEK_END), min(most, memory_limit() // 8)
     if size > most:
         raise DataError(
             f"{path!r} has {size / 1e9:.3g} GB, more than the {most / 1e9:.3g} GB of text that "
-            f"this machine reads; {advice}"
+            f"are read; {advice}"
         )
     file.seek(0)
     try:

@@ -10,7 +10,7 @@ from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import memory_limit
 
 _BLOCK_BYTES = 32 << 20
-_LARGEST = 1 << 53
+LARGEST_LABEL = 1 << 53
 """No number of classes comes near; floats up to here are integers without doubt."""
 
 
@@ -88,7 +88,7 @@ def load_labels(
         raise DataError(refusal)
     values = values.reshape(-1)
     with np.errstate(invalid="ignore"):
-        most = _LARGEST if K is None else K - 1
+        most = LARGEST_LABEL if K is None else K - 1
         right = (values >= 0) & (values <= most) & (values == np.floor(values))
     bad = np.flatnonzero(~right)
     if bad.size:

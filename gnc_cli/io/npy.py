@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import DEFLATE, Catalogue, Entry, translated
+from gnc_cli.io.catalogue import Catalogue, Entry, most_unpacked, translated
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.provenance import provenance_text
 
@@ -84,9 +84,10 @@ def write_npz(file: IO[bytes], code: "CodeFile") -> None:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
     """One array of the archive, by its header alone."""
-    if member.file_size > DEFLATE * member.compress_size:
+    if member.file_size > most_unpacked(member.compress_size):
         raise ValueError(
-            f"it claims {member.file_size} bytes from {member.compress_size} compressed ones"
+            f"it claims {member.file_size} bytes from {member.compress_size} compressed ones, more "
+            "than is unpacked; save it uncompressed, with numpy.savez"
         )
     with archive.open(member) as file:
         shape, _, dtype = _header(file, member.file_size)

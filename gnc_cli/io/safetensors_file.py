@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.catalogue import MOST_ENTRIES, Catalogue, Entry, translated
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.provenance import provenance_text
 
@@ -25,8 +25,8 @@ _TYPES = {
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
     "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
 }  # fmt: skip
-_MOST_HEADER = 100_000_000
-"""Bytes; the limit of the format's own library."""
+_MOST_HEADER = 20_000_000
+"""Bytes."""
 
 
 @contextlib.contextmanager
@@ -56,10 +56,12 @@ def _header(file: IO[bytes]) -> tuple[dict[str, Any], int, int]:
     file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if length > min(size - 8, _MOST_HEADER):
-        raise ValueError(f"a header of {length} bytes in a file of {size}")
+        raise ValueError(
+            f"a header of {length} bytes, at most {_MOST_HEADER} are read, in a file of {size}"
+        )
     header = json.loads(file.read(length))
-    if not isinstance(header, dict):
-        raise ValueError("its header is no dictionary")
+    if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
+        raise ValueError(f"its header is no dictionary of at most {MOST_ENTRIES:,} tensors")
     return header, 8 + length, size
 
 

@@ -18,11 +18,10 @@ import torch
 from torch import Tensor
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.atomic import atomic_file, deferring_errors, temporary_name
+from gnc_cli.io.atomic import atomic_file, check_writable, deferring_errors, temporary_name
 from gnc_cli.io.catalogue import check_entry, translated
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.hdf5 import SIGNATURE
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import SIGNATURE, open_input
 from gnc_cli.io.torch_file import load_plain
 from gnc_cli.parameters import spelled
 from gnc_cli.read_back import read_plain
@@ -52,6 +51,7 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
 
 def link_file(source: Path, target: Path) -> None:
     """Let `target` be a second name of what `source` holds, or a copy; replaced in one step."""
+    check_writable(target, force=True, follow=False)
     temporary = temporary_name(target)
     try:
         os.link(source, temporary)

@@ -1,5 +1,7 @@
 """Inputs that have no end, or more than they seem: refused before they fill the memory."""
 
+import gzip
+import json
 import os
 import shutil
 import zipfile
@@ -76,16 +78,59 @@ def compressed(name: str) -> None:
         made[:2] = 1.0
 
 
+def packed_images(name: str) -> None:
+    """Images in IDX, 800 bytes of zeros from one."""
+    with gzip.open(name, "wb") as file:
+        file.write(bytes([0, 0, 8, 3]) + np.array([10**6, 28, 28], ">u4").tobytes())
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+
+
+def zeros(name: str) -> None:
+    """An array that is there, and packed three hundredfold."""
+    np.savez_compressed(name, images=np.zeros((100, 1024, 1024), np.uint8))
+
+
+def packed_chunks(name: str) -> None:
+    """Chunks that are all there, and packed a thousandfold."""
+    with h5py.File(name, "w") as h5:
+        how = {"chunks": (1 << 16, 256), "compression": "gzip"}
+        made = h5.create_dataset("weights", (1 << 18, 256), "f4", **how)
+        made[: 1 << 16] = 1.0
+        _, chunk = made.id.read_direct_chunk((0, 0))
+        for k in range(4):
+            made.id.write_direct_chunk((k << 16, 0), chunk)
+
+
+def many_tensors(name: str) -> None:
+    item = {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}
+    header = json.dumps({f"{k}": item for k in range(100_001)}).encode()
+    Path(name).write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+
+
 BOMBS = [
+    Case("measure --weights a.h5", lambda: packed_chunks("a.h5"), 3, "more than is unpacked"),
+    Case("train --data npz:a.npz", lambda: zeros("a.npz"), 3, "more than is unpacked"),
+    Case("train --data idx:.", lambda: packed_images("train-images-idx3-ubyte.gz") or
+         put("train-labels-idx1-ubyte", "a")(), 3, "784000000 bytes, and has"),
+    Case("measure a.safetensors", lambda: many_tensors("a.safetensors"), 3,
+         "at most 100,000 tensors"),
+    Case("measure a.safetensors", put("a.safetensors", (1 << 25).to_bytes(8, "little") +
+         b"{" + bytes(1 << 25)), 3, "at most 20000000 are read"),
+    Case("measure a.index.json", put("a.index.json", bytes(60_000_000)), 3,
+         "GB of text that are read"),
+    Case("compare a.txt --allow gap=0 --baseline b.json",
+         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 26)), 3,
+         "0.0671 GB, more than the 0.05 GB of text that are read"),
     Case("compare a.npz", lambda: bomb("a.npz", 1 << 40), 3, "its header declares"),
     Case("measure --weights a.npz", lambda: bomb("a.npz", 1 << 33), 3, "its header declares"),
     Case("compare a.h5", lambda: compressed("a.h5"), 3, "a.h5': dataset 'weights' declares"),
     Case("measure --weights a.h5", lambda: compressed("a.h5"), 3, "chunks were ever written"),
     Case("compare a.txt", lambda: (put("a.txt", "")(), os.truncate("a.txt", 1 << 40)), 3,
-         "GB of text that this machine reads"),
+         "GB of text that are read"),
     Case("compare a.txt --allow gap=0 --baseline b.json",
          lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 40)), 3,
-         "GB of text that this machine reads"),
+         "GB of text that are read"),
     Case("compare a.txt --allow gap=0 --baseline b.json",
          lambda: (put("a.txt", CODE)(), put("b.json", "[" * 100_000)()), 3, "is not JSON"),
     Case("compare a.txt --allow gap=0 --baseline b.json",
@@ -154,6 +199,8 @@ def test_a_font_folder_may_hold_a_pipe(tmp_path: Path) -> None:
 def test_stdin_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "memory_limit", lambda: 1 << 21)
     np.save(tmp_path / "a.npy", np.zeros((1 << 18, 2)))
-    with open(tmp_path / "a.npy", "rb") as stream:
-        with pytest.raises(DataError, match="'-' gives more than .* write it to a file"):
-            inputs._held(stream, "-")
+    for path, words in (("/dev/fd/9", "more than .* write it to a file"), ("-", "as HDF5")):
+        with open(tmp_path / "a.npy", "rb") as stream, pytest.raises(DataError, match=words):
+            inputs._held(stream, path)
+    with open("/dev/zero", "rb") as endless, pytest.raises(DataError, match="as HDF5"):
+        inputs._held(endless, "-")

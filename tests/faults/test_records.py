@@ -12,6 +12,8 @@ import pytest
 import torch
 
 from gnc_cli import compare, measure, solve
+from gnc_cli.errors import OutputError
+from gnc_cli.training.checkpoints import link_file
 from tests.faults.world import Case, at, check, edited, put
 from tests.training.problems import TINY, run, toy
 
@@ -238,6 +240,14 @@ CASES = [
 )
 def test_what_was_tampered_with_is_named(case: Case, place: Path) -> None:
     check(case)
+
+
+def test_a_folder_in_place_of_best(tmp_path: Path) -> None:
+    (tmp_path / "last.pt").write_bytes(b"1")
+    (tmp_path / "best.pt").mkdir()
+    with pytest.raises(OutputError, match=r"best\.pt': it is a folder"):
+        link_file(tmp_path / "last.pt", tmp_path / "best.pt")
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("words", [ROWS, PAIRS, SOLVE, RESUME])

@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from gnc_cli import measure
+from gnc_cli.errors import DataError
 from gnc_cli.runtime import predictions
 from tests.faults.world import Case, check, inside
 
@@ -112,6 +114,13 @@ FILES = [
         compare --solve --d 100..999 --K 2..100 --budget 1h | years; a year is the most
     """),
 ]  # fmt: skip
+
+@pytest.mark.parametrize("label", [2**64 - 1, 2**63, 2**53 + 2])
+def test_labels_beyond_all_classes(label: int) -> None:
+    labels = np.array([label, 0, 1, 2, 0, 1, 2, 1], np.uint64)
+    with pytest.raises(DataError, match=f"largest {label}; expected integers"):
+        measure(features=np.ones((8, 3)), labels=labels)
+
 
 NUMBERS = cases(2, f"""
     solve --d 9223372036854775807 --K 3 | --d 9223372036854775807 is too large; give at most 1e6

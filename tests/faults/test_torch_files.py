@@ -67,6 +67,7 @@ def tensor(count: Any, offset: int, size: Any, stride: Any, kind: str = "FloatSt
 def write(path: Path, value: bytes) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a/data.pkl", b"\x80\x02" + value + b".")
+        archive.writestr("a/version", "3\n")
         archive.writestr("a/data/0", bytes(16))
 
 

@@ -23,7 +23,7 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import DEFLATE, translated
+from gnc_cli.io.catalogue import most_unpacked, translated
 from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -240,7 +240,7 @@ def _read(path: str, axes: int, step: str) -> np.ndarray:
             )
         shape = tuple(np.frombuffer(stream.read(4 * axes), ">u4", axes).tolist())
         needed = math.prod(shape)
-        most = DEFLATE * held if packed else held
+        most = most_unpacked(held) if packed else held
         if not 0 < needed <= min(most, memory_limit()):
             raise DataError(
                 f"{path!r} declares shape {shape}, {needed} bytes, and has {held} itself; {step}"
