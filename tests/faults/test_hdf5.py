@@ -48,6 +48,25 @@ def world(byte: tuple[int, int]) -> None:
     np.savez("b.npz", weights=np.eye(7, 3) + 1)
 
 
+@pytest.fixture(autouse=True)
+def crashing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper crashes on a file with `CRASH`, as HDF5 did when attributes of any type were read.
+
+    No file is known any more that crashes the library; the next one will be met like this.
+    """
+    inner = hdf5_probe._Helper.read
+
+    def read(self: Any, file: Any) -> int:
+        if b"kind\0\0\0\0\x19\x9f" in os.pread(file.fileno(), 1 << 20, 0):
+            self.start()
+            self._await_start(self._socket)
+            os.kill(self._process.pid, signal.SIGSEGV)
+            return int(self._process.wait())
+        return int(inner(self, file))
+
+    monkeypatch.setattr(hdf5_probe._Helper, "read", read)
+
+
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A helper of this test alone, which gives up after 0.3 s."""
@@ -161,7 +180,7 @@ def test_a_limit_of_the_listing_is_named(
 ) -> None:
     def many() -> None:
         with h5py.File("a.h5", "w") as h5:
-            for k in range(40):
+            for k in range(60):
                 h5[f"group {k}/x"] = 1.0
 
     monkeypatch.setattr(hdf5, limit, 20 if limit == "MOST_ENTRIES" else 0.0)
