@@ -1,18 +1,21 @@
 """Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses only the row being written: a line that was cut short is dropped by the next row.
+A kill loses only the row being written: a line that was cut short is dropped by the next row. Rows
+that replace those of a file are written to `FILE.part` beside it, which takes its name at the end
+of the run. A run that fails or is killed before its first row leaves the file as it was.
 """
 
+import contextlib
 import fcntl
 import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
-from gnc_cli.io.atomic import check_writable
+from gnc_cli.io.atomic import check_writable, unshare
 
 _Row = TypeVar("_Row")
 _MOST_LINE = 1 << 26
@@ -24,7 +27,8 @@ _log = logging.getLogger(__name__)
 class Ledger(Generic[_Row]):
     """A file that only grows, held by one run at a time; a context that closes it.
 
-    Opening it changes nothing in a file that is there: every line is read first.
+    Opening it changes nothing in a file that is there: every line is read first. Other names of
+    the file (hard links) keep the old rows.
 
     Args:
         path: the file, or None to keep nothing.
@@ -32,8 +36,9 @@ class Ledger(Generic[_Row]):
         first: the key that each line begins with, by which a line cut short is known as ours.
         options: must be equal for the rows of two runs to be in one file; kept in each row under
             `options`. None where the folder of the file says what its rows are of.
-        resume: read the rows that are there and append to them.
-        force: replace an existing file.
+        resume: read the rows that are there and append to them; those of `FILE.part`, if a run
+            was killed that would have replaced the file.
+        force: replace an existing file, as soon as the run has ended with a row.
 
     Raises:
         OutputError: it exists with neither `force` nor `resume`, cannot be written, or belongs to
@@ -59,33 +64,31 @@ class Ledger(Generic[_Row]):
         self._ends: list[int] = []
         """Where the line of each row ends, in bytes."""
         self._file: int | None = None
+        self._held = contextlib.ExitStack()
+        self._fresh = False
+        """Without a row, nothing of this run stays."""
         self._name = "" if path is None else os.fspath(path)
         if path is None:
             return
-        target = check_writable(path, force=force, resume=resume)
-        if resume and not os.path.exists(target):
-            _log.warning("%r does not exist yet; starting anew", self._name)
-        try:
+        self._target = self._path = check_writable(path, force=force, resume=resume)
+        part = check_writable(f"{self._target}.part", force=force, resume=resume, follow=False)
+        there, apart = self._target.exists(), part.exists()
+        if resume:
+            apart = apart and part.stat().st_size > 0
+            if not (there or apart):
+                _log.warning("%r does not exist yet; starting anew", self._name)
+        with self._refusing(), self._held as held:
             # Neither resumed nor replaced: a file that another process has just made is its own.
-            new = 0 if resume or force else os.O_EXCL
-            self._file = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | new, 0o666)
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise OutputError(
-                    f"{self._name!r} is being written by another run; wait for it, or name another"
-                ) from error
-            except OSError:
-                pass  # a file system without locks
+            self._file = self._open(os.O_CREAT if resume or force else os.O_CREAT | os.O_EXCL)
+            if apart or (there and not resume):
+                self._path = part
+                self._file = self._open(os.O_CREAT if resume else os.O_CREAT | os.O_TRUNC)
+            elif unshare(self._target):
+                self._file = self._open()
+            self._fresh = not resume
             if resume:
                 self._read()
-            else:
-                os.ftruncate(self._file, 0)
-        except BaseException as error:
-            self.close()
-            if isinstance(error, OSError) and not isinstance(error, OutputError):
-                raise self._refusal(error) from error
-            raise
+            self._held = held.pop_all()
 
     def append(self, row: dict[str, Any]) -> None:
         """Write a row, on disk when this returns.
@@ -100,15 +103,16 @@ class Ledger(Generic[_Row]):
         before = self._cut()
         if before and os.pread(self._file, 1, before - 1) != b"\n":
             line = b"\n" + line
-        try:
-            os.lseek(self._file, before, os.SEEK_SET)
-            written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            os.fsync(self._file)
-        except OSError as error:
-            os.ftruncate(self._file, before)
-            raise self._refusal(error) from error
+        with self._refusing():
+            try:
+                os.lseek(self._file, before, os.SEEK_SET)
+                written = 0
+                while written < len(line):
+                    written += os.write(self._file, line[written:])
+                os.fsync(self._file)
+            except OSError:
+                os.ftruncate(self._file, before)
+                raise
         self._ends.append(before + len(line))
 
     def keep(self, count: int) -> None:
@@ -116,11 +120,20 @@ class Ledger(Generic[_Row]):
         del self.rows[count:], self._ends[count:]
         self._cut()
 
+    def take_name(self) -> None:
+        """Replace the file by the rows that are here now; later ones are appended to it."""
+        with self._refusing():
+            os.replace(self._path, self._target)
+        self._path, self._fresh = self._target, False
+
     def close(self) -> None:
-        """Release the file; closing twice does no harm."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        """Release the file, with the new rows if there are any; closing twice does no harm."""
+        with self._held, self._refusing():
+            if self._ends and self._path != self._target:
+                self.take_name()
+            elif self._fresh and not self._ends:
+                self._path.unlink(missing_ok=True)
+        self._file, self._fresh = None, False
 
     def __enter__(self) -> "Ledger":
         return self
@@ -132,6 +145,21 @@ class Ledger(Generic[_Row]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _open(self, how: int = 0) -> int:
+        """The file at `_path`, open and locked until this is closed."""
+        file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o666)
+        self._held.callback(os.close, file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = not os.path.samestat(os.fstat(file), os.stat(self._path))
+        except OSError as error:  # else a file system without locks
+            taken = isinstance(error, (BlockingIOError, FileNotFoundError))
+        if taken:
+            raise OutputError(
+                f"{self._name!r} is being written by another run; wait for it, or name another"
+            )
+        return file
 
     def _cut(self) -> int:
         """Drop what stands behind the last row; where that row ends."""
@@ -177,9 +205,18 @@ class Ledger(Generic[_Row]):
             "anew"
         )
 
-    def _refusal(self, error: OSError) -> OutputError:
-        reason = error.strerror or str(error)
-        return OutputError(f"cannot write {self._name!r}: {reason}; the rows before it are kept")
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """What the system refuses, as an OutputError."""
+        try:
+            yield
+        except OutputError:
+            raise
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OutputError(
+                f"cannot write {self._name!r}: {reason}; the rows before it are kept"
+            ) from error
 
 
 def _is_json(text: bytes) -> bool:

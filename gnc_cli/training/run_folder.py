@@ -30,7 +30,7 @@ from gnc_cli import __version__
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
-from gnc_cli.io.atomic import atomic_file, deferring_errors
+from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.hdf5 import open_hdf5, write_attributes
 from gnc_cli.io.inputs import open_input, read_json
@@ -109,10 +109,13 @@ class RunFolder:
                     "folder; put the file itself there, or name another folder"
                 )
         self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
+        if anew:
+            self._rows.take_name()
         for old in _own_files(folder) if anew else ():
             if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
                 old.unlink()
         try:
+            unshare(folder / LOG)
             # Without waiting: a pipe of that name has no reader.
             how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             self._log = os.open(folder / LOG, how, 0o666)

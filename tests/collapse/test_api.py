@@ -1,6 +1,7 @@
 """`measure` as a Python function: arrays and files, conventions, series, groups, its outputs."""
 
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,17 @@ def test_snapshots_by_epoch_and_groups(tmp_path: Path) -> None:
         assert isinstance(some, MeasureSeries) and [row.epoch for row in some.rows] == [2, 10]
     with pytest.raises(DataError, match="no row carries"):
         measure(files[0], group="colour")
+
+
+def test_a_failure_before_the_first_row_keeps_the_old_rows(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    rows, file = tmp_path / "rows.jsonl", save(tmp_path / "a.h5", data)
+    measure(file, out=rows)
+    before = rows.read_bytes()
+    with pytest.raises(DataError, match="is a shard missing"):
+        measure(file, out=rows, force=True, K=99)
+    assert rows.read_bytes() == before and len(os.listdir(tmp_path)) == 2
 
 
 def test_appending_measures_new_rows_alone(

@@ -203,7 +203,7 @@ def test_an_interrupted_visit_is_made_again_unless_it_improves(
 
     monkeypatch.setattr(module, "solved", solved)
     assert cut(K=16, export="other").rows == ()
-    assert Path("other/visits.jsonl").read_text() == ""
+    assert list(Path("other").iterdir()) == []
 
 
 def test_two_processes_find_and_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,3 +148,55 @@ def test_no_path_keeps_nothing(tmp_path: Path) -> None:
         ledger.append({"d": 3})
     assert ledger.rows == []
     assert os.listdir(tmp_path) == []
+
+
+def test_a_run_without_a_row_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", OPTIONS):
+        pass
+    assert os.listdir(tmp_path) == []
+    path.write_text("mine\n")
+    with pytest.raises(KeyboardInterrupt), Ledger(path, dict, "d", OPTIONS, force=True):
+        raise KeyboardInterrupt
+    assert path.read_text() == "mine\n" and os.listdir(tmp_path) == ["rows.jsonl"]
+
+
+def test_new_rows_replace_the_old_ones_at_the_end(tmp_path: Path) -> None:
+    path, part = tmp_path / "rows.jsonl", tmp_path / "rows.jsonl.part"
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    old = path.read_bytes()
+    killed = Ledger(path, dict, "d", OPTIONS, force=True)
+    killed.append({"d": 4})
+    assert path.read_bytes() == old
+    killed._held.close()
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
+        assert ledger.rows == [{"d": 4}] and path.read_bytes() == old
+    assert json.loads(path.read_text())["d"] == 4 and not part.exists()
+    part.touch()  # a run that was killed before its first row
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
+        assert ledger.rows == [{"d": 4}]
+
+
+def test_other_rows_beside_a_file_are_refused_and_kept(tmp_path: Path) -> None:
+    path, part = tmp_path / "rows.jsonl", tmp_path / "rows.jsonl.part"
+    part.write_text('{"d": 3, "options": {}}\n')
+    with pytest.raises(OutputError, match=r"rows\.jsonl\.part' exists"):
+        Ledger(path, dict, "d", OPTIONS)
+    with pytest.raises(DataError, match="was made with"):
+        Ledger(path, dict, "d", OPTIONS, resume=True)
+    assert part.read_text() == '{"d": 3, "options": {}}\n'
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_other_names_of_a_file_keep_what_it_was(tmp_path: Path, how: str) -> None:
+    path, backup = tmp_path / "rows.jsonl", tmp_path / "backup.jsonl"
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    os.link(path, backup)
+    before = backup.read_bytes()
+    with Ledger(path, dict, "d", OPTIONS, **{how: True}) as ledger:
+        ledger.append({"d": 4})
+        with pytest.raises(OutputError, match="another run"):
+            Ledger(path, dict, "d", OPTIONS, resume=True)
+    assert backup.read_bytes() == before != path.read_bytes()
