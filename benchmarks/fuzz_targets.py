@@ -275,7 +275,7 @@ def _without_network(path: Path) -> None:
 
 
 _FILES = {
-    "hdf5": ("code.h5", "state.h5", "images.h5", "run/snapshots.h5"),
+    "hdf5": ("code.h5", "state.h5", "images.h5", "run/snapshots/epoch-0001-train.h5"),
     "npz": ("code.npz", "images.npz", "samples.npz"),
     "npy": ("code.npy", "single.npy"),
     "safetensors": ("code.safetensors",),

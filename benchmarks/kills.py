@@ -247,7 +247,8 @@ def _expected(folder: Path) -> Iterator[str]:
     for name in _names(folder):
         if name in ("tmp", "tmp/torchinductor_root", "run", "a.h5") or name.endswith(".npz") or (
             name.startswith("run/") and Path(name).name in (
-                "best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "snapshots.h5")
+                "best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "snapshots")
+            or Path(name).parent.name == "snapshots"
         ):  # fmt: skip
             yield name
 
@@ -277,7 +278,7 @@ def corrupt(folder: Path) -> list[str]:
         ("rows.jsonl", _lines), ("run/metrics.jsonl", _lines),
         ("run/last.pt", read_run), ("run/best.pt", lambda path: torch.load(path)),
         ("run/config.json", lambda path: json.loads(path.read_text())),
-        ("run/snapshots.h5", _all_of),
+        *((f"run/snapshots/{path.name}", _all_of) for path in folder.glob("run/snapshots/*.h5")),
     ):  # fmt: skip
         path = folder / name
         if path.exists():

@@ -5,6 +5,7 @@ it into a line on stderr and an exit status.
 """
 
 from enum import IntEnum
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -32,6 +33,8 @@ class GncError(Exception):
     """Base of every error that gnc raises on purpose."""
 
     exit_code = ExitCode.BUG
+    partial: Any = None
+    """The result of what was done before it, where that stands."""
     told = False
     """Whether it takes no line: another process prints it, or nobody reads on."""
 

@@ -105,7 +105,7 @@ def test_samples_are_drawn_from_each_class_and_means_keep_their_class(tmp_path: 
 def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
     run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
                      out=tmp_path / "run", plot=tmp_path / "run.html")  # fmt: skip
-    measure(tmp_path / "run/snapshots.h5", select={"split": "train"}, plot=tmp_path / "file.html")
+    measure(tmp_path / "run/snapshots", select={"split": "train"}, plot=tmp_path / "file.html")
     page = _page(tmp_path / "run.html")
     file = _page(tmp_path / "file.html")
     assert page["frames"] == file["frames"] and file["names"] == []

@@ -73,7 +73,8 @@ def measured(case: Case, fonts: Path) -> dict[str, Any]:
         done = _done(case.options, fonts, before, out)
         wall = time.perf_counter() - begun
         result = json.loads(done.stdout)
-        plane = _plane(out / "snapshots.h5" if trains else out) if result["d"] == 2 else {}
+        last = max(out.glob("snapshots/*-train.h5")) if trains else out
+        plane = _plane(last) if result["d"] == 2 else {}
     history = [
         {key: value for key, value in epoch.items() if key in ("epoch", *_KEPT)}
         for epoch in result.get("history", []) if epoch["gnc2"] is not None

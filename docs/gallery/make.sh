@@ -13,5 +13,5 @@ draw gnc solve --d 3 --K 13 --method descent --restarts 1 --steps 60 --seed 3 --
 draw gnc compare thirteen.h5 --plot compare.png || [ $? -eq 5 ]
 draw gnc bounds --d 2..512 --K 1000 --margin 0.5 --plot bounds.png
 draw gnc train --classes 100 --feature-dim 10 --out run --snapshot-every 6 --plot train.png
-draw gnc measure run/snapshots.h5 --select split=train --plot measure.png
+draw gnc measure run/snapshots --select split=train --plot measure.png
 mv -f -- *.png "$gallery"

@@ -16,7 +16,9 @@ from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_mo
 
 Names = str | Sequence[str]
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
-_SNAPSHOTS = re.compile(r"snapshots(-\d+)?\.h5")
+SNAPSHOTS = "snapshots"
+"""The folder inside a run's that holds its snapshots, one file for each epoch and split."""
+SNAPSHOT = re.compile(r"(epoch-(\d+)-)\w+\.h5", re.ASCII)
 _SERIES = re.compile(r"(assignment|checkpoint)-\d+")
 """Runs inside the folder of `gnc train --assignment all`; models inside that of a Trainer."""
 
@@ -71,9 +73,9 @@ def expand(names: Names) -> list[File]:
 def _folder(path: str, key: str | None) -> list[File]:
     """What is measured of a run of `gnc train`, of a model, or of a series of these."""
     names = sorted(os.listdir(path), key=natural_key)
-    snapshots = [name for name in names if _SNAPSHOTS.fullmatch(name)]
-    if snapshots or "last.pt" in names:
-        return [File(os.path.join(path, name), key) for name in snapshots or ["last.pt"]]
+    files = [*snapshot_files(os.path.join(path, SNAPSHOTS))] or [*snapshot_files(path)]
+    if files or "last.pt" in names:
+        return [File(file, key) for file in files or [os.path.join(path, "last.pt")]]
     if "metrics.jsonl" in names:
         raise DataError(f"{path!r} is a run without a checkpoint yet; wait for its first epoch")
     if model_file(path) is not None:
@@ -90,7 +92,7 @@ def _folder(path: str, key: str | None) -> list[File]:
             f"{os.path.join(path, tensors[-1])}"
         )
     raise DataError(
-        f"{path!r} is a folder with neither a run of gnc train (snapshots.h5, last.pt) nor a model "
+        f"{path!r} is a folder with neither a run of gnc train (snapshots, last.pt) nor a model "
         "(config.json with model.safetensors); name a file inside it"
     )
 
@@ -113,14 +115,11 @@ def _head_name(config: Mapping[str, Any], tensors: list[str]) -> str:
     return head_by_config(dict.fromkeys(tensors), config, CONFIG).name
 
 
-def run_of(path: str) -> str:
-    """A name that the snapshot files of one run share: `run/snapshots-2.h5` is of `snapshots.h5`.
-
-    >>> run_of("runs/a/snapshots-12.h5"), run_of("seed-2.h5")
-    ('runs/a/snapshots.h5', 'seed-2.h5')
-    """
-    folder, name = os.path.split(path)
-    return os.path.join(folder, "snapshots.h5") if _SNAPSHOTS.fullmatch(name) else path
+def snapshot_files(folder: str) -> dict[str, int]:
+    """The snapshots right in a folder, in natural order, and the epoch of each."""
+    names = sorted(os.listdir(folder), key=natural_key) if os.path.isdir(folder) else []
+    found = {os.path.join(folder, name): SNAPSHOT.fullmatch(name) for name in names}
+    return {path: int(match[2]) for path, match in found.items() if match}
 
 
 def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:

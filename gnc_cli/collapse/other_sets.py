@@ -94,7 +94,8 @@ class TrainingMeans:
                 if place(source) is not None and place(candidate) == place(source):
                     return candidate
         names = [
-            f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}"
+            f"{s.file}/{s.snapshot}.h5" if os.path.isdir(str(s.file))
+            else f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}"
             for s in sorted(fit, key=lambda s: s.snapshot is None)
         ]
         if not names:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
 from gnc_cli.collapse.samples import Samples
-from gnc_cli.collapse.sources import Source, find_samples
+from gnc_cli.collapse.sources import TRAINING, Source, find_samples
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_json
@@ -16,10 +17,30 @@ _BLOCK = 1 << 16
 """Rows read at once."""
 
 
+def drawn_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> list[Source]:
+    """The sources that the page at `path` shows: those with features and labels.
+
+    Raises:
+        DataError: there are none, or they are of several dimensions.
+    """
+    found, dimensions = [], set()
+    for source in sources:
+        with source.open() as samples:
+            if samples.features is not None and samples.labels is not None:
+                found.append(source)
+                dimensions.add(samples.features.shape[1])
+    if len(dimensions) != 1:
+        raise DataError(
+            f"{spelled('plot')} {os.fspath(path)!r} shows features with labels, all of one "
+            "dimension; give such files, or draw a .png"
+        )
+    return found
+
+
 def write_snapshots(
     path: str | os.PathLike[str], sources: Sequence[Source], names: Sequence[str] = ()
 ) -> None:
-    """Write the page of the sources that hold features and labels, in their order.
+    """Write the page of `drawn_sources`, in their order.
 
     Args:
         path: the .html file; an existing one is replaced.
@@ -27,19 +48,12 @@ def write_snapshots(
         names: of the classes, by label.
 
     Raises:
-        DataError: none does, or they are of several dimensions.
         OutputError: the page cannot be written.
     """
     snapshots = []
     for source in sources:
         with source.open() as samples:
-            if samples.features is not None and samples.labels is not None:
-                snapshots.append(_snapshot(source, samples))
-    if len({snapshot.features.shape[1] for snapshot in snapshots}) != 1:
-        raise DataError(
-            f"{spelled('plot')} {os.fspath(path)!r} shows features with labels, all of one "
-            "dimension; give such files, or draw a .png"
-        )
+            snapshots.append(_snapshot(source, samples))
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
         path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
@@ -48,10 +62,15 @@ def write_snapshots(
 
 
 def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Write the page of a run folder of `gnc train`: its training snapshots."""
-    file = os.path.join(folder, "snapshots.h5")
+    """Write the page of a run folder of `gnc train`: its training snapshots.
+
+    Raises:
+        DataError: there are none.
+    """
     config = read_json(os.path.join(folder, "config.json"), "that of a run")
-    write_snapshots(path, find_samples([file], select=[("split", "train")]), config["class_names"])
+    files = [*snapshot_files(os.path.join(folder, SNAPSHOTS))]
+    sources = find_samples([file for file in files if file.endswith(f"-{TRAINING}.h5")])
+    write_snapshots(path, drawn_sources(path, sources), config["class_names"])
 
 
 def _snapshot(source: Source, samples: Samples) -> Snapshot:

@@ -186,9 +186,10 @@ class MeasureResult(Result):
     """Collapse metrics of one set of features, weights or both: the result of `gnc measure`."""
 
     file: str | None
-    """As the user named it; several shards joined by a comma; None for arrays."""
+    """As the user named it; several shards joined by a comma; the folder of a run's snapshots; None
+    for arrays."""
     snapshot: str | None
-    """The group of `/snapshots` in the file."""
+    """The group of `/snapshots` in the file, or the name of the file in that folder."""
     epoch: float | None
     """Epoch that the file or the snapshot names; None where it names none."""
     step: float | None

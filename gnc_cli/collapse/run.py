@@ -69,6 +69,11 @@ def run(
             f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
             f"{spelled('select')} one"
         )
+    drawn: list[Source] = []
+    if plot is not None and is_page(plot):
+        from gnc_cli.collapse.page import drawn_sources
+
+        drawn = drawn_sources(plot, sources)
     ledger_file = out if is_ledger(out) else None
     with Processes.current() as processes:
         measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
@@ -76,7 +81,7 @@ def run(
             ledger_file if processes.first else None, _KeptRow.read, "schema", request.identity(),
             resume=resume, force=force,
         )) as ledger:  # fmt: skip
-            series = _measure_all(sources, measurer, ledger, on_row)
+            series, failure = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
         if group is not None:
             groups = _group_rows(series.rows, group) if series.rows else ()
@@ -86,8 +91,11 @@ def run(
         result = replace(
             result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
         )
+        if failure is not None:
+            failure.partial = result
+            raise failure
         if processes.first and series.rows:
-            _write(result, per_class, plot, force, sources, request.class_names)
+            _write(result, per_class, plot, force, drawn, request.class_names)
     return result
 
 
@@ -112,15 +120,18 @@ def _measure_all(
     measurer: Measurer,
     ledger: Ledger[_KeptRow],
     on_row: Callable[[MeasureResult], None] | None,
-) -> MeasureSeries:
-    """One row after the other; those that the ledger holds already are not measured again."""
+) -> tuple[MeasureSeries, DataError | None]:
+    """One row after the other; those that the ledger holds already are not measured again.
+
+    Also what is wrong with the data of the row after these.
+    """
     reading, limit = measurer.reading, measurer.reading.time_limit
     earlier = {(kept.row.file, kept.row.snapshot): kept for kept in ledger.rows}
     done: dict[Any, tuple[str, float | None]] = reading.processes.all_gather(
         {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
-    interrupted, skipped = False, 0
+    interrupted, skipped, failure = False, 0, None
     for at, source in enumerate(sources):
         stamp = measurer.stamp(source)
         known, cut_by = done.get((source.file, source.snapshot), (None, None))
@@ -134,6 +145,11 @@ def _measure_all(
                 row = measurer.measure(samples, source)
         except TimeoutError:
             interrupted = True
+            break
+        except DataError as error:
+            if not fresh:
+                raise
+            failure = error
             break
         if reading.interrupted:
             fresh.append(replace(row, interrupted=True))  # its brackets are valid, and wide
@@ -149,7 +165,7 @@ def _measure_all(
     # The last row of each set, by epoch and step; else as the files stand.
     rows = {key: kept.row for key, kept in earlier.items()}
     rows |= {(row.file, row.snapshot): row for row in fresh}
-    return MeasureSeries(
+    series = MeasureSeries(
         seconds=0.0,
         version=__version__,
         rows=tuple(sorted(rows.values(), key=MeasureResult.order)),
@@ -158,6 +174,7 @@ def _measure_all(
         skipped=skipped,
         interrupted=interrupted,
     )
+    return series, failure
 
 
 def _write(
@@ -165,7 +182,7 @@ def _write(
     per_class: Path | None,
     plot: Path | None,
     force: bool,
-    sources: Sequence[Source],
+    drawn: Sequence[Source],
     class_names: str | Lines | None,
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
@@ -180,7 +197,7 @@ def _write(
     if plot is not None and is_page(plot):
         from gnc_cli.collapse.page import write_snapshots
 
-        write_snapshots(plot, sources, [] if class_names is None else read_lines(class_names))
+        write_snapshots(plot, drawn, [] if class_names is None else read_lines(class_names))
     elif plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 

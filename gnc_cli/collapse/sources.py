@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gnc_cli.collapse.inputs import File, Names, expand, natural_key, run_of
+from gnc_cli.collapse.inputs import SNAPSHOT, File, Names, expand, natural_key
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
@@ -46,7 +46,7 @@ class Source:
     file: str | None = None
     """As the user named it; several shards joined by a comma; None for arrays."""
     snapshot: str | None = None
-    """A group of `/snapshots`; None for the file itself."""
+    """A group of `/snapshots`, or the name of a file that is one; None for the file itself."""
     attrs: dict[str, Any] = field(default_factory=dict)
     """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
     stamp: str = ""
@@ -180,7 +180,13 @@ class _Finder:
 
     def in_file(self, file: File) -> list[Source]:
         """The file and its snapshots."""
-        path, key, shown = file.path, file.key, file.shown
+        path, key, shown, snapshot = file.path, file.key, file.shown, None
+        folder, name = os.path.split(path)
+        if key is None and (match := SNAPSHOT.fullmatch(name)):
+            shown, snapshot = folder, name.removesuffix(".h5")
+            beside = os.path.join(folder, f"{match[1]}{TRAINING}.h5")
+            if beside != path and os.path.exists(beside):
+                self.in_file(File(beside))  # its class means may count
         with self.cache.open(path) as catalogue:
             outside = [
                 f"{name!r} {entry.problem}"
@@ -207,7 +213,7 @@ class _Finder:
                 if "weights" in roles:
                     self._check_no_labels(file, catalogue, roles["weights"])
                 self._note_head(catalogue, roles.get("weights"), file)
-                sources.append(self._source(catalogue, shown, None, [(path, roles)]))
+                sources.append(self._source(catalogue, shown, snapshot, [(path, roles)]))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
@@ -235,10 +241,7 @@ class _Finder:
 
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
         roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
-        source = self._source(catalogue, shown, name, [(catalogue.path, roles)])
-        if source.attrs.get("split") == TRAINING and {"features", "labels"} <= roles.keys():
-            self._training[_moment(source)] = source
-        return source
+        return self._source(catalogue, shown, name, [(catalogue.path, roles)])
 
     def training_set(self, source: Source) -> Source | None:
         """The snapshot of the training split that belongs to a snapshot of another split."""
@@ -284,7 +287,11 @@ class _Finder:
         digest = hashlib.sha256(taken).hexdigest()[:16]
         stamp = ",".join([digest, *(self.cache.stamp(path) for path in paths)])
         head = next((self._heads.get(piece) for piece in together.get("weights", ())), None)
-        return Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
+        source = Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
+        training = snapshot is not None and source.attrs.get("split") == TRAINING
+        if training and {"features", "labels"} <= pieces.keys():
+            self._training[_moment(source)] = source
+        return source
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
@@ -362,8 +369,8 @@ class _Finder:
 
 def _moment(source: Source) -> tuple[Any, ...]:
     """The moment of a run that a snapshot is of."""
-    run = run_of(split_key(str(source.file))[0])
-    return (run, *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+    file = split_key(str(source.file))[0]
+    return (file, *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
 
 
 def _paths(value: Any) -> list[str] | None:

@@ -11,6 +11,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, get_args
@@ -22,6 +23,7 @@ from gnc_cli.console.interruption import interruptible
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
 from gnc_cli.console.progress import progress_on_terminal
 from gnc_cli.console.show import print_line
+from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, declared, in_shell
 from gnc_cli.records import Result, plain
@@ -101,10 +103,18 @@ def expose(
             ):
                 attached |= {"interrupt": interrupt}
                 attached |= {"command_line": _command_line(function.__name__, everything, given)}
-                result = _call(
-                    function, arguments,
-                    {n: v for n, v in attached.items() if n in signature.parameters},
-                )  # fmt: skip
+                failure = None
+                try:
+                    result = _call(
+                        function, arguments,
+                        {n: v for n, v in attached.items() if n in signature.parameters},
+                    )  # fmt: skip
+                except GncError as error:
+                    if error.partial is None:
+                        raise
+                    # What is there is shown, and neither judged nor written.
+                    failure, result, gates = error, error.partial, Gates.read(GateOptions())
+                    output = replace(output, report=None)
             from gnc_cli.runtime.distributed import is_rank_zero
 
             if not is_rank_zero():
@@ -116,14 +126,13 @@ def expose(
                 return import_module(view).view(result, verbose)
 
             extra = verdicts(result, given) if verdicts is not None else ()
-            raise typer.Exit(
-                conclude(
-                    result, tables, output, gates, verdicts=extra,
-                    streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
-                    on_stderr=arguments.get("out") == "-",
-                    overwrite=bool(given.get("force") or given.get("resume")),
-                )  # fmt: skip
-            )
+            code = conclude(
+                result, tables, output, gates, verdicts=extra,
+                streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
+                on_stderr=arguments.get("out") == "-",
+                overwrite=bool(given.get("force") or given.get("resume")),
+            )  # fmt: skip
+            raise failure or typer.Exit(code)
 
     command.__name__ = function.__name__
     command.__doc__ = (inspect.getdoc(function) or "").partition("\n\nArgs:")[0]

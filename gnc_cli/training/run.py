@@ -34,10 +34,10 @@ from gnc_cli.training.networks.parallel import start_processes
 from gnc_cli.training.request import Options, Settings, resumed, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
-    RUN_FILES,
     RunFolder,
     check_free,
     clear_series,
+    own_files,
     portable,
     read_config,
 )
@@ -85,7 +85,10 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
         from gnc_cli.collapse.page import write_run
 
         last = result if isinstance(result, TrainResult) else result.rows[-1]
-        write_run(str(options.plot), last.run)
+        try:
+            write_run(str(options.plot), last.run)
+        except DataError as error:  # the result is there all the same
+            _log.warning("%s", error)
     elif processes.first and options.plot is not None:
         from gnc_cli.training.plot import plot_train
 
@@ -137,8 +140,8 @@ class Job:
         if start is not None and os.path.isdir(start):
             read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
         if out is not None and not self.options.resume:
-            for file in RUN_FILES:
-                check_apart({spelled("out"): os.path.join(out, file)}, read)
+            for file in own_files(Path(out)):
+                check_apart({spelled("out"): str(file)}, read)
 
     def _read_data(
         self, settings: Settings, *, resumes: bool

@@ -4,16 +4,13 @@
 |---|---|
 | config.json | what was asked for |
 | metrics.jsonl | one line per epoch |
-| snapshots.h5 | features, labels and weights by epoch and split, for `gnc measure` |
+| snapshots/ | features, labels and weights, a file for each epoch and split, for `gnc measure` |
 | last.pt, best.pt | checkpoints: tensors and plain data |
 | log.txt | what happened when, UTC |
 | events.out.tfevents.* | with `--logger tensorboard`, the numbers of metrics.jsonl |
 
 No file holds an absolute path or the name of a machine: paths are cut down to their last part.
-A snapshot is a group `/snapshots/epoch-0010-train` with attributes epoch, step and split. Adding
-one writes the file anew beside the old one and renames it. A file that has reached 1 GiB is left
-alone for that reason: the next snapshots go to `snapshots-2.h5` and so on, which
-`gnc measure 'RUN/snapshots*.h5'` reads as one series.
+A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step and split.
 """
 
 import contextlib
@@ -27,13 +24,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gnc_cli import __version__
+from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
-from gnc_cli.io.catalogue import translated
-from gnc_cli.io.hdf5 import open_hdf5, write_attributes
-from gnc_cli.io.inputs import open_input, read_json
+from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
@@ -47,10 +44,8 @@ from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
-RUN_FILES = (CONFIG, METRICS, "snapshots.h5", "last.pt", "best.pt", LOG)
+RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 
-_FULL = 1 << 30
-"""Bytes from which on a file of snapshots is not added to."""
 # Of `folder:/home/ada/tiny`, but not of a URL.
 _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 _log = logging.getLogger(__name__)
@@ -100,20 +95,23 @@ class RunFolder:
         It may be somebody else's folder, so no link is followed; files that are written anew
         replace a link.
         """
-        for path in (folder / METRICS, folder / LOG):
+        for path in (folder / METRICS, folder / LOG, folder / SNAPSHOTS):
             if path.is_symlink() and anew:
                 path.unlink()
             elif path.is_symlink():
                 raise OutputError(
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
-                    "folder; put the file itself there, or name another folder"
+                    "folder; put what it points to there, or name another folder"
                 )
         self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
         if anew:
             self._rows.take_name()
-        for old in _own_files(folder) if anew else ():
+        for old in own_files(folder) if anew else ():
             if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
                 old.unlink()
+        if anew:
+            with contextlib.suppress(OSError):  # it is not there, or holds other files
+                (folder / SNAPSHOTS).rmdir()
         try:
             unshare(folder / LOG)
             # Without waiting: a pipe of that name has no reader.
@@ -238,7 +236,7 @@ def check_free(path: str, *, force: bool = False) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{path!r} is no folder; name another for the run")
     series = sorted(folder.glob("assignment-[0-9]*"))
-    found = [file for place in (folder, *series) for file in _own_files(place)]
+    found = [file for place in (folder, *series) for file in own_files(place)]
     if found and not force:
         raise OutputError(
             f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
@@ -295,78 +293,42 @@ def add_snapshot(
     folder: Path, arrays: dict[str, Any], *, epoch: int, step: int, split: str
 ) -> None:
     """Write a snapshot to a run folder, the arrays in the dtype they have."""
-    files = snapshot_files(folder)
-    number, path = max(files.items(), default=(1, folder / "snapshots.h5"))
-    if path.exists() and path.stat().st_size >= _FULL:
-        path = folder / f"snapshots-{number + 1}.h5"
-
-    def write(h5: Any) -> None:
-        group = h5.create_group(f"snapshots/epoch-{epoch:04d}-{split}")
-        group.attrs.update({"epoch": epoch, "step": step, "split": split})
-        for key, array in arrays.items():
-            group.create_dataset(key, data=array, track_times=False)
-
-    _rewrite(path, epoch, write)
-
-
-def drop_snapshots(folder: Path, after: int) -> None:
-    """Remove the snapshots of epochs above `after`, and files that have none left."""
-    epochs = {path: _epochs(path).values() for path in snapshot_files(folder).values()}
-    for path, found in epochs.items():
-        if any(epoch > after for epoch in found):
-            _rewrite(path, after)
-
-
-def snapshot_files(folder: Path) -> dict[int, Path]:
-    """The files of a run that hold snapshots, by number."""
-    named = {path: re.fullmatch(r"snapshots(-(\d+))?\.h5", path.name) for path in folder.glob("*")}
-    return dict(sorted((int(m[2] or 1), path) for path, m in named.items() if m))
-
-
-def _epochs(path: Path) -> dict[str, int]:
-    """The epoch of each snapshot by name."""
-    name = str(path)
-    with open_input(name) as file, open_hdf5(file, name) as (catalogue, _):
-        with translated(name, "snapshots of a run"):
-            return {key: int(attrs["epoch"]) for key, attrs in catalogue.snapshots.items()}
-
-
-def _rewrite(path: Path, after: int, write: Callable[[Any], None] | None = None) -> None:
-    """The file anew: its snapshots of epochs up to `after`, then what `write` adds.
-
-    Deleting a group would leave its bytes in the file; copying the others does not.
-    """
     import h5py
 
-    kept = [n for n, epoch in _epochs(path).items() if epoch <= after] if path.exists() else []
-    if not kept and write is None:
-        path.unlink()
-        return
+    _make(folder / SNAPSHOTS)
+    path = folder / SNAPSHOTS / f"epoch-{epoch:04d}-{split}.h5"
     with (
         atomic_file(path, force=True, follow=False) as file,
         deferring_errors(file) as sink,
         h5py.File(sink, "w") as h5,
     ):
-        provenance = {"command": "gnc train", "options": read_config(path.parent)}
+        provenance = {"command": "gnc train", "options": read_config(folder)}
         write_attributes(h5, "features", provenance)
-        target = h5.create_group("snapshots")
-        if kept:
-            with translated(str(path), "snapshots of a run"), h5py.File(path, "r") as old:
-                for name in kept:
-                    old.copy(f"snapshots/{name}", target, name)
-        if write is not None:
-            write(h5)
+        h5.attrs.update({"epoch": epoch, "step": step, "split": split})
+        for key, array in arrays.items():
+            h5.create_dataset(key, data=array, track_times=False)
+
+
+def drop_snapshots(folder: Path, after: int) -> None:
+    """Remove the snapshots of epochs above `after`."""
+    for path, epoch in snapshot_files(str(folder / SNAPSHOTS)).items():
+        if epoch > after:
+            os.unlink(path)
 
 
 def _ledger(path: Path | None, **how: bool) -> Ledger[EpochRow]:
     return Ledger(path, partial(read_plain, EpochRow), "epoch", None, **how)
 
 
-def _own_files(folder: Path) -> list[Path]:
+def own_files(folder: Path) -> list[Path]:
     """What bears a name that a run writes, links that lead nowhere included."""
-    named = [folder / name for name in RUN_FILES if os.path.lexists(folder / name)]
-    more = [path for number, path in snapshot_files(folder).items() if number > 1]
-    return named + more + [*event_files(folder).values()]
+    snapshots = folder / SNAPSHOTS
+    named = [folder / name for name in RUN_FILES]
+    if snapshots.is_symlink() or not snapshots.is_dir():
+        named.append(snapshots)
+    else:
+        named += map(Path, snapshot_files(str(snapshots)))
+    return [*filter(os.path.lexists, named), *event_files(folder).values()]
 
 
 def _dated_folder(label: str) -> Path:

@@ -57,14 +57,14 @@ def test_a_test_split_by_its_own_means_or_another_file(trained: TrainResult) -> 
     alone = splits(trained.run, means_from="own")["test"]
     assert alone.policy.class_means is not None and alone.policy.class_means["ncc"] == "own"
     assert alone.ncc_leave_one_out is not None and not alone.warnings
-    file = f"{trained.run}/snapshots.h5"
-    named = splits(trained.run, means_from=f"{file}:snapshots/epoch-0002-train")["test"]
+    file = f"{trained.run}/snapshots/epoch-0002-train.h5"
+    named = splits(trained.run, means_from=file)["test"]
     same = splits(trained.run)["test"]
     assert (named.gnc1, named.ncc_accuracy) == (same.gnc1, same.ncc_accuracy)
 
 
-def test_a_snapshot_by_its_key_keeps_its_training_means(trained: TrainResult) -> None:
-    found = measure(f"{trained.run}/snapshots.h5:snapshots/epoch-0002-test")
+def test_a_snapshot_by_its_name_keeps_its_training_means(trained: TrainResult) -> None:
+    found = measure(f"{trained.run}/snapshots/epoch-0002-test.h5")
     assert isinstance(found, MeasureResult) and not found.warnings
     expected = splits(trained.run)["test"]
     assert (found.gnc1, found.ncc_accuracy) == (expected.gnc1, expected.ncc_accuracy)
@@ -77,30 +77,26 @@ def test_the_only_training_split_of_a_run_serves_a_file_outside(
     """The run has a test split too, which is no training set."""
     copied, outside = tmp_path / "run", tmp_path / "outside.h5"
     shutil.copytree(trained.run, copied)
-    with h5py.File(copied / "snapshots.h5", "a") as h5, h5py.File(outside, "w") as new:
+    with (
+        h5py.File(copied / "snapshots/epoch-0002-test.h5") as h5, h5py.File(outside, "w") as new
+    ):  # fmt: skip
         for name in ("features", "labels"):
-            h5.copy(f"snapshots/epoch-0002-test/{name}", new)
-        for name in [name for name in h5["snapshots"] if "-0002-" not in name]:
-            del h5["snapshots"][name]
+            h5.copy(name, new)
+    for path in copied.glob("snapshots/*-0001-*"):
+        path.unlink()
     found = measure(outside, means_from=f"{copied}/")
     assert isinstance(found, MeasureResult) and found.policy.class_means is not None
     assert found.policy.class_means["gnc1"] == "run"
     assert found.ncc_accuracy == splits(trained.run)["test"].ncc_accuracy
-    with pytest.raises(DataError, match="has the training set.s. .*epoch-0001-train, .*epoch-0002"):
+    with pytest.raises(
+        DataError, match=r"has the training set.s. .*epoch-0001-train\.h5, .*epoch-0002"
+    ) as refused:
         measure(outside, means_from=trained.run)
+    assert f"means_from='{trained.run}/snapshots/epoch-0001-train.h5'" in str(refused.value)
 
 
-def test_the_training_split_may_lie_in_the_next_file_of_the_run(
-    trained: TrainResult, tmp_path: Path
-) -> None:
-    copied = tmp_path / "run"
-    shutil.copytree(trained.run, copied)
-    names = copied / "snapshots.h5", copied / "snapshots-2.h5"
-    with h5py.File(names[0], "a") as h5, h5py.File(names[1], "w") as new:
-        h5.copy("snapshots/epoch-0002-test", new.create_group("snapshots"))
-        del h5["snapshots/epoch-0002-test"]
-    assert splits(copied)["test"].ncc_accuracy == trained.history[-1].test_ncc_accuracy
-    alone = measure(names[1])
+def test_a_test_snapshot_without_its_training_split(trained: TrainResult, tmp_path: Path) -> None:
+    alone = measure(shutil.copy(f"{trained.run}/snapshots/epoch-0002-test.h5", tmp_path))
     assert isinstance(alone, MeasureResult)
     (warning,) = [text for text in alone.warnings if "split" in text]
     assert "own class means" in warning and "means_from" in warning
@@ -109,8 +105,8 @@ def test_the_training_split_may_lie_in_the_next_file_of_the_run(
 def test_a_test_class_that_the_training_split_lacks(trained: TrainResult, tmp_path: Path) -> None:
     copied = tmp_path / "run"
     shutil.copytree(trained.run, copied)
-    with h5py.File(copied / "snapshots.h5", "a") as h5:
-        labels = h5["snapshots/epoch-0002-train/labels"]
+    with h5py.File(copied / "snapshots/epoch-0002-train.h5", "a") as h5:
+        labels = h5["labels"]
         labels[:] = np.where(labels[:] == 1, 0, labels[:])
     with pytest.raises(DataError, match="split train has no sample of class 1.*means_from='own'"):
         measure(copied)
@@ -121,13 +117,14 @@ def test_a_run_without_snapshots_gives_its_classifier(
 ) -> None:
     copied = tmp_path / "assignment-1"
     shutil.copytree(trained.run, copied)
-    (copied / "snapshots.h5").unlink()
+    for path in copied.glob("snapshots/*"):
+        path.unlink()
     found = measure(copied)
     assert isinstance(found, MeasureResult) and found.file == f"{copied}/last.pt"
     assert found.N is None and found.gnc2.lower == pytest.approx(trained.gnc2.lower, abs=1e-6)
     shutil.copytree(trained.run, tmp_path / "assignment-10")
     files = [source.file for source in find_samples([str(tmp_path)])]
-    assert [*dict.fromkeys(files)] == [f"{tmp_path}/assignment-10/snapshots.h5", found.file]
+    assert [*dict.fromkeys(files)] == [f"{tmp_path}/assignment-10/snapshots", found.file]
 
 
 def test_a_folder_of_nothing_to_measure(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def _snapshot() -> Any:
     """One set of a run's snapshots, with the classes that it lacks."""
     found = _set(missing=True)
     assert isinstance(found, MeasureResult)
-    return replace(found, file="runs/night/snapshots.h5", snapshot="epoch-0100-test", epoch=100.0,
+    return replace(found, file="runs/night/snapshots", snapshot="epoch-0100-test", epoch=100.0,
                    step=120000.0, split="test", out="rows.jsonl")  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from gnc_cli import measure, solve
 from gnc_cli.errors import DataError
 from gnc_cli.io import hdf5, hdf5_probe
 from gnc_cli.io.hdf5 import open_hdf5
-from gnc_cli.training.run_folder import add_snapshot, drop_snapshots
 from tests.faults.test_process import ROOT
 from tests.faults.world import Case, check, inside
 
@@ -127,16 +126,6 @@ def test_python_and_stdin_pass_the_same_door(tmp_path: Path, gnc: Any) -> None:
         assert told.exit_code == 3 and "'-' is damaged or hostile HDF5" in told.stderr
         with pytest.raises(DataError, match="crashes on it"), open_hdf5(io.BytesIO(data), "x"):
             pass
-
-
-def test_snapshots_of_a_run_pass_it_too(tmp_path: Path) -> None:
-    hostile(str(tmp_path / "snapshots.h5"), CRASH)
-    for change in (
-        lambda: drop_snapshots(tmp_path, 1),
-        lambda: add_snapshot(tmp_path, {}, epoch=1, step=1, split="train"),
-    ):
-        with pytest.raises(DataError, match=r"snapshots\.h5' is damaged or hostile"):
-            change()
 
 
 def shared_texts(path: str, count: int) -> None:

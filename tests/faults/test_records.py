@@ -222,7 +222,6 @@ CASES = [
         state/pool/0/whole | np.zeros((7, 3)) | solver state that is damaged
     """),
     Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is no row"),
-    Case(RESUME, lambda: os.truncate("run/snapshots.h5", 2000), 3, "snapshots.h5"),
     Case(RESUME, lambda: os.remove("run/log.txt") or os.mkfifo("run/log.txt"), 3, "log.txt"),
     Case(RESUME, lambda: os.remove("run/last.pt") or os.mkfifo("run/last.pt"), 3, "last.pt"),
     Case(ROWS, put("rows.jsonl", "my notes"), 3, "line 1, is no row"),

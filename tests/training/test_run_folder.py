@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.collapse.inputs import snapshot_files
 from gnc_cli.collapse.sources import find_samples
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
@@ -20,7 +21,7 @@ from gnc_cli.training import run_folder
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.request import settings_of
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.run_folder import RunFolder, check_free, read_config, snapshot_files
+from gnc_cli.training.run_folder import RunFolder, check_free, read_config
 
 STATE: dict[str, Any] = {
     "model": OrderedDict(w=torch.arange(6.0).reshape(2, 3), b=torch.nn.Parameter(torch.ones(2))),
@@ -49,7 +50,7 @@ def add_snapshot(run: RunFolder, epoch: int) -> None:
 
 
 def listed(run: RunFolder) -> list[str | None]:
-    files = [str(path) for path in snapshot_files(Path(run.path)).values()]
+    files = [*snapshot_files(f"{run.path}/snapshots")]
     return [source.snapshot for source in find_samples(files)] if files else []
 
 
@@ -63,7 +64,8 @@ def written(run: RunFolder, epoch: int = 1) -> None:
 
 
 def contents(folder: Path | str) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+    paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
@@ -92,7 +94,7 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
         run.epoch(row, "")
     for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
-    provenance = find_samples([f"{run.path}/snapshots.h5"])[0].attrs["provenance"]
+    provenance = find_samples([f"{run.path}/snapshots"])[0].attrs["provenance"]
     assert provenance == {"command": "gnc train", "options": read_config(run.path)}
     with run:
         pass
@@ -100,20 +102,19 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
         for back, left in ((3, [1, 2]), (1, [1]), (0, [])):
             assert again.back_to(back) == ROWS[: min(back, 2)]
             assert listed(again) == [f"epoch-{epoch:04d}-train" for epoch in left]
-    assert not Path(run.path, "snapshots.h5").exists()
 
 
-def test_full_files_are_left_alone(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "_FULL", 1)
-    Path(run.path, "snapshots-of-mine.h5").touch()
-    for epoch in (1, 2, 3):
+def test_a_snapshot_leaves_the_others_alone(run: RunFolder) -> None:
+    add_snapshot(run, 9)
+    mine, first = (Path(run.path, "snapshots", n) for n in ("mine.h5", "epoch-0009-train.h5"))
+    mine.touch()
+    before = first.stat()
+    for epoch in (10, 10000):
         add_snapshot(run, epoch)
-    assert listed(run) == [f"epoch-{e:04d}-train" for e in (1, 2, 3)]
-    assert [path.name for path in snapshot_files(Path(run.path)).values()] == [
-        "snapshots.h5", "snapshots-2.h5", "snapshots-3.h5"
-    ]  # fmt: skip
-    run_folder.drop_snapshots(Path(run.path), 1)
-    assert listed(run) == ["epoch-0001-train"]
+    assert listed(run) == [f"epoch-{e}-train" for e in ("0009", "0010", "10000")]
+    assert first.stat() == before
+    run_folder.drop_snapshots(Path(run.path), 9)
+    assert listed(run) == ["epoch-0009-train"] and mine.exists()
 
 
 def test_a_kill_leaves_the_old_files(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +180,8 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
         claim(path / "notes.md" / "run")
 
 
-NAMES = ["config.json", "metrics.jsonl", "snapshots.h5", "snapshots-2.h5", "last.pt", "best.pt",
-         "log.txt", "assignment-2/config.json"]  # fmt: skip
+NAMES = ["config.json", "metrics.jsonl", "snapshots", "snapshots/epoch-0002-test.h5", "last.pt",
+         "best.pt", "log.txt", "assignment-2/config.json"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -203,25 +204,29 @@ def test_any_file_of_such_a_name_is_in_the_way(name: str, kind: str, tmp_path: P
     assert kind == "link to nowhere" or victim.read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["config.json", "snapshots.h5", "last.pt", "best.pt"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "snapshots/epoch-0001-train.h5", "last.pt", "best.pt"]
+)
 def test_files_replaced_whole_replace_a_link(name: str, run: RunFolder) -> None:
     written(run)
     path = Path(run.path, name)
-    victim = path.parent.parent / "victim"
+    victim = Path(run.path).parent / "victim"
     before = path.read_bytes()
     path.rename(victim)
     path.symlink_to(victim)
-    written(run, epoch=2)
+    written(run)
     assert victim.read_bytes() == before and not path.is_symlink()
 
 
-@pytest.mark.parametrize("name", ["log.txt", "metrics.jsonl"])
+@pytest.mark.parametrize("name", ["log.txt", "metrics.jsonl", "snapshots"])
 def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
     with run:
         written(run)
+    run_folder.drop_snapshots(Path(run.path), 0)
+    Path(run.path, "snapshots").rmdir()
+    Path(run.path, name).unlink(missing_ok=True)
     victim = Path(run.path).parent / "victim.txt"
     victim.write_text("mine, and torn")
-    Path(run.path, name).unlink()
     Path(run.path, name).symlink_to("../victim.txt")
     with pytest.raises(OutputError, match=f"{name}' is a symbolic link.*another folder"):
         claim(Path(run.path), goes_on=True)

@@ -162,7 +162,7 @@ def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
             for name in ("lr", "train_accuracy", "test_accuracy", "ncc_accuracy"):
                 assert ours[name] == one[name], (head, name)
         # The snapshot holds the rows of both, in the set's order.
-        name = f"{tmp_path / head}/snapshots.h5:snapshots/epoch-0004-train"
+        name = f"{tmp_path / head}/snapshots/epoch-0004-train.h5"
         found = measure(name)
         assert isinstance(found, MeasureResult)
         assert found.gnc1 == pytest.approx(history[-1]["gnc1"], abs=1e-9)
