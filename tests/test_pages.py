@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import compare, measure, solve, train
+from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.codefile import CodeFile, write_code
@@ -128,3 +130,24 @@ def test_what_has_no_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(UnavailableError, match="viewer"):
         solve(3, 4, plot=page)
     assert not page.exists()
+
+
+def test_what_a_page_cannot_show_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "w.npz", weights=np.eye(4))
+    monkeypatch.setattr(Measurer, "measure", None)
+    with pytest.raises(DataError, match="shows features with labels"):
+        measure(tmp_path / "w.npz", plot=tmp_path / "p.html")
+
+
+def test_a_run_without_a_snapshot_keeps_its_result(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped = threading.Event()
+    stopped.set()
+    run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
+                     out=tmp_path / "run", interrupt=stopped,
+                     plot=tmp_path / "run.html")  # fmt: skip
+    assert run.outcome == "interrupted" and not (tmp_path / "run.html").exists()
+    assert "no training snapshot yet" in caplog.text

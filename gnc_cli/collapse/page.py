@@ -68,8 +68,14 @@ def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
         DataError: there are none.
     """
     config = read_json(os.path.join(folder, "config.json"), "that of a run")
-    files = [*snapshot_files(os.path.join(folder, SNAPSHOTS))]
-    sources = find_samples([file for file in files if file.endswith(f"-{TRAINING}.h5")])
+    every = snapshot_files(os.path.join(folder, SNAPSHOTS))
+    files = [file for file in every if file.endswith(f"-{TRAINING}.h5")]
+    if not files:
+        raise DataError(
+            f"{os.fspath(path)!r} is not written: the run has no training snapshot yet; go on with "
+            f"{spelled('resume')}"
+        )
+    sources = find_samples(files)
     write_snapshots(path, drawn_sources(path, sources), config["class_names"])
 
 

@@ -257,8 +257,9 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
 
     if not state and (request.large or request.problem == "ufm") and request.method != "paper":
         _check_shape(out, code, request)
-        made = (code.provenance.get("result") or {}).get("problem", request.problem)
-        _check_equal(out, {"problem": made}, {"problem": request.problem})
+        made = code.provenance.get("identity")
+        if isinstance(made, dict):  # else a code that is no result of a search
+            _check_equal(out, made, _identity(request))
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
         start = apart(start, request.seed) if request.init is None else request.init
         return None, replace(request, init=start)
@@ -347,8 +348,9 @@ class _Files:
     def _provenance(self) -> dict[str, Any]:
         libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
         return {
-            "method": self._request.method, "seed": self._request.seed,
-            "command": self._asked["command_line"], "libraries": libraries,
+            "identity": _identity(self._request), "method": self._request.method,
+            "seed": self._request.seed, "command": self._asked["command_line"],
+            "libraries": libraries,
         }  # fmt: skip
 
     def _whole(self, state: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -360,7 +362,8 @@ def _identity(request: Request) -> dict[str, Any]:
     given = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
     return {
         **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
-        "steps": request.steps or 0,
+        "steps": request.steps or 0, "weight_decay": request.weight_decay, "n": request.n,
+        "tau": ", ".join(map(str, request.tau)),
         "symmetry": ":".join(map(str, request.symmetry or ())),
         "fixed": sha256(given).hexdigest()[:16] if given else "",
     }

@@ -214,6 +214,23 @@ def test_a_failure_before_the_first_row_keeps_the_old_rows(
     assert rows.read_bytes() == before and len(os.listdir(tmp_path)) == 2
 
 
+def test_rows_before_a_failure_are_kept_and_shown(
+    data: dict[str, np.ndarray], tmp_path: Path, gnc: Any
+) -> None:
+    good = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2)]
+    broken = {**data, "features": np.full_like(data["features"], np.nan)}
+    files = [*good, save(tmp_path / "3.h5", broken, epoch=3)]
+    with pytest.raises(DataError, match=r"3\.h5.*NaN") as refused:
+        measure(*files, out=tmp_path / "rows.jsonl")
+    assert [row.epoch for row in refused.value.partial.rows] == [1, 2]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
+    words = "--json", "--max", "gnc2=9", "--report", str(tmp_path / "r.md")
+    told = gnc("measure", *map(str, files), *words)
+    assert told.exit_code == 3 and len(json.loads(told.stdout)["rows"]) == 2
+    assert "NaN" in told.stderr and "gate" not in told.stderr
+    assert not (tmp_path / "r.md").exists()
+
+
 def test_appending_measures_new_rows_alone(
     data: dict[str, np.ndarray], tmp_path: Path
 ) -> None:

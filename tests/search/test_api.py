@@ -504,3 +504,12 @@ def test_advice_fits_what_was_given_and_who_asked() -> None:
     with in_shell():
         said = replace(ended, out="code.npz").advice
     assert said == "raise --time-limit, or write --out FILE.h5 and go on with --resume"
+
+
+@pytest.mark.parametrize("other", [{"tau": 0.2}, {"n": 2}, {"tau": None, "weight_decay": 1e-3}])
+def test_a_feature_model_goes_on_with_equal_options(other: dict[str, Any], tmp_path: Path) -> None:
+    how: dict[str, Any] = {"problem": "ufm", "tau": 0.1, "restarts": 1, "steps": 3}
+    solve(2, 4, **how, out=tmp_path / "a.h5")
+    solve(2, 4, **how, out=tmp_path / "a.h5", resume=True)
+    with pytest.raises(DataError, match=f"was made with {[*other][-1]} = "):
+        solve(2, 4, **(how | other), out=tmp_path / "a.h5", resume=True)
