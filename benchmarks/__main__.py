@@ -16,6 +16,7 @@ PARTS = (
     "scaling report",
     "constructions leech isotropic-9",
     "engineers",
+    "models",
     "measure moments decisions gnc2 recipe large report",
     "bounds times grid report",
     "train temperature heads placements processes speed report",

@@ -46,6 +46,8 @@ _LISTED = 10
 """Classes in the summary: the worst, the missing."""
 _PROBABILITY = 0.9
 """That softmax is to reach on every class at the scale `margins.scale`."""
+_APART = 0.5
+"""Share of samples next to their own class mean, from which on a classifier should do as well."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
 
 
@@ -207,7 +209,7 @@ def assemble(
         duplicates=pairs,
         without_duplicates=without,
         policy=_policy(request, statistics, weights, left_out, head),
-        warnings=(*([] if floor is None else [floor]), *left),
+        warnings=(*([] if floor is None else [floor]), *_order_warning(decisions), *left),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
         cut_short=bool(left),
@@ -361,6 +363,18 @@ def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | Non
         f"the spread within classes, {trace**0.5:.1e} of the feature's length, is at the floor of "
         f"{storage} storage: GNC1 is rounding{further}"
     )
+
+
+def _order_warning(decisions: Decisions | None) -> list[str]:
+    """A warning where the features tell the classes apart, and the classifier does not."""
+    right, near = _share(decisions, "right"), _share(decisions, "ncc_right")
+    if right is None or near is None or near < _APART or right >= near / 2.0:
+        return []
+    return [
+        f"the nearest class mean names the class of {near:.1%} of the samples, the classifier that "
+        f"of {right:.1%}: are the rows of the weights, or the columns of the logits, in the order "
+        "of the labels, and of this network? (So does a classifier look that is not trained.)"
+    ]
 
 
 def storage_eps(storage: str) -> float:

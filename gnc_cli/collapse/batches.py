@@ -7,14 +7,12 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.labels import is_one_hot
+from gnc_cli.io.labels import is_one_hot, zero_based
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-_IGNORED = -100
-"""The `ignore_index` of PyTorch and of Hugging Face: another label of what is left out."""
 
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
@@ -35,7 +33,7 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
         )
     if not len(found):
         return np.zeros(0, dtype=np.int64)
-    found = np.where(found == _IGNORED, -1, found) if found.dtype.kind == "i" else found
+    found = zero_based(found, "labels", "zero-based") if found.dtype.kind == "i" else found
     check_labels(found, len(found), K)
     return found.astype(np.int64)
 

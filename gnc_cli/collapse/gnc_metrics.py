@@ -105,6 +105,8 @@ class GNCMetrics:
         none = np.zeros(self.K, dtype=np.int64)
         self._own = Accumulated(moments, none, none)
         self._device: dict[str, DeviceMoments] = {}
+        self._by = "raw rows"
+        """What decides the accuracy by weights."""
         self._touch()
 
     def _touch(self) -> None:
@@ -187,6 +189,7 @@ class GNCMetrics:
         known = checked_labels(labels, rows.shape, self.d, self.K)
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
+        self._by = "raw rows, no bias" if bias is None else "raw rows"
         found = {
             space: stream_decisions(
                 ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
@@ -340,7 +343,7 @@ class GNCMetrics:
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
             moments, state.moments.get("raw"), state.decisions,
-            accuracy="raw rows" if by_weights else by_logits,
+            accuracy=self._by if by_weights else by_logits,
             judge=None if state.own else "other", nc4=state.nc4, storage=state.storage,
         )  # fmt: skip
         device = str(weights.device) if on_cuda(weights) else "cpu"

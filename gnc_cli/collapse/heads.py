@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
+from gnc_cli.io.layouts import EMBEDDINGS
 from gnc_cli.parameters import spelled, wording
 
 _LANGUAGE = re.compile(
@@ -24,12 +25,6 @@ _LANGUAGE_HEADS = (
     "generator_lm_head.weight", "proj_out.weight", "lm_loss.weight", "pred_layer.proj.weight",
     "head.weight",
 )  # fmt: skip
-EMBEDDINGS = (
-    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight",
-    "tok_embeddings.weight", "word_embedding.weight", "shared.weight", "backbone.embeddings.weight",
-    "backbone.embedding.weight", "rwkv.embeddings.weight", "model.embeddings.weight",
-)  # fmt: skip
-"""Endings of the names of input embeddings, which language models with a tied head use twice."""
 _CLASSIFIERS = (
     "classifier.weight", "score.weight", "classifier.out_proj.weight",
     "classification_head.out_proj.weight", "logits_proj.weight", "classifier.1.weight",

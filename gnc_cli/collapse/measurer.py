@@ -102,10 +102,13 @@ class Measurer:
             )  # fmt: skip
         wide = _open_bracket(result.gnc2, deadline)
         alone = self._train.lacking(source) if prepared.features is not None else None
-        counted = None
+        counted = missing = None
         if samples.labels is not None and samples.weights is None and samples.logits is None:
             counted = suspicion(samples.labels)
-        said = [warning for warning in (wide, alone, counted) if warning is not None]
+        if samples.labels is not None and (left := np.count_nonzero(samples.labels < 0)):
+            missing = f"{left} of {len(samples.labels)} samples have label -1 or -100: left out"
+        notes = [*samples.notes, *source.notes]
+        said = [w for w in (wide, alone, counted, missing, *notes) if w is not None]
         result = replace(result, warnings=(*result.warnings, *said))
         cut_short = deadline.expired and (result.cut_short or wide is not None)
         return replace(result, cut_short=cut_short)
@@ -208,6 +211,7 @@ def _read_statistics(
     if request.bootstrap is not None:
         intervals = reader.resample(request.bootstrap, decisions, moments, others)
     accuracy = "none" if prepared.weights is None else "raw rows"
+    accuracy += ", no bias" if accuracy == "raw rows" and prepared.bias is None else ""
     return Statistics(
         moments=moments,
         raw=found.moments.get("raw"),

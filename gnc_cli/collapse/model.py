@@ -5,10 +5,10 @@ network needs no change; afterwards hooks, training modes, device and random num
 """
 
 import inspect
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -16,6 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gnc_cli.collapse.classifier import (
+    Classifier,
+    classifier_warning,
+    find_classifiers,
+    one_of,
+)
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
@@ -32,8 +38,9 @@ _KEPT_BYTES = 2 << 30
 """Features up to this size are kept for the second pass; more go through the network again."""
 _BLOCK_BYTES = 64 << 20
 """Features that are decided on together."""
-_LISTED = 8
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_LABELS = ("labels", "label", "targets", "target", "y")
+_INPUTS = ("image", "images", "img", "pixel_values", "inputs", "input", "x", "input_ids", "data")
+"""What dictionaries of samples call the labels, and the one input of a network."""
 _Labelled = tuple[np.ndarray, np.ndarray]
 """Raw features (n, d) and labels (n,) on the host."""
 
@@ -44,6 +51,9 @@ def measure_model(
     loader: Iterable[Any],
     head: nn.Module | str | None = None,
     device: Device = "auto",
+    *,
+    weights: Any = None,
+    batch_to: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> MeasureResult:
     """Measure collapse of a network on the samples of a loader, as `measure` does of saved files.
 
@@ -54,25 +64,34 @@ def measure_model(
 
     Args:
         model: the network, also wrapped in DistributedDataParallel or by torch.compile.
-        loader: batches `(inputs, labels)`, called as `model(inputs)`, or as `model(**inputs)` where
-            these are a dictionary; or dictionaries with `labels`, called as `model(**batch)`.
-            Labels are integers (n,), or (n, T) where features are (n, T, d); -1 and -100 are left
-            out. A causal language model of transformers (by its name: `...ForCausalLM`,
-            `...LMHeadModel`) is measured on the next token. Beyond 2 GiB of features the loader is
-            read a second time, and must give the same samples again: turn random augmentation
-            off, which changes them unnoticed.
-        head: the last linear layer, or its name in the model, `"classifier.out_proj"`. By default
-            the one whose output is the model's. A convolution of kernel size 1 on a map of one
-            place is one too.
+        loader: batches `(inputs, labels)`, of which further parts are left out, called as
+            `model(inputs)`, or as `model(**inputs)` where these are a dictionary; or dictionaries
+            with `labels`, `label`, `targets`, `target` or `y`, called by the names of the others
+            where the model takes these (with `labels` themselves, if it takes them), else with
+            the only other. Labels are integers (n,), or (n, T) where features are (n, T, d); -1
+            and -100 are left out. A causal language model of transformers (by its name:
+            `...ForCausalLM`, `...LMHeadModel`) is measured on the next token. Beyond 2 GiB of
+            features the loader is read a second time, and must give the same samples again: turn
+            random augmentation off, which changes them unnoticed.
+        head: the classifier, or its name in the model, `"classifier.out_proj"`. By default the
+            module with a matrix (K, d) whose output is the model's, of several the one with as
+            many rows as there are labels. A convolution of kernel size 1 on a map of one place,
+            a cosine head and an ArcFace head are such modules too.
         device: where to run, `cpu`, `cuda` or `cuda:N`; the model is brought back afterwards.
             `auto` leaves it where it is.
+        weights: of an embedding network, whose output are the features: the classifier (K, d), or
+            the name of such a parameter of the model, `"loss.weight"`; `"means"` where there is
+            none, and class means stand in. With `head` the features are what that layer is given.
+        batch_to: a function of a batch that gives `(inputs, labels)`, for other batches.
 
     Returns:
         The record of `measure`; `layer` is the head's name. Accuracy is decided by weights and bias
-        of a linear layer, by the logits of any other head, which also has no sample margins.
+        of a linear layer, by `weights` as they are (scale the rows of a cosine classifier to norm
+        1), and by the logits of any other head, which also has no sample margins. A warning says
+        where a head that nobody named has more rows than there are labels.
 
     Raises:
-        UsageError: no linear layer is plainly the last; the message lists them.
+        UsageError: no layer is plainly the last; the message lists them.
         DataError: a batch cannot be read, or its features cannot be measured.
 
     Example:
@@ -89,16 +108,26 @@ def measure_model(
         in_eval_mode(network),
         torch.random.fork_rng(devices=[]),
     ):
-        stream = _Stream(network, loader, place)
-        listener = in_all(processes, lambda: stream.find(head))
-        metrics = GNCMetrics(listener.d, listener.K)
-        with listener:
-            kept = in_all(processes, lambda: _first_pass(metrics, stream, listener))
+        stream = _Stream(network, loader, place, batch_to)
+        candidates = in_all(processes, lambda: stream.find(head, weights))
+        K = None
+        if len(candidates) > 1 or candidates[0].weight is None:
+            K = max(processes.all_gather(in_all(processes, stream.count_classes)))
+        classifier = one_of(candidates, K)
+        rows = classifier.weight
+        metrics = GNCMetrics(classifier.d, K or 2 if rows is None else len(rows))
+        with classifier:
+            kept = in_all(processes, lambda: _first_pass(metrics, stream, classifier))
             metrics.sync()
-            in_all(processes, lambda: _second_pass(metrics, kept, stream, listener))
+            in_all(processes, lambda: _second_pass(metrics, kept, stream, classifier))
             metrics.sync()
-        result = of_first(processes, lambda: metrics.compute(listener.weight, detail=True))
-    return replace(result, layer=listener.name)
+        result = of_first(processes, lambda: metrics.compute(rows, detail=True))
+    result = replace(result, layer=classifier.name or None)
+    if head is not None or weights is not None or stream.next_token:
+        return result
+    labelled = int(metrics.class_means()[1].nonzero()[0][-1]) + 1
+    warning = classifier_warning(network, classifier, labelled)
+    return result if warning is None else replace(result, warnings=(warning, *result.warnings))
 
 
 @contextmanager
@@ -145,57 +174,25 @@ def _on_device(network: nn.Module, device: str) -> Iterator[torch.device]:
         network.to(home)
 
 
-class _Listener:
-    """Keeps what the head was given and what it answered, while it is entered."""
-
-    def __init__(self, name: str, head: Any) -> None:
-        self.name, self.head = name, head
-        self.weight = head.weight.flatten(1)
-        self.K, self.d = self.weight.shape
-        self._seen: list[tuple[Tensor, Tensor]] = []
-
-    def __enter__(self) -> "_Listener":
-        def listen(head: nn.Module, args: Any, kwargs: Any, output: Tensor) -> None:
-            self._seen.append(([*args, *kwargs.values()][0], output))
-
-        self._hook = self.head.register_forward_hook(listen, with_kwargs=True)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._hook.remove()
-
-    def take(self) -> tuple[Tensor, Tensor]:
-        """Features and logits of the one call since the last time."""
-        seen, self._seen = self._seen, []
-        if len(seen) != 1:
-            raise DataError(
-                f"the model called head {self.name!r} {len(seen)} times for a batch, expected "
-                "once; name the layer whose output is the logits"
-            )
-        features, logits = seen[0]
-        if not isinstance(self.head, _CONVOLUTIONS):
-            return features, logits
-        if logits.shape[2:].numel() > 1:
-            raise DataError(
-                f"head {self.name!r} is a convolution on a map of shape {(*features.shape[2:],)}, "
-                "which has logits at each place; average the map before the head, or give "
-                "features, labels and weights to measure()"
-            )
-        return features.flatten(1), logits.flatten(1)
-
-
 class _Stream:
     """Calls a network on the batches of a loader, once or twice."""
 
-    def __init__(self, network: nn.Module, loader: Iterable[Any], device: torch.device) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        loader: Iterable[Any],
+        device: torch.device,
+        batch_to: Callable[[Any], tuple[Any, Any]] | None,
+    ) -> None:
         self.network, self.loader, self.device = network, loader, device
+        self.batch_to = partial(_inputs_and_labels, network) if batch_to is None else batch_to
         # transformers' name for networks whose labels are those of the position before.
         name = type(network).__name__
         self.next_token = "ForCausalLM" in name or "LMHeadModel" in name
         self._begun: Iterator[Any] | None = None
 
-    def find(self, head: nn.Module | str | None) -> _Listener:
-        """The head as the caller names it, else the one that the first batch shows."""
+    def find(self, head: nn.Module | str | None, weights: Any) -> list[Classifier]:
+        """The classifiers that the first batch shows, or the caller names."""
         try:
             batches = iter(self.loader)
         except TypeError:
@@ -204,64 +201,79 @@ class _Stream:
         if not first:
             raise DataError("the loader gives no batch; give one with samples")
         self._begun = chain(first, batches)
-        if head is None:
-            return _Listener(*_last_linear(self.network, lambda: self._call(first[0])[0]))
-        named = dict(self.network.named_modules(remove_duplicate=False))
-        name = next((n for n, m in named.items() if m is head), head)
-        found = named.get(name) if isinstance(name, str) else None
-        weight = getattr(found, "weight", None)
-        if not isinstance(weight, Tensor) or (weight.ndim != 2 and not _is_pointwise(found)):
-            raise UsageError(
-                f"head={shown(head)} is no layer of the model with a weight of shape (K, d); "
-                f"there is {_listed(_linear_layers(self.network))}"
-            )
-        return _Listener(str(name), found)
 
-    def batches(self, listener: _Listener) -> Iterator[tuple[Tensor, np.ndarray, Tensor]]:
+        return find_classifiers(self.network, lambda: self._call(first[0])[0], head, weights)
+
+    def count_classes(self) -> int:
+        """The largest label and one; reads the loader through, without the network."""
+        if isinstance(self.loader, Iterator):
+            raise UsageError(
+                "the labels of all batches are needed first, and the loader can be read only once; "
+                "give a DataLoader or a list of batches, or name the head"
+            )
+        self._begun = None
+        labels = (to_numpy(self.batch_to(batch)[1], "labels") for batch in self.loader)
+        return 1 + max((int(found.max(initial=-1)) for found in labels), default=-1)
+
+    def batches(self, found: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
         """Features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's order."""
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
             labels = self._call(batch)[1]
-            features, logits = listener.take()
+            features, logits = found.take()
             if labels.ndim == 2 and features.ndim == 3:
-                if self.next_token:
-                    features, logits, labels = features[:, :-1], logits[:, :-1], labels[:, 1:]
-                features, logits = features.flatten(0, 1), logits.flatten(0, 1)
+                last = -1 if self.next_token else None
+                labels = labels[:, 1:] if self.next_token else labels
+                features = features[:, :last].flatten(0, 1)
+                logits = None if logits is None else logits[:, :last].flatten(0, 1)
                 labels = labels.flatten()
             yield features, labels, logits
 
     def _call(self, batch: Any) -> tuple[Any, np.ndarray]:
         """What the network says to a batch, and the labels."""
-        if isinstance(batch, Mapping) and "labels" in batch:
-            inputs, labels = batch, batch["labels"]
-        elif isinstance(batch, (tuple, list)) and len(batch) == 2:
-            inputs, labels = batch
-        else:
-            parts = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
-            parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else parts
-            raise DataError(
-                f"a batch must be (inputs, labels), or a dictionary with 'labels'; got {parts}"
-            )
+        inputs, labels = self.batch_to(batch)
         inputs = _moved(inputs, self.device)
         with torch.no_grad():
-            if isinstance(inputs, Mapping):
-                self._check_names(inputs)
-                output = self.network(**inputs)
-            else:
-                output = self.network(inputs)
+            by_name = isinstance(inputs, Mapping)
+            output = self.network(**inputs) if by_name else self.network(inputs)
         return output, to_numpy(labels, "labels")
 
-    def _check_names(self, inputs: Mapping[str, Any]) -> None:
-        """Refuse a dictionary that the network does not take."""
+
+def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
+    """The labels of a batch, and its inputs as the network takes them: a dictionary by its names.
+
+    Raises:
+        DataError: it is laid out otherwise, or the network takes no such names.
+    """
+    label = next((n for n in _LABELS if n in batch), None) if isinstance(batch, Mapping) else None
+    if isinstance(batch, (tuple, list)) and len(batch) > 1:
+        inputs, labels = batch[:2]
+        ways = [inputs]
+    elif label is not None:
+        others = {name: part for name, part in batch.items() if name != label}
+        alone = [n for n in _INPUTS if n in others] or list(others)[: len(others) == 1]
+        labels = batch[label]
+        ways = [batch] * (label == "labels") + [others, *(others[name] for name in alone[:1])]
+    else:
+        parts = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
+        parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else parts
+        raise DataError(
+            "a batch must be (inputs, labels), or a dictionary with 'labels' or 'label'; got "
+            f"{parts}: give batch_to=lambda batch: (INPUTS, LABELS)"
+        )
+    refused = None
+    for way in ways:
         try:
-            inspect.signature(self.network.forward).bind(**inputs)
+            if isinstance(way, Mapping):
+                inspect.signature(network.forward).bind(**way)
+            return way, labels
         except TypeError as error:
-            name = next((key for key in inputs if key != "labels"), "inputs")
-            raise DataError(
-                f"{type(self.network).__name__} cannot be called with a batch's names "
-                f"{', '.join(map(str, inputs))} ({error}); give batches (inputs, labels): "
-                f"[(batch[{name!r}], batch['labels']) for batch in loader]"
-            ) from error
+            refused = error
+    raise DataError(
+        f"{type(network).__name__} cannot be called with a batch's names "
+        f"{', '.join(map(str, ways[-1]))} ({refused}); give "
+        "batch_to=lambda batch: (INPUTS, LABELS)"
+    ) from refused
 
 
 def _moved(value: Any, device: torch.device) -> Any:
@@ -276,84 +288,13 @@ def _moved(value: Any, device: torch.device) -> Any:
     return value
 
 
-def _linear_layers(network: nn.Module) -> dict[str, Any]:
-    """By name: layers with a weight (K, d) that is a map from d to K, as `nn.Linear` has it."""
-    found = {}
-    for name, module in network.named_modules():
-        weight = getattr(module, "weight", None)
-        sizes = getattr(module, "out_features", None), getattr(module, "in_features", None)
-        if isinstance(weight, Tensor) and tuple(weight.shape) == sizes:
-            found[name] = module
-    return found
-
-
-def _is_pointwise(module: Any) -> bool:
-    """A convolution that is a linear layer at each place: a weight (K, d, 1, ...)."""
-    if not isinstance(module, _CONVOLUTIONS) or module.groups > 1:
-        return False
-    return module.weight.shape[2:].numel() == 1
-
-
-def _last_linear(network: nn.Module, call: Callable[[], Any]) -> tuple[str, nn.Module]:
-    """Name and module of the linear layer whose output is the network's; a convolution of kernel
-    size 1 only where no other is.
-
-    Where something follows it (a scale, a softmax) it is the only one with an output of that shape.
-    """
-    layers = _linear_layers(network)
-    convolutions = {name: m for name, m in network.named_modules() if _is_pointwise(m)}
-    # Not the outputs themselves: those of a whole network may not fit into memory.
-    outputs: dict[str, tuple[Any, torch.Size]] = {}
-
-    def listen(name: str, output: Tensor) -> None:
-        outputs[name] = weakref.ref(output), output.shape
-
-    hooks = [
-        module.register_forward_hook(lambda _, __, output, name=name: listen(name, output))
-        for name, module in (layers | convolutions).items()
-    ]
-    try:
-        said = call()
-    finally:
-        for hook in hooks:
-            hook.remove()
-    parts = [said]
-    if isinstance(said, Mapping):
-        parts = [said["logits"]] if "logits" in said else [*said.values()]
-    elif isinstance(said, (tuple, list)):
-        parts = [*said]
-    parts = [part for part in parts if isinstance(part, Tensor)]
-    sizes = [part.shape for part in parts]
-    found = [n for n, (output, _) in outputs.items() if any(output() is part for part in parts)]
-    found = found or [n for n in layers if n in outputs and outputs[n][1] in sizes]
-    # Behind a convolution places are averaged or left out: its channels are then the classes.
-    found = found or [
-        n for n, (_, its) in outputs.items()
-        if n in convolutions and any(size[:2] == its[:2] for size in sizes)
-    ][-1:]  # fmt: skip
-    if len(found) != 1:
-        example = f": head={(found or list(layers))[-1]!r}" if layers else ""
-        raise UsageError(
-            f"the model has {len(layers)} linear layer(s), and none is plainly the last; name it"
-            f"{example}; there is {_listed(layers)}"
-        )
-    return found[0], (layers | convolutions)[found[0]]
-
-
-def _listed(layers: dict[str, Any]) -> str:
-    """Linear layers with their shapes (K, d), the last ones first."""
-    texts = [f"{name!r} {tuple(layer.weight.shape)}" for name, layer in reversed(layers.items())]
-    more = [f"{len(texts) - _LISTED} more"] if len(texts) > _LISTED else []
-    return ", ".join(texts[:_LISTED] + more) or "none"
-
-
 def _first_pass(
-    metrics: GNCMetrics, stream: _Stream, listener: _Listener
+    metrics: GNCMetrics, stream: _Stream, classifier: Classifier
 ) -> list[_Labelled] | None:
     """Take in all samples; features and labels of each batch, if they may be kept."""
     kept: list[_Labelled] | None = []
     size = 0
-    for features, labels, logits in stream.batches(listener):
+    for features, labels, logits in stream.batches(classifier):
         metrics.update(features, labels, logits)
         if kept is None:
             continue
@@ -370,16 +311,15 @@ def _first_pass(
 
 
 def _second_pass(
-    metrics: GNCMetrics, kept: list[_Labelled] | None, stream: _Stream, listener: _Listener
+    metrics: GNCMetrics, kept: list[_Labelled] | None, stream: _Stream, classifier: Classifier
 ) -> None:
     """Decide on all samples by the class means."""
     again: Iterable[_Labelled] = kept or ()
     if kept is None:
-        passed = stream.batches(listener)
+        passed = stream.batches(classifier)
         again = ((to_numpy(features), labels) for features, labels, _ in passed)
-    head = listener.head
-    linear = isinstance(head, (nn.Linear, *_CONVOLUTIONS))
-    weights, bias = (listener.weight, head.bias) if linear else (None, None)
+    linear = classifier.linear
+    weights, bias = (classifier.weight, classifier.bias) if linear else (None, None)
     for features, labels in _in_blocks(again):
         workers = torch.get_num_threads()
         with limit_threads(1):

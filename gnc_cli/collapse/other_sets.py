@@ -160,7 +160,7 @@ class OutOfDistribution:
                 one = np.zeros(1, dtype=np.int64)
                 whole = Prepared(
                     rows, np.zeros(rows.shape[0], dtype=np.int64), None, None, None,
-                    samples.where, kept=one, K_in_file=1, d=rows.shape[1], names=None,
+                    samples.where, (), None, kept=one, K_in_file=1, d=rows.shape[1],
                 )  # fmt: skip
                 raw = replace(self._request, normalize="off")
                 self._found = Reader(whole, raw, self._reading).moments().moments["raw"]

@@ -84,7 +84,8 @@ def _snapshot(source: Source, samples: Samples) -> Snapshot:
     weights."""
     assert samples.features is not None and samples.labels is not None
     N = samples.features.shape[0]
-    chosen = np.sort(np.argsort(samples.labels, kind="stable")[evenly(N, MOST_POINTS)])
+    order = np.argsort(samples.labels, kind="stable")[np.count_nonzero(samples.labels < 0) :]
+    chosen = np.sort(order[evenly(len(order), MOST_POINTS)])
     parts = []
     for start in range(0, N, _BLOCK):
         rows = samples.features.read(start, min(start + _BLOCK, N))

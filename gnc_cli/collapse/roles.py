@@ -6,38 +6,11 @@ By the user's key, by its name in one of many spellings, or as the only one that
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gnc_cli.collapse.heads import EMBEDDINGS, check_only, only_head
+from gnc_cli.collapse.heads import check_only, only_head
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
+from gnc_cli.io.layouts import BIAS_WORDS, NAMES, WEIGHT_WORDS
 from gnc_cli.parameters import spelled
-
-_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "features": (
-        ("features",),
-        ("H",),
-        ("feats", "embeddings", "embedding"),
-        ("X", "x"),
-    ),
-    "labels": (("labels",), ("y", "targets", "target", "label")),
-    "weights": (
-        ("weights",),
-        ("W",),
-        (
-            "weight", "classifier", "prototypes", "fc.weight", "head.weight", "head.fc.weight",
-            "classifier.weight", "lm_head.weight", "output.weight", "embed_out.weight",
-        ),
-        (
-            *EMBEDDINGS, "transformer.wte.weight", "embeddings.word_embeddings.weight",
-            "transformer.word_embeddings.weight",
-        ),
-    ),
-    "bias": (("bias",), ("b",), ("fc.bias", "head.bias", "classifier.bias", "lm_head.bias")),
-    "logits": (("logits",), ("logit", "scores")),
-}  # fmt: skip
-"""By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
-
-The last tier of weights are input embeddings.
-"""
 
 _WRAPPERS = {
     "module", "model", "_orig_mod", "state_dict", "model_state_dict", "model_state", "net",
@@ -146,6 +119,18 @@ def roles_of_group(
     return found
 
 
+def left_out(
+    catalogue: Catalogue, roles: Collection[str], given: Collection[str]
+) -> tuple[str, ...]:
+    """A note where a file has labels, and no features or logits that they are of were found."""
+    if {"features", "logits"} & {*roles, *given} or not (name := find_role(catalogue, "labels")):
+        return ()
+    return (
+        f"{catalogue.where(name)} is left out: no features or logits are called so; name them: "
+        f"{spelled('features', catalogue.path + ':KEY')} among {catalogue}",
+    )
+
+
 def find_role(
     catalogue: Catalogue, role: str, group: str = "", *, option: bool = False
 ) -> str | None:
@@ -183,11 +168,11 @@ def find_role(
 
 def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     """The bias that belongs to a dataset of weights: the same place, the same layer."""
-    cut = max(weights.rfind("."), weights.rfind("/")) + 1
-    place, last = weights[:cut], weights[cut:]
-    if last not in ("weight", "weights", "W", "classifier", "prototypes"):
+    cut = max(weights.rfind(sign) for sign in "./_") + 1
+    if weights[cut:] not in (*WEIGHT_WORDS, "classifier", "prototypes"):
         return None
-    return next((f"{place}{b}" for b in ("bias", "b") if f"{place}{b}" in catalogue.entries), None)
+    names = (weights[:cut] + word for word in BIAS_WORDS)
+    return next((name for name in names if name in catalogue.entries), None)
 
 
 def _only_dataset(
@@ -212,7 +197,7 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
     name says it."""
     bare, _ = _unwrapped(weights)
     tier = _tier("weights", bare.rpartition("/")[2])
-    if tier == len(_NAMES["weights"]) - 1:
+    if tier == len(NAMES["weights"]) - 1:
         return f"{weights}: input embedding, as there is no output head of that name"
     matrices = sum(
         entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
@@ -262,18 +247,20 @@ def _role_of(catalogue: Catalogue, name: str, near: str, given: Collection[str])
 
 def _roles_by_name(name: str) -> set[str]:
     bare, _ = _unwrapped(name)
-    return {role for role in _NAMES if _tier(role, bare) is not None}
+    return {role for role in NAMES if _tier(role, bare) is not None}
 
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
+    moments = (f"{catalogue.snapshots_in}{name}/" for name in catalogue.snapshots)
+    apart = ("state/", "snapshots/", *moments)
     for name, entry in catalogue.entries.items():
         inside = name.removeprefix(group)
-        if name.startswith(group) and not inside.startswith(("state/", "snapshots/")):
+        if name.startswith(group) and not inside.startswith(apart):
             yield name, entry
 
 
 def _tier(role: str, bare: str) -> int | None:
-    return next((i for i, names in enumerate(_NAMES[role]) if bare in names), None)
+    return next((i for i, names in enumerate(NAMES[role]) if bare in names), None)
 
 
 def _unwrapped(name: str) -> tuple[str, int]:

@@ -21,6 +21,7 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.labels import check_range, from_one, joined_labels, zero_based
 from gnc_cli.io.loading import LARGEST_LABEL, load_bias, load_weights
+from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
 from gnc_cli.parsing import shown
@@ -37,7 +38,7 @@ class Samples:
     features: Rows | None
     """Rows (N, d), as stored."""
     labels: np.ndarray | None
-    """Shape (N,), int64, at least 0; not held against K."""
+    """Shape (N,), int64, -1 for samples that are left out; not held against K."""
     weights: np.ndarray | None
     """Shape (K, d), float64, as stored, finite; rows may be zero."""
     bias: np.ndarray | None
@@ -46,6 +47,10 @@ class Samples:
     """Rows (N, K), as stored."""
     where: dict[str, str]
     """How messages name each of them: `'f.h5': dataset 'features'`."""
+    notes: tuple[str, ...]
+    """What was done to read them, for the user to check."""
+    names: list[str] | None
+    """Of the classes, by the label in the file."""
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -96,6 +101,7 @@ def open_samples(
     transpose: bool,
     labels_are: str,
     K: int | None,
+    model: str | None = None,
 ) -> Iterator[Samples]:
     """Open the datasets of one row for the block.
 
@@ -105,6 +111,7 @@ def open_samples(
         counted: a code with one feature per class: labels are 0 to K - 1.
         transpose: weights are stored as (d, K).
         labels_are: `zero-based`, `one-based` or `one-hot`.
+        model: folder of a model, whose files may name the classes.
 
     Raises:
         DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
@@ -144,13 +151,21 @@ def open_samples(
             if K is None and bias is not None and len(bias) == parts[0].shape[1 - transpose]:
                 K = len(bias)  # as long as the other axis: the matrix is transposed
             d = None if features is None else features.shape[1]
+            if K is None and d is None and labels is not None:
+                count = int(labels.max(initial=-1)) + 1
+                K = count if count == parts[0].shape[1 - transpose] else None
             weights = _weights(parts, d, K, transpose, copies)
             if bias is not None and len(bias) != len(weights):
                 raise DataError(
                     f"{where['bias']} has {len(bias)} values, {where['weights']} makes "
                     f"{len(weights)} classes; expected one for each"
                 )
-        yield Samples(features, labels, weights, bias, logits, where)
+        notes = tuple(
+            f"{file.where(name)}: {file.entries[name].note}"
+            for places in found.values() for file, name in places if file.entries[name].note
+        )  # fmt: skip
+        names = None if model is None or weights is None else class_names(model, len(weights))
+        yield Samples(features, labels, weights, bias, logits, where, notes, names)
 
 
 def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:
@@ -221,10 +236,10 @@ def samples_of_arrays(
     weights, labels = arrays.get("weights"), arrays.get("labels")
     if labels is not None:
         least, most = labels.min(initial=0), labels.max(initial=0)
-        if labels.dtype.kind not in "iu" or least < 0 or most > LARGEST_LABEL:
+        if labels.dtype.kind not in "iu" or least < -1 or most > LARGEST_LABEL:
             raise DataError(
-                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; "
-                "expected integers from 0 on: remove other rows from labels and features"
+                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; expected "
+                "integers from 0 on, or -1 and -100 for samples that are left out"
             )
         labels = labels.astype(np.int64)
     rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
@@ -235,6 +250,8 @@ def samples_of_arrays(
         bias=arrays.get("bias"),
         logits=rows.get("logits"),
         where={name: name for name in arrays},
+        notes=(),
+        names=None,
     )
 
 
@@ -251,8 +268,6 @@ class Prepared(Samples):
     K_in_file: int
     """Classes in the file."""
     d: int
-    names: list[str] | None
-    """By the label in the file."""
 
     @property
     def K(self) -> int:
@@ -263,7 +278,7 @@ class Prepared(Samples):
         """Labels of the file as places in `kept`; -1 for samples of classes left out."""
         if self.K == self.K_in_file:
             return labels
-        place = np.full(self.K_in_file, -1, dtype=np.int64)
+        place = np.full(self.K_in_file + 1, -1, dtype=np.int64)  # the last is that of label -1
         place[self.kept] = np.arange(self.K)
         return place[labels]
 
@@ -296,19 +311,22 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         )
     if features is None:
         labels = None
-    counts = None if labels is None else np.bincount(labels, minlength=K)
-    names = None
+    counts = None if labels is None else np.bincount(labels[labels >= 0], minlength=K)
+    names = samples.names
     if request.class_names is not None:
         names = read_lines(request.class_names)
         if len(names) != K:
+            turned = weights is not None and len(names) == d
             raise DataError(
                 f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one a "
-                "line, in order"
+                "line, in order" + (f"; or {spelled('transpose_weights')}" if turned else "")
             )
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
-    found = Prepared(features, labels, weights, bias, logits, where, kept, K, d, names)
+    found = Prepared(
+        features, labels, weights, bias, logits, where, samples.notes, names, kept, K, d
+    )
     if len(kept) == K:
         return found
     return replace(

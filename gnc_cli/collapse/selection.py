@@ -28,7 +28,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
     """
     found = dict(catalogue.attrs)
-    groups = [""] if snapshot is None else ["", f"snapshots/{snapshot}/"]
+    groups = [""] if snapshot is None else ["", f"{catalogue.snapshots_in}{snapshot}/"]
     for group in groups:
         if group and snapshot is not None:
             found |= catalogue.snapshots.get(snapshot, {})

@@ -20,6 +20,7 @@ from gnc_cli.collapse.roles import (
     dataset_for,
     find_role,
     how_found,
+    left_out,
     roles_of_file,
     roles_of_group,
 )
@@ -54,6 +55,8 @@ class Source:
     head: str | None = None
     """The dataset of the classifier and why it was taken, where nobody named it; the commit of a
     model of the hub."""
+    notes: tuple[str, ...] = ()
+    """What was left unread that the user may have meant."""
     training: "Source | None" = field(default=None, repr=False, compare=False)
     """The snapshot of the training split at the same moment of the same run, if this is another."""
 
@@ -173,6 +176,8 @@ class _Finder:
         self.stored = stored
         """How numbers are stored, for `open_samples`."""
         self._heads: dict[Piece, str] = {}
+        self._models: dict[Piece, str] = {}
+        """Folders of the models that classifiers are of."""
         self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in given}
         if "weights" in given and "bias" not in given and (biases := self._biases()):
@@ -213,7 +218,8 @@ class _Finder:
                 if "weights" in roles:
                     self._check_no_labels(file, catalogue, roles["weights"])
                 self._note_head(catalogue, roles.get("weights"), file)
-                sources.append(self._source(catalogue, shown, snapshot, [(path, roles)]))
+                source = self._source(catalogue, shown, snapshot, [(path, roles)])
+                sources.append(replace(source, notes=left_out(catalogue, roles, self.named)))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
@@ -240,7 +246,7 @@ class _Finder:
             return self._source(catalogue, shown, None, [])
 
     def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
-        roles = roles_of_group(catalogue, f"snapshots/{name}/", self.named)
+        roles = roles_of_group(catalogue, f"{catalogue.snapshots_in}{name}/", self.named)
         return self._source(catalogue, shown, name, [(catalogue.path, roles)])
 
     def training_set(self, source: Source) -> Source | None:
@@ -252,6 +258,8 @@ class _Finder:
         """Keep why `name` was taken for the classifier, where the user did not name it, and the
         commit of a model of the hub."""
         if name is not None:
+            if file.head is not None:
+                self._models[Piece(file.path, name)] = os.path.dirname(file.path)
             why = file.head or (how_found(catalogue, name) if file.key is None else None)
             why = f"{why or name}, commit {file.commit}" if file.commit else why
             if why is not None:
@@ -281,6 +289,7 @@ class _Finder:
             open_samples, self.cache, together,
             copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
             counted=counted, **self.stored,
+            model=next((self._models.get(piece) for piece in together.get("weights", ())), None),
         )  # fmt: skip
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
         taken = repr((together, self.stored["transpose"])).encode()

@@ -118,7 +118,8 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
             means = r.policy.class_means or {}
             whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
             parts = [_interval(r, key) + f"nearest class mean{whose}"]
-            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}"]
+            no_bias = ", no bias" if _without_bias(r) else ""
+            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{no_bias}"]
             remark = "; ".join(parts)
         elif key != "gnc2":
             remark = _interval(r, key).removesuffix("; ") or raw
@@ -291,6 +292,8 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
     )
     notes += [(Styled("class means", "bold"), text) for text in others]
+    if any(r.accuracy is not None and _without_bias(r) for r in rows):
+        notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
@@ -364,6 +367,10 @@ def _interval(r: MeasureResult, key: str) -> str:
         return ""
     ends = f"{figure(bounds.lower, 5)} to {figure(bounds.upper, 5)}"
     return f"{100 * r.bootstrap.level:g} %: {ends}; "
+
+
+def _without_bias(r: MeasureResult) -> bool:
+    return "no bias" in r.policy.spaces["accuracy"]
 
 
 def _inside(rho: Bracket) -> bool:

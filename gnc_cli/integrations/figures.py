@@ -34,14 +34,18 @@ def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
 
 
 def measured(
-    model: nn.Module, loader: Iterable[Any], head: nn.Module | str | None
+    model: nn.Module, loader: Iterable[Any], earlier: MeasureResult | None, **how: Any
 ) -> MeasureResult | None:
-    """`measure_model` for a run that must go on: features that cannot be measured are a warning."""
+    """`measure_model` for a run that must go on: features that cannot be measured are a warning.
+    The warnings of the first result, which has no `earlier` one, are logged."""
     try:
-        return measure_model(model, loader, head)
+        found = measure_model(model, loader, **how)
     except DataError as error:
         _log.warning("collapse is not measured: %s", error)
         return None
+    for warning in found.warnings if earlier is None else ():
+        _log.warning("%s", warning)
+    return found
 
 
 def tell_of_evaluation_samples() -> None:

@@ -1,6 +1,6 @@
 """A callback that follows collapse in a training with Lightning."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -23,16 +23,20 @@ __all__ = ["CollapseCallback"]
 class CollapseCallback(Callback):
     """Measures collapse after validation and logs it with `log_dict`, for loggers and checkpoints.
 
-    The module is called as `module(inputs)` on batches `(inputs, labels)`; see
-    `gnc_cli.measure_model`. Logged are `gnc/gnc1`, `gnc/gnc2.lower`, `gnc/gnc2.upper`,
-    `gnc/gnc2_ratio`, `gnc/gnc3`, `gnc/ncc_accuracy` and `gnc/accuracy`, the same in every process.
+    The module is called as `module(inputs)` on batches `(inputs, labels)`; for other batches and
+    for networks without a classifier see `gnc_cli.measure_model`. Logged are `gnc/gnc1`,
+    `gnc/gnc2.lower`, `gnc/gnc2.upper`, `gnc/gnc2_ratio`, `gnc/gnc3`, `gnc/ncc_accuracy` and
+    `gnc/accuracy`, the same in every process.
 
     Args:
         loader: samples to measure, such as the training set unshuffled; with several processes
             each needs its part of them. By default the trainer's validation loader, by class means
             of its own; a warning says so.
         every: epochs between measurements.
-        head: the last linear layer or its name, where it is not found by itself.
+        head: the classifier or its name, where it is not found by itself.
+        weights: the classifier (K, d) of a model that gives features, or the name of such a
+            parameter of it; `"means"` where there is none.
+        batch_to: a function of a batch that gives `(inputs, labels)`, for batches of another kind.
 
     Raises:
         UsageError: while training: several validation loaders, or no obvious head.
@@ -44,8 +48,11 @@ class CollapseCallback(Callback):
         loader: Iterable[Any] | None = None,
         every: Annotated[int, Parameter("Epochs between measurements.", whole(1))] = 1,
         head: nn.Module | str | None = None,
+        weights: Any = None,
+        batch_to: Callable[[Any], tuple[Any, Any]] | None = None,
     ) -> None:
-        self.loader, self.every, self.head = loader, every, head
+        self.loader, self.every = loader, every
+        self.how = {"head": head, "weights": weights, "batch_to": batch_to}
         self.result: MeasureResult | None = None
         """The whole record of the last measurement."""
         if loader is None:
@@ -57,7 +64,9 @@ class CollapseCallback(Callback):
         if trainer.sanity_checking or early:
             return
         with trainer.precision_plugin.forward_context():
-            found = measured(pl_module, _Batches(trainer, self.loader), self.head)
+            found = measured(
+                pl_module, _Batches(trainer, self.loader), self.result, **self.how
+            )
         if found is not None:
             self.result = found
             pl_module.log_dict(figures(found), sync_dist=True)

@@ -1,7 +1,7 @@
 """A callback that follows collapse in a training with the Trainer of transformers."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from torch import nn
@@ -31,7 +31,10 @@ class CollapseCallback(TrainerCallback):
     Args:
         trainer: whose loggers are used; `trainer.add_callback(CollapseCallback(trainer))`.
         every: evaluations between measurements, counted for each evaluation set.
-        head: the last linear layer or its name, where it is not found by itself.
+        head: the classifier or its name, where it is not found by itself.
+        weights: the classifier (K, d) of a model that gives features, or the name of such a
+            parameter of it; `"means"` where there is none.
+        batch_to: a function of a batch that gives `(inputs, labels)`, for batches of another kind.
         loader: samples to measure, such as `trainer.get_train_dataloader()`. By default those of
             the evaluation, by class means of their own; a warning says so.
 
@@ -47,8 +50,11 @@ class CollapseCallback(TrainerCallback):
         every: Annotated[int, Parameter("Evaluations between measurements.", whole(1))] = 1,
         head: nn.Module | str | None = None,
         loader: Iterable[Any] | None = None,
+        weights: Any = None,
+        batch_to: Callable[[Any], tuple[Any, Any]] | None = None,
     ) -> None:
-        self.trainer, self.every, self.head, self.loader = trainer, every, head, loader
+        self.trainer, self.every, self.loader = trainer, every, loader
+        self.how = {"head": head, "weights": weights, "batch_to": batch_to}
         self.result: MeasureResult | None = None
         """The whole record of the last measurement."""
         self._evaluations: Counter[str] = Counter()
@@ -76,7 +82,7 @@ class CollapseCallback(TrainerCallback):
         if self._evaluations[prefix] % self.every:
             return
         loader = eval_dataloader if self.loader is None else self.loader
-        found = measured(model, loader, self.head)
+        found = measured(model, loader, self.result, **self.how)
         if found is not None:
             self.result = found
             metrics |= figures(found, prefix)

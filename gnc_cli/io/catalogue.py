@@ -26,6 +26,8 @@ _QUANTISED = ("int8", "uint8")
 """Of the weight of a layer: numbers that stand for others."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
+_WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
+"""Dtypes of texts."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Entry:
     """What speaks against the declared shape, found by a look at the storage: `declares ...`."""
     remedy: str = "copy the numbers into a dataset of this file"
     """What to do about the problem."""
+    note: str | None = None
+    """What was done to read it: parts put together."""
 
     @classmethod
     def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
@@ -66,7 +70,10 @@ class Catalogue:
     entries: dict[str, Entry]
     attrs: dict[str, Any] = field(default_factory=dict)
     snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The groups `/snapshots/<name>` of an HDF5 file with their attributes."""
+    """Groups of an HDF5 file with their attributes, by name: those of `/snapshots`, else those of
+    the root that are called `epoch_10` and the like."""
+    snapshots_in: str = "snapshots/"
+    """What comes before their names."""
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
@@ -184,8 +191,9 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
         raise DataError(f"{where} {doubt}")
 
 
-def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
-    """The entry `name`, fit to be read as real numbers; nothing is loaded.
+def checked(catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "") -> Entry:
+    """The entry `name`, fit to be read as real numbers; nothing is loaded. `words` is the next step
+    where it holds texts.
 
     Raises:
         DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers,
@@ -200,7 +208,9 @@ def checked(catalogue: Catalogue, name: str, *, whole: bool = True) -> Entry:
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
         check_entry(entry, where, whole=whole)
     if not entry.real:
-        raise DataError(f"{where} has dtype {entry.dtype}; expected real numbers, say float64")
+        step = words if _WORDS.match(entry.dtype) else ""
+        step = step or "expected real numbers, say float64"
+        raise DataError(f"{where} has dtype {entry.dtype}; {step}")
     if entry.dtype in _QUANTISED and name.endswith(".weight"):
         raise DataError(
             f"{where} has dtype {entry.dtype}: a quantised layer, whose scales and offsets are "

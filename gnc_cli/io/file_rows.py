@@ -112,15 +112,19 @@ class FileRows:
     def __init__(self, catalogue: Catalogue, name: str, least: int = 2) -> None:
         entry = checked(catalogue, name, whole=False)
         self.where = catalogue.where(name)
-        if len(entry.shape) != 2:
-            raise DataError(f"{self.where} has shape {entry.shape}; expected a matrix")
+        # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
+        shape = entry.shape[:2] if set(entry.shape[2:]) <= {1} else entry.shape
+        if len(shape) != 2:
+            axes = ", ".join(str(axis) for axis in range(2, len(shape)))
+            step = f": average the places, features.mean(axis=({axes},))" if axes else ""
+            raise DataError(f"{self.where} has shape {entry.shape}; expected a matrix{step}")
         if entry.shape[0] < 1 or entry.shape[1] < least:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
             )
         if entry.read is None:
             check_entry(entry, self.where)  # it will be loaded whole
-        self.shape = (int(entry.shape[0]), int(entry.shape[1]))
+        self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = _read_as(entry.dtype)
         self.step = max(1, min(entry.step, self.shape[0]))
         self._entry, self._path = entry, catalogue.path
@@ -141,6 +145,7 @@ class FileRows:
         with translated(self._path, self._what):
             read = self._entry.read
             rows = self._load()[start:stop] if read is None else read(start, stop)
+            rows = rows.reshape(rows.shape[:2])
             if rows.shape != (stop - start, self.shape[1]):
                 raise ValueError(f"rows {start} to {stop} came back as {rows.shape}")
             with np.errstate(over="ignore", invalid="ignore"):  # NaN is for those who count it
@@ -150,6 +155,7 @@ class FileRows:
         with self._lock:
             if self._whole is None:
                 whole = self._entry.load()
+                whole = whole.reshape(whole.shape[:2])
                 if whole.shape != self.shape:
                     raise ValueError(f"it came back as {whole.shape}")
                 self._whole = whole

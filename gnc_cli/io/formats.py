@@ -8,9 +8,11 @@ a library raises becomes one DataError. Only HDF5 holds everything of a code.
 import contextlib
 import io
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -20,6 +22,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.hdf5 import open_hdf5, write_hdf5
 from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
+from gnc_cli.io.layouts import NAMES
 from gnc_cli.io.npy import npy, npz, write_npy, write_npz
 from gnc_cli.io.outputs import check_suffix
 from gnc_cli.io.safetensors_file import safetensors, write_safetensors
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
 Writer = Callable[[IO[bytes], "CodeFile"], None]
+_WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
+"""How a word of a header begins."""
 _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 
@@ -44,12 +49,21 @@ def hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 @contextlib.contextmanager
 def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """Text, one point a line."""
-    table = read_table(file, path)
-    yield Catalogue(path, {"table": Entry(table.shape, "float64", True, lambda: table)})
+    table, header = read_table(file, path)
+    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in header else set())
+    label = [at for at, word in enumerate(header) if word.lower() in called]
+    found = {"table": table}
+    if len(label) == 1 and len(header) > 1:
+        found = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
+    yield Catalogue(path, {
+        name: Entry(array.shape, "float64", True, partial(np.asarray, array))
+        for name, array in found.items()
+    })  # fmt: skip
 
 
-def read_table(file: IO[bytes], path: str) -> np.ndarray:
-    """The numbers of a text file, one row a line, shape (rows, columns), float64, exact.
+def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
+    """The numbers of a text file, one row a line, shape (rows, columns), float64, exact; and the
+    words of its first line, where all are words or it counts the columns from 0, as pandas does.
 
     Columns are separated by commas if the first line of data has one, by blanks otherwise.
 
@@ -62,8 +76,13 @@ def read_table(file: IO[bytes], path: str) -> np.ndarray:
     if first is None:
         raise DataError(f"{path!r} holds no numbers; expected one point a line")
     delimiter = "," if "," in first else None
+    words = [word.strip().strip('"') for word in first.split(delimiter)]
+    counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
+    header = words if counted or all(_WORD.match(word) for word in words) else []
+    if header and lines[lines.index(first) + 1 :]:
+        lines[lines.index(first)] = ""
     try:
-        return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2)
+        return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2), header
     except ValueError:
         _check_lines(path, lines, delimiter)
         with translated(path, "a table of numbers"):
@@ -193,7 +212,8 @@ def _check_lines(path: str, lines: list[str], delimiter: str | None) -> None:
             except ValueError as error:
                 raise DataError(
                     f"{path!r}, line {number}, column {column}: {word.strip()[:40]!r} is no "
-                    "number; put # before lines of words"
+                    "number; put # before lines of words, drop a column of row names "
+                    "(to_csv(index=False)), and number classes that are words"
                 ) from error
         width = len(fields) if width is None else width
         if len(fields) != width:

@@ -33,6 +33,7 @@ from gnc_cli.io.catalogue import (
 from gnc_cli.io.file_rows import FlatArray, native
 from gnc_cli.io.hdf5_probe import probe, start
 from gnc_cli.io.inputs import memory_limit
+from gnc_cli.io.layouts import moment
 from gnc_cli.io.provenance import creation_time, provenance_text
 
 if TYPE_CHECKING:
@@ -99,10 +100,9 @@ def _catalogue(
     size = file.seek(0, os.SEEK_END)
     count = _counter(path, size, on_object)
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
-    snapshots = {
-        name: _attributes(h5["snapshots"][name], size, count) for name in _snapshots(h5)
-    }
-    return Catalogue(path, entries, attrs, snapshots)
+    place, names = _snapshots(h5)
+    snapshots = {name: moment(name) | _attributes(h5[place + name], size, count) for name in names}
+    return Catalogue(path, entries, attrs, snapshots, place)
 
 
 def _counter(path: str, size: int, on_object: Callable[[], None]) -> Callable[[int], None]:
@@ -258,8 +258,9 @@ def _entries(
     return entries
 
 
-def _snapshots(h5: Any) -> list[str]:
-    """The groups right under `/snapshots`; links to groups are other names of these."""
+def _snapshots(h5: Any) -> tuple[str, list[str]]:
+    """The groups right under `/snapshots`, else those of the root whose names say an epoch or a
+    step, and what comes before their names; links to groups are other names of these."""
     import h5py
 
     def is_group(parent: Any, name: str) -> bool:
@@ -267,8 +268,8 @@ def _snapshots(h5: Any) -> list[str]:
         return hard and parent.get(name, getclass=True) is h5py.Group
 
     if not is_group(h5, "snapshots"):
-        return []
-    return [name for name in h5["snapshots"] if is_group(h5["snapshots"], name)]
+        return "", [name for name in h5 if moment(name) and is_group(h5, name)]
+    return "snapshots/", [name for name in h5["snapshots"] if is_group(h5["snapshots"], name)]
 
 
 def _walk(

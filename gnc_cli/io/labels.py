@@ -10,6 +10,8 @@ from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.loading import load_labels
 from gnc_cli.parameters import spelled
 
+_IGNORED = (-1, -100)
+"""Labels of what is left out; the second is the `ignore_index` of PyTorch and Hugging Face."""
 ONE_BASED, ONE_HOT = "one-based", "one-hot"
 """Forms of `--labels-are`; the third is `zero-based`."""
 
@@ -25,7 +27,8 @@ def is_one_hot(values: np.ndarray) -> bool:
 
 
 def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
-    """Labels in the `form` that the user says as integers from 0 on; others as they are.
+    """Labels in the `form` that the user says as integers from 0 on; others as they are, -1 for
+    those that are left out.
 
     Args:
         values: shape (N,), (N, 1), or one-hot (N, K).
@@ -51,15 +54,16 @@ def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
         raise DataError(
             f"{where} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
         )
+    left_out = np.isin(values, _IGNORED)
     if form == ONE_BASED:
-        below = np.flatnonzero(values.reshape(-1) < 1)
+        below = np.flatnonzero((values < 1).reshape(-1) & ~left_out.reshape(-1))
         if below.size:
             raise DataError(
                 f"{where} has label {values.reshape(-1)[below[0]]} at row {below[0]}, and does not "
                 f"count from 1; drop {spelled('labels_are', ONE_BASED)}"
             )
-        return np.asarray(values - 1)
-    return values
+        values = np.asarray(values - 1)
+    return np.where(left_out, -1, values) if left_out.any() else values
 
 
 def check_range(labels: np.ndarray, K: int, where: str) -> None:
@@ -67,7 +71,7 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
     if int(labels.max(initial=0)) < K:
         return
     row = int((labels >= K).argmax())
-    step = f"; {from_one()}" if labels.min() == 1 and labels.max() == K else ""
+    step = f"; {from_one()}" if labels[labels >= 0].min() == 1 and labels.max() == K else ""
     raise DataError(
         f"{where} has label {labels[row]} at row {row}, out of range for K = {K}; "
         f"expected 0 to {K - 1}{step}"
@@ -76,7 +80,7 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
 
 def suspicion(labels: np.ndarray, step: str | None = None) -> str | None:
     """A warning where labels that alone say what K is look as if they counted from 1."""
-    counts = np.bincount(labels)
+    counts = np.bincount(labels[labels >= 0])
     if len(counts) < 3 or counts[0] or not counts[1:].all():
         return None
     return (
@@ -100,7 +104,7 @@ def joined_labels(
     if not pieces:
         return None
     prepare = partial(zero_based, form=form)
-    loaded = [load_labels(*piece, prepare=prepare) for piece in pieces]
+    loaded = [load_labels(*piece, prepare=prepare, left_out=True) for piece in pieces]
     if len(pieces) > 1:
         where["labels"] += f" and {len(pieces) - 1} more file(s)"
         for (catalogue, name), labels, (other, matrix) in zip(

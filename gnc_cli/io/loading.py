@@ -64,17 +64,22 @@ def load_labels(
     name: str,
     K: int | None = None,
     prepare: Callable[[np.ndarray, str], np.ndarray] | None = None,
+    *,
+    left_out: bool = False,
 ) -> np.ndarray:
     """Class numbers, shape (N,), int64, from integers or integral floats of shape (N,) or (N, 1).
 
     `prepare` turns labels of another form into these; it gets the stored values, of one or two
-    axes, and a name for messages.
+    axes, and a name for messages. `left_out`: -1 is allowed.
 
     Raises:
         DataError: another shape or dtype, a value that is no class (of K, if given); names its row.
     """
-    entry = checked(catalogue, name)
     where = catalogue.where(name)
+    entry = checked(catalogue, name, words=(
+        "words; save numbers, in the order of the rows of the weights: "
+        "names, labels = numpy.unique(words, return_inverse=True)"
+    ))  # fmt: skip
     refusal = f"{where} has shape {entry.shape}; expected (N,), one class number for each row"
     if len(entry.shape) not in (1, 2) or (prepare is None and entry.shape[1:] not in ((), (1,))):
         raise DataError(refusal)
@@ -89,18 +94,14 @@ def load_labels(
     values = values.reshape(-1)
     with np.errstate(invalid="ignore"):
         most = LARGEST_LABEL if K is None else K - 1
-        right = (values >= 0) & (values <= most) & (values == np.floor(values))
+        least = -1 if left_out else 0
+        right = (values >= least) & (values <= most) & (values == np.floor(values))
     bad = np.flatnonzero(~right)
     if bad.size:
-        step = "remove or renumber these rows"
-        if np.all(values[bad] == -1):
-            step = (
-                "-1 leaves samples out of batches of GNCMetrics, not of files; remove these rows "
-                "from labels and features"
-            )
         raise DataError(
             f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from 0 {'on' if K is None else f'to {most}'}: {step}"
+            f"row {bad[0]}; expected integers from 0 {'on' if K is None else f'to {most}'}: "
+            "remove or renumber these rows"
         )
     return values.astype(np.int64)
 

@@ -1,5 +1,6 @@
 """Models as Hugging Face keeps them: a folder with config.json, or a repository of its hub."""
 
+import contextlib
 import json
 import os
 import re
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import open_input, read_json, read_lines
 from gnc_cli.runtime.deadline import WAITS
 
 CONFIG = "config.json"
@@ -17,6 +18,8 @@ _FILES = (
     "pytorch_model.bin",
 )  # fmt: skip
 """Where a model's tensors are; the first that is there counts."""
+_TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
+"""Files that list the tokens of a language model; the first that is there counts."""
 _MOST_CONFIG = 10_000_000
 _HUB = re.compile(
     r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
@@ -68,6 +71,42 @@ def read_model_config(folder: str) -> dict[str, Any]:
         if not isinstance(config, dict):
             raise ValueError("it holds no JSON object")
     return config
+
+
+def class_names(folder: str, K: int) -> list[str] | None:
+    """The names of the K classes of a model's head, by `id2label` of its config.json, or the tokens
+    of a language model by its tokenizer; None where its files name no such number, or otherwise.
+
+    Rows beyond the tokens, which fill up the head, are `(no token)`.
+
+    Raises:
+        DataError: a file of these is no JSON.
+    """
+    named: dict[int, str] = {}
+    with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # of another layout
+        labels = read_model_config(folder).get("id2label") or {}
+        named = {int(k): str(name) for k, name in labels.items()}
+        if len(named) != K or all(name == f"LABEL_{k}" for k, name in named.items()):
+            named = _tokens(folder)
+    if not K / 2 < len(named) <= K:
+        return None
+    found = [named.get(k, "(no token)") for k in range(K)]
+    return [name if name.isprintable() else repr(name)[1:-1] for name in found]
+
+
+def _tokens(folder: str) -> dict[int, str]:
+    """The tokens of a tokenizer by their numbers; none where the folder has no tokenizer."""
+    path = next((p for f in _TOKENIZERS if os.path.exists(p := os.path.join(folder, f))), "")
+    if path.endswith(".txt"):
+        return dict(enumerate(read_lines(path)))
+    said = read_json(path, "a tokenizer") if path else {}
+    vocabulary = said["model"]["vocab"] if "model" in said else said
+    if isinstance(vocabulary, list):  # of (token, score), as unigram models have it
+        vocabulary = {token: k for k, (token, _) in enumerate(vocabulary)}
+    added = said.get("added_tokens", ()) if "model" in said else ()
+    return {int(k): str(token) for token, k in vocabulary.items()} | {
+        int(token["id"]): str(token["content"]) for token in added
+    }
 
 
 def model_file(folder: str) -> str | None:

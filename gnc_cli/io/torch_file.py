@@ -23,6 +23,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.layouts import put_together
 from gnc_cli.io.provenance import provenance_text
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """
     with translated(path, ".pt with plain tensors"):
         loaded = load_plain(file, path)
-        entries = _entries(loaded)
+        entries = put_together(_entries(loaded))
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)

@@ -123,8 +123,10 @@ def train(
     ] = None,
     model: Annotated[
         str | None,
-        Parameter("cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory. "
-                  "Default cnn for glyphs, else resnet18.", group=_NETWORK, metavar="NAME"),
+        Parameter("cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory, "
+                  "called as factory(channels=, image_size=, feature_dim=) for a module from "
+                  "images to features. Default cnn for glyphs, else resnet18.",
+                  group=_NETWORK, metavar="NAME"),
     ] = None,
     feature_dim: Annotated[
         int | None,

@@ -162,16 +162,29 @@ def test_a_convolution_on_one_place_is_a_head() -> None:
     _without_hooks(network)
 
 
-def test_a_dictionary_that_the_network_does_not_take() -> None:
-    named = [{"pixel_values": x, "labels": y} for x, y in batches()]
+def test_batches_of_other_kinds() -> None:
     network = Network()
-    with pytest.raises(DataError) as error:
-        measure_model(network, named)
-    said = str(error.value)
-    assert "Network cannot be called with a batch's names pixel_values, labels" in said
-    loader = named
-    advised = eval(said.rpartition("(inputs, labels): ")[2], {"loader": loader})
-    agree(flat(measure_model(network, advised)), by_hand(network, batches()))
+    expected = by_hand(network, batches())
+    kinds: dict[str, Callable[[Tensor, Tensor], Any]] = {
+        "index": lambda x, y: (x, y, torch.arange(len(y)) + 100),
+        "labels": lambda x, y: {"pixel_values": x, "labels": y},
+        "label": lambda x, y: {"image": x, "label": y, "path": ["a.png"] * len(y)},
+        "y": lambda x, y: {"x": x, "y": y},
+    }
+    for kind in kinds.values():
+        found = measure_model(network, [kind(x, y) for x, y in batches()])
+        agree(flat(found), expected)
+    nested = [{"views": {"left": x}, "meta": [0, y]} for x, y in batches()]
+    with pytest.raises(DataError, match="give batch_to=lambda batch: \\(INPUTS, LABELS\\)"):
+        measure_model(network, nested)
+    found = measure_model(network, nested, batch_to=lambda b: (b["views"]["left"], b["meta"][1]))
+    agree(flat(found), expected)
+
+
+def test_a_dictionary_that_the_network_does_not_take() -> None:
+    named = [{"left": x, "right": x, "labels": y} for x, y in batches()]
+    with pytest.raises(DataError, match="Network cannot be called .* names left, right .*batch_to"):
+        measure_model(Network(), named)
 
     class Wrong(Network):
         def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
@@ -181,15 +194,20 @@ def test_a_dictionary_that_the_network_does_not_take() -> None:
         measure_model(Wrong(), [{"inputs": x, "labels": y} for x, y in batches()])
 
 
-def test_features_beside_the_logits_are_no_head() -> None:
+def test_of_two_heads_the_one_with_as_many_rows_as_labels() -> None:
     class Both(Network):
         def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
             features = self.neck(self.encoder(inputs))
             return features, self.head(features)
 
-    with pytest.raises(UsageError, match="plainly the last"):
-        measure_model(Both(), batches())
-    agree(flat(measure_model(Both(), batches(), "head")), by_hand(Both(), batches()))
+    for loader in (batches(), DataLoader(batches(), batch_size=None, shuffle=True)):
+        agree(flat(measure_model(Both(), loader)), by_hand(Both(), batches()))
+    with pytest.raises(UsageError, match="read only once"):
+        measure_model(Both(), iter(batches()))
+    agree(flat(measure_model(Both(), iter(batches()), "head")), by_hand(Both(), batches()))
+    few = [(images, labels % 3) for images, labels in batches()]
+    with pytest.raises(UsageError, match="2 .* may be the last, and 0 of them .* 3 classes"):
+        measure_model(Both(), few)
 
 
 def test_several_linear_layers_without_an_obvious_head_are_listed() -> None:
@@ -284,6 +302,88 @@ def test_another_kind_of_head_is_judged_by_its_logits() -> None:
     right = network(images).argmax(dim=1) == labels
     assert result.accuracy == right.double().mean().item()
     assert result.policy.spaces["accuracy"] == "logits" and result.layer == "head"
+
+
+class Embedding(Network):
+    """Gives features; the classifier of an ArcFace loss lies beside it, as (d, K) or (K, d)."""
+
+    def __init__(self, rows: bool) -> None:
+        super().__init__()
+        weight = self.head.weight.detach()
+        self.head = nn.Module()  # type: ignore[assignment]
+        self.head.W = nn.Parameter(weight.clone() if rows else weight.T.clone())
+
+    def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+        return self.neck(self.encoder(inputs))
+
+
+def fewer(k: int = 3) -> Batches:
+    return [(images, labels % k) for images, labels in batches()]
+
+
+def test_the_last_layer_of_an_embedding_is_doubted() -> None:
+    result = measure_model(Embedding(rows=True), fewer())
+    assert (result.layer, result.K) == ("neck", D)
+    (warning,) = (w for w in result.warnings if "'neck' has 4 rows" in w)
+    assert "labels run from 0 to 2" in warning and "weights=W (3, 4)" in warning
+    (warning, *_) = measure_model(_with_W(3), fewer()).warnings
+    assert "such as its own 'head.W' (3, 4)" in warning
+    assert not any("rows, and" in w for w in measure_model(Network(), batches()).warnings)
+    named = measure_model(Network(), fewer(), "head")
+    assert not any("rows, and" in w for w in named.warnings)
+
+
+def _with_W(K: int) -> Embedding:
+    network = Embedding(rows=True)
+    network.head.W = nn.Parameter(torch.eye(K, D).double())
+    return network
+
+
+def test_weights_of_an_embedding() -> None:
+    network, samples = Embedding(rows=True), batches()
+    images, labels = (torch.cat(parts) for parts in zip(*samples, strict=True))
+    features = network.eval()(images).detach()
+    W = network.head.W
+    expected: Any = measure(features=features, labels=labels, weights=W)
+    for weights in (W, W.detach().numpy(), W.tolist(), "head.W"):
+        agree(flat(measure_model(network, samples, weights=weights)), flat(expected))
+    inner = measure_model(Network(), samples, "head", weights=W)
+    agree(flat(inner), flat(expected))
+    means: Any = measure(features=features, labels=labels)
+    agree(flat(measure_model(network, samples, weights="means")), flat(means))
+    with pytest.raises(UsageError, match=r"shape \(4, 5\) is no .*\(stored as \(d, K\)"):
+        measure_model(Embedding(rows=False), samples, weights="head.W")
+    lonely = Network(lambda logits: SimpleNamespace(logits=logits))
+    with pytest.raises(DataError, match="the model has no tensor of features"):
+        measure_model(lonely, samples, weights="means")
+    with pytest.raises(UsageError, match="weights='head.w' is no classifier of d = 4"):
+        measure_model(network, samples, weights="head.w")
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_a_cosine_head_with_a_matrix_of_any_name(rows: bool) -> None:
+    class Cosine(nn.Module):
+        def __init__(self, weight: Tensor) -> None:
+            super().__init__()
+            self.prototypes = nn.Parameter(weight if rows else weight.T.clone())
+
+        def forward(self, x: Tensor) -> Tensor:
+            unit = nn.functional.normalize
+            W = self.prototypes if rows else self.prototypes.T
+            return 30.0 * unit(x) @ unit(W).T
+
+    network = Network()
+    W = network.head.weight.detach()
+    network.head = Cosine(W)  # type: ignore[assignment]
+    result = measure_model(network, batches())
+    images, labels = (torch.cat(parts) for parts in zip(*batches(), strict=True))
+    features = network.eval().neck(network.encoder(images))
+    expected: Any = measure(features=features, labels=labels, weights=W)
+    right = network(images).argmax(dim=1) == labels
+    assert result.accuracy == right.double().mean().item() and result.layer == "head"
+    assert (result.gnc2, result.gnc3) == (expected.gnc2, pytest.approx(expected.gnc3))
+    with pytest.raises(UsageError, match="'head' \\(" + ("5, 4" if rows else "4, 5")):
+        measure_model(network, batches(), "encoder")
 
 
 class TinyForCausalLM(nn.Module):

@@ -97,6 +97,32 @@ def test_every_second_epoch_on_a_set_of_ones_own(tmp_path: Path) -> None:
         CollapseCallback(every=0)
 
 
+class Metric(Module):
+    """Gives an embedding; the classifier of its loss is a matrix of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loss = nn.Module()
+        self.loss.weight = nn.Parameter(torch.randn(3, 4))
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network.encoder(images)
+
+
+def test_an_embedding_is_doubted_once_and_its_classifier_can_be_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    images, labels = samples()
+    few = DataLoader(TensorDataset(images, labels % 3), batch_size=16)
+    first, second = CollapseCallback(few), CollapseCallback(few, weights="loss.weight")
+    with caplog.at_level(logging.WARNING, "gnc_cli"):
+        trainer(tmp_path, first, second).fit(Metric(), few, few)
+    assert caplog.text.count("head 'network.encoder.3' has 4 rows") == 1
+    assert "such as its own 'loss.weight' (3, 4)" in caplog.text
+    assert first.result is not None and first.result.K == 4
+    assert second.result is not None and second.result.K == 3
+
+
 def test_samples_that_are_not_of_training_are_told(caplog: pytest.LogCaptureFixture) -> None:
     CollapseCallback(loader())
     assert not caplog.text

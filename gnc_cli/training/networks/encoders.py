@@ -51,6 +51,10 @@ _STEMS = {"conv1.weight", "conv1.bias", "features.conv0.weight", "features.conv0
 _LAST = re.compile(r"(?:fc|classifier)\.")
 _OLD_DENSENET = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12]\.)")
 """The published DenseNet weights say `norm.1.weight` where torchvision now says `norm1.weight`."""
+_SIGNATURE = (
+    "it is called as factory(channels=, image_size=, feature_dim=) and gives an nn.Module from "
+    "images to features (N, feature_dim)"
+)
 _NAMED = 3
 """Names that an error quotes."""
 
@@ -87,7 +91,7 @@ def build_encoder(
         if model not in _BUILDERS:
             raise UsageError(
                 f"{spelled('model', model)}: choose from {', '.join(ENCODERS)}, or write "
-                "package.module:factory for your own"
+                f"package.module:factory for your own; {_SIGNATURE}"
             )
         if stem == "auto":
             stem = "small" if image_size < _LARGE else "imagenet"
@@ -118,12 +122,11 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
         factory = getattr(module, name, None)
         if not callable(factory):
             raise UsageError(f"{option}: {module_name} has no function {name or '(no name)'}")
-        with _explained(f"{option}: the factory stops with"):
+        with _explained(f"{option}: the factory stops with", _SIGNATURE):
             encoder = factory(channels=channels, image_size=image_size, feature_dim=feature_dim)
         if not isinstance(encoder, nn.Module):
             raise UsageError(
-                f"{option} gives {type(encoder).__name__}, not an nn.Module; return the network "
-                "itself"
+                f"{option} gives {type(encoder).__name__}, not an nn.Module; {_SIGNATURE}"
             )
         images = torch.zeros(2, channels, image_size, image_size)
         with (

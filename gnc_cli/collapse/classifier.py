@@ -1,0 +1,262 @@
+"""Which module of a network is its classifier, found with hooks on one batch, and what it is given.
+
+A classifier is a module that owns a matrix W (K, d) and maps d numbers to K: `nn.Linear`, a
+convolution of kernel size 1, a cosine or ArcFace head. Where the caller has W apart from the
+network, or there is none, the features are what the network gives.
+"""
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parsing import shown
+
+MEANS = "means"
+"""In place of weights: there is no classifier, and class means stand in."""
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_LISTED = 8
+_Call = tuple[Any, torch.Size, torch.Size]
+"""Of a module: a weak reference to its output, as those of a network may not fit into memory; the
+shapes of its input and output."""
+
+
+class Classifier:
+    """Keeps what a module was given and what it answered, while it is entered.
+
+    Args:
+        name: of the module; empty for the network itself.
+        weight: (K, d), or None where class means stand in for it.
+        apart: the weight is the caller's, and the features of the network are its output.
+    """
+
+    def __init__(self, name: str, module: nn.Module, weight: Any, *, apart: bool = False) -> None:
+        self.name, self.module, self.weight = name, module, weight
+        self.apart, self.outermost = apart, apart and not name
+        self.d = 0 if weight is None else int(weight.shape[1])
+        self.linear = apart or isinstance(module, (nn.Linear, *_CONVOLUTIONS))
+        """Whether weight and bias alone decide."""
+        self.bias = None if apart else getattr(module, "bias", None)
+        self._seen: list[tuple[Any, Any]] = []
+
+    def __enter__(self) -> "Classifier":
+        def listen(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            values = _tensors(output) if self.outermost else [*args, *kwargs.values()]
+            given = next(iter(values), None)
+            self._seen.append((given, None if self.apart else output))
+
+        self._hook = self.module.register_forward_hook(listen, with_kwargs=True)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._hook.remove()
+
+    def take(self) -> tuple[Tensor, Tensor | None]:
+        """Features and logits of the one call since the last time; no logits where `apart`."""
+        seen, self._seen = self._seen, []
+        if len(seen) != 1:
+            raise DataError(
+                f"the model called head {self.name!r} {len(seen)} times for a batch, expected "
+                "once; name the layer whose output is the logits"
+            )
+        features, logits = seen[0]
+        if not isinstance(features, Tensor):
+            raise DataError(
+                f"{'head ' + repr(self.name) if self.name else 'the model'} has no tensor of "
+                "features; name a layer that is given one: head=NAME"
+            )
+        if self.outermost and features.shape[2:].numel() == 1:
+            features = features.flatten(1)
+        if self.apart or not isinstance(self.module, _CONVOLUTIONS):
+            return features, logits
+        if logits.shape[2:].numel() > 1:
+            raise DataError(
+                f"head {self.name!r} is a convolution on a map of shape {(*features.shape[2:],)}, "
+                "which has logits at each place; average the map before the head, or give "
+                "features, labels and weights to measure()"
+            )
+        return features.flatten(1), logits.flatten(1)
+
+
+def find_classifiers(
+    network: nn.Module, call: Callable[[], Any], head: nn.Module | str | None, weights: Any
+) -> list[Classifier]:
+    """The one that the caller names or gives, else those whose output is the network's.
+
+    Args:
+        call: calls the network on a batch, and returns its answer.
+        head: a module or its name; with `weights` they are for what it is given, else for what
+            the network gives.
+        weights: (K, d), the name of a parameter, `MEANS`, or None.
+
+    Raises:
+        UsageError: there is none; the message lists the modules that may be meant.
+    """
+    modules = dict(network.named_modules(remove_duplicate=False))
+    owners = {name: m for name, m in network.named_modules() if _matrix(m) is not None}
+    name: Any = next((n for n, m in modules.items() if m is head), "" if head is None else head)
+    needed = head is not None and weights is None
+    if name not in modules or (needed and _matrix(modules[name]) is None):
+        raise UsageError(
+            f"head={shown(head)} is no layer of the model with a weight of shape (K, d); "
+            f"there is {_listed(owners)}"
+        )
+    if weights is not None:
+        return [_apart(network, name, call, weights)]
+    watched = owners if head is None else {name: modules[name]}
+    answer, calls = _calls(watched, call)
+    found = _behind(answer, calls, watched) if head is None else [name]
+    if not found:
+        example = f": head={list(owners)[-1]!r}" if owners else ""
+        raise UsageError(
+            f"the model has {len(owners)} linear layer(s), and none is plainly the last; name it"
+            f"{example}, or give weights=W (K, d) for what the model gives; there is "
+            f"{_listed(owners)}"
+        )
+    return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in found]
+
+
+def one_of(found: list[Classifier], K: int | None) -> Classifier:
+    """The only one, or the one with a row for each of K classes.
+
+    Raises:
+        UsageError: not exactly one has.
+    """
+    fitting = [each for each in found if len(found) == 1 or len(each.weight) == K]
+    if len(fitting) != 1:
+        raise UsageError(
+            f"the model has {len(found)} linear layer(s) that may be the last, and "
+            f"{len(fitting)} of them with a row for each of {K} classes; name it: "
+            f"head={found[-1].name!r}; there is {_listed({c.name: c.module for c in found})}"
+        )
+    return fitting[0]
+
+
+def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any) -> Classifier:
+    """The caller's weights for what the network gives, or for what its module is given."""
+    module = network.get_submodule(name)
+    with Classifier(name, module, None, apart=True) as found:
+        call()
+        found.d = found.take()[0].shape[-1]
+    if isinstance(weights, str):
+        if weights == MEANS:
+            return found
+        weights = network.state_dict(keep_vars=True).get(weights, weights)
+    shape = () if isinstance(weights, str) else tuple(np.shape(weights))
+    if len(shape) != 2 or shape[1] != found.d:
+        turned = " (stored as (d, K)? give its transpose)" if shape[:1] == (found.d,) else ""
+        what = f"shape {shape}" if shape else f"weights={shown(weights)}"
+        raise UsageError(
+            f"{what} is no classifier of d = {found.d} features{turned}; give weights=W "
+            f"(K, {found.d}), the name of such a parameter, or {MEANS!r} where there is none"
+        )
+    found.weight = weights
+    return found
+
+
+def classifier_warning(network: nn.Module, found: Classifier, K: int) -> str | None:
+    """What to do about a classifier that nobody named, and that has rows for more than K classes:
+    it may be the last layer of an embedding."""
+    rows = len(found.weight)
+    if rows <= K:
+        return None
+    fitting = [
+        f"{name!r} {tuple(matrix.shape)}" for name, matrix in network.state_dict().items()
+        if tuple(matrix.shape) in ((K, rows), (rows, K))
+    ]  # fmt: skip
+    named = f", such as its own {', '.join(fitting[:_LISTED])}" if fitting else ""
+    return (
+        f"head {found.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it gives "
+        f"an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), or "
+        f"weights={MEANS!r} where there is no classifier; head=NAME names another layer"
+    )
+
+
+def _matrix(module: Any) -> Tensor | None:
+    """The matrix that a module owns, its `weight` or the only one; (K, d) or (d, K)."""
+    if isinstance(module, _CONVOLUTIONS):
+        places = module.weight.shape[2:].numel()
+        return module.weight.flatten(1) if module.groups == places == 1 else None
+    own = [getattr(module, "weight", None)]
+    if not isinstance(own[0], Tensor):
+        own = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
+    own = [] if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) else own
+    matrices = [matrix for matrix in own if matrix is not None and matrix.ndim == 2]
+    return matrices[0] if len(matrices) == 1 else None
+
+
+def _rows(module: nn.Module, call: _Call | None) -> Tensor:
+    """The matrix of a module as (K, d): its call says which axis is which."""
+    matrix = _matrix(module)
+    assert matrix is not None
+    turned = call is not None and (call[1][-1], call[2][-1]) == matrix.shape
+    return matrix.T if turned and matrix.shape[0] != matrix.shape[1] else matrix
+
+
+def _calls(
+    modules: Mapping[str, nn.Module], call: Callable[[], Any]
+) -> tuple[Any, dict[str, _Call]]:
+    """What a call gives, and the last call of each module within it that was given a tensor."""
+    found: dict[str, _Call] = {}
+
+    def listen(name: str, args: Any, kwargs: Any, output: Any) -> None:
+        given = next(iter([*args, *kwargs.values()]), None)
+        if isinstance(given, Tensor) and isinstance(output, Tensor):
+            found[name] = weakref.ref(output), given.shape, output.shape
+
+    hooks = [
+        module.register_forward_hook(
+            lambda _, args, kwargs, output, name=name: listen(name, args, kwargs, output),
+            with_kwargs=True,
+        )
+        for name, module in modules.items()
+    ]
+    try:
+        return call(), found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _tensors(output: Any) -> list[Tensor]:
+    """The tensors of a network's answer; of a dictionary its logits, if it has some."""
+    parts = [output]
+    if isinstance(output, Mapping):
+        parts = [output["logits"]] if "logits" in output else [*output.values()]
+    elif isinstance(output, (tuple, list)):
+        parts = [*output]
+    return [part for part in parts if isinstance(part, Tensor)]
+
+
+def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Module]) -> list[str]:
+    """The modules whose output is the network's.
+
+    Where something follows them (a scale, a softmax), those with an output of that shape; a
+    convolution only where no other is.
+    """
+    parts = _tensors(answer)
+    sizes = [part.shape for part in parts]
+    convolutions = [name for name in calls if isinstance(modules[name], _CONVOLUTIONS)]
+    linear = [
+        name for name, (_, given, gave) in calls.items()
+        if name not in convolutions
+        and sorted((given[-1], gave[-1])) == sorted(_rows(modules[name], None).shape)
+    ]  # fmt: skip
+    found = [
+        name for name in (*linear, *convolutions) if any(calls[name][0]() is p for p in parts)
+    ] or [name for name in linear if calls[name][2] in sizes]
+    # Behind a convolution places are averaged or left out: its channels are then the classes.
+    return found or [
+        name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)
+    ][-1:]
+
+
+def _listed(modules: dict[str, nn.Module]) -> str:
+    """Modules with the shapes of their matrices, the last ones first."""
+    texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
+    more = [f"{len(texts) - _LISTED} more"] if len(texts) > _LISTED else []
+    return ", ".join(texts[:_LISTED] + more) or "none"
