@@ -18,6 +18,7 @@ from gnc_cli.parameters import (
     wording,
 )
 from gnc_cli.parsing import shown
+from gnc_cli.runtime.calls import default_settings
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -70,7 +71,8 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
             raise refusal from error
 
     checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
-    return checked
+    # A network with its loader is the caller's, and runs under the caller's settings.
+    return checked if "loader" in signature.parameters else default_settings()(checked)
 
 
 _ATTACHED = {

@@ -16,6 +16,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, row_norms
 from gnc_cli.parsing import shown
+from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Rows(Protocol):
 
 def is_tensor(value: Any) -> bool:
     """Whether `value` is a torch tensor; never imports torch."""
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 

@@ -4,11 +4,11 @@ torch is imported on use, never before: commands that need no tensor start witho
 """
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.runtime.calls import loaded
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +69,7 @@ def accelerator(name: str, *, worthwhile: bool = True) -> "torch.device | None":
 
 
 def _likely() -> bool:
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     if torch is not None:
         return bool(torch.cuda.is_available())
     return any(Path(driver).exists() for driver in _DRIVERS)

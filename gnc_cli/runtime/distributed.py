@@ -8,13 +8,13 @@ import atexit
 import datetime
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gnc_cli.errors import UnavailableError
+from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import WAITS
 
 _ALONE = datetime.timedelta(seconds=10)
@@ -60,7 +60,7 @@ class Processes:
         Raises:
             UnavailableError: the environment announces more processes, but they cannot meet.
         """
-        dist: Any = sys.modules.get("torch.distributed")
+        dist = loaded("torch.distributed")
         if dist is not None and dist.is_available() and dist.is_initialized():
             rank, size = dist.get_rank(), dist.get_world_size()
             if "gloo" in dist.get_backend_config():

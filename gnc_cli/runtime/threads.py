@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnc_cli.errors import UsageError
+from gnc_cli.runtime.calls import loaded
 
 if TYPE_CHECKING:
     import torch
@@ -87,7 +88,7 @@ def limit_threads(count: int) -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
-    torch = sys.modules.get("torch")
+    torch = loaded("torch")
     before = torch.get_num_threads() if torch is not None else 0
     with threadpool_limits(count):
         if torch is not None:
@@ -95,7 +96,7 @@ def limit_threads(count: int) -> Iterator[None]:
         try:
             yield
         finally:
-            torch = sys.modules.get("torch")
+            torch = loaded("torch")
             if torch is not None:
                 torch.set_num_threads(before or available_cores())
 

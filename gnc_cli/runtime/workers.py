@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from gnc_cli.errors import UnavailableError
 from gnc_cli.parameters import spelled
+from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline, Flag
 
 PATIENCE = 3.0
@@ -344,7 +345,7 @@ def _ready() -> None:
 def _one_thread() -> None:
     """Hold BLAS of this process and torch in this thread to one thread, for good."""
     _one_blas_thread()
-    if torch := sys.modules.get("torch"):
+    if torch := loaded("torch"):
         torch.set_num_threads(1)
 
 

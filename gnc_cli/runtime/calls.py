@@ -1,0 +1,85 @@
+"""A call of the library among what else its process does: the libraries' settings, other threads,
+and the end of the interpreter.
+"""
+
+import atexit
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+
+_CHANGED = threading.Condition()
+_RUNNING: set[threading.Thread] = set()
+"""The threads with a call at work."""
+_callers_dtype: Any = None
+"""The default dtype of torch to which the last call returns; None where it is ours."""
+_PATIENCE = 10.0
+"""Seconds that the end of the interpreter waits for the calls of daemon threads."""
+
+
+def loaded(name: str) -> Any:
+    """A module if this process uses it, whole even where another thread is loading it; or None.
+
+    Example:
+        >>> loaded("antigravity") is None
+        True
+    """
+    return import_module(name) if sys.modules.get(name) is not None else None
+
+
+@contextmanager
+def default_settings() -> Iterator[None]:
+    """Run a call under NumPy's and torch's default settings, whatever the caller's are; restore.
+
+    The default dtype is one for all threads of a process: the last call at work restores it.
+    """
+    thread = threading.current_thread()
+    if thread in _RUNNING:  # a call within a call
+        yield
+        return
+    numpy, torch = loaded("numpy"), loaded("torch")
+    with ExitStack() as stack:
+        stack.enter_context(_running(thread, torch))
+        if numpy is not None:
+            stack.enter_context(numpy.errstate(all="warn", under="ignore"))
+        if torch is not None:
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+            for device in filter(torch.is_autocast_enabled, ("cpu", "cuda")):
+                stack.enter_context(torch.autocast(device, enabled=False))
+            if torch.get_default_device().type != "cpu":  # it slows every operation down
+                stack.enter_context(torch.device("cpu"))
+        yield
+
+
+@contextmanager
+def _running(thread: threading.Thread, torch: Any) -> Iterator[None]:
+    global _callers_dtype
+    with _CHANGED:
+        _RUNNING.add(thread)
+        if torch is not None and torch.get_default_dtype() != torch.float32:
+            _callers_dtype = torch.get_default_dtype()
+            torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        with _CHANGED:
+            _RUNNING.discard(thread)
+            if not _RUNNING and _callers_dtype is not None:
+                torch.set_default_dtype(_callers_dtype)
+                _callers_dtype = None
+            _CHANGED.notify_all()
+
+
+def ending() -> bool:
+    """Whether this is a daemon thread of an interpreter that ends, which would not wait for it."""
+    return getattr(threading, "_SHUTTING_DOWN", False) and threading.current_thread().daemon
+
+
+@atexit.register
+def _await_calls() -> None:
+    """Let calls in daemon threads end: Python aborts where it stops a thread inside torch."""
+    _CHANGED.acquire()  # for good: no other thread begins a call any more
+    _CHANGED.wait_for(lambda: not _RUNNING.intersection(threading.enumerate()), _PATIENCE)
