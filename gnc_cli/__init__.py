@@ -5,7 +5,9 @@
     -0.333333333333
 """
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `python -m gnc_cli` begins here, the current folder first among the places
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -24,7 +26,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load what is asked for on first use (PEP 562): `import gnc_cli` stays instant."""
     if name in _MODULES:
         from importlib import import_module

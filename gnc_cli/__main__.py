@@ -1,10 +1,16 @@
 """`python -m gnc_cli` is `gnc`, and the console script ends here."""
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` puts the current folder, which may be somebody else's, before the libraries; a
+    # checkout that is not installed is found last.
+    sys.path[:] = [*sys.path[1:], __file__.rpartition("/gnc_cli/")[0]]
+
 import atexit
 import contextlib
 import os
 import signal
-import sys
 import time
 from typing import Any
 

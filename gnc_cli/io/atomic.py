@@ -4,6 +4,7 @@ Also binary data on stdout, and a file for libraries that cannot cope with a fai
 """
 
 import contextlib
+import errno
 import fcntl
 import functools
 import hashlib
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from gnc_cli.errors import OutputError
+from gnc_cli.errors import GncError, OutputError, UnavailableError
 
 WRITTEN: set[tuple[int, ...]] = set()
 """Files that this process wrote, by `identity`."""
@@ -237,8 +238,12 @@ def _exists(path: str | os.PathLike[str]) -> OutputError:
     return OutputError(f"{os.fspath(path)!r} exists; add --force to replace it")
 
 
-def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
+def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> GncError:
     reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return UnavailableError(
+            f"cannot write {os.fspath(path)!r}: {reason}; raise the limit (ulimit -n)"
+        )
     return OutputError(
         f"cannot write {os.fspath(path)!r}: {reason}; nothing was changed, choose another place"
     )

@@ -130,6 +130,12 @@ def started_by_torchrun() -> bool:
     return size.isdigit() and int(size) > 1 and bool(met)
 
 
+def on_this_machine(name: str) -> int | None:
+    """What torchrun has put into LOCAL_RANK or LOCAL_WORLD_SIZE; None where it is no number."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else None
+
+
 def is_rank_zero() -> bool:
     """Whether this process prints: of several under torchrun the first alone does."""
     return not started_by_torchrun() or os.environ["RANK"] == "0"

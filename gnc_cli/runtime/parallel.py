@@ -23,7 +23,15 @@ from gnc_cli.errors import UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import available_cores, limit_threads
-from gnc_cli.runtime.workers import PATIENCE, Answer, Call, DaskWorkers, Workers, joblib_workers
+from gnc_cli.runtime.workers import (
+    PATIENCE,
+    Answer,
+    Call,
+    DaskWorkers,
+    Workers,
+    joblib_workers,
+    safe_path,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -288,7 +296,8 @@ def _thread(target: Callable[..., None], *args: Any) -> threading.Thread:
     def silent() -> None:
         if hasattr(signal, "pthread_sigmask"):
             # It unblocks the signals when it starts, so it starts first.
-            resource_tracker.ensure_running()
+            with safe_path():
+                resource_tracker.ensure_running()
             heard = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
             signal.pthread_sigmask(signal.SIG_BLOCK, heard)
         target(*args)

@@ -4,12 +4,11 @@ What one of them cannot do, none of them can: the same error is raised in all, a
 prints it.
 """
 
-import os
 from collections.abc import Callable
 from typing import TypeVar
 
 from gnc_cli.errors import GncError
-from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.distributed import Processes, on_this_machine
 
 _T = TypeVar("_T")
 
@@ -33,7 +32,8 @@ def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
 
 def in_turn(processes: Processes, work: Callable[[], _T]) -> _T:
     """As `in_all`, the first process of each machine before the others, who find its cache warm."""
-    leads = int(os.environ.get("LOCAL_RANK") or processes.rank) == 0
+    rank = on_this_machine("LOCAL_RANK")
+    leads = (processes.rank if rank is None else rank) == 0
     found, error = _tried(work) if leads else ([], None)
     _agree(processes, error)
     if not leads:

@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
@@ -34,10 +35,27 @@ _DEATHS = 3
 _IDLE = 300
 """Seconds that an idle process stays."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""While this is set, Python starts without the current folder among the places of modules."""
+_STARTING = threading.Lock()
 _CONNECT = 5.0
 """Seconds for reaching a scheduler."""
 _PROCESS = uuid4().hex
 """Of this process; a worker has its own."""
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Processes that are started within the block import nothing from the current folder."""
+    with _STARTING:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            del os.environ[_SAFE_PATH]
+            if before is not None:
+                os.environ[_SAFE_PATH] = before
 
 
 @dataclass(frozen=True)
@@ -118,12 +136,12 @@ class _LokyWorkers:
     def _submit(self, call: Callable[[], Any], over: threading.Event) -> Any:
         from joblib.externals.loky import get_reusable_executor
 
-        with self._lock:
+        with self._lock, safe_path():
             if over.is_set():
                 return None
             executor = get_reusable_executor(
                 self.ahead, timeout=_IDLE, initializer=_prepare, initargs=(os.getpid(),),
-                env=dict.fromkeys(_THREADS, "1"),
+                env=dict.fromkeys((*_THREADS, _SAFE_PATH), "1"),
             )  # fmt: skip
             self._last = executor.submit(call)
             return self._last
@@ -224,9 +242,10 @@ def joblib_workers(workers: int) -> Workers:
 
 def end_workers() -> None:
     """End joblib's processes, idle or not; told to leave, they take a second or two."""
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import reusable_executor
 
-    get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+    if reusable_executor._executor is not None:  # it would be made, only to be ended
+        reusable_executor._executor.shutdown(kill_workers=True)
 
 
 class DaskWorkers:

@@ -17,6 +17,7 @@ from gnc_cli import solve
 from gnc_cli.console.process import refusal
 from gnc_cli.errors import ExitCode
 from gnc_cli.io.provenance import creation_time
+from gnc_cli.runtime.workers import safe_path
 from tests.faults.world import contents, inside, put
 
 ROOT = Path(gnc_cli.__file__).parent.parent
@@ -240,6 +241,27 @@ def test_more_threads_than_a_process_can_have(words: str, gnc: Any, tmp_path: Pa
         told = gnc(*words.split())
         assert told.exit_code == 2 and told.stderr.count("\n") == 1, told.stderr
         assert "1024" in told.stderr or "no such option" in told.stderr
+
+
+@pytest.mark.parametrize("words", ["compare --solve --d 5 --K 11..12 --workers 2 --budget 2 --json",
+                                   "measure code.h5 --plot a.svg"])  # fmt: skip
+def test_modules_of_the_current_folder_are_never_executed(words: str, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        solve(2, 4, out="code.h5")
+        for name in ("joblib", "json", "queue", "typing", "socket", "numpy"):
+            put(f"{name}.py", "open('executed', 'w')")()
+        told = run(Around(words, "", 0, ""))
+        assert told.returncode in (0, 5) and not Path("executed").exists(), told.stderr
+
+
+def test_the_callers_environment_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in (None, "", "1"):
+        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+        if before is not None:
+            monkeypatch.setenv("PYTHONSAFEPATH", before)
+        with safe_path():
+            assert os.environ["PYTHONSAFEPATH"] == "1"
+        assert os.environ.get("PYTHONSAFEPATH") == before
 
 
 ESCAPES = "\x1b[2J\x1b]0;mine\x07\u202e\x9b31m"

@@ -16,6 +16,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import open_regular
+from gnc_cli.runtime.distributed import on_this_machine
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -59,7 +60,7 @@ def decoding_pool(threads: int | None) -> ThreadPoolExecutor:
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
         cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-        threads = min(_MOST_THREADS, cores // int(os.environ.get("LOCAL_WORLD_SIZE") or 1))
+        threads = min(_MOST_THREADS, cores // (on_this_machine("LOCAL_WORLD_SIZE") or 1))
     return ThreadPoolExecutor(max(1, threads))
 
 

@@ -1,12 +1,12 @@
 """The memory of a head with many classes, predicted before it is built."""
 
 import math
-import os
 
 import torch
 
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime import predictions
+from gnc_cli.runtime.distributed import on_this_machine
 from gnc_cli.runtime.predictions import Prediction
 
 _FLOAT32, _FLOAT64 = 4, 8
@@ -63,7 +63,7 @@ def check_head_fits(
         Prediction(step).require(trained, smaller, free=free_bytes(device), where=str(device))
         smaller = f"take a smaller {dimension}"
     # A share for each of torchrun's processes here.
-    free = free_bytes("cpu") / int(os.environ.get("LOCAL_WORLD_SIZE") or 1)
+    free = free_bytes("cpu") / (on_this_machine("LOCAL_WORLD_SIZE") or 1)
     Prediction(on_host).require(what, smaller, free=free, where="cpu")
 
 

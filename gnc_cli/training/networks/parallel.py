@@ -1,7 +1,6 @@
 """One network in several processes: their devices, and what they must agree on."""
 
 import inspect
-import os
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.devices import resolve_device
-from gnc_cli.runtime.distributed import Processes, started_by_torchrun
+from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.training.networks.classifier import Classifier
 
 
@@ -33,7 +32,7 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
             f"{spelled('device', device)} names one GPU for several processes; say "
             f"{spelled('device', 'cuda')}, and each process takes its own"
         )
-    local, count = int(os.environ.get("LOCAL_RANK") or 0), torch.cuda.device_count()
+    local, count = on_this_machine("LOCAL_RANK") or 0, torch.cuda.device_count()
     if local >= count:
         raise UnavailableError(
             f"process {local} of this machine has no GPU, there being {count}; start at most "
