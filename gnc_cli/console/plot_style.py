@@ -55,8 +55,7 @@ def styled() -> Iterator[None]:
 
     Of the user's own settings (matplotlibrc) the fonts count, for names in any script.
     """
-    import matplotlib
-
+    matplotlib = _matplotlib()
     with matplotlib.rc_context():
         # Looking at the backend would import pyplot.
         names = [name for name in matplotlib.rcParams if name.startswith("font.")]
@@ -64,6 +63,18 @@ def styled() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(fonts | _STYLE)
         yield
+
+
+def _matplotlib() -> Any:
+    """The module; its first import reads no `matplotlibrc` of the current folder, which may be
+    somebody else's."""
+    exists = os.path.exists
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+    try:
+        import matplotlib
+    finally:
+        os.path.exists = exists
+    return matplotlib
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:

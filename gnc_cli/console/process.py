@@ -92,6 +92,10 @@ def refusal(error: Exception) -> GncError | None:
 
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return UnavailableError(f"{most} open files are not enough; raise the limit (ulimit -n)")
+    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+        return UnavailableError(
+            "no further process may start; raise the limit (ulimit -u), or give --workers 1"
+        )
     if (lacking := lacking_memory(error, ("K", "d", "restarts"))) is not None:
         return lacking
     text = str(error)

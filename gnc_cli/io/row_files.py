@@ -83,7 +83,8 @@ def column(values: Sequence[Any]) -> np.ndarray:
     known = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in known):
         # Of one length: a million texts on HDF5's heap are slow to write and to read.
-        return np.array([b"" if value is None else str(value).encode() for value in values])
+        texts = ["" if value is None else str(value) for value in values]
+        return np.array([text.encode(errors="backslashreplace") for text in texts])  # file names
     if known and len(known) == len(values) and len({type(value) for value in known}) == 1:
         return np.array(values)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -296,7 +296,7 @@ def _thread(target: Callable[..., None], *args: Any) -> threading.Thread:
     def silent() -> None:
         if hasattr(signal, "pthread_sigmask"):
             # It unblocks the signals when it starts, so it starts first.
-            with safe_path():
+            with safe_path(), suppress(OSError):
                 resource_tracker.ensure_running()
             heard = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
             signal.pthread_sigmask(signal.SIG_BLOCK, heard)

@@ -27,7 +27,16 @@ def _start(mode: str, *args: str, stdout: Any = subprocess.PIPE) -> subprocess.P
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Under nohup the tests ignore this signal, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
+
+
+def _ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=30)
+    finally:
+        process.kill()
 
 
 def _wait_for_work(process: subprocess.Popen[str]) -> None:
@@ -68,7 +77,7 @@ def test_first_signal_finishes_with_the_best(number: signal.Signals) -> None:
     process = _start("slow", *BASE, "--json")
     _wait_for_work(process)
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = _ended(process)
     assert process.returncode == 130
     assert json.loads(stdout)["outcome"] == "interrupted"
     assert stderr == "gnc: finishing with the best so far; interrupt again to stop at once\n"
@@ -81,7 +90,7 @@ def test_second_signal_reaches_a_deaf_main_thread() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.communicate(timeout=0.5)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    _ended(process)
     assert process.returncode == 130
 
 

@@ -17,7 +17,11 @@ from gnc_cli import solve
 from gnc_cli.console.process import refusal
 from gnc_cli.errors import ExitCode
 from gnc_cli.io.provenance import creation_time
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.together import in_turn
 from gnc_cli.runtime.workers import safe_path
+from gnc_cli.training.data.decoding import decoding_pool
+from gnc_cli.training.networks.memory import check_head_fits
 from tests.faults.world import contents, inside, put
 
 ROOT = Path(gnc_cli.__file__).parent.parent
@@ -110,6 +114,10 @@ SURROUNDINGS = [
     Around("measure code.txt", "", 6, "needs 640 MB", {},
            (resource.RLIMIT_AS, 300_000_000)),
     Around("measure code.txt", "", 0, "", {}, (resource.RLIMIT_NOFILE, 20)),
+    Around("solve --d 2 --K 4 --out a.h5", "", 6, "raise the limit (ulimit -n)", {},
+           (resource.RLIMIT_NOFILE, 7)),
+    Around("solve --d 3 --K 8 --method descent --restarts 1 --out a.h5", "", 6,
+           "geoopt needs docstrings", {"PYTHONOPTIMIZE": "2"}),
 ]  # fmt: skip
 MORE_SURROUNDINGS = [
     *(
@@ -128,6 +136,12 @@ MORE_SURROUNDINGS = [
     *(
         Around(words, "", 0, "", {}, (resource.RLIMIT_NOFILE, 20))
         for words in (SHORT, "compare code.txt", "solve --d 2 --K 4 --out a.h5")
+    ),
+    Around("solve --d 10 --K 100 --restarts 2 --workers 2", "", 0, "", {},
+           (resource.RLIMIT_NOFILE, 8)),
+    *(
+        Around(words, "", 0, "", {"PYTHONOPTIMIZE": "2"})
+        for words in ("--help", SHORT, "measure code.txt", "compare code.txt", "solve --d 2 --K 4")
     ),
     Around("measure code.txt", "", 6, "6 open files are not enough", {},
            (resource.RLIMIT_NOFILE, 6)),
@@ -152,6 +166,7 @@ def held(case: Around, folder: Path) -> None:
         assert told.returncode == case.code, (told.stdout[-500:], told.stderr)
         assert case.said in told.stderr and "Traceback" not in told.stderr, told.stderr
         assert told.stderr.count("\n") == bool(case.said), told.stderr
+        assert case.code == 0 or not Path("a.h5").exists()
         if case.code == 0 and case.surroundings.get("WORLD_SIZE") and not case.shell:
             assert told.stdout  # alone, whatever a batch system calls it
 
@@ -187,6 +202,7 @@ REFUSED = [
     (OSError(12, "Cannot allocate memory"), 6, SHORT_OF_MEMORY),
     (ImportError("a.so: failed to map segment from shared object"), 6, SHORT_OF_MEMORY),
     (RuntimeError("can't start new thread"), 6, SHORT_OF_MEMORY),
+    (OSError(11, "Resource temporarily unavailable"), 6, "no further process may start"),
     (OSError(24, "Too many open files"), 6, "open files are not enough"),
     (OSError(23, "Too many open files in system"), 6, "open files are not enough"),
     (OSError(28, "No space left on device"), 3, "cannot write to stdout: No space"),
@@ -310,3 +326,29 @@ def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
     with inside(tmp_path), matplotlib.rc_context({"text.usetex": True}):
         solve(2, 4, plot="a.svg")
         assert set(contents()) == {"a.svg"}
+
+
+def test_settings_of_matplotlib_in_the_current_folder_are_not_read(tmp_path: Path) -> None:
+    with inside(tmp_path):
+        put("matplotlibrc", b"\xff\xfe")()
+        told = run(Around("solve --d 2 --K 4 --plot a.svg", "", 0, ""))
+        assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_names_that_are_not_utf_8(gnc: Any, tmp_path: Path) -> None:
+    name = os.fsdecode(b"a\xff.h5")
+    with inside(tmp_path):
+        solve(2, 4, out=name)
+        assert gnc("measure", name, "--out", f"rows{name}").exit_code == 0
+        with h5py.File(f"rows{name}") as h5:
+            assert h5["rows/file"][0] == b"a\\udcff.h5"
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1", ""])
+def test_numbers_of_torchrun_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", text)
+    monkeypatch.setenv("LOCAL_RANK", text)
+    with decoding_pool(None) as pool:
+        assert pool._max_workers > 0
+    check_head_fits(3, 4, 8, head="learned", optimizer="sgd", device="cpu")
+    assert in_turn(Processes(), lambda: "done") == "done"

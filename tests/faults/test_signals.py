@@ -31,6 +31,8 @@ def started(*words: str, stdin: int | None = None, cwd: Path = ROOT) -> subproce
     return subprocess.Popen(
         [sys.executable, "-m", "gnc_cli", *words], stdin=stdin, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=surroundings, cwd=cwd,
+        # Where the tests themselves run under nohup, the commands would ignore it too.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )  # fmt: skip
 
 
