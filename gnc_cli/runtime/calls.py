@@ -71,10 +71,17 @@ def _running(thread: threading.Thread, torch: Any) -> Iterator[None]:
                 torch.set_default_dtype(_callers_dtype)
                 _callers_dtype = None
             _CHANGED.notify_all()
+        if _ending():
+            threading.Event().wait()  # for good: what the thread holds of torch is not freed now
 
 
-def ending() -> bool:
-    """Whether this is a daemon thread of an interpreter that ends, which would not wait for it."""
+def end_with_interpreter() -> None:
+    """Raise SystemExit, which ends the call, in a daemon thread while the interpreter ends."""
+    if _ending():
+        raise SystemExit
+
+
+def _ending() -> bool:
     return getattr(threading, "_SHUTTING_DOWN", False) and threading.current_thread().daemon
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from gnc_cli.errors import StoppedError
-from gnc_cli.runtime.calls import ending
+from gnc_cli.runtime.calls import end_with_interpreter
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
@@ -126,8 +126,9 @@ class Deadline:
 
     @property
     def interrupted(self) -> bool:
-        """Interrupted from outside, or in a daemon thread by the end of the interpreter."""
-        return ending() or (self._interrupt is not None and self._interrupt.is_set())
+        """Interrupted from outside."""
+        end_with_interpreter()
+        return self._interrupt is not None and self._interrupt.is_set()
 
     @property
     def elapsed(self) -> float:
