@@ -111,8 +111,12 @@ def test_a_series_is_written_inside_its_folder(how: str, place: Path, tmp_path: 
     series = train(**asked)
     shutil.move(tmp_path / "all" / "assignment-1", tmp_path / "elsewhere")
     (tmp_path / "all" / "assignment-1").symlink_to(tmp_path / "elsewhere")
-    before = {p.name: p.read_bytes() for p in (tmp_path / "elsewhere").iterdir()}
+
+    def contents() -> dict[Path, bytes]:
+        return {p: p.read_bytes() for p in (tmp_path / "elsewhere").rglob("*") if p.is_file()}
+
+    before = contents()
     with pytest.raises(OutputError, match="assignment-1' is a symbolic link.*remove it"):
         train(**asked, **{how: True})
-    assert {p.name: p.read_bytes() for p in (tmp_path / "elsewhere").iterdir()} == before
+    assert contents() == before
     assert len(series.rows) == 3  # type: ignore[union-attr]
