@@ -155,6 +155,8 @@ SPREAD: dict[str, Any] = {"spread": True, "but": ()}
 """Metadata of a field whose own fields, but some, stand beside the others in the JSON."""
 OMITTED_IF_NONE = {"omitted": True}
 """Metadata of a field that the JSON lacks where it is None."""
+HIGHER, LOWER = {"better": "higher"}, {"better": "lower"}
+"""Metadata of a figure: which direction is better; of a record, that of its figures."""
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,7 @@ class Variants(StrEnum):
     """Which metrics of others are added to the paper's."""
 
     NONE = "none"
-    AUTHORS = "authors"
     CLASSIC = "classic"
-    ALL = "all"
 
 
 def _selection(value: Any) -> list[tuple[str, Any]]:
@@ -157,15 +155,15 @@ def measure(
     ] = Normalize.AUTO,
     means_from: Annotated[
         Path | None,
-        Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and the "
-                  "variants, as is right for test data; own: of the set itself. Default: own, and "
-                  "for other splits of a run those of its snapshot of split train.",
+        Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and "
+                  "NC1 to NC4, as is right for test data; own: of the set itself. Default: own, "
+                  "and for other splits of a run those of its snapshot of split train.",
                   group=_HOW, metavar="FILE", reads=True),
     ] = None,
     variants: Annotated[
         str,
-        Parameter("Further metrics by name: authors (as the paper's code has them), classic (NC1 "
-                  "to NC4, CDNV, energies, rank), all. Default none.", one_of(Variants), _HOW),
+        Parameter("classic: show NC1 to NC4 and CDNV, compute them for more than 5000 classes too, "
+                  "and add energies and effective ranks. Default none.", one_of(Variants), _HOW),
     ] = Variants.NONE,
     ood: Annotated[
         Any,
@@ -268,8 +266,9 @@ def measure(
             `off`: as stored.
         means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
             those of the set itself, also where a run has a training split.
-        variants: `none`, `authors`, `classic` or `all`.
-        ood: features (N, d) of other data, from files or an array: `variants["neco"]` then says how
+        variants: `none` or `classic`: NC1 to NC4 also for more than 5000 classes or dimensions,
+            energies and effective ranks.
+        ood: features (N, d) of other data, from files or an array: `variants.neco` then says how
             far they are from orthogonal to the class means.
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
@@ -281,7 +280,7 @@ def measure(
         class_names: names by label, in a list or one per line of a file.
         seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.
         time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
-            duplicates and classic variants that they cut short are left out. The samples are read
+            duplicates and classic metrics that they cut short are left out. The samples are read
             in full.
         device: `auto`, `cpu`, `cuda` or `cuda:N`, for GNC2.
         threads: by default chosen from the size.

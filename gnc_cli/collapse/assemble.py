@@ -16,6 +16,7 @@ from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
 from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
+    CLASSIC,
     ClassCounts,
     DuplicatePair,
     Gnc2Reference,
@@ -24,6 +25,7 @@ from gnc_cli.collapse.result import (
     Policy,
     Precision,
     SampleMargins,
+    Variants,
     WithoutDuplicates,
 )
 from gnc_cli.errors import DataError
@@ -31,12 +33,12 @@ from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norm
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.duplicates import find_duplicates
-from gnc_cli.metrics.gnc1 import gnc1_from_covariances
+from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
-from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.gnc3 import gnc3_forms
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
-from gnc_cli.metrics.variants import authors, classic, neco
+from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -48,6 +50,12 @@ _PROBABILITY = 0.9
 """That softmax is to reach on every class at the scale `margins.scale`."""
 _APART = 0.5
 """Share of samples next to their own class mean, from which on a classifier should do as well."""
+_NOISE = 10.0
+"""Eigenvalues of Sigma_B up to so many times the noise of the class means may be noise."""
+_OF_MEANS = (
+    "gnc1", "gnc1_rank", "gnc1_centred", "gnc1_centred_rank", "gnc3", "gnc3_centred",
+    "global_mean_squared",
+)  # fmt: skip
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
 
 
@@ -58,7 +66,7 @@ class Statistics:
     moments: ClassMoments | None = None
     """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
     raw: ClassMoments | None = None
-    """Of raw rows; needed for the classic variants and NECO's alone."""
+    """Of raw rows, for the classic metrics and NECO's."""
     decisions: Decisions | None = None
     accuracy: str = "none"
     """What decided it: `raw rows`, `logits` or `none`."""
@@ -69,12 +77,10 @@ class Statistics:
     train: ClassMoments | None = None
     """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
     raw_train: ClassMoments | None = None
-    """The same of raw rows, for the classic variants."""
+    """The same of raw rows, for the classic metrics."""
     ood: ClassMoments | None = None
     """Of raw out-of-distribution features, as one class."""
     bootstrap: BootstrapIntervals | None = None
-    nc4: float | None = None
-    """Share of samples on which classifier and nearest mean of raw rows agree; classic variants."""
     storage: str | None = None
     """Dtype of the features."""
 
@@ -156,15 +162,21 @@ def assemble(
         DataError: a metric is undefined, say because all class means are zero.
     """
     moments, decisions = statistics.moments, statistics.decisions
-    one = self_dual = floor = None
+    figures: dict[str, Any] = dict.fromkeys(_OF_MEANS)
+    warnings: list[str | None] = []
     if moments is not None:
-        between = statistics.train or moments
-        one = gnc1_from_covariances(
-            moments.within_cov(), between.between_cov(), int(between.present.sum())
-        )
+        between, means = statistics.train or moments, moments.means[moments.present]
+        ones = gnc1_forms(moments.within_cov(), between.means[between.present])
+        for key, one in ones.items():
+            if one is not None:
+                figures |= {key: one.value, f"{key}_rank": one.rank}
+        figures["global_mean_squared"] = float((means.mean(axis=0) ** 2).sum())
         if weights.given:
-            self_dual = gnc3(weights.rows[moments.present], moments.means[moments.present])
-        floor = _floor_warning(moments, str(statistics.storage), request.unit)
+            figures |= gnc3_forms(weights.rows[moments.present], means)
+        warnings = [
+            _floor_warning(moments, str(statistics.storage), request.unit),
+            _noise_warning(ones, between),
+        ]
     unit = weights.unit
     left: list[str] = []
     pairs, without = None, None
@@ -187,29 +199,29 @@ def assemble(
         N=None if moments is None else int(moments.N),
         d=weights.rows.shape[1],
         K=len(labels),
-        gnc1=None if one is None else one.value,
-        gnc1_rank=None if one is None else one.rank,
         gnc2=rho,
         gnc2_quantiles=found.quantiles,
         gnc2_reference=reference,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
-        gnc3=self_dual,
         ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
         accuracy=_share(decisions, "right"),
         ncc_agreement=_share(decisions, "agree"),
+        **figures,
+        **_of_others(request, statistics, weights, deadline, left),
         sample_margins=_sample_margins(decisions),
         margins=_margins(found, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
         rattlers=found.rattlers,
-        variants=_variants(request, statistics, weights, deadline, left),
         bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
         without_duplicates=without,
         policy=_policy(request, statistics, weights, left_out, head),
-        warnings=(*([] if floor is None else [floor]), *_order_warning(decisions), *left),
+        warnings=(
+            *(each for each in warnings if each is not None), *_order_warning(decisions), *left,
+        ),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
         cut_short=bool(left),
@@ -259,31 +271,34 @@ def _duplicates(
     return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
 
 
-def _variants(
+def _of_others(
     request: Request,
     statistics: Statistics,
     weights: Weights,
     deadline: Deadline | None,
     left: list[str],
-) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    moments, raw = statistics.moments, statistics.raw
-    if moments is not None and request.variants in ("authors", "all"):
-        rows = weights.rows if weights.given else None
-        found["authors"] = authors(moments, rows, means_of=statistics.train)
-    if raw is not None and request.classic:
-        numbers = _in_time(
-            lambda: classic(
-                raw, weights.raw if weights.given else None, means_of=statistics.raw_train,
-                seed=request.seed, deadline=deadline,
-            ),
-            "--variants classic", deadline, left,
-        )  # fmt: skip
-        if numbers is not None:
-            found["classic"] = numbers | {"nc4": statistics.nc4}
-    if raw is not None and statistics.ood is not None:
-        found["neco"] = neco(statistics.raw_train or raw, statistics.ood)
-    return found
+) -> dict[str, Any]:
+    """The classic metrics and what `--variants` and `--ood` add, as fields of the result."""
+    found: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": Variants()}
+    if (raw := statistics.raw) is None:
+        return found
+    W, by = weights.raw if weights.given else None, statistics.raw_train or raw
+    even, other = None, None
+    how: dict[str, Any] = {"seed": request.seed, "deadline": deadline}
+    if request.wants_classic(raw.d, raw.K):
+        found |= _in_time(
+            lambda: classic(raw, W, means_of=statistics.raw_train, **how),
+            "NC1 to NC3", deadline, left,
+        ) or {}  # fmt: skip
+        right = "agree_raw" if request.unit else "agree"
+        found["nc4"] = _share(statistics.decisions, right)
+    if request.classic:
+        even = _in_time(
+            lambda: evenness(by.means[by.present], W, **how), "--variants classic", deadline, left
+        )
+    if statistics.ood is not None:
+        other = neco(by, statistics.ood)
+    return found | {"variants": Variants(even, other)}
 
 
 def _in_time(
@@ -295,7 +310,7 @@ def _in_time(
     except TimeoutError:
         stopped = deadline is not None and deadline.interrupted
         cause = "interrupted before" if stopped else "time came before"
-        left.append(f"{cause} {option} was done: it is left out")
+        left.append(f"{cause} {option} could be computed: left out")
         return None
 
 
@@ -322,18 +337,17 @@ def _policy(
     if statistics.moments is not None:
         source = statistics.means_of
         judge = statistics.judge or source
-        means = {"gnc1": source, "ncc": judge, "variants": source, "gnc3": OWN}
+        means = {"gnc1": source, "ncc": judge, "classic": source, "gnc3": OWN}
     return Policy(
         normalize=request.normalize,
         spaces={
             "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": "unit rows",
-            "accuracy": statistics.accuracy, "authors": own, "classic": "raw rows",
+            "accuracy": statistics.accuracy, "classic": "raw rows",
             "energies": "unit rows",
         },
         weights="given" if weights.given else "class means stand in",
         head=head,
         class_means=means,
-        between_cov="not centred",
         classes=request.classes if request.classes is None else os.path.basename(
             "list" if isinstance(request.classes, Lines) else request.classes
         ),
@@ -375,6 +389,30 @@ def _order_warning(decisions: Decisions | None) -> list[str]:
         f"of {right:.1%}: are the rows of the weights, or the columns of the logits, in the order "
         "of the labels, and of this network? (So does a classifier look that is not trained.)"
     ]
+
+
+def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> str | None:
+    """A warning where GNC1 divides by the noise of the class means, or would at collapse.
+
+    The mean of the class means of N samples is off by `tr(Sigma_W) / N` squared; an eigenvalue of
+    Sigma_B of that size is noise, and so is its inverse.
+    """
+    noise = float(np.trace(between.within_cov())) / between.N
+    kept = {key: one for key, one in ones.items() if one is not None and noise > 0.0}
+    names = [key for key, one in kept.items() if one.smallest <= _NOISE * noise]
+    if names:
+        verb = "measures" if len(names) == 1 else "measure"
+        return (
+            f"{' and '.join(names)} {verb} noise: the smallest eigenvalue of Sigma_B that is kept "
+            "is of the size of the noise of the class means"
+        )
+    one = kept.get("gnc1")
+    if one is None or one.classes_present > between.d:
+        return None
+    return (
+        f"gnc1 measures noise at collapse: K = {one.classes_present} <= d = {between.d}; "
+        "gnc1_centred falls to 0 there"
+    )
 
 
 def storage_eps(storage: str) -> float:

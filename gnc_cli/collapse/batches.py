@@ -1,6 +1,6 @@
 """What `GNCMetrics` takes in: one batch of a training loop, checked; and all batches so far."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -120,8 +120,8 @@ class Accumulated:
     """Samples that came with logits, by class, shape (K,)."""
     storage: str | None = None
     """Dtype of the features; the coarsest where they differ."""
-    judged: dict[str, Decisions] = field(default_factory=dict)
-    """Of the second pass, by space; empty without one."""
+    judged: Decisions | None = None
+    """Of the second pass, if there was one."""
     judged_by: tuple[np.ndarray, ...] = ()
     """Samples by class, shape (K,), behind the means of the second pass, one per process."""
     own: bool = True
@@ -139,7 +139,7 @@ class Accumulated:
             right=self.right + other.right,
             answered=self.answered + other.answered,
             storage=coarsest(self.storage, other.storage),
-            judged=joined_decisions(self.judged, other.judged),
+            judged=joined(self.judged, other.judged),
             judged_by=self.judged_by + other.judged_by,
             own=self.own and other.own,
             alone=self.alone or other.alone,
@@ -156,28 +156,19 @@ class Accumulated:
 
     @property
     def decisions(self) -> Decisions | None:
-        """Of the second pass, in the space of the GNC metrics; else what the logits said."""
-        if self.judged:
-            return next(iter(self.judged.values()))
-        if not self.answered.any():
-            return None
+        """Of the second pass; else what the logits said."""
+        if self.judged is not None or not self.answered.any():
+            return self.judged
         return Decisions(
             right=self.right, ncc_right=None, loo_right=None, loo_counted=None, agree=None,
-            counted=self.answered, positive=None, margin_min=None, margin_sum=None, rechecked=0,
+            agree_raw=None, counted=self.answered, positive=None, margin_min=None, margin_sum=None,
+            rechecked=0,
         )  # fmt: skip
 
     @property
     def stale(self) -> bool:
         """Whether some process judged before another took in more samples."""
         return not all(np.array_equal(by, self.own_space.counts) for by in self.judged_by)
-
-    @property
-    def nc4(self) -> float | None:
-        """Share of samples on which the classifier and the nearest mean of raw rows agree."""
-        raw = self.judged.get("raw")
-        if raw is None or raw.agree is None or not raw.counted.any():
-            return None
-        return raw.agree / int(raw.counted.sum())
 
     def check_second_pass(self) -> None:
         """Refuse a second pass by other means, or not over each sample of the first once."""
@@ -186,10 +177,10 @@ class Accumulated:
                 "update() came after judge() in some process: judge() all batches again, in every "
                 "process, then sync()"
             )
-        if not self.judged or not self.own:
+        if self.judged is None or not self.own:
             return
         counts = self.own_space.counts
-        counted = next(iter(self.judged.values())).counted
+        counted = self.judged.counted
         seen, N = int(counted.sum()), int(counts.sum())
         if (counted > counts).any():
             raise UsageError(
@@ -203,6 +194,6 @@ class Accumulated:
             )
 
 
-def joined_decisions(a: dict[str, Decisions], b: dict[str, Decisions]) -> dict[str, Decisions]:
-    """Decisions on two sets of samples, by space; either may be empty."""
-    return {space: merge(a[space], b[space]) for space in a} if a and b else a or b
+def joined(a: Decisions | None, b: Decisions | None) -> Decisions | None:
+    """Decisions on two sets of samples, either of which may be lacking."""
+    return merge(a, b) if a is not None and b is not None else a or b

@@ -19,7 +19,7 @@ from gnc_cli.collapse.batches import (
     checked_rows,
     coarsest,
     dtype_name,
-    joined_decisions,
+    joined,
     largest_logits,
     on_cuda,
     raw_weights,
@@ -61,7 +61,7 @@ class GNCMetrics:
         d: dimension of the features.
         K: number of classes; labels run from 0 to K - 1.
         normalize: GNC metrics and NCC of unit rows, as in the paper; False takes rows as they are.
-        variants: `none`, `authors`, `classic` or `all`, as in `measure`.
+        variants: `none` or `classic`, as in `measure`.
         reference: what GNC2 is held against; by default the best that is known for (d, K).
 
     Raises:
@@ -93,15 +93,15 @@ class GNCMetrics:
             normalize="auto" if normalize else "off", variants=variants, reference=reference
         )
         self._found: dict[int, Gnc2Reference | None] = {}
-        spaces = len(self._request.spaces)
-        predict_moments(d, K, K, spaces).require(
+        self._spaces = self._request.spaces(d, K)
+        predict_moments(d, K, K, len(self._spaces)).require(
             f"moments of K={K} classes in d={d}", "take fewer of either"
         )
         self.reset()
 
     def reset(self) -> None:
         """Forget all batches."""
-        moments = {space: ClassMoments(self.d, self.K) for space in self._request.spaces}
+        moments = {space: ClassMoments(self.d, self.K) for space in self._spaces}
         none = np.zeros(self.K, dtype=np.int64)
         self._own = Accumulated(moments, none, none)
         self._device: dict[str, DeviceMoments] = {}
@@ -136,8 +136,7 @@ class GNCMetrics:
         if cuda:
             if not self._device:
                 device = rows.device
-                spaces = self._request.spaces
-                self._device = {s: DeviceMoments(self.d, self.K, device) for s in spaces}
+                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self._spaces}
             for space, sums in self._device.items():
                 sums.update(rows, known, unit=space == "unit")
         else:
@@ -190,24 +189,24 @@ class GNCMetrics:
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
         self._by = "raw rows, no bias" if bias is None else "raw rows"
-        found = {
-            space: stream_decisions(
-                ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
-                present=moments.present, own_counts=moments.counts if own else None,
-                unit=space == "unit", where="the batch", workers=workers,
-            )
-            for space, moments in state.moments.items()
-        }  # fmt: skip
+        moments, raw_moments = state.own_space, state.moments.get("raw")
+        raw_means = None if raw is None or raw_moments is None else raw_moments.means
+        found = stream_decisions(
+            ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
+            raw_means=raw_means if self.normalize else None, present=moments.present,
+            own_counts=moments.counts if own else None, unit=self.normalize, where="the batch",
+            workers=workers,
+        )  # fmt: skip
         together = self._together
         self._own = replace(
             self._own,
-            judged=joined_decisions(self._own.judged, found),
+            judged=joined(self._own.judged, found),
             judged_by=(state.own_space.counts,),
             own=self._own.own and own,
             alone=self._own.alone or together is None,
         )
         if together is not None:
-            self._together = replace(together, judged={}, judged_by=())
+            self._together = replace(together, judged=None, judged_by=())
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -219,8 +218,8 @@ class GNCMetrics:
         """
         if not isinstance(other, GNCMetrics):
             raise UsageError(f"merge() takes another GNCMetrics, got {shown(other)}")
-        mine = (self.d, self.K, self._request.spaces)
-        theirs = (other.d, other.K, other._request.spaces)
+        mine = (self.d, self.K, self._spaces)
+        theirs = (other.d, other.K, other._spaces)
         if mine != theirs:
             raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
         self.add(other.accumulated())
@@ -330,7 +329,7 @@ class GNCMetrics:
         moments = state.own_space
         if not moments.N:
             raise DataError("there is nothing to compute: update() with features and labels first")
-        if self._own.judged and not state.judged:
+        if self._own.judged is not None and state.judged is None:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
         state.check_second_pass()
         labels = np.arange(self.K)
@@ -339,12 +338,12 @@ class GNCMetrics:
         else:
             raw = raw_weights(weights, self.K, self.d)
             rows = given_weights(raw, unit=self.normalize, labels=labels, where="weights")
-        by_weights = any(found.right is not None for found in state.judged.values())
+        by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
             moments, state.moments.get("raw"), state.decisions,
             accuracy=self._by if by_weights else by_logits,
-            judge=None if state.own else "other", nc4=state.nc4, storage=state.storage,
+            judge=None if state.own else "other", storage=state.storage,
         )  # fmt: skip
         device = str(weights.device) if on_cuda(weights) else "cpu"
         m = len(rows.rows)

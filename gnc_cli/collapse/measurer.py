@@ -127,7 +127,7 @@ def _predicted(prepared: Prepared, request: Request) -> Prediction:
     if prepared.features is None:
         return predict_gnc2(d, K, request.every_class)
     N = prepared.features.shape[0]
-    moments = predict_moments(d, K, N, len(request.spaces))
+    moments = predict_moments(d, K, N, len(request.spaces(d, K)))
     rows = K if prepared.weights is not None else min(K, N)
     gnc2 = predict_gnc2(d, rows, request.every_class)
     passes = 6.0 * N * d * max(d, K) / FLOPS
@@ -192,7 +192,7 @@ def _read_statistics(
         TimeoutError: interrupted.
     """
     reader = Reader(prepared, request, reading)
-    own, centres, others = request.spaces[0], None, None
+    own, centres, others = "unit" if request.unit else "raw", None, None
     if train is not None:
         others = train.moments[own]
         check_train(others, prepared, means_of)
@@ -201,13 +201,8 @@ def _read_statistics(
     moments, storage = found.moments[own], str(reader.rows.dtype)
     if request.normalize == "require":
         _check_unit((found.norm_min, found.norm_max), storage, prepared.d, reader.where)
-    decisions = reader.decide(others or moments, unit=request.unit, own=train is None)
-    nc4 = intervals = None
-    if request.classic and decisions.agree is not None:
-        raw = decisions
-        if request.unit:
-            raw = reader.decide((train or found).moments["raw"], unit=False, own=False)
-        nc4 = (raw.agree or 0) / max(1, int(raw.counted.sum()))
+    decisions = reader.decide((train or found).moments, own=train is None)
+    intervals = None
     if request.bootstrap is not None:
         intervals = reader.resample(request.bootstrap, decisions, moments, others)
     accuracy = "none" if prepared.weights is None else "raw rows"
@@ -221,6 +216,5 @@ def _read_statistics(
         train=others,
         raw_train=None if train is None else train.moments.get("raw"),
         bootstrap=intervals,
-        nc4=nc4,
         storage=storage,
     )

@@ -5,7 +5,7 @@ the same statistics. What ends one of them early ends all.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -63,22 +63,27 @@ class Reader:
         self.span = share(self.rows.shape[0], processes.rank, processes.size, self.rows.step)
 
     def moments(self, centres: dict[str, np.ndarray] | None = None) -> StreamedMoments:
-        """Class moments in every space asked for; `centres` are class means of other data."""
+        """Class moments in every space that is needed; `centres` are class means of other data."""
         # Each worker multiplies alone; threads inside the products would wait for each other.
         with limit_threads(1):
             found = in_all(self.reading.processes, lambda: stream_moments(
-                self.rows, self.labels, self.prepared.K, spaces=self.request.spaces,
-                centres=centres, span=self.span, **self._effort(self.prepared.d),
+                self.rows, self.labels, self.prepared.K, centres=centres,
+                spaces=self.request.spaces(self.prepared.d, self.prepared.K),
+                span=self.span, **self._effort(self.prepared.d),
             ))  # fmt: skip
         return reduce(StreamedMoments.merged, self.reading.processes.each(found))
 
-    def decide(self, judge: ClassMoments, *, unit: bool, own: bool) -> Decisions:
-        """Decisions by the class means of `judge`; `own` where they are the samples' own."""
-        prepared = self.prepared
+    def decide(self, judges: Mapping[str, ClassMoments], *, own: bool) -> Decisions:
+        """Decisions by class means, by space; `own` where they are the samples' own."""
+        prepared, unit = self.prepared, self.request.unit
+        answered = prepared.weights is not None or prepared.logits is not None
+        judge = judges["unit" if unit else "raw"]
+        raw = judges.get("raw") if unit and answered else None
         with limit_threads(1):
             found = in_all(self.reading.processes, lambda: stream_decisions(
                 self.rows, self.labels, weights=prepared.weights, bias=prepared.bias,
                 logits=prepared.logits, means=judge.means, present=judge.present,
+                raw_means=None if raw is None else raw.means,
                 own_counts=judge.counts if own else None, unit=unit, span=self.span,
                 **self._effort(prepared.K),
             ))  # fmt: skip

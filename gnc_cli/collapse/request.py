@@ -10,6 +10,9 @@ from gnc_cli.parameters import Lines, Path, spelled
 
 OWN = "own"
 """In place of a file in `--means-from`: the class means of the set itself."""
+MOST_CLASSIC = 5000
+"""Classes and dimensions up to which NC1 to NC4 cost little beside the rest; beyond, they are
+computed with `--variants classic`."""
 NONZERO = "nonzero"
 """In place of a file in `--classes`: those whose weight is not zero."""
 
@@ -44,14 +47,18 @@ class Request:
 
     @property
     def classic(self) -> bool:
-        """Whether the classic variants are asked for."""
-        return self.variants in ("classic", "all")
+        """Whether the classic metrics are asked for by name."""
+        return self.variants == "classic"
 
-    @property
-    def spaces(self) -> tuple[str, ...]:
+    def wants_classic(self, d: int, K: int) -> bool:
+        """Whether NC1 to NC4 are computed."""
+        return self.classic or max(d, K) <= MOST_CLASSIC
+
+    def spaces(self, d: int, K: int) -> tuple[str, ...]:
         """In which rows the moments are needed, that of the GNC metrics first."""
-        own = "unit" if self.unit else "raw"
-        return (own, "raw") if (self.classic or self.ood) and self.unit else (own,)
+        if not self.unit:
+            return ("raw",)
+        return ("unit", "raw") if self.ood or self.wants_classic(d, K) else ("unit",)
 
     def identity(self) -> dict[str, Any]:
         """What must be equal for two rows to stand in one file."""

@@ -1,14 +1,18 @@
 """Results of `gnc measure`: collapse metrics of one set of features, or of many."""
 
 import math
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from gnc_cli.metrics.records import BootstrapIntervals, Gnc2Quantiles
-from gnc_cli.records import HIDDEN, Bracket, Rattlers, Result
+from gnc_cli.metrics.records import BootstrapIntervals, Evenness, Gnc2Quantiles, Neco
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Rattlers, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
+_NEAR_0 = 0.01
+"""Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class MeasureMargins:
     arcface_rad: float | None
     """Additive angle: the smallest angle between two weights, radians, attained by features on
     their weights; None where a weight is zero."""
-    scale: float | None
+    scale: float | None = field(metadata=LOWER)
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
     no margin is left."""
     probability: float
@@ -65,7 +69,7 @@ class ClassCounts:
 
     present: int
     """Classes with at least one sample."""
-    missing: int
+    missing: int = field(metadata=LOWER)
     """Classes without a sample; they enter no mean."""
     min_count: int | None
     """Samples of the smallest class present; None without features."""
@@ -165,8 +169,6 @@ class Policy:
     class_means: dict[str, str] | None
     """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
     the same moment of a run; None without samples."""
-    between_cov: str
-    """Whether the between-class covariance is centred."""
     classes: str | None
     """The file of `--classes`."""
     min_count: int | None
@@ -176,9 +178,19 @@ class Policy:
     precision: Precision
     """Dtypes of the features, the sums and the decisions."""
     variants: str
-    """`none`, `authors`, `classic` or `all`."""
+    """`none` or `classic`."""
     ood: str | None
     """The files of `--ood`, as they were named; `array` where an array was given, None without."""
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Further metrics of others, each where it was asked for."""
+
+    classic: Evenness | None = None
+    """Energies and effective ranks; None without `--variants classic`."""
+    neco: Neco | None = None
+    """None without `--ood`."""
 
 
 @dataclass(frozen=True)
@@ -204,50 +216,88 @@ class MeasureResult(Result):
     """Dimension of the features and weights."""
     K: int
     """Classes measured."""
-    gnc1: float | None
-    """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features; 0 at collapse."""
+    gnc1: float | None = field(metadata=LOWER)
+    """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
+    centred, as in the paper; 0 at collapse where K = d + 1 or K >= 2d - 1, noise where K <= d."""
     gnc1_rank: int | None
-    """Rank of the between-class covariance that the pseudo-inverse kept."""
-    gnc2: Bracket
+    """Rank of Sigma_B that the pseudo-inverse kept."""
+    gnc1_centred: float | None = field(metadata=LOWER)
+    """The same with Sigma_B centred at the mean of the class means, as in the paper's code; 0 at
+    collapse also where K <= d. None where all class means are one."""
+    gnc1_centred_rank: int | None
+    """Rank of the centred Sigma_B that the pseudo-inverse kept."""
+    gnc2: Bracket = field(metadata=HIGHER)
     """Smallest one-vs-rest distance of the unit weights, certified; of the class means without
     weights."""
-    gnc2_quantiles: Gnc2Quantiles | None
+    gnc2_quantiles: Gnc2Quantiles | None = field(metadata=HIGHER)
     """Quantiles of the classes' one-vs-rest distances; None in `gnc train` and from
     `GNCMetrics` without `detail`."""
     gnc2_reference: Gnc2Reference | None
     """None where nothing is known, or rows are taken as they are."""
-    gnc2_ratio: float | None
+    gnc2_ratio: float | None = field(metadata=HIGHER)
     """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
     above 1 only where that value is not proved optimal."""
-    gnc3: float | None
-    """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
-    ncc_accuracy: float | None
+    gnc3: float | None = field(metadata=LOWER)
+    """Distance from self-duality, mean (1 - <w_k, class_mean_k>), as in the paper; 0 at collapse
+    where the class means have mean 0."""
+    gnc3_centred: float | None = field(metadata=LOWER)
+    """mean (1 - cos(w_k, M_k)), M_k the class mean less the mean of the class means, as in the
+    paper's code; 0 at collapse. None where a w_k or M_k is zero."""
+    global_mean_squared: float | None
+    """Squared length of the mean of the class means; where it is above 0.01 the paper's GNC3 need
+    not reach 0."""
+    ncc_accuracy: float | None = field(metadata=HIGHER)
     """Share of samples whose nearest class mean is their own."""
-    ncc_leave_one_out: float | None
+    ncc_leave_one_out: float | None = field(metadata=HIGHER)
     """NCC accuracy with each sample taken out of its own class's mean; None on other means."""
-    accuracy: float | None
+    accuracy: float | None = field(metadata=HIGHER)
     """Share of samples that the classifier gets right."""
-    ncc_agreement: float | None
+    ncc_agreement: float | None = field(metadata=HIGHER)
     """Share of samples on which the classifier and the nearest class mean agree."""
-    sample_margins: SampleMargins | None
+    nc1: float | None = field(metadata=LOWER | {"classic": "NC1"})
+    """tr(Sigma_W pinv(Sigma_B)) / K of raw features, Sigma_B centred. This and the classic metrics
+    below are None without samples, and beyond 5000 classes or dimensions without `--variants
+    classic`."""
+    nc1_trace_quotient: float | None = field(metadata=LOWER | {"classic": "NC1 traces"})
+    """tr Sigma_W / tr Sigma_B, Sigma_B centred."""
+    cdnv: float | None = field(metadata=LOWER | {"classic": "CDNV"})
+    """Class-distance normalised variance, mean over k != j of (var_k + var_j) / (2 |m_k -
+    m_j|^2)."""
+    nc2_equinorm_means: float | None = field(metadata=LOWER | {"classic": "NC2 norms"})
+    """Standard deviation of the norms of the centred class means, over their mean."""
+    nc2_equinorm_weights: float | None = field(metadata=LOWER | {"classic": "NC2 norms of W"})
+    """Standard deviation of the norms of the weights, over their mean."""
+    nc2_equiangularity: float | None = field(metadata=LOWER | {"classic": "NC2 angles"})
+    """Standard deviation of the cosines of two centred class means."""
+    nc2_max_angle: float | None = field(metadata=LOWER | {"classic": "NC2 max angle"})
+    """Mean |cosine + 1 / (K - 1)| of two centred class means."""
+    nc2_etf_error: float | None = field(metadata=LOWER | {"classic": "NC2 ETF"})
+    """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
+    nc2_etf_error_weights: float | None = field(metadata=LOWER | {"classic": "NC2 ETF of W"})
+    """The same of the weights, not centred."""
+    nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
+    """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
+    nc3_dual_etf_error: float | None = field(metadata=LOWER | {"classic": "NC3 dual"})
+    """Distance of W M^T, over its norm, from that of a simplex ETF."""
+    nc4: float | None = field(metadata=HIGHER | {"classic": "NC4"})
+    """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
+    sample_margins: SampleMargins | None = field(metadata=HIGHER)
     """One-vs-rest margins of the samples; None without both features and weights."""
-    margins: MeasureMargins
+    margins: MeasureMargins = field(metadata=HIGHER)
     """The margins that CosFace and ArcFace could still ask of this classifier."""
-    max_cosine: float | None
+    max_cosine: float | None = field(metadata=LOWER)
     """Of two class weights; None where a weight is zero."""
-    rattlers: Rattlers | None
+    rattlers: Rattlers | None = field(metadata=LOWER)
     """How many class weights are free to move, by either distance."""
-    variants: dict[str, dict[str, Any]]
-    """The metrics of `--variants` by family, `authors` and `classic`; with `--ood` also `neco`:
-    `orthogonality_deviation`, the mean absolute cosine of class means and the mean of that data,
-    and `ood_samples`."""
+    variants: Variants
+    """What `--variants` and `--ood` add."""
     bootstrap: BootstrapIntervals | None
     """95 % intervals by resampling; None without `--bootstrap`."""
     classes: ClassCounts
     """How the samples fall on the classes."""
     worst_classes: tuple[ClassRow, ...]
     """The ten classes nearest to the hull of the others, the nearest first."""
-    duplicates: tuple[DuplicatePair, ...] | None
+    duplicates: tuple[DuplicatePair, ...] | None = field(metadata=LOWER)
     """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
     without_duplicates: WithoutDuplicates | None
     """What is left without duplicates; None without `--duplicates`, or where time ran out."""
@@ -281,6 +331,27 @@ class MeasureResult(Result):
     def messages(self) -> tuple[str, ...]:
         """What a person should be careful about."""
         return tuple(f"warning: {warning}" for warning in self.warnings)
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """The keys of the GNC1 and the GNC3 that mean something here: the paper's, or the centred
+        ones where collapse does not bring the paper's to 0."""
+        return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
+
+    @property
+    def why_centred(self) -> str:
+        """Why `forms` has a centred one; empty where it has none."""
+        reasons = self._reasons().items()
+        return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
+
+    def _reasons(self) -> dict[str, str]:
+        few = self.gnc1_centred is not None and self.classes.present <= self.d
+        off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
+        return {
+            "gnc1": f"K = {self.classes.present} <= d = {self.d}" if few else "",
+            "gnc3": "the mean of the class means has squared length "
+                    f"{self.global_mean_squared:.2g} > {_NEAR_0}" if off else "",
+        }  # fmt: skip
 
     def order(self) -> tuple[float, float]:
         """For sorting: by epoch, then step; rows without them come last."""
@@ -331,6 +402,12 @@ class MeasureSeries(Result):
 
     command = "measure"
 
+    @property
+    def forms(self) -> dict[str, str]:
+        """`MeasureResult.forms` of the last row with features, which decides for all rows."""
+        known = [row for row in self.rows if row.N is not None]
+        return known[-1].forms if known else {"gnc1": "gnc1", "gnc3": "gnc3"}
+
     def lines(self) -> list[dict[str, Any]]:
         """Each row as a result of its own, as `on_row` gets it."""
         return [row.to_json() for row in self.rows]
@@ -359,3 +436,27 @@ class MeasureSeries(Result):
             rest = "; --resume goes on" if str(self.out).endswith(".jsonl") else ""
             said.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")
         return tuple(said)
+
+
+CLASSIC = {
+    each.name: str(each.metadata["classic"])
+    for each in fields(MeasureResult)
+    if "classic" in each.metadata
+}
+"""The classic metrics by key, as tables and pictures call them."""
+
+
+def told_apart(paths: Iterable[str]) -> dict[str, str]:
+    """What to call each of several paths: their names without the folders and ends that all share,
+    but at least the name of a file.
+
+    Example:
+        >>> list(told_apart(["runs/a/snapshots.h5", "runs/b/snapshots.h5"]).values())
+        ['a', 'b']
+        >>> list(told_apart(["runs/a.h5", "runs/b.h5"]).values())
+        ['a.h5', 'b.h5']
+    """
+    parts = {path: path.split("/") for path in paths}
+    shared = len(os.path.commonprefix([*parts.values()]))
+    ends = len(os.path.commonprefix([p[shared:][::-1] for p in parts.values()]))
+    return {path: "/".join(p[shared : len(p) - ends]) or p[-1] for path, p in parts.items()}

@@ -29,7 +29,8 @@ from gnc_cli.runtime.together import in_all
 
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")
 _NOT_AVERAGED = (
-    "seconds", "file", *_SHARED, "attrs", "N", "d", "K", "gnc1_rank", "gnc2_reference",
+    "seconds", "file", *_SHARED, "attrs", "N", "d", "K", "gnc1_rank", "gnc1_centred_rank",
+    "gnc2_reference",
     "rattlers", "bootstrap", "classes", "without_duplicates", "policy",
 )  # fmt: skip
 """Parts of a row that are no measurement of it, or no mean of rows says anything about."""

@@ -2,12 +2,12 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gnc_cli.collapse.request import OWN
 from gnc_cli.collapse.result import (
+    CLASSIC,
     ClassRow,
     DuplicatePair,
     Gnc2Reference,
@@ -16,6 +16,7 @@ from gnc_cli.collapse.result import (
     MeasureSeries,
     Policy,
     WithoutDuplicates,
+    told_apart,
 )
 from gnc_cli.console.numbers import (
     above_minimum,
@@ -41,11 +42,12 @@ _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
 """A dash where they are None."""
-_BRIEF = (
-    "gnc1", "gnc2", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy", "classes.present",
-)  # fmt: skip
-"""What a sheet shows without `-v`; `gnc2_ratio` names the reference, `ncc_accuracy` has the
-classifier's beside it, and classes are named where some have no samples."""
+_BRIEF = ("gnc2", "gnc2_ratio", "ncc_accuracy", "accuracy", "classes.present")
+"""What a sheet shows without `-v` beside GNC1 and GNC3 in the form that means something;
+`gnc2_ratio` names the reference, `ncc_accuracy` has the classifier's beside it, and classes are
+named where some have no samples."""
+_NAMES = {"gnc1": "GNC1", "gnc1_centred": "GNC1 centred", "gnc3": "GNC3",
+          "gnc3_centred": "GNC3 centred"}  # fmt: skip
 _KINDS = {
     "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
@@ -81,7 +83,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     # Numbers without words of their own stand there by their names.
     known = {"seconds", *_PLACES, *(key for _, key, _, _ in described)}
     described += [
-        (field.name.replace("_", " "), field.name, figure, "")
+        (CLASSIC.get(field.name, field.name.replace("_", " ")), field.name, figure, "")
         for field in dataclasses.fields(r)
         if field.name not in known and isinstance(getattr(r, field.name), float)
     ]
@@ -93,7 +95,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         if value is not None or key in _ALWAYS:
             rows.append((name, form(value), _interval(r, key) + remark, key))
     shown = rows if verbose else _sheet(r, rows)
-    tables = [facts(title, [*shown, *_variants(r)], verbose=verbose)]
+    tables = [facts(title, [*shown, *_variants(r)], _forms_note([r]), verbose=verbose)]
     if verbose and r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
@@ -104,9 +106,10 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
 def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
     """The rows of a default sheet, with what a remark must say and no conventions."""
     reference, c = r.gnc2_reference, r.classes
+    brief_keys = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
     raw = "raw features" if _space(r.policy) == "raw" else ""
     for name, value, remark, key in rows:
-        if key not in _BRIEF or (key == "accuracy" and r.ncc_accuracy is not None):
+        if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
             continue
         if key == "gnc2_ratio" and reference is not None:
             remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
@@ -130,7 +133,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
     policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
     space = _space(policy)
     proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
-    stand_in = "" if policy.weights == "given" else "class means stand in for weights; "
+    stand_in = "" if _of_weights(r) else "class means stand in for weights; "
     why = "references are of unit rows" if space == "raw" else "none known"
     if reference is not None:
         why = reference_text(reference)
@@ -138,7 +141,9 @@ def _collapse(r: MeasureResult) -> list[Fact]:
     of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
     return [
         ("GNC1", "gnc1", figure,
-         f"{space} features, Sigma_B {policy.between_cov}, rank {count(r.gnc1_rank)}"),
+         f"{space} features, Sigma_B not centred, rank {count(r.gnc1_rank)}"),
+        ("GNC1 centred", "gnc1_centred", figure,
+         f"{space} features, Sigma_B centred, rank {count(r.gnc1_centred_rank)}"),
         ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
         ("  reference", "gnc2_reference", lambda v: "-" if v is None else f"{v.value:.12f}", why),
         ("  ratio", "gnc2_ratio", lambda v: at_least(rho, v, share(v)), "GNC2 / reference"),
@@ -148,6 +153,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
             for key, name in _QUANTILES.items()
         ),
         ("GNC3", "gnc3", figure, f"{space} features and weights, class means not renormalised"),
+        ("GNC3 centred", "gnc3_centred", figure, "angles of weights and centred class means"),
     ]  # fmt: skip
 
 
@@ -199,13 +205,14 @@ def _margins(r: MeasureResult) -> list[Fact]:
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
     spaces = {
-        "authors": f"{r.policy.spaces['authors']}, Sigma_B centred",
-        "classic": "raw rows; energies and ranks of unit rows",
+        "classic": "of unit rows, not centred",
         "neco": f"raw rows, out of distribution: {r.policy.ood}",
     }
-    for family, values in r.variants.items():
-        yield family, "", spaces.get(family, ""), f"variants.{family}"
-        for key, value in values.items():
+    for family, remark in spaces.items():
+        if (values := getattr(r.variants, family)) is None:
+            continue
+        yield family, "", remark, f"variants.{family}"
+        for key, value in vars(values).items():
             shown = count(value) if isinstance(value, int) else figure(value)
             yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
 
@@ -255,36 +262,45 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     places = [_place(row) for row in rows]
     snapshots = len({r.snapshot for r in rows}) > 1
     sizes = len({(r.d, r.K) for r in rows}) > 1
-    names = {file: os.path.basename(file or "arrays") for file in files}
-    if len({*names.values()}) < len(files):
-        names = {file: file or "arrays" for file in files}
-    columns: Columns = {
-        "file": [names[r.file] for r in rows if len(files) > 1],
+    names = told_apart(r.file or "arrays" for r in rows)
+    forms = series.forms
+    mixed = len({_of_weights(r) for r in rows}) > 1
+    where: Columns = {
+        "file": [names[r.file or "arrays"] for r in rows if len(files) > 1],
         "snapshot": [r.snapshot for r in rows if snapshots],
         **{key: [place.get(key) for place in places] for key in _PLACES},
+    }
+    columns: Columns = {
+        **where,
         "d": [count(r.d) for r in rows if sizes],
         "K": [count(r.K) for r in rows if sizes],
         "N": _column(rows, "N", count),
-        "GNC1": _column(rows, "gnc1", short),
-        "GNC2": [proved(r.gnc2, 6) for r in rows],
+        _NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
+        "GNC2": [
+            proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows
+        ],
         "ratio": [
             None if r.gnc2_ratio is None
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
-        "GNC3": _column(rows, "gnc3", short),
+        _NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
     }  # fmt: skip
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
-    tables = [_table(title, columns, ("file", "snapshot", "layer", "split"))]
+    words = ("file", "snapshot", "layer", "split")
+    tables = [_table(title, columns, words)]
+    if _asks_classic(rows):
+        classic = {name: _column(rows, key, short) for key, name in CLASSIC.items()}
+        tables.append(_table("classic metrics of raw rows", {**where, **classic}, words))
     tables += [_groups(series)] if series.groups else []
     letters = None if verbose else 50
     references = dict.fromkeys(
         f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
         for r in rows if r.gnc2_reference is not None
     )  # fmt: skip
-    notes = [(Styled("reference", "bold"), text) for text in references]
+    notes: list[Cell] = [(Styled("reference", "bold"), text) for text in references]
     others = dict.fromkeys(
         f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
         + (f" of split {r.split}" if r.split else "")
@@ -294,11 +310,16 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     notes += [(Styled("class means", "bold"), text) for text in others]
     if any(r.accuracy is not None and _without_bias(r) for r in rows):
         notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
+    if not all(map(_of_weights, rows)):
+        of = "* of the class means" if mixed else ": of the class means"
+        notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
+    notes += _forms_note(rows)
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
 def _groups(series: MeasureSeries) -> Table:
     groups, places = series.groups, [_place(group) for group in series.groups]
+    forms = series.forms
     # What all groups share says nothing about any.
     names = dict.fromkeys(name for group in groups for name in group.attrs)
     differ = [n for n in names if len({str(group.attrs.get(n)) for group in groups}) > 1]
@@ -312,7 +333,8 @@ def _groups(series: MeasureSeries) -> Table:
         **{
             name: [_spread(group, key, form) for group in groups]
             for name, key, form in (
-                ("GNC1", "gnc1", ".3g"), ("GNC2", "gnc2.lower", ".4f"), ("GNC3", "gnc3", ".3g"),
+                (_NAMES[forms["gnc1"]], forms["gnc1"], ".3g"), ("GNC2", "gnc2.lower", ".4f"),
+                (_NAMES[forms["gnc3"]], forms["gnc3"], ".3g"),
                 ("NCC", "ncc_accuracy", ".4f"), ("accuracy", "accuracy", ".4f"),
             )
         },
@@ -349,6 +371,21 @@ def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> lis
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
     chosen: list[Cell] = [(Styled("head", "bold"), f"  {head}") for head in heads]
     return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *chosen, *written]
+
+
+def _forms_note(rows: Sequence[MeasureResult]) -> list[Cell]:
+    """Why GNC1 or GNC3 is shown centred; the last row with features decides for all."""
+    why = next((row.why_centred for row in reversed(rows) if row.N is not None), "")
+    return [(Styled("centred", "bold"), f": {why}")] if why else []
+
+
+def _of_weights(row: MeasureResult) -> bool:
+    """Whether GNC2 is that of a classifier's weights, not of class means in their place."""
+    return row.policy.weights == "given"
+
+
+def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
+    return any(row.policy.variants == "classic" for row in rows)
 
 
 def _place(row: MeasureResult | MeasureGroup) -> dict[str, str]:
@@ -441,7 +478,6 @@ def policy_text(policy: Policy) -> str:
     parts = [f"{_space(policy)} rows for GNC and NCC"]
     parts += ["weights given" if policy.weights == "given" else policy.weights]
     if (means := policy.class_means) is not None:
-        parts.append(f"Sigma_B {policy.between_cov}")
         parts += [] if means["ncc"] == OWN else [f"class means of {means['ncc']}"]
     if policy.classes_left_out:
         why = [policy.classes] if policy.classes else []

@@ -13,8 +13,8 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments, by_class
-from gnc_cli.metrics.gnc1 import gnc1_from_covariances
-from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.gnc1 import gnc1_forms
+from gnc_cli.metrics.gnc3 import gnc3_forms
 from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.rows import Rows, block_rows, blocks, check_labels, ordered, read_block
 from gnc_cli.records import Bracket
@@ -117,10 +117,11 @@ def bootstrap(
         found.extend(ordered(made, workers))
         if progress is not None:
             progress("bootstrap", last, replicates, last / replicates)
-    mean = sum(each["gnc1"] or 0.0 for each in found) / replicates
-    if means_of is None and mean > 0.0:
-        measured = _gnc1(moments.within_cov(), centres[present])
-        found = [each | {"gnc1": (each["gnc1"] or 0.0) * measured / mean} for each in found]
+    if means_of is None:
+        for name, measured in _gnc1(moments.within_cov(), centres[present]).items():
+            mean = sum(each[name] or 0.0 for each in found) / replicates
+            for each in found if mean > 0.0 else ():
+                each[name] = (each[name] or 0.0) * (measured or 0.0) / mean
     ends = {name: _interval([each[name] for each in found], level) for name in found[0]}
     return BootstrapIntervals(replicates=replicates, level=level, **ends)
 
@@ -181,15 +182,16 @@ def _measure(
     if between is None:
         between, scatter = means, scatter - (off * counts[present, None]).T @ off
     return {
-        "gnc1": _gnc1(scatter / counts.sum(), between),
-        "gnc3": None if W is None else gnc3(W, means),
+        **_gnc1(scatter / counts.sum(), between),
+        **({"gnc3": None, "gnc3_centred": None} if W is None else gnc3_forms(W, means)),
         "ncc_accuracy": _share(ncc_right, counts, rng),
         "accuracy": _share(right, counts, rng),
     }
 
 
-def _gnc1(within_cov: np.ndarray, means: np.ndarray) -> float:
-    return gnc1_from_covariances(within_cov, means.T @ means / len(means), len(means)).value
+def _gnc1(within_cov: np.ndarray, means: np.ndarray) -> dict[str, float | None]:
+    found = gnc1_forms(within_cov, means).items()
+    return {name: None if one is None else one.value for name, one in found}
 
 
 def _share(right: np.ndarray | None, counts: np.ndarray, rng: np.random.Generator) -> float | None:

@@ -273,6 +273,34 @@ def by_class(
     return ranked[starts], place, csr_array((values, order, ends), shape=(len(starts), len(labels)))
 
 
+def centred(means: np.ndarray) -> np.ndarray:
+    """`M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
+
+    Args:
+        means: of the classes present, shape (P, d).
+
+    Returns:
+        float64, shape (P, d). A row no longer than the rounding of the means is exactly zero: its
+        direction would be noise.
+
+    Example:
+        >>> centred(np.array([[1.0, 0.0], [3.0, 4.0]]))
+        array([[-1., -2.],
+               [ 1.,  2.]])
+    """
+    if not len(means):
+        return means
+    M = means - means.mean(axis=0)
+    M[np.einsum("kd,kd->k", M, M) <= rounding_of(means) ** 2] = 0.0
+    return M
+
+
+def rounding_of(means: np.ndarray) -> float:
+    """Length below which differences of these rows, shape (P, d), are rounding and no direction."""
+    largest = np.sqrt(np.einsum("kd,kd->k", means, means).max(initial=0.0))
+    return float(16.0 * np.finfo(np.float64).eps * largest)
+
+
 @dataclass(frozen=True, eq=False)
 class StreamedMoments:
     """What one pass over the rows has found."""

@@ -8,6 +8,7 @@ products: see `scores.py`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,9 @@ from gnc_cli.metrics.rows import (
 from gnc_cli.metrics.scores import Samples, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
-_BY_CLASS = (
-    "right", "ncc_right", "loo_right", "loo_counted", "positive", "margin_min", "margin_sum",
+_MAY_LACK = (
+    "right", "ncc_right", "loo_right", "loo_counted", "agree", "agree_raw", "positive",
+    "margin_min", "margin_sum",
 )  # fmt: skip
 """What may be None of a record."""
 _GRID = 2.0**32
@@ -53,6 +55,8 @@ class Decisions:
     """Samples of classes that have a mean without them."""
     agree: int | None
     """Samples on which the classifier and the nearest mean name the same class."""
+    agree_raw: int | None
+    """The same with the nearest mean of raw rows."""
     positive: np.ndarray | None
     """Samples with a one-vs-rest margin above 0, unit features and unit weights."""
     margin_min: np.ndarray | None
@@ -66,7 +70,7 @@ class Decisions:
 def merge(a: Decisions, b: Decisions) -> Decisions:
     """Decisions on two sets of samples together, exactly those of one pass over both."""
 
-    def both(name: str) -> np.ndarray | None:
+    def both(name: str) -> Any:
         x, y = getattr(a, name), getattr(b, name)
         if x is None or y is None:
             return None
@@ -74,8 +78,7 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
 
     return Decisions(
         counted=a.counted + b.counted,
-        **{name: both(name) for name in _BY_CLASS},
-        agree=None if a.agree is None or b.agree is None else a.agree + b.agree,
+        **{name: both(name) for name in _MAY_LACK},
         rechecked=a.rechecked + b.rechecked,
     )
 
@@ -88,6 +91,7 @@ def stream_decisions(
     bias: np.ndarray | None = None,
     logits: Rows | None = None,
     means: np.ndarray | None = None,
+    raw_means: np.ndarray | None = None,
     present: np.ndarray | None = None,
     own_counts: np.ndarray | None = None,
     unit: bool = True,
@@ -113,6 +117,7 @@ def stream_decisions(
         bias: shape (K,), float64.
         logits: shape (N, K); they alone then decide the classifier's answer.
         means: class means in the space that `unit` says, shape (K, d), float64.
+        raw_means: class means of raw rows, shape (K, d), float64: `agree_raw` is then known.
         present: classes that have a mean, shape (K,), bool; None for all.
         own_counts: samples of each class, shape (K,), where the means are the samples' own: then
             the leave-one-out counts are known.
@@ -143,6 +148,7 @@ def stream_decisions(
         _decide_block, K, labels, rows, logits,
         None if weights is None else _Classifier(weights, bias),
         None if means is None else _NearestMean(means, present, own_counts, unit),
+        None if raw_means is None else _NearestMean(raw_means, present, None, unit=False),
         unit, where, logits_where,
     )  # fmt: skip
     source = logits if rows is None else rows
@@ -151,9 +157,7 @@ def stream_decisions(
     step, N = block_rows(source, block), end - first
     total = decide(first, first)  # of no sample: what is known, in the right shapes
     jobs = (partial(decide, first + a, first + b) for a, b in blocks(N, step))
-    for found in watched(
-        ordered(jobs, workers), "decisions", where, step, N, deadline, progress
-    ):
+    for found in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
         total = merge(total, found)
     return total
 
@@ -188,6 +192,7 @@ def _decide_block(
     logits: Rows | None,
     classifier: "_Classifier | None",
     nearest_mean: "_NearestMean | None",
+    nearest_raw: "_NearestMean | None",
     unit: bool,
     where: str,
     logits_where: str,
@@ -198,7 +203,7 @@ def _decide_block(
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
     again = np.zeros(len(y), dtype=bool)
-    called = nearest = loo_right = loo_counted = margins = None
+    called = nearest = raw = loo_right = loo_counted = margins = None
     if rows is not None:
         samples = Samples.read(rows, labels, unit, where, start, stop)
         if classifier is not None:
@@ -206,6 +211,9 @@ def _decide_block(
             again |= doubtful
         if nearest_mean is not None:
             nearest, loo_right, loo_counted, doubtful = nearest_mean.decide(samples)
+            again |= doubtful
+        if nearest_raw is not None:
+            raw, _, _, doubtful = nearest_raw.decide(samples)
             again |= doubtful
     if logits is not None:
         read = logits.read(start, stop)[kept] if stop > start else np.empty((0, K))
@@ -219,14 +227,18 @@ def _decide_block(
         lowest = np.full(K, np.inf)
         np.minimum.at(lowest, y, margins)
         total = np.bincount(y, np.rint(margins * _GRID), K) / _GRID
-    both = called is not None and nearest is not None
+
+    def agreeing(named: np.ndarray | None) -> int | None:
+        return None if called is None or named is None else int(np.count_nonzero(called == named))
+
     return Decisions(
         counted=np.bincount(y, minlength=K),
         right=count(None if called is None else called == y),
         ncc_right=count(None if nearest is None else nearest == y),
         loo_right=count(loo_right),
         loo_counted=count(loo_counted),
-        agree=int(np.count_nonzero(called == nearest)) if both else None,
+        agree=agreeing(nearest),
+        agree_raw=agreeing(raw),
         positive=count(None if margins is None else margins > 0.0),
         margin_min=lowest,
         margin_sum=total,

@@ -2,7 +2,9 @@
 
 GNC1 is `tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_W = mean_i (h_i - mean_{y_i})(...)^T` and
 `Sigma_B = mean_k class_mean_k class_mean_k^T`, not centred (section 2.2 of arXiv 2310.05351). K
-counts the classes present. NC1 has the same form with centred class means.
+counts the classes present. The centred form has `class_mean_k` less the mean of the class means in
+its place: of unit rows it is the GNC1 of the paper's own code, of raw rows the NC1 of Papyan, Han
+and Donoho, Prevalence of neural collapse (arXiv 2008.08186).
 """
 
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.class_moments import ClassMoments, centred
 from gnc_cli.metrics.rows import check_labels
 
 
@@ -24,6 +26,8 @@ class Gnc1:
     """Rank of Sigma_B that the pseudo-inverse kept."""
     classes_present: int
     """Classes with at least one sample: the K of the formula."""
+    smallest: float
+    """Smallest eigenvalue of Sigma_B that was kept."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
@@ -40,7 +44,7 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
     Example:
         >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
         >>> gnc1(features, np.array([0, 0, 1, 1]))
-        Gnc1(value=0.0, rank=2, classes_present=2)
+        Gnc1(value=0.0, rank=2, classes_present=2, smallest=0.5)
     """
     features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
@@ -91,31 +95,42 @@ def gnc1_from_covariances(
     basis = vectors[:, kept]
     spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
     value = float((spread / values[kept]).sum() / classes_present)
-    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present))
+    smallest = float(values[kept][0])
+    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present), smallest)
 
 
-def nc1(within_cov: np.ndarray, M: np.ndarray) -> float | None:
-    """`tr(Sigma_W pinv(Sigma_B)) / K` with `Sigma_B = mean_k M_k M_k^T`. Collapsed at 0.
-
-    NC1 of Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186), on raw
-    features; on unit features it is the GNC1 of the authors' code of arXiv 2310.05351.
+def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
+    """GNC1 of class means about 0; of centred class means (`centred`) the centred form.
 
     Args:
         within_cov: Sigma_W, mean over samples, shape (d, d).
-        M: centred class means of the K classes that have one, shape (K, d).
+        means: of the K classes that have one, shape (K, d).
 
     Returns:
-        None where M is zero: one class present, or all class means equal.
+        None where all means are zero, as of one class or equal means after centring.
 
     Example:
-        >>> nc1(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        >>> gnc1_of_means(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]])).value
         0.5
     """
-    return gnc1_from_covariances(within_cov, M.T @ M / len(M), len(M)).value if M.any() else None
+    if not means.any():
+        return None
+    return gnc1_from_covariances(within_cov, means.T @ means / len(means), len(means))
+
+
+def gnc1_forms(within_cov: np.ndarray, means: np.ndarray) -> dict[str, Gnc1 | None]:
+    """The paper's GNC1 and the centred form, `gnc1_centred`, of the same class means.
+
+    Arguments and None as in `gnc1_of_means`.
+    """
+    return {
+        "gnc1": gnc1_of_means(within_cov, means),
+        "gnc1_centred": gnc1_of_means(within_cov, centred(means)),
+    }
 
 
 def nc1_trace_quotient(within_cov: np.ndarray, M: np.ndarray) -> float | None:
-    """`tr Sigma_W / tr Sigma_B`; arguments and None as in `nc1`.
+    """`tr Sigma_W / tr Sigma_B` of centred class means M; None as in `gnc1_of_means`.
 
     Example:
         >>> nc1_trace_quotient(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]]))

@@ -3,6 +3,8 @@
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.metrics.class_moments import centred
 
 
 def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
@@ -32,6 +34,24 @@ def gnc3(W: np.ndarray, class_means: np.ndarray) -> float:
     if not np.isfinite(value):
         raise DataError("W or class_means holds NaN or infinity; is a class without samples?")
     return max(0.0, value) if value > -1e-12 else value  # rounding must not show as a sign
+
+
+def gnc3_forms(W: np.ndarray, class_means: np.ndarray) -> dict[str, float | None]:
+    """The paper's GNC3 and the centred form `gnc3_centred`, that of the paper's own code: `mean_k
+    (1 - cos(w_k, M_k))`, M_k the class mean less the mean of the class means.
+
+    Arguments as in `gnc3`. `gnc3_centred` is None where a row of W or M is zero, as with one class.
+
+    Example:
+        >>> gnc3_forms(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
+        {'gnc3': 0.5, 'gnc3_centred': 0.0}
+    """
+    M, cosines = centred(class_means), None
+    if W.any(axis=1).all() and M.any(axis=1).all():
+        # 1 - cos from the chord: no cancellation near collapse.
+        apart = normalise(W) - normalise(M)
+        cosines = float(0.5 * np.vdot(apart, apart) / len(M))
+    return {"gnc3": gnc3(W, class_means), "gnc3_centred": cosines}
 
 
 def nc3(W: np.ndarray, M: np.ndarray) -> float | None:

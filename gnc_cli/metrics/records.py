@@ -1,12 +1,14 @@
 """What the metrics return."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from gnc_cli.records import Bracket
+from gnc_cli.records import LOWER, Bracket
 
 __all__ = [
     "BootstrapIntervals",
+    "Evenness",
     "Gnc2Quantiles",
+    "Neco",
 ]
 
 
@@ -40,9 +42,47 @@ class BootstrapIntervals:
     """Share of the replicates within an interval: 0.95."""
     gnc1: Bracket | None
     """Interval of GNC1; None where no replicate has a value."""
+    gnc1_centred: Bracket | None
+    """The same of the centred form."""
     gnc3: Bracket | None
     """Interval of GNC3, the weights being held fixed; None without weights."""
+    gnc3_centred: Bracket | None
+    """The same of the centred form."""
     ncc_accuracy: Bracket | None
     """The class means being held fixed."""
     accuracy: Bracket | None
     """Interval of the classifier's accuracy; None without a classifier."""
+
+
+@dataclass(frozen=True)
+class Evenness:
+    """How evenly class means and class weights lie, each row divided by its norm, not centred; None
+    where one is zero, or there are no weights."""
+
+    log_energy: float | None = field(metadata=LOWER)
+    """Mean of `-log |x - y|` over the pairs of class means."""
+    riesz_energy: float | None = field(metadata=LOWER)
+    """Mean of `1 / |x - y|` over the pairs of class means."""
+    effective_rank_means: float | None
+    """`exp(entropy of the normalised singular values)` of the class means."""
+    log_energy_weights: float | None = field(metadata=LOWER)
+    """`log_energy` of the weights."""
+    riesz_energy_weights: float | None = field(metadata=LOWER)
+    """`riesz_energy` of the weights."""
+    effective_rank_weights: float | None
+    """`effective_rank_means` of the weights."""
+    pair_rows: int
+    """Class means that the statistics over pairs compared with all others."""
+    pair_rows_weights: int | None
+    """The same of the weights."""
+
+
+@dataclass(frozen=True)
+class Neco:
+    """How far the classes are from orthogonal to other data (NC5 of arXiv 2310.06823)."""
+
+    orthogonality_deviation: float | None = field(metadata=LOWER)
+    """Mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to 1; None where one of these
+    means is zero."""
+    ood_samples: int
+    """Samples of the other data."""

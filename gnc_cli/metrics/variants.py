@@ -1,4 +1,4 @@
-"""What `gnc measure --variants` and `--ood` add: the authors' own GNC, and the metrics of others.
+"""The metrics of others beside the paper's: NC1 to NC3, CDNV, energies, ranks, NECO.
 
 The classic metrics are of raw features and raw weights, except the energies and effective ranks,
 which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
@@ -17,10 +17,11 @@ from functools import partial
 import numpy as np
 
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.gnc1 import nc1, nc1_trace_quotient
+from gnc_cli.metrics.class_moments import ClassMoments, centred, rounding_of
+from gnc_cli.metrics.gnc1 import gnc1_of_means, nc1_trace_quotient
 from gnc_cli.metrics.gnc3 import nc3
 from gnc_cli.metrics.pair_means import angle_sums, cdnv_sums, energy_sums, pair_means, pair_rows
+from gnc_cli.metrics.records import Evenness, Neco
 from gnc_cli.metrics.rows import blocks
 from gnc_cli.runtime.deadline import Deadline
 
@@ -30,35 +31,6 @@ _ROWS_BYTES = 32 << 20
 """Rows folded into the triangular factor at a time."""
 _SQUARES_HOLD = 1e-140, 1e140
 """Class means between these: the squares that covariances sum kept their digits."""
-
-
-def authors(
-    moments: ClassMoments, W: np.ndarray | None, *, means_of: ClassMoments | None = None
-) -> dict[str, float | None]:
-    """The authors' GNC1 and GNC3, which differ from the paper's formulas by the centring.
-
-    Args:
-        moments: of unit features.
-        W: class weights, one row per class, shape (K, d); the rows of classes without a mean are
-            not used. None without weights.
-        means_of: moments of other data whose class means are used, those that `moments` took as
-            centres (`--means-from`): all of them, K their number, also where `moments` has no
-            sample of a class.
-
-    Returns:
-        `gnc1`: `tr(Sigma_W pinv(Sigma_B)) / K` with Sigma_B centred at the mean of the class means.
-        `gnc3`: `mean_k (1 - cos(w_k, M_k))` over the classes present, M_k the class mean less the
-        mean of class means; None where some w_k or M_k is zero, as with one class.
-    """
-    source = means_of or moments
-    M = centred(source.means[source.present])
-    weights = None if W is None else _directions(W[source.present])
-    means, gnc3 = _directions(M), None
-    if weights is not None and means is not None:
-        # 1 - cos from the chord: no cancellation near collapse.
-        apart = weights - means
-        gnc3 = float(0.5 * np.vdot(apart, apart) / len(M))
-    return {"gnc1": nc1(moments.within_cov(), M), "gnc3": gnc3}
 
 
 def classic(
@@ -76,8 +48,7 @@ def classic(
     Args:
         moments: of raw features, K classes of which P have samples.
         W: raw class weights, shape (K, d). NC3 and its dual form take the rows of the classes
-            that have a mean; equinorm and ETF error of the weights take all rows, not centred;
-            energies and effective rank all rows, scaled to norm 1 here.
+            that have a mean; equinorm and ETF error of the weights take all rows, not centred.
         means_of: moments of other data whose class means are used, those that `moments` took as
             centres (`--means-from`): all of them, also where `moments` has no sample of a class;
             CDNV is over the pairs of classes of which `moments` has samples.
@@ -89,11 +60,7 @@ def classic(
         weights or a zero row of them; for the first three also features beyond 1e140 or below
         1e-140, whose squares are lost): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
         means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
-        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`,
-        `nc3_dual_etf_error`; `log_energy`, `riesz_energy`, `effective_rank_means` of the class
-        means, each divided by its norm, not centred; the same with `_weights` of the weights;
-        `pair_rows` and `pair_rows_weights`, how many rows the statistics over pairs compared with
-        all others.
+        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`, `nc3_dual_etf_error`.
 
     Raises:
         TimeoutError: the deadline expired first.
@@ -103,25 +70,26 @@ def classic(
     unit = _magnitude(means)
     means = means / unit
     M = centred(means)
-    within_cov, spread = None, np.zeros(len(M))
-    if _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]:
+    one = quotient = None
+    spread, lost = np.zeros(len(M)), not _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]
+    if not lost:
         within_cov, spread = moments.within_cov() / unit**2, moments.spread()[present] / unit**2
+        one, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
     sampled = moments.present[present]
     cdnv, angles = pair_means(
         M,
         partial(cdnv_sums, spread=spread, sampled=sampled),
         partial(angle_sums, norms=np.linalg.norm(M, axis=1)),
-        floor=_rounding_of(means),
+        floor=rounding_of(means),
         seed=seed,
         deadline=deadline,
     )
     W = None if W is None else W / _magnitude(W)
     paired = None if W is None else W[present]
-    unit_weights = _directions(W)
     return {
-        "nc1": None if within_cov is None else nc1(within_cov, M),
-        "nc1_trace_quotient": None if within_cov is None else nc1_trace_quotient(within_cov, M),
-        "cdnv": None if within_cov is None or cdnv is None else float(cdnv[0]),
+        "nc1": None if one is None else one.value,
+        "nc1_trace_quotient": quotient,
+        "cdnv": None if lost or cdnv is None else float(cdnv[0]),
         "nc2_equinorm_means": equinorm(M),
         "nc2_equinorm_weights": None if W is None else equinorm(W),
         "nc2_equiangularity": _deviation(angles),
@@ -130,14 +98,28 @@ def classic(
         "nc2_etf_error_weights": None if W is None else etf_error(W, W),
         "nc3": None if paired is None else nc3(paired, M),
         "nc3_dual_etf_error": None if paired is None else etf_error(paired, M),
-        **_evenness(_directions(means), "", "_means", seed, deadline),
-        **_evenness(unit_weights, "_weights", "_weights", seed, deadline),
-        "pair_rows": pair_rows(len(M)),
-        "pair_rows_weights": None if unit_weights is None else pair_rows(len(unit_weights)),
     }
 
 
-def neco(moments: ClassMoments, ood: ClassMoments) -> dict[str, float | None]:
+def evenness(
+    means: np.ndarray,
+    W: np.ndarray | None,
+    *,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+) -> Evenness:
+    """Energies and effective ranks of class means (P, d) and weights (K, d), each row scaled to
+    norm 1 here; `seed`, `deadline` and TimeoutError as in `classic`."""
+    unit_weights = _directions(W)
+    return Evenness(
+        **_evenness(_directions(means), "", "_means", seed, deadline),
+        **_evenness(unit_weights, "_weights", "_weights", seed, deadline),
+        pair_rows=pair_rows(len(means)),
+        pair_rows_weights=None if unit_weights is None else pair_rows(len(unit_weights)),
+    )
+
+
+def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
     """The orthogonality deviation of NECO, NC5 of Ben Ammar et al. (arXiv 2310.06823, eq. 5).
 
     It falls to 0 as the features of other data become orthogonal to the classes. Neither the class
@@ -147,21 +129,17 @@ def neco(moments: ClassMoments, ood: ClassMoments) -> dict[str, float | None]:
         moments: of raw features, of the training set where there is one.
         ood: of raw out-of-distribution features, all in one class, the same d.
 
-    Returns:
-        `orthogonality_deviation`: mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to
-        1; None where one of these means is zero. `ood_samples`: rows behind `m_ood`.
-
     Example:
         >>> ours, theirs = ClassMoments(d=2, K=2), ClassMoments(d=2, K=1)
         >>> ours.update(np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([0, 1]))
         >>> theirs.update(np.array([[3.0, 4.0]]), np.array([0]))
-        >>> round(neco(ours, theirs)["orthogonality_deviation"], 12)
+        >>> round(neco(ours, theirs).orthogonality_deviation, 12)
         0.7
     """
     means, other = (_directions(m.means[m.present]) for m in (moments, ood))
     known = means is not None and other is not None
     deviation = float(np.abs(means @ other[0]).mean()) if known else None  # type: ignore[index]
-    return {"orthogonality_deviation": deviation, "ood_samples": ood.N}
+    return Neco(deviation, ood.N)
 
 
 def _deviation(moments: np.ndarray | None) -> float | None:
@@ -178,7 +156,7 @@ def _evenness(
         # Distances know no origin; about their mean, close rows lose fewer digits.
         shifted = X - X.mean(axis=0)
         (energies,) = pair_means(
-            shifted, energy_sums, floor=_rounding_of(X), seed=seed, deadline=deadline
+            shifted, energy_sums, floor=rounding_of(X), seed=seed, deadline=deadline
         )
         rank = effective_rank(X, deadline=deadline)
     return {
@@ -289,28 +267,6 @@ def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float 
     return math.exp(-float(shares @ np.log(shares)))
 
 
-def centred(means: np.ndarray) -> np.ndarray:
-    """`M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
-
-    Args:
-        means: of the classes present, shape (P, d).
-
-    Returns:
-        float64, shape (P, d). A row no longer than the rounding of the means is exactly zero: its
-        direction would be noise.
-
-    Example:
-        >>> centred(np.array([[1.0, 0.0], [3.0, 4.0]]))
-        array([[-1., -2.],
-               [ 1.,  2.]])
-    """
-    if not len(means):
-        return means
-    M = means - means.mean(axis=0)
-    M[np.einsum("kd,kd->k", M, M) <= _rounding_of(means) ** 2] = 0.0
-    return M
-
-
 def _magnitude(X: np.ndarray) -> float:
     """Power of two up to the largest entry of X in absolute value; 1 where there is none but zero.
 
@@ -323,9 +279,3 @@ def _magnitude(X: np.ndarray) -> float:
 def _directions(X: np.ndarray | None) -> np.ndarray | None:
     """Rows of X, shape (K, d), scaled to norm 1; None where there is no row, or a zero one."""
     return normalise(X) if X is not None and len(X) and X.any(axis=1).all() else None
-
-
-def _rounding_of(means: np.ndarray) -> float:
-    """Length below which differences of these rows, shape (P, d), are rounding and no direction."""
-    largest = np.sqrt(np.einsum("kd,kd->k", means, means).max(initial=0.0))
-    return float(16.0 * np.finfo(np.float64).eps * largest)
