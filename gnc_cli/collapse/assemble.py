@@ -410,8 +410,8 @@ def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> st
     if one is None or one.classes_present > between.d:
         return None
     return (
-        f"gnc1 measures noise at collapse: K = {one.classes_present} <= d = {between.d}; "
-        "gnc1_centred falls to 0 there"
+        f"gnc1 tends to noise at the optimum, as K = {one.classes_present} <= d = {between.d}: "
+        "gnc1_centred tends to 0"
     )
 
 

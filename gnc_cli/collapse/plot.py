@@ -13,17 +13,20 @@ from gnc_cli.collapse.plot_epochs import (
     Line,
     draw_gnc2,
     draw_line,
-    draw_metric,
+    draw_metrics,
     set_epochs,
     set_shares,
     spaced,
 )
 from gnc_cli.collapse.result import (
+    MAIN,
+    NAMES,
     OF_THE_FILE,
     ClassRow,
     MeasureGroup,
     MeasureResult,
     MeasureSeries,
+    told_apart,
 )
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import (
@@ -48,13 +51,18 @@ _NARROW = 1e-6
 _MOST_LABELS = 12
 """Lines or files that are named."""
 Row = MeasureResult | MeasureGroup
-_PANELS = (
-    (TITLES["gnc1"], ("gnc1",)),
-    (TITLES["gnc2"], ("gnc2.lower",)),
-    (TITLES["gnc3"], ("gnc3",)),
-    ("Accuracy (solid, filled) and NCC (dashed, open)", ("accuracy", "ncc_accuracy")),
-)
-_LINES = ("gnc1", "gnc2.lower", "gnc2.upper", "gnc3", "accuracy", "ncc_accuracy")
+_ACCURACY = ("accuracy", "ncc_accuracy")
+_CLASSIC = (
+    ("NC1: variability within classes", ("nc1",)),
+    ("NC2: norms (solid), angles (dashed), ETF (dotted)",
+     ("nc2_equinorm_means", "nc2_equiangularity", "nc2_etf_error")),
+    ("NC3: distance from self-duality", ("nc3",)),
+    ("NC4: classifier agrees with nearest mean", ("nc4",)),
+)  # fmt: skip
+"""Panels of `--variants classic`."""
+_SHARES = (*_ACCURACY, "nc4")
+_STYLES = ("-", "--", ":")
+_LINES = (*NAMES, "gnc2.lower", "gnc2.upper", *_ACCURACY, *MAIN)
 
 
 def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[str]) -> None:
@@ -62,7 +70,8 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
 
     One set: the one-vs-rest distances of its classes with GNC2 and its reference, beside the ten
     classes nearest to the hull of the others. Several: GNC1, GNC2, GNC3, NCC and accuracy over the
-    epochs, as figure 2 of the paper has them; groups as mean lines with bands of one deviation.
+    epochs, as figure 2 of the paper has them, NC1 to NC4 with `--variants classic`; groups as mean
+    lines with bands of one deviation. Layers of one moment stand side by side, in their order.
 
     Args:
         result: what `measure` returned.
@@ -101,9 +110,10 @@ def _draw_set(figure: Any, result: MeasureResult) -> None:
     name = os.path.basename(result.file or "arrays")
     title = f"{name}: {result.snapshot}" if result.snapshot else name
     samples = "" if result.N is None else f", N = {count(result.N)}"
+    one, three = result.forms.values()
     figures = (
-        ("GNC1", result.gnc1, ".3g"), ("GNC2", result.gnc2.lower, ".6g"),
-        ("GNC3", result.gnc3, ".3g"), ("NCC accuracy", result.ncc_accuracy, ".4f"),
+        (NAMES[one], getattr(result, one), ".3g"), ("GNC2", result.gnc2.lower, ".6g"),
+        (NAMES[three], getattr(result, three), ".3g"), ("NCC accuracy", result.ncc_accuracy, ".4f"),
         ("accuracy", result.accuracy, ".4f"),
     )  # fmt: skip
     show_heading(
@@ -201,28 +211,35 @@ def _name(label: int, name: str | None) -> str:
 def draw_series(figure: Any, result: MeasureSeries) -> None:
     """The panels of what was measured, two a line, with one legend below, in an empty figure."""
     axis, lines, ticks = lines_of(result)
+    one, three = result.forms.values()
+    every: list[tuple[str, tuple[str, ...]]] = [
+        (TITLES[one], (one,)), (TITLES["gnc2"], ("gnc2.lower",)), (TITLES[three], (three,)),
+        ("Accuracy (solid, filled) and NCC (dashed, open)", _ACCURACY),
+    ]  # fmt: skip
+    every += _CLASSIC if any(row.policy.variants == "classic" for row in result.rows) else ()
     panels = [
-        panel for panel in _PANELS
+        panel for panel in every
         if any(np.isfinite(line.y[key]).any() for line in lines for key in panel[1])
     ]  # fmt: skip
     columns = min(2, max(1, len(panels)))
     rows = -(-len(panels) // columns) or 1
+    figure.set_figheight(max(7.6, 3.6 * rows))
     axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True).flat)
     colours = _colours([line.name for line in lines])
-    joined = not ticks
+    joined = axis != "row"
     for ax, (title, keys) in zip(axes, panels, strict=False):
         ax.set_title(title)
         ax.grid()
         if keys[0] == "gnc2.lower":
             references = [r.gnc2_reference for r in result.rows if r.gnc2_reference]
             draw_gnc2(ax, lines, colours, references, joined)
-        elif len(keys) == 1:
-            draw_metric(ax, lines, keys[0], colours, joined)
-        else:
-            for key, style in zip(keys, ("-", "--"), strict=True):
+        elif keys[0] in _SHARES:
+            for key, style in zip(keys, _STYLES, strict=False):
                 for line, colour in zip(lines, colours, strict=True):
                     draw_line(ax, line, key, "linear", colour, style, joined)
             set_shares(ax)
+        else:
+            draw_metrics(ax, lines, dict(zip(keys, _STYLES, strict=False)), colours, joined)
     for ax in axes[max(0, len(panels) - columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
         if ticks:
@@ -238,50 +255,60 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
             for line, colour in zip(lines[:_MOST_LABELS], colours, strict=False)
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
-    files = {os.path.basename(row.file or "arrays") for row in result.rows}
+    files = [*told_apart(row.file or "arrays" for row in result.rows).values()]
     sizes = {f"d = {row.d}, K = {count(row.K)}" for row in result.rows}
-    facts = [files.pop() if len(files) == 1 else f"{len(files)} files", f"{len(result.rows)} rows"]
+    facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(result.rows)} rows"]
     facts += [sizes.pop()] if len(sizes) == 1 else []
     facts += [f"mean and one deviation over {result.group}"] if result.groups else []
     show_heading(figure, "Neural collapse", in_picture("     ".join(facts)))
 
 
 def lines_of(result: MeasureSeries) -> tuple[str, list[Line], list[str]]:
-    """What x is (`epoch`, `step` or `row`), a line per run or group of runs, names of bare rows."""
+    """What x is (`epoch`, `step`, `layer` or `row`), a line per run or group of runs, and what the
+    places are called where x is no number.
+
+    A run is a file of several rows, else the files of a folder that have the same attributes; each
+    file where that would put two rows at one place.
+    """
     rows: Sequence[Row] = result.groups or result.rows
-    grouped = bool(result.groups)
     axis = next((k for k in ("epoch", "step") if None not in {getattr(r, k) for r in rows}), "row")
+    layers = list(dict.fromkeys(str(row.layer) for row in rows))
+    facts, ticks = ["split", "layer"], []
+    if len(layers) > 1 and len({(row.epoch, row.step) for row in rows}) == 1:
+        axis, facts, ticks = "layer", ["split"], layers
+    files = [] if result.groups else [row.file or "arrays" for row in result.rows]
     if axis == "row":
-        names = _names(rows, file=not grouped, attrs=grouped, snapshot=True)
-        return axis, [_line("", range(len(rows)), rows)], names
-    # A file per epoch is one run; files that share an epoch are several.
-    apart = not grouped and len({row.file for row in result.rows}) < len(rows)
-    names = _names(rows, file=apart, attrs=not apart)
-    x = [getattr(row, axis) for row in rows]
-    if not apart and len({*zip(names, x, strict=True)}) < len(rows):
-        names = _names(rows, file=True)
-    runs: dict[str, list[Row]] = {}
-    for name, row in zip(names, rows, strict=True):
-        runs.setdefault(name, []).append(row)
-    lines = [_line(name, [getattr(r, axis) for r in run], run) for name, run in runs.items()]
-    return axis, lines, []
+        ticks = _names(rows, files, [*facts, "snapshot"], attrs=bool(result.groups))
+        return axis, [_line("", range(len(rows)), rows)], ticks
+    x = [layers.index(str(row.layer)) if ticks else getattr(row, axis) for row in rows]
+    if len({*files}) == len(files):
+        names = _names(rows, [os.path.dirname(file) for file in files], facts, attrs=True)
+    if len({*files}) < len(files) or len({*zip(names, x, strict=True)}) < len(rows):
+        names = _names(rows, files, facts)
+    runs: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        runs.setdefault(name, []).append(at)
+    lines = [_line(name, [x[i] for i in at], [rows[i] for i in at]) for name, at in runs.items()]
+    return axis, lines, ticks
 
 
 def _names(
-    rows: Sequence[Row], *, file: bool = False, attrs: bool = False, snapshot: bool = False
+    rows: Sequence[Row], places: Sequence[str], keys: Sequence[str], attrs: bool = False
 ) -> list[str]:
-    """What tells the rows apart: file, attributes or snapshot as asked for; split and layer."""
+    """What tells the rows apart: file or folder, attributes if asked for, and fields such as split;
+    and whether GNC2 is that of class means."""
+    called = told_apart(places)
     known: list[dict[str, Any]] = []
-    for row in rows:
-        facts: dict[str, Any] = {}
-        if file and isinstance(row, MeasureResult):
-            facts["file"] = os.path.basename(row.file or "arrays")
+    for at, row in enumerate(rows):
+        facts: dict[str, Any] = {"place": called[places[at]]} if places else {}
         for name, value in row.attrs.items() if attrs else ():
             if name not in OF_THE_FILE:
                 text = f"{value:g}" if isinstance(value, float) else value
                 facts[f"attribute {name}"] = f"{name} = {text}"
-        keys = ("split", "layer", "snapshot") if snapshot else ("split", "layer")
-        known.append(facts | {key: getattr(row, key) for key in keys})
+        facts |= {key: getattr(row, key) for key in keys}
+        if isinstance(row, MeasureResult) and row.policy.weights != "given":
+            facts["weights"] = "GNC2 of class means"
+        known.append(facts)
     every = dict.fromkeys(key for facts in known for key in facts)
     differ = [key for key in every if len({str(facts.get(key)) for facts in known}) > 1]
     return [

@@ -7,7 +7,7 @@ linear one from 0, shares one from 0 to 1.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from gnc_cli.escaping import in_picture
 TITLES = {
     "gnc1": "GNC1: variability within classes", "gnc2": "GNC2: one-vs-rest distance",
     "gnc3": "GNC3: distance from self-duality",
+    "gnc1_centred": "GNC1 centred: variability within classes",
+    "gnc3_centred": "GNC3 centred: distance from self-duality",
 }  # fmt: skip
 COLOUR_OF_SET = {"train": BLUE, "test": ORANGE, "ood": GREEN}
 _KINDS = {"file": "reached by", "pinned": "given"}
@@ -51,13 +53,16 @@ class Line:
     """Standard deviations; None for a single run."""
 
 
-def draw_metric(
-    ax: Any, lines: Sequence[Line], key: str, colours: Sequence[Any], joined: bool = True
-) -> None:
-    """One metric of all lines on a logarithmic axis; zeros lie on its bottom edge."""
-    for line, colour in zip(lines, colours, strict=True):
-        draw_line(ax, line, key, "log", colour, "-", joined)
-    _set_decades(ax, np.concatenate([line.y[key] for line in lines] or [np.zeros(0)]))
+def draw_metrics(
+    ax: Any, lines: Sequence[Line], keys: Mapping[str, str], colours: Sequence[Any],
+    joined: bool = True,
+) -> None:  # fmt: skip
+    """Metrics of all lines, each in its style, on a logarithmic axis; zeros lie on its bottom
+    edge."""
+    for key, style in keys.items():
+        for line, colour in zip(lines, colours, strict=True):
+            draw_line(ax, line, key, "log", colour, style, joined)
+    _set_decades(ax, np.concatenate([line.y[key] for line in lines for key in keys]))
 
 
 def set_shares(ax: Any) -> None:

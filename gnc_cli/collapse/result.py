@@ -11,6 +11,11 @@ from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Rattlers, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
+NAMES = {"gnc1": "GNC1", "gnc1_centred": "GNC1 centred", "gnc3": "GNC3",
+         "gnc3_centred": "GNC3 centred"}  # fmt: skip
+"""How tables call the two forms of GNC1 and GNC3."""
+FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
+"""The paper's forms."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
@@ -258,26 +263,26 @@ class MeasureResult(Result):
     """tr(Sigma_W pinv(Sigma_B)) / K of raw features, Sigma_B centred. This and the classic metrics
     below are None without samples, and beyond 5000 classes or dimensions without `--variants
     classic`."""
-    nc1_trace_quotient: float | None = field(metadata=LOWER | {"classic": "NC1 traces"})
+    nc1_trace_quotient: float | None = field(metadata=LOWER | {"further": "NC1 traces"})
     """tr Sigma_W / tr Sigma_B, Sigma_B centred."""
     cdnv: float | None = field(metadata=LOWER | {"classic": "CDNV"})
     """Class-distance normalised variance, mean over k != j of (var_k + var_j) / (2 |m_k -
     m_j|^2)."""
     nc2_equinorm_means: float | None = field(metadata=LOWER | {"classic": "NC2 norms"})
     """Standard deviation of the norms of the centred class means, over their mean."""
-    nc2_equinorm_weights: float | None = field(metadata=LOWER | {"classic": "NC2 norms of W"})
+    nc2_equinorm_weights: float | None = field(metadata=LOWER | {"further": "NC2 norms of W"})
     """Standard deviation of the norms of the weights, over their mean."""
     nc2_equiangularity: float | None = field(metadata=LOWER | {"classic": "NC2 angles"})
     """Standard deviation of the cosines of two centred class means."""
-    nc2_max_angle: float | None = field(metadata=LOWER | {"classic": "NC2 max angle"})
+    nc2_max_angle: float | None = field(metadata=LOWER | {"further": "NC2 max angle"})
     """Mean |cosine + 1 / (K - 1)| of two centred class means."""
     nc2_etf_error: float | None = field(metadata=LOWER | {"classic": "NC2 ETF"})
     """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
-    nc2_etf_error_weights: float | None = field(metadata=LOWER | {"classic": "NC2 ETF of W"})
+    nc2_etf_error_weights: float | None = field(metadata=LOWER | {"further": "NC2 ETF of W"})
     """The same of the weights, not centred."""
     nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
     """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
-    nc3_dual_etf_error: float | None = field(metadata=LOWER | {"classic": "NC3 dual"})
+    nc3_dual_etf_error: float | None = field(metadata=LOWER | {"further": "NC3 dual"})
     """Distance of W M^T, over its norm, from that of a simplex ETF."""
     nc4: float | None = field(metadata=HIGHER | {"classic": "NC4"})
     """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
@@ -349,8 +354,8 @@ class MeasureResult(Result):
         off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
         return {
             "gnc1": f"K = {self.classes.present} <= d = {self.d}" if few else "",
-            "gnc3": "the mean of the class means has squared length "
-                    f"{self.global_mean_squared:.2g} > {_NEAR_0}" if off else "",
+            "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g} > {_NEAR_0}"
+                    if off else "",
         }  # fmt: skip
 
     def order(self) -> tuple[float, float]:
@@ -405,8 +410,12 @@ class MeasureSeries(Result):
     @property
     def forms(self) -> dict[str, str]:
         """`MeasureResult.forms` of the last row with features, which decides for all rows."""
-        known = [row for row in self.rows if row.N is not None]
-        return known[-1].forms if known else {"gnc1": "gnc1", "gnc3": "gnc3"}
+        return next((row.forms for row in reversed(self.rows) if row.N is not None), FORMS)
+
+    @property
+    def why_centred(self) -> str:
+        """Why, in words."""
+        return next((row.why_centred for row in reversed(self.rows) if row.N is not None), "")
 
     def lines(self) -> list[dict[str, Any]]:
         """Each row as a result of its own, as `on_row` gets it."""
@@ -438,12 +447,13 @@ class MeasureSeries(Result):
         return tuple(said)
 
 
-CLASSIC = {
-    each.name: str(each.metadata["classic"])
-    for each in fields(MeasureResult)
-    if "classic" in each.metadata
-}
-"""The classic metrics by key, as tables and pictures call them."""
+MAIN, _FURTHER = (
+    {each.name: str(each.metadata[kind]) for each in fields(MeasureResult) if kind in each.metadata}
+    for kind in ("classic", "further")
+)
+"""The classic metrics by key, as tables call them: those that tables and pictures of several sets
+show, and the others."""
+CLASSIC = MAIN | _FURTHER
 
 
 def told_apart(paths: Iterable[str]) -> dict[str, str]:

@@ -8,6 +8,8 @@ from typing import Any
 from gnc_cli.collapse.request import OWN
 from gnc_cli.collapse.result import (
     CLASSIC,
+    MAIN,
+    NAMES,
     ClassRow,
     DuplicatePair,
     Gnc2Reference,
@@ -46,8 +48,6 @@ _BRIEF = ("gnc2", "gnc2_ratio", "ncc_accuracy", "accuracy", "classes.present")
 """What a sheet shows without `-v` beside GNC1 and GNC3 in the form that means something;
 `gnc2_ratio` names the reference, `ncc_accuracy` has the classifier's beside it, and classes are
 named where some have no samples."""
-_NAMES = {"gnc1": "GNC1", "gnc1_centred": "GNC1 centred", "gnc3": "GNC3",
-          "gnc3_centred": "GNC3 centred"}  # fmt: skip
 _KINDS = {
     "theorem": "best known", "table": "best known", "solved": "best known, our own code",
     "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
@@ -95,7 +95,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         if value is not None or key in _ALWAYS:
             rows.append((name, form(value), _interval(r, key) + remark, key))
     shown = rows if verbose else _sheet(r, rows)
-    tables = [facts(title, [*shown, *_variants(r)], _forms_note([r]), verbose=verbose)]
+    tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
     if verbose and r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
@@ -154,6 +154,8 @@ def _collapse(r: MeasureResult) -> list[Fact]:
         ),
         ("GNC3", "gnc3", figure, f"{space} features and weights, class means not renormalised"),
         ("GNC3 centred", "gnc3_centred", figure, "angles of weights and centred class means"),
+        ("  global mean", "global_mean_squared", figure,
+         "squared length of the mean of the class means"),
     ]  # fmt: skip
 
 
@@ -260,7 +262,9 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
     known = f", {series.skipped} of them measured before" if series.skipped else ""
     places = [_place(row) for row in rows]
-    snapshots = len({r.snapshot for r in rows}) > 1
+    # What file, epoch and split tell apart needs no name beside them.
+    alike = len({(r.file, *place.items()) for r, place in zip(rows, places, strict=True)})
+    snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or alike < len(rows))
     sizes = len({(r.d, r.K) for r in rows}) > 1
     names = told_apart(r.file or "arrays" for r in rows)
     forms = series.forms
@@ -275,7 +279,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         "d": [count(r.d) for r in rows if sizes],
         "K": [count(r.K) for r in rows if sizes],
         "N": _column(rows, "N", count),
-        _NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
+        NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
         "GNC2": [
             proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows
         ],
@@ -284,7 +288,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
-        _NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
+        NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
     }  # fmt: skip
@@ -292,8 +296,8 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
     if _asks_classic(rows):
-        classic = {name: _column(rows, key, short) for key, name in CLASSIC.items()}
-        tables.append(_table("classic metrics of raw rows", {**where, **classic}, words))
+        classic = {name: _column(rows, key, short) for key, name in MAIN.items()}
+        tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
     tables += [_groups(series)] if series.groups else []
     letters = None if verbose else 50
     references = dict.fromkeys(
@@ -313,7 +317,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     if not all(map(_of_weights, rows)):
         of = "* of the class means" if mixed else ": of the class means"
         notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
-    notes += _forms_note(rows)
+    notes += forms_note(series)
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
@@ -333,8 +337,8 @@ def _groups(series: MeasureSeries) -> Table:
         **{
             name: [_spread(group, key, form) for group in groups]
             for name, key, form in (
-                (_NAMES[forms["gnc1"]], forms["gnc1"], ".3g"), ("GNC2", "gnc2.lower", ".4f"),
-                (_NAMES[forms["gnc3"]], forms["gnc3"], ".3g"),
+                (NAMES[forms["gnc1"]], forms["gnc1"], ".3g"), ("GNC2", "gnc2.lower", ".4f"),
+                (NAMES[forms["gnc3"]], forms["gnc3"], ".3g"),
                 ("NCC", "ncc_accuracy", ".4f"), ("accuracy", "accuracy", ".4f"),
             )
         },
@@ -373,10 +377,9 @@ def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> lis
     return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *chosen, *written]
 
 
-def _forms_note(rows: Sequence[MeasureResult]) -> list[Cell]:
-    """Why GNC1 or GNC3 is shown centred; the last row with features decides for all."""
-    why = next((row.why_centred for row in reversed(rows) if row.N is not None), "")
-    return [(Styled("centred", "bold"), f": {why}")] if why else []
+def forms_note(result: Any) -> list[Cell]:
+    """Why GNC1 or GNC3 is shown centred."""
+    return [(Styled("centred", "bold"), f": {why}")] if (why := result.why_centred) else []
 
 
 def _of_weights(row: MeasureResult) -> bool:

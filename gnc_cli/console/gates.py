@@ -139,10 +139,14 @@ class Gates:
     def _judge(self, gate: _Gate, rows: Sequence[dict[str, Any]]) -> Verdict:
         if not rows:
             return Verdict(gate.text, Status.FAILED, "the result has no rows")
-        findings = [gate.find(row) for row in (rows[-1:] if self.rows is Rows.LAST else rows)]
+        rows = rows[-1:] if self.rows is Rows.LAST else rows
+        findings = [gate.find(row) for row in rows]
         best_or_worst = max if self.rows is Rows.ANY else min
         found = best_or_worst(findings, key=lambda f: f.status.rank)
         detail = ", ".join(found.details)
+        for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
+            if any(re.match(rf"(\w+ and )?{key}\b", text) for key in gate.keys):
+                detail += f"; {text.split(':')[0]}"
         if len(findings) > 1:
             number_passed = sum(f.status is Status.PASSED for f in findings)
             detail += f"; {number_passed} of {len(findings)} rows pass"

@@ -234,7 +234,8 @@ def _epoch_row(
         return row
     return dataclasses.replace(
         row, train_accuracy=result.accuracy, ncc_accuracy=result.ncc_accuracy, gnc1=result.gnc1,
-        gnc2=result.gnc2, gnc3=result.gnc3,
+        gnc1_centred=result.gnc1_centred, gnc2=result.gnc2, gnc3=result.gnc3,
+        gnc3_centred=result.gnc3_centred,
     )  # fmt: skip
 
 
@@ -242,8 +243,9 @@ def _in_words(row: EpochRow, epochs: int) -> str:
     """An epoch in log.txt."""
     found = {
         "train": row.train_accuracy, "test": row.test_accuracy, "ood": row.ood_accuracy,
-        "gnc1": row.gnc1, "gnc2": None if row.gnc2 is None else row.gnc2.lower, "gnc3": row.gnc3,
-        "ncc": row.ncc_accuracy,
+        "gnc1": row.gnc1, "gnc1_centred": row.gnc1_centred,
+        "gnc2": None if row.gnc2 is None else row.gnc2.lower,
+        "gnc3": row.gnc3, "gnc3_centred": row.gnc3_centred, "ncc": row.ncc_accuracy,
     }  # fmt: skip
     words = [f"{name} {value:.4g}" for name, value in found.items() if value is not None]
     return ", ".join([f"epoch {row.epoch}/{epochs}", f"loss {row.loss:.4g}", *words])

@@ -13,7 +13,7 @@ from gnc_cli.collapse.plot_epochs import (
     Line,
     draw_gnc2,
     draw_line,
-    draw_metric,
+    draw_metrics,
     set_epochs,
     set_shares,
 )
@@ -82,8 +82,8 @@ def _run_figure(result: Any) -> Any:
         show_places(axes["places"], **extras, raw=raw)
         kind, shape = "Raw" if raw else "Unit", "arrows" if flat else "outlines"
         axes["places"].set_title(f"{kind} features (dots) and weights ({shape})", loc="center")
-    for key in ("gnc1", "gnc3", "loss"):
-        show_metric(axes[key], history, key)
+    for name, key in {**result.forms, "loss": "loss"}.items():
+        show_metric(axes[name], history, key)
     reference = None if result.measured is None else result.measured.gnc2_reference
     show_gnc2(axes["gnc2"], history, reference)
     show_accuracies(axes["accuracy"], history)
@@ -142,7 +142,7 @@ def show_metric(ax: Any, history: Sequence[EpochRow], key: str) -> None:
     """One metric, or the loss, over the epochs it was measured at, on a logarithmic axis."""
     line = _line(history, key)
     if line.x.size:
-        draw_metric(ax, [line], key, [COLOUR_OF_SET["train"]])
+        draw_metrics(ax, [line], {key: "-"}, [COLOUR_OF_SET["train"]])
     _finish(ax, TITLES.get(key, _LOSS))
 
 

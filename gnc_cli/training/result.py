@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.collapse.result import FORMS, MeasureResult
 from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, rows_of
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
@@ -33,11 +33,15 @@ class EpochRow:
     test_ncc_accuracy: float | None = None
     """Nearest-class-mean accuracy of the test set, by the means of the training set."""
     gnc1: float | None = None
-    """GNC1 of the training features: variability within classes; 0 at collapse."""
+    """GNC1 of the training features, as in the paper: variability within classes."""
+    gnc1_centred: float | None = None
+    """The same with Sigma_B centred."""
     gnc2: Bracket | None = None
     """GNC2 of the classifier: smallest one-vs-rest distance of its unit rows, certified."""
     gnc3: float | None = None
-    """GNC3: distance of classifier and class means from self-duality; 0 at collapse."""
+    """GNC3, as in the paper: distance of classifier and class means from self-duality."""
+    gnc3_centred: float | None = None
+    """The same of centred class means."""
     ncc_accuracy: float | None = None
     """Share of the training set whose nearest class mean is its own."""
     seconds: float = 0.0
@@ -153,6 +157,16 @@ class TrainResult(Result):
         if name.startswith("_") or name in _OF_A_FILE or name not in MeasureResult.__annotations__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return None if self.measured is None else getattr(self.measured, name)
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """Which form of GNC1 and GNC3 means something: `MeasureResult.forms`."""
+        return FORMS if self.measured is None else self.measured.forms
+
+    @property
+    def why_centred(self) -> str:
+        """Why, in words."""
+        return "" if self.measured is None else self.measured.why_centred
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *MeasureResult.__annotations__} - set(_OF_A_FILE))

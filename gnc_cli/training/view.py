@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.collapse.view import at_least, figure, proved, reference_text, share
+from gnc_cli.collapse.result import FORMS, NAMES
+from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share
 from gnc_cli.console.numbers import count, duration, plural
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
@@ -36,10 +37,10 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     if not verbose:
         where = f"{plural(r.epochs, 'epoch')} in {duration(_spent(r))}, {r.run}"
         ran: Cell = (Styled("run", "bold"), f": {where}")
-        sheet = facts(title, [*_accuracy(r), *_collapse(r, False)])
+        sheet = facts(title, [*_accuracy(r), *_collapse(r, False)], forms_note(r))
         return [sheet, Table(sentences=[ran], notes=[_ending(r)])]
-    tables = [facts(title, [*_accuracies(r), *_collapse(r, True)], verbose=True)]
-    return [*tables, _epochs(r.history), _ran(r, whole=True, notes=[_ending(r)])]
+    tables = [facts(title, [*_accuracies(r), *_collapse(r, True)], forms_note(r), verbose=True)]
+    return [*tables, _epochs(r), _ran(r, whole=True, notes=[_ending(r)])]
 
 
 def _accuracy(r: TrainResult) -> list[Fact]:
@@ -76,9 +77,7 @@ def _accuracies(r: TrainResult) -> list[Fact]:
 
 
 def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
-    rows: list[Fact] = []
-    if r.gnc1 is not None:
-        rows.append(("GNC1", figure(r.gnc1, 4), _course(r.history, "gnc1", r.gnc1), "gnc1"))
+    rows: list[Fact] = [*_form(r, "gnc1")]
     if r.gnc2 is not None:
         remark = f"at most {r.gnc2.upper:.6f}" if r.gnc2.width > 1e-6 else "certified"
         rows.append(("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "",
@@ -91,13 +90,20 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
         of = "GNC2 / reference" if verbose else f"of {known}, {source}"
         rows.append(("  ratio", ratio, of, "gnc2_ratio"))
-    if r.gnc3 is not None:
-        rows.append(("GNC3", figure(r.gnc3, 4), _course(r.history, "gnc3", r.gnc3), "gnc3"))
+    rows += _form(r, "gnc3")
     for of, key in (("training set", "ncc_accuracy"), ("test set", "test_ncc_accuracy")):
         if (value := getattr(r, key)) is not None and verbose:
             remark = f"{of}, by the means of the training set"
             rows.append(("NCC accuracy", _share(value) or "", remark, key))
     return rows
+
+
+def _form(r: TrainResult, name: str) -> list[Fact]:
+    """GNC1 or GNC3 in the form that means something."""
+    key = r.forms[name]
+    if (value := getattr(r, key)) is None:
+        return []
+    return [(NAMES[key], figure(value, 4), _course(r.history, key, value), key)]
 
 
 def _course(history: Sequence[EpochRow], key: str, last: float) -> str:
@@ -127,20 +133,22 @@ def _change(first: float, last: float) -> str:
     return f"{math.floor(factor / unit + 1e-9) * unit:.6g} times {way}"
 
 
-def _epochs(history: Sequence[EpochRow]) -> Table:
+def _epochs(r: TrainResult) -> Table:
     """The measured epochs: the first, the last, and some between them."""
-    rows = [row for row in history if row.train_accuracy is not None]
+    ones, threes = (r.forms[name] for name in ("gnc1", "gnc3"))
+    rows = [row for row in r.history if row.train_accuracy is not None]
     if len(rows) > _MOST_EPOCHS:
         places = (round(i * (len(rows) - 1) / (_MOST_EPOCHS - 1)) for i in range(_MOST_EPOCHS))
         rows = [rows[place] for place in places]
     cells = [
         (str(row.epoch), f"{row.loss:.4g}", _share(row.train_accuracy), _share(row.test_accuracy),
-         _share(row.ood_accuracy), None if row.gnc1 is None else figure(row.gnc1, 4),
+         _share(row.ood_accuracy), figure(getattr(row, ones), 4),
          None if row.gnc2 is None else proved(row.gnc2, 6),
-         None if row.gnc3 is None else figure(row.gnc3, 4), _share(row.ncc_accuracy))
+         figure(getattr(row, threes), 4), _share(row.ncc_accuracy))
         for row in rows
     ]  # fmt: skip
-    headings = ("epoch", "loss", "training", "test", "OOD", "GNC1", "GNC2", "GNC3", "NCC")
+    headings = ("epoch", "loss", "training", "test", "OOD", NAMES[ones], "GNC2", NAMES[threes],
+                "NCC")  # fmt: skip
     return Table("Epochs", headings, cells)
 
 
@@ -157,13 +165,16 @@ def _ran(r: TrainResult, *, whole: bool, notes: Sequence[Cell] = ()) -> Table:
 
 
 def _series(series: TrainSeries) -> Table:
+    last = series.rows[-1] if series.rows else None
+    ones, threes = (FORMS if last is None else last.forms).values()
     rows = [
         (r.run, " ".join(map(str, r.head.permutation or ())), _share(r.test_accuracy),
-         _share(r.train_accuracy), _share(r.ood_accuracy), figure(r.gnc1, 3), figure(r.gnc3, 3),
-         _share(r.ncc_accuracy), f"{r.seconds:.3g}")
+         _share(r.train_accuracy), _share(r.ood_accuracy), figure(getattr(r, ones), 3),
+         figure(getattr(r, threes), 3), _share(r.ncc_accuracy), f"{r.seconds:.3g}")
         for r in series.rows
     ]  # fmt: skip
-    headings = ("run", "rows of classes", "test", "training", "OOD", "GNC1", "GNC3", "NCC", "s")
+    headings = ("run", "rows of classes", "test", "training", "OOD", NAMES[ones],
+                NAMES[threes], "NCC", "s")  # fmt: skip
     title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
     ended = [_outcome(series.outcome)]
     return Table(title, headings, rows, notes=ended, text=frozenset({0, 1}))
