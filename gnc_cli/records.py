@@ -163,7 +163,7 @@ HIGHER, LOWER = {"better": "higher"}, {"better": "lower"}
 class Result:
     """What all results share: `schema command version seconds` and the ways out."""
 
-    seconds: float
+    seconds: float = dataclasses.field(metadata=LOWER)
     """Wall time of the whole computation."""
     version: str
     """Version of gnc that made it."""
@@ -323,6 +323,18 @@ def keys_of(record: type) -> dict[str, Any]:
             found[field.name] = hints[field.name]
     for name in getattr(record, "computed", ()):
         found[name] = get_type_hints(getattr(record, name).fget)["return"]
+    return found
+
+
+def better_of(record: type) -> dict[str, str]:
+    """Which direction is better, `higher` or `lower`, of the figures of a record and of those
+    inside it, by the name of the field."""
+    found: dict[str, str] = {}
+    hints = get_type_hints(record)
+    for each in dataclasses.fields(record):
+        for inner in _records_in(hints[each.name]):
+            found |= better_of(inner)
+        found |= {each.name: each.metadata["better"]} if "better" in each.metadata else {}
     return found
 
 

@@ -93,15 +93,15 @@ class GNCMetrics:
             normalize="auto" if normalize else "off", variants=variants, reference=reference
         )
         self._found: dict[int, Gnc2Reference | None] = {}
-        self._spaces = self._request.spaces(d, K)
-        predict_moments(d, K, K, len(self._spaces)).require(
+        self.spaces = self._request.spaces(d, K)
+        predict_moments(d, K, K, len(self.spaces)).require(
             f"moments of K={K} classes in d={d}", "take fewer of either"
         )
         self.reset()
 
     def reset(self) -> None:
         """Forget all batches."""
-        moments = {space: ClassMoments(self.d, self.K) for space in self._spaces}
+        moments = {space: ClassMoments(self.d, self.K) for space in self.spaces}
         none = np.zeros(self.K, dtype=np.int64)
         self._own = Accumulated(moments, none, none)
         self._device: dict[str, DeviceMoments] = {}
@@ -136,7 +136,7 @@ class GNCMetrics:
         if cuda:
             if not self._device:
                 device = rows.device
-                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self._spaces}
+                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self.spaces}
             for space, sums in self._device.items():
                 sums.update(rows, known, unit=space == "unit")
         else:
@@ -218,8 +218,8 @@ class GNCMetrics:
         """
         if not isinstance(other, GNCMetrics):
             raise UsageError(f"merge() takes another GNCMetrics, got {shown(other)}")
-        mine = (self.d, self.K, self._spaces)
-        theirs = (other.d, other.K, other._spaces)
+        mine = (self.d, self.K, self.spaces)
+        theirs = (other.d, other.K, other.spaces)
         if mine != theirs:
             raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
         self.add(other.accumulated())

@@ -1,11 +1,13 @@
 """`--plot FILE.html` of `gnc measure` and `gnc train`: features as they move over the snapshots."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
+from gnc_cli.collapse.result import NAMES
 from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import TRAINING, Source, find_samples
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
@@ -38,14 +40,17 @@ def drawn_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> li
 
 
 def write_snapshots(
-    path: str | os.PathLike[str], sources: Sequence[Source], names: Sequence[str] = ()
-) -> None:
+    path: str | os.PathLike[str], sources: Sequence[Source], names: Sequence[str],
+    row_of: Callable[[Source], Any], forms: Mapping[str, str],
+) -> None:  # fmt: skip
     """Write the page of `drawn_sources`, in their order.
 
     Args:
         path: the .html file; an existing one is replaced.
         sources: files and snapshots.
         names: of the classes, by label.
+        row_of: the record with the figures of a source, None where there is none.
+        forms: which GNC1 and GNC3 to show, as `MeasureResult.forms` has it.
 
     Raises:
         OutputError: the page cannot be written.
@@ -53,7 +58,7 @@ def write_snapshots(
     snapshots = []
     for source in sources:
         with source.open() as samples:
-            snapshots.append(_snapshot(source, samples))
+            snapshots.append(_snapshot(source, samples, _figures(row_of(source), forms)))
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
         path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
@@ -61,8 +66,12 @@ def write_snapshots(
     )  # fmt: skip
 
 
-def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Write the page of a run folder of `gnc train`: its training snapshots.
+def write_run(
+    path: str | os.PathLike[str], folder: str | os.PathLike[str], history: Sequence[Any],
+    forms: Mapping[str, str],
+) -> None:  # fmt: skip
+    """Write the page of a run folder of `gnc train`: its training snapshots, with the figures of
+    its epochs, `history`.
 
     Raises:
         DataError: there are none.
@@ -75,11 +84,25 @@ def write_run(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
             f"{os.fspath(path)!r} is not written: the run has no training snapshot yet; go on with "
             f"{spelled('resume')}"
         )
-    sources = find_samples(files)
-    write_snapshots(path, drawn_sources(path, sources), config["class_names"])
+    rows = {row.epoch: row for row in history}
+    write_snapshots(
+        path, drawn_sources(path, find_samples(files)), config["class_names"],
+        lambda source: rows.get(source.attrs.get("epoch")), forms,
+    )  # fmt: skip
 
 
-def _snapshot(source: Source, samples: Samples) -> Snapshot:
+def _figures(row: Any, forms: Mapping[str, str]) -> str:
+    """The figures of a row of `measure` or an epoch of `train`, as far as it has them."""
+    one, three = forms["gnc1"], forms["gnc3"]
+    keys = {NAMES[one]: one, "GNC2": "gnc2", NAMES[three]: three, "NCC": "ncc_accuracy",
+            "accuracy": "accuracy", "training accuracy": "train_accuracy",
+            "test accuracy": "test_accuracy"}  # fmt: skip
+    found = {name: getattr(row, key, None) for name, key in keys.items()}
+    numbers = {name: getattr(value, "lower", value) for name, value in found.items()}
+    return ", ".join(f"{name} {v:.4g}" for name, v in numbers.items() if v is not None)
+
+
+def _snapshot(source: Source, samples: Samples, figures: str) -> Snapshot:
     """At most `MOST_POINTS` samples, the same share of each class; class means stand in for missing
     weights."""
     assert samples.features is not None and samples.labels is not None
@@ -100,7 +123,7 @@ def _snapshot(source: Source, samples: Samples) -> Snapshot:
         classes = np.arange(len(weights))
     epoch = source.attrs.get("epoch")
     name = f"epoch {epoch:g}" if epoch is not None else source.snapshot or source.file or "samples"
-    return Snapshot(name, features, labels, _unit(weights), classes, N)
+    return Snapshot(name, features, labels, _unit(weights), classes, N, figures)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -198,7 +198,12 @@ def _write(
     if plot is not None and is_page(plot):
         from gnc_cli.collapse.page import write_snapshots
 
-        write_snapshots(plot, drawn, [] if class_names is None else read_lines(class_names))
+        names = [] if class_names is None else read_lines(class_names)
+        rows = result.rows if isinstance(result, MeasureSeries) else (result,)
+        measured = {(row.file, row.snapshot): row for row in rows}
+        write_snapshots(
+            plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
+        )
     elif plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 

@@ -8,6 +8,8 @@ from typing import Any
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.records import (
     HIDDEN,
+    HIGHER,
+    LOWER,
     OMITTED_IF_NONE,
     Bracket,
     ComparisonStatus,
@@ -36,16 +38,16 @@ class CompareRow:
     """Dimension of the space."""
     K: int
     """Number of points."""
-    max_cosine: float | None = None
+    max_cosine: float | None = field(default=None, metadata=LOWER)
     """Largest cosine between two different points; None in a list, or where time ran out."""
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
-    gap: float | None = None
+    gap: float | None = field(default=None, metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     status: ComparisonStatus | None = None
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
-    rattlers: Rattlers | None
+    rattlers: Rattlers | None = field(metadata=LOWER)
     """Points whose own distance is above the minimum, by either distance; None where not known."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance; None where not known."""
@@ -61,7 +63,7 @@ class CompareRow:
     file: str | None = None
     """The file that was read, or that holds the code a hunt has found; None for solves, arrays and
     lists."""
-    seconds: float | None = None
+    seconds: float | None = field(default=None, metadata=LOWER)
     """Wall time of this row."""
 
 
@@ -77,7 +79,7 @@ class ListedRow(CompareRow):
 class JudgedRow(CompareRow):
     """A code with its verdict."""
 
-    rho_one_vs_rest: Bracket | None
+    rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
     """Smallest distance of a point from the convex hull of all others; None where not computed."""
     reference: str | None
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
@@ -137,7 +139,7 @@ class PolishedCosine:
 class FileRow(JudgedRow):
     """A code of the user's, from a file or an array."""
 
-    min_angle_deg: float | None
+    min_angle_deg: float | None = field(metadata=HIGHER)
     """Angle of the closest pair, degrees."""
     congruence: str | None
     """Whether congruent_to was `decided`; `undecided` where time ran out; None where the code is
@@ -164,7 +166,7 @@ class SolvedRow(JudgedRow):
     """How the search ended, as gnc solve says it."""
     seed: int
     """Of the search."""
-    restarts: int
+    restarts: int = field(metadata=LOWER)
     """Starts that were run."""
 
 

@@ -8,13 +8,14 @@ way.
 import math
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.check import Comparison, Finding, Joined, Key, Status
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import look_up, rows_of
+from gnc_cli.records import better_of, look_up, rows_of
 
 IDENTITY = (
     "command", "problem", "d", "K", "tau", "weight_decay", "n", "split", "layer",
@@ -24,25 +25,6 @@ IDENTITY = (
 
 _NEAREST = ("file", "snapshot", "epoch", "step", "name")
 """Among several comparable rows the one that shares most of these is taken, the last at a tie."""
-
-HIGHER_IS_BETTER = frozenset(
-    {"accuracy", "gnc2", "gnc2_quantiles", "gnc2_ratio", "images_per_second", "margins",
-     "min_angle_deg", "nc4", "ncc_accuracy", "ncc_agreement", "ncc_leave_one_out", "ood_accuracy",
-     "rho_one_vs_one", "rho_one_vs_rest", "sample_margins", "saved_share", "test_accuracy",
-     "test_ncc_accuracy", "train_accuracy"}
-)  # fmt: skip
-"""Parts of dotted keys that are better when larger; of several parts the last counts."""
-
-LOWER_IS_BETTER = frozenset(
-    {"cdnv", "duplicates", "first_order_gain", "gap", "gnc1", "gnc3", "hardmax_gap", "log_energy",
-     "log_energy_weights", "loss", "max_cosine", "measure_share", "missing", "nc1",
-     "nc1_trace_quotient", "nc2_equiangularity", "nc2_equinorm_means", "nc2_equinorm_weights",
-     "nc2_etf_error", "nc2_etf_error_weights", "nc2_max_angle", "nc3", "nc3_dual_etf_error",
-     "orthogonality_deviation", "rattlers", "restarts", "riesz_energy", "riesz_energy_weights",
-     "scale", "seconds", "stationarity", "steps"}
-)  # fmt: skip
-"""Parts of dotted keys that are better when smaller."""
-
 
 @dataclass(frozen=True)
 class Allowance:
@@ -70,14 +52,14 @@ class Allowance:
         """
         same = self.baseline.row_for({k: look_up(row, k) for k in IDENTITY}, row)
         earlier = look_up(same, self.key)
-        rises, falls = _direction(self.key)
+        better = _better(self.key, str(row.get("command")))
         if isinstance(earlier, dict):
-            earlier = earlier.get("upper" if falls else "lower")
+            earlier = earlier.get("upper" if better == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
             return Finding(Status.FAILED, (f"{self.key} is no number in {self.baseline.name}",))
         slack = self.amount * abs(earlier) if self.relative else self.amount
-        limits = [] if falls else [Comparison(Key(self.key), ">=", earlier - slack)]
-        limits += [] if rises else [Comparison(Key(self.key), "<=", earlier + slack)]
+        limits = [] if better == "lower" else [Comparison(Key(self.key), ">=", earlier - slack)]
+        limits += [] if better == "higher" else [Comparison(Key(self.key), "<=", earlier + slack)]
         found = Joined(tuple(limits)).find(row)
         return Finding(found.status, (*found.details, f"was {earlier:.10g}"))
 
@@ -156,12 +138,15 @@ class Baseline:
         return Allowance(f"--allow {text}", key, value / 100 if relative else value, relative, self)
 
 
-def _direction(key: str) -> tuple[bool, bool]:
-    """Whether a number is better when larger, and when smaller; both false where unknown."""
-    for part in reversed(key.split(".")):
-        if part in HIGHER_IS_BETTER or part in LOWER_IS_BETTER:
-            return part in HIGHER_IS_BETTER, part in LOWER_IS_BETTER
-    return False, False
+def _better(key: str, command: str) -> str | None:
+    """Which direction is better, by the last part of a key whose field says it; None if unknown."""
+    from gnc_cli.schemas import RESULTS
+
+    known: dict[str, str] = {}
+    module, records = RESULTS[command]
+    for record in records:
+        known |= better_of(getattr(import_module(module), record))
+    return next((known[part] for part in reversed(key.split(".")) if part in known), None)
 
 
 def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:

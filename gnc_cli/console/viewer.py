@@ -24,6 +24,8 @@ MOST_POINTS = 3000
 """Of larger codes and sets evenly spaced points are drawn."""
 _MOST_LINES = 6000
 """Contacts that are drawn; of more, evenly spaced ones."""
+_MOST_NAMED = 40
+"""Classes whose colours a legend names."""
 _MOST_HEAT = 400
 """Rows and columns of a heat map that are put in order by clustering; more are sampled."""
 _SPACES = re.compile(" {2,}")
@@ -48,6 +50,8 @@ class Snapshot:
     """Class of each row of `weights`, shape (K,)."""
     N: int
     """Samples of the file, drawn or not."""
+    figures: str = ""
+    """What was measured of it, in words."""
 
 
 def write_code_page(
@@ -139,7 +143,7 @@ def write_run_page(
     axes = _axes(snapshots[-1].weights)
     frames = [
         {
-            "name": snapshot.name,
+            "name": ": ".join(filter(None, (snapshot.name, snapshot.figures))),
             "points": _packed((snapshot.features @ axes).T),
             "classes": snapshot.labels.tolist(),
             "weights": _packed((snapshot.weights @ axes).T),
@@ -148,11 +152,16 @@ def write_run_page(
         for snapshot in snapshots
     ]  # fmt: skip
     d = snapshots[-1].weights.shape[1]
-    kinds = ["dots: features", "diamonds: class weights", "one colour per class"]
+    classes, shown = snapshots[-1].classes, [*map(in_html, names)]
+    kinds = ["dots: features", "diamonds: class weights"]
+    kinds += ["one colour per class"] if len(classes) > _MOST_NAMED else [
+        _dot(f"hsl({k * 137.508 % 360:.0f} 65% 50%)", shown[k] if k < len(shown) else f"class {k}")
+        for k in classes.tolist()
+    ]
     kinds += ["projected on the principal axes of the last weights"] if d > 3 else []
     drawn = max(snapshots, key=lambda snapshot: snapshot.N)
     legend = _legend(kinds, [(len(drawn.features), drawn.N, "samples")])
-    data = {"frames": frames, "sphere": d <= 3, "names": [*map(in_html, names)]}
+    data = {"frames": frames, "sphere": d <= 3, "names": shown}
     _write(path, title, facts, legend, data)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from torch import nn
@@ -9,17 +10,22 @@ from torch import nn
 from gnc_cli.collapse.model import measure_model
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
+from gnc_cli.records import Bracket
 
-FIGURES = (
-    "gnc1", "gnc2.lower", "gnc2.upper", "gnc2_ratio", "gnc3", "ncc_accuracy", "accuracy",
-)  # fmt: skip
-"""Keys of a result, dotted."""
+_ENDS: dict[Any, tuple[str, ...]] = {float | None: ("{}",), Bracket: ("{}.lower", "{}.upper")}
+FIGURES = tuple(
+    key.format(each.name)
+    for each in fields(MeasureResult)
+    if "better" in each.metadata and each.name in MeasureResult.__annotations__
+    for key in _ENDS.get(each.type, ())
+)
+"""Keys of a result, dotted: of each figure of `MeasureResult` that has a better direction."""
 
 _log = logging.getLogger(__name__)
 
 
 def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
-    """The headline numbers of a result under dotted keys; those it lacks are left out.
+    """The numbers of a result under dotted keys, `FIGURES`; those it lacks are left out.
 
     Example:
         >>> import numpy as np

@@ -24,9 +24,10 @@ class CollapseCallback(Callback):
     """Measures collapse after validation and logs it with `log_dict`, for loggers and checkpoints.
 
     The module is called as `module(inputs)` on batches `(inputs, labels)`; for other batches and
-    for networks without a classifier see `gnc_cli.measure_model`. Logged are `gnc/gnc1`,
-    `gnc/gnc2.lower`, `gnc/gnc2.upper`, `gnc/gnc2_ratio`, `gnc/gnc3`, `gnc/ncc_accuracy` and
-    `gnc/accuracy`, the same in every process.
+    for networks without a classifier see `gnc_cli.measure_model`. Logged are the figures of `gnc
+    measure` by its keys, the same in every process: `gnc/gnc1`, `gnc/gnc1_centred`,
+    `gnc/gnc2.lower`, `gnc/gnc3`, `gnc/accuracy`, `gnc/nc1`, ..., all of
+    `gnc_cli.integrations.figures.FIGURES`.
 
     Args:
         loader: samples to measure, such as the training set unshuffled; with several processes

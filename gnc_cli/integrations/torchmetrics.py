@@ -22,12 +22,13 @@ except ImportError as error:
 
 __all__ = ["GNCMetrics"]
 
-_FIGURES = tuple(name for name in FIGURES if name != "ncc_accuracy")
+_BY_MEANS = ("ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4")
 """Class means are known only at the end, too late to ask which of them is nearest to a sample."""
+_FIGURES = tuple(name for name in FIGURES if name not in _BY_MEANS)
 
 
 class GNCMetrics(Metric):
-    """GNC1, GNC2 (certified), GNC3 and accuracy of batches, as a metric of torchmetrics.
+    """GNC1 to GNC3, NC1 to NC3 and accuracy of batches, as a metric of torchmetrics.
 
     Merging, `sync`, `reset`, `MetricCollection`, pickling and `persistent(True)` are torchmetrics'
     own. `gnc_cli.GNCMetrics` is the same accumulator without torchmetrics; it also has a second
@@ -66,11 +67,13 @@ class GNCMetrics(Metric):
         super().__init__(**more)
         checked = Accumulator(d, K, normalize=normalize, reference=reference)
         self.d, self.K, self.normalize = checked.d, checked.K, checked.normalize
+        self.spaces = checked.spaces
         self.reference = reference
         self.result: MeasureResult | None = None
         """The whole record behind the last `compute`."""
-        none = _packed(ClassMoments(self.d, self.K))
-        self.add_state("moments", none, dist_reduce_fx=partial(_merged, d=self.d, K=self.K))
+        none = _packed(checked.accumulated().moments)
+        merged = partial(_merged, d=self.d, K=self.K, spaces=self.spaces)
+        self.add_state("moments", none, dist_reduce_fx=merged)
         answers = torch.zeros(2, self.K, dtype=torch.int64)
         self.add_state("answers", answers, dist_reduce_fx="sum")
         # NaN until some are given: a classifier may be zero.
@@ -95,8 +98,9 @@ class GNCMetrics(Metric):
         batch = Accumulator(self.d, self.K, normalize=self.normalize)
         batch.update(features, labels, logits)
         part = batch.accumulated()
-        moments = _unpacked(self.moments, self.d, self.K)
-        moments.merge(part.own_space)
+        moments = _unpacked(self.moments, self.d, self.K, self.spaces)
+        for space, sums in part.moments.items():
+            moments[space].merge(sums)
         self.moments = _packed(moments).to(self.moments.device)
         answers = torch.from_numpy(np.stack([part.right, part.answered]))
         self.answers = self.answers + answers.to(self.answers.device)
@@ -104,12 +108,13 @@ class GNCMetrics(Metric):
             self.weights = torch.tensor(given).to(self.weights)
 
     def compute(self) -> dict[str, Tensor]:
-        """The figures so far, float64: `gnc1`, `gnc2.lower`, `gnc2.upper`, `gnc2_ratio`, `gnc3`,
-        `accuracy`; NaN where weights or logits are missing. Raises DataError without a batch."""
+        """The figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
+        `gnc2.lower`, ..., `nc1`, `nc2_etf_error`, `nc3`, `accuracy`; NaN where weights or logits
+        are missing. Raises DataError without a batch."""
         whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
         right, answered = to_numpy(self.answers)
-        moments = _unpacked(self.moments, self.d, self.K)
-        whole.add(Accumulated({"unit" if self.normalize else "raw": moments}, right, answered))
+        moments = _unpacked(self.moments, self.d, self.K, self.spaces)
+        whole.add(Accumulated(moments, right, answered))
         self.result = whole.compute(None if self.weights.isnan().any() else self.weights)
         found = figures(self.result, prefix="")
         values = {name: found.get(name, float("nan")) for name in _FIGURES}
@@ -117,31 +122,37 @@ class GNCMetrics(Metric):
         return {name: torch.tensor(value, **options) for name, value in values.items()}
 
 
-def _packed(moments: ClassMoments) -> Tensor:
-    """Class moments as one row of numbers, (K + 2 K d + K + d d,) float64, so that states merge as
-    a whole."""
-    arrays = moments.counts, moments.shifts, moments.offsets, moments.squares, moments.scatter
-    return torch.from_numpy(np.concatenate([a.ravel() for a in arrays], dtype=np.float64))
+def _packed(moments: dict[str, ClassMoments]) -> Tensor:
+    """Class moments as one row of numbers, (K + 2 K d + K + d d,) float64 for each space, so that
+    states merge as a whole."""
+    arrays = [
+        array.ravel()
+        for m in moments.values()
+        for array in (m.counts, m.shifts, m.offsets, m.squares, m.scatter)
+    ]
+    return torch.from_numpy(np.concatenate(arrays, dtype=np.float64))
 
 
-def _unpacked(state: Tensor, d: int, K: int) -> ClassMoments:
+def _unpacked(state: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
     """The moments behind such a row, independent of it."""
-    moments = ClassMoments(d, K)
-    ends = np.cumsum([K, K * d, K * d, K])
-    counts, shifts, offsets, squares, scatter = np.split(to_numpy(state), ends)
-    moments.counts[:] = np.rint(counts)
-    moments.shifts[:] = shifts.reshape(K, d)
-    moments.offsets[:] = offsets.reshape(K, d)
-    moments.squares[:] = squares
-    moments.scatter[:] = scatter.reshape(d, d)
-    return moments
+    found = {space: ClassMoments(d, K) for space in spaces}
+    rows = np.split(to_numpy(state), len(spaces))
+    for moments, row in zip(found.values(), rows, strict=True):
+        counts, shifts, offsets, squares, scatter = np.split(row, np.cumsum([K, K * d, K * d, K]))
+        moments.counts[:] = np.rint(counts)
+        moments.shifts[:] = shifts.reshape(K, d)
+        moments.offsets[:] = offsets.reshape(K, d)
+        moments.squares[:] = squares
+        moments.scatter[:] = scatter.reshape(d, d)
+    return found
 
 
-def _merged(states: Tensor, d: int, K: int) -> Tensor:
+def _merged(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
     """The moments of all processes, or of both metrics, together; states are (parts, size)."""
-    whole, *others = (_unpacked(state, d, K) for state in states)
+    whole, *others = (_unpacked(state, d, K, spaces) for state in states)
     for other in others:
-        whole.merge(other)
+        for space, moments in other.items():
+            whole[space].merge(moments)
     return _packed(whole).to(states.device)
 
 

@@ -23,10 +23,10 @@ __all__ = ["CollapseCallback"]
 class CollapseCallback(TrainerCallback):
     """Measures collapse after evaluation and logs it as the trainer does, `trainer.log`.
 
-    Logged are `eval_gnc/gnc1`, `eval_gnc/gnc2.lower`, `eval_gnc/gnc2.upper`, `eval_gnc/gnc2_ratio`,
-    `eval_gnc/gnc3`, `eval_gnc/ncc_accuracy` and `eval_gnc/accuracy`; of an evaluation set `name`
-    `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too, so that
-    `metric_for_best_model` may name one if `every` is 1.
+    Logged are the figures of `gnc measure` by its keys, `eval_gnc/gnc1`, `eval_gnc/gnc1_centred`,
+    `eval_gnc/gnc2.lower`, `eval_gnc/nc1`, ..., all of `gnc_cli.integrations.figures.FIGURES`; of an
+    evaluation set `name` `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too, so
+    that `metric_for_best_model` may name one if `every` is 1.
 
     Args:
         trainer: whose loggers are used; `trainer.add_callback(CollapseCallback(trainer))`.

@@ -7,7 +7,7 @@ from typing import Any, Literal, Union
 
 from gnc_cli.console.numbers import count, points
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, SCHEMA, BestKnown, Result, keys_of, plain
+from gnc_cli.records import HIDDEN, LOWER, SCHEMA, BestKnown, Result, keys_of, plain
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -90,7 +90,7 @@ class BestBounds:
     """The best code known, for either quantity."""
     status: Status | None
     """With a margin: `exists`, `excluded` or `open`."""
-    scale: float | None
+    scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
     for the best code known."""
 
@@ -154,7 +154,7 @@ class DimensionAnswer:
     missing."""
     necessary: int | None
     """The largest `necessary` of the rows of `best`; None where one is missing."""
-    scale: float | None
+    scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
 
 
@@ -217,7 +217,7 @@ class ClassesAnswer:
     """The smallest K excluded in some d asked; None as in `best`."""
     log10_excluded: float | None
     """Its base-10 logarithm; None where none is proved."""
-    scale: float | None
+    scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough for the guaranteed K; None
     otherwise."""
 
@@ -229,7 +229,7 @@ class BoundsResult(Result):
     quantity: Quantity
     margin: float | None
     """One-vs-rest distance asked for."""
-    max_cosine: float | None
+    max_cosine: float | None = field(metadata=LOWER)
     """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
     arcface_m: float | None
     """One-vs-one: smallest angle asked for, radians."""

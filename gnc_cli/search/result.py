@@ -7,6 +7,8 @@ from typing import Any
 from gnc_cli.parameters import spelled, wording
 from gnc_cli.records import (
     HIDDEN,
+    HIGHER,
+    LOWER,
     OMITTED_IF_NONE,
     SPREAD,
     BestKnown,
@@ -84,13 +86,13 @@ class UfmMeasures:
     """lambda of eq. B.1; None on the sphere (eq. 2)."""
     n: int
     """Samples per class."""
-    gnc1: float
+    gnc1: float = field(metadata=LOWER)
     """Variability of the optimal features within classes; 0 at collapse."""
-    gnc2: Bracket
+    gnc2: Bracket = field(metadata=HIGHER)
     """Smallest one-vs-rest distance of the unit rows of W."""
-    gnc3: float
+    gnc3: float = field(metadata=LOWER)
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
-    hardmax_gap: Bracket | None
+    hardmax_gap: Bracket | None = field(metadata=LOWER)
     """tau * log(total loss) + rho*, all that is proved of rho*(d, K) used: how far the
     cross-entropy optimum is from HardMax's. None with weight decay."""
 
@@ -125,21 +127,21 @@ class SolveResult(Result):
     a construction), `paper recipe`, `large-scale descent`."""
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
-    max_cosine: float
+    max_cosine: float = field(metadata=LOWER)
     """Largest cosine of two rows."""
-    min_angle_deg: float
+    min_angle_deg: float = field(metadata=HIGHER)
     """Its angle, the smallest between two rows, in degrees."""
-    rho_one_vs_one: float
+    rho_one_vs_one: float = field(metadata=HIGHER)
     """Its chord, the smallest distance between two rows, at most 2."""
-    rho_one_vs_rest: Bracket
+    rho_one_vs_rest: Bracket = field(metadata=HIGHER)
     """Smallest distance of a row from the convex hull of the others, certified."""
-    rattlers: Rattlers
+    rattlers: Rattlers = field(metadata=LOWER)
     """How many rows are free to move."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance."""
-    stationarity: float | None
+    stationarity: float | None = field(metadata=LOWER)
     """Largest absolute residual of the first-order (KKT) equations."""
-    first_order_gain: float | None
+    first_order_gain: float | None = field(metadata=LOWER)
     """The largest first-order increase of the objective over moves of bounded size, the optimum of
     a linear programme; 0 exactly at KKT points. None or NaN, null in JSON, where not solved."""
     local_minimum: str | None
@@ -148,7 +150,7 @@ class SolveResult(Result):
     `undecided`: neither was shown. Rotations and rattlers do not count. None where not examined."""
     local_minimum_reason: str | None
     """What decided `local_minimum`, or why nothing did."""
-    margins: Margins
+    margins: Margins = field(metadata=HIGHER)
     """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None
     """The best known code of (d, K), or one that holds a code of that size; None where there is
@@ -156,7 +158,7 @@ class SolveResult(Result):
     status: ComparisonStatus | None
     """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
     model, whose optimum at a positive temperature is no code of largest distance."""
-    gap: float | None
+    gap: float | None = field(metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
@@ -164,14 +166,14 @@ class SolveResult(Result):
     """How good the code is, in a sentence: beside the best known and the best possible distance."""
     seed: int
     """Seed of the search."""
-    restarts: int
+    restarts: int = field(metadata=LOWER)
     """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
     batches: int
     """Batches of starts that knew nothing of each other: how often the code may have been found."""
     hits: int | None
     """Of these, how many ended in this value, polished; None where the code was found by going on
     from others, or where a polish is too dear to tell."""
-    steps: int
+    steps: int = field(metadata=LOWER)
     """Gradient steps in all: a batch of starts that descends together counts its steps once; with
     `ufm` those of the polish too."""
     out: str | None

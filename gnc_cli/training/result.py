@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, rows_of
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, SPREAD, Bracket, Result, rows_of
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
 """Measure's fields that say which file a row is from: here it is the run."""
@@ -20,35 +20,35 @@ class EpochRow:
     """Steps of the optimizer done, all epochs together."""
     lr: float
     """Learning rate of the epoch's last step."""
-    loss: float
+    loss: float = field(metadata=LOWER)
     """Mean loss of the epoch's samples, as they were trained on."""
     running_accuracy: float
     """Share of right answers among them: in train mode, augmented, the weights moving."""
-    train_accuracy: float | None = None
+    train_accuracy: float | None = field(default=None, metadata=HIGHER)
     """Share of the training set that is right after the epoch, in eval mode, every sample once."""
-    test_accuracy: float | None = None
+    test_accuracy: float | None = field(default=None, metadata=HIGHER)
     """Share of the test set that is right; None without a test set."""
-    ood_accuracy: float | None = None
+    ood_accuracy: float | None = field(default=None, metadata=HIGHER)
     """Share of the out-of-distribution set that is right, its classes matched by name."""
-    test_ncc_accuracy: float | None = None
+    test_ncc_accuracy: float | None = field(default=None, metadata=HIGHER)
     """Nearest-class-mean accuracy of the test set, by the means of the training set."""
-    gnc1: float | None = None
+    gnc1: float | None = field(default=None, metadata=LOWER)
     """GNC1 of the training features, as in the paper: variability within classes."""
-    gnc1_centred: float | None = None
+    gnc1_centred: float | None = field(default=None, metadata=LOWER)
     """The same with Sigma_B centred."""
-    gnc2: Bracket | None = None
+    gnc2: Bracket | None = field(default=None, metadata=HIGHER)
     """GNC2 of the classifier: smallest one-vs-rest distance of its unit rows, certified."""
-    gnc3: float | None = None
+    gnc3: float | None = field(default=None, metadata=LOWER)
     """GNC3, as in the paper: distance of classifier and class means from self-duality."""
-    gnc3_centred: float | None = None
+    gnc3_centred: float | None = field(default=None, metadata=LOWER)
     """The same of centred class means."""
-    ncc_accuracy: float | None = None
+    ncc_accuracy: float | None = field(default=None, metadata=HIGHER)
     """Share of the training set whose nearest class mean is its own."""
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, metadata=LOWER)
     """Of training."""
     measure_seconds: float = 0.0
     """Of measuring after it."""
-    images_per_second: float = 0.0
+    images_per_second: float = field(default=0.0, metadata=HIGHER)
     """Of training."""
 
 
@@ -80,7 +80,7 @@ class HeadFacts:
     """K d, trained or not."""
     trained_parameters: int
     """Parameters that the optimizer moves, network and classifier together."""
-    saved_share: float
+    saved_share: float = field(metadata=HIGHER)
     """Share of all parameters that need no gradient and no optimizer state, against `learned`."""
     margin_source: str | None = None
     """`given`, or the code or entry whose largest possible margin it is."""
@@ -114,23 +114,23 @@ class TrainResult(Result):
     """Epochs done."""
     epochs_asked: int
     """Epochs that `--epochs`, the preset or the default asks for."""
-    loss: float | None
+    loss: float | None = field(metadata=LOWER)
     """Mean loss of the last epoch's samples, as they were trained on; None before the first
     epoch."""
-    train_accuracy: float | None
+    train_accuracy: float | None = field(metadata=HIGHER)
     """Micro, of the whole training set in eval mode, when it was measured last."""
-    test_accuracy: float | None
+    test_accuracy: float | None = field(metadata=HIGHER)
     """Share of the test set that is right, when measured last; None without a test set."""
-    ood_accuracy: float | None
+    ood_accuracy: float | None = field(metadata=HIGHER)
     """Share of the `--ood` set that is right, when measured last; None without one."""
-    test_ncc_accuracy: float | None
+    test_ncc_accuracy: float | None = field(metadata=HIGHER)
     """Share of the test set whose nearest class mean (of the training set) is its own; None without
     a test set."""
     best: dict[str, Any] | None
     """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
-    measure_share: float
+    measure_share: float = field(metadata=LOWER)
     """Share of the wall time that measuring took."""
-    images_per_second: float | None
+    images_per_second: float | None = field(metadata=HIGHER)
     """Median over epochs, of training only."""
     history: tuple[EpochRow, ...]
     """One row per epoch, as in metrics.jsonl."""

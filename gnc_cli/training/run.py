@@ -86,7 +86,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
 
         last = result if isinstance(result, TrainResult) else result.rows[-1]
         try:
-            write_run(str(options.plot), last.run)
+            write_run(str(options.plot), last.run, last.history, last.forms)
         except DataError as error:  # the result is there all the same
             _log.warning("%s", error)
     elif processes.first and options.plot is not None:
