@@ -353,10 +353,9 @@ class MeasureResult(Result):
         few = self.gnc1_centred is not None and self.classes.present <= self.d
         off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
         return {
-            "gnc1": f"K = {self.classes.present} <= d = {self.d}" if few else "",
-            "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g} > {_NEAR_0}"
-                    if off else "",
-        }  # fmt: skip
+            "gnc1": f"K = {self.classes.present} <= d" if few else "",
+            "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g}" if off else "",
+        }
 
     def order(self) -> tuple[float, float]:
         """For sorting: by epoch, then step; rows without them come last."""

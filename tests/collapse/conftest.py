@@ -125,7 +125,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
     file = save(folder / "set.h5", _data(np.random.default_rng(7)), epoch=5, split="test")
     with contextlib.chdir(folder):
         found = measure(
-            os.path.basename(file), variants="all", bootstrap=5, duplicates=0.46,
+            os.path.basename(file), variants="classic", bootstrap=5, duplicates=0.46,
             class_names="names.txt",
         )  # fmt: skip
     assert isinstance(found, MeasureResult)

@@ -118,9 +118,9 @@ def test_training_means_judge_test_data(
     labels = np.repeat(np.arange(K), 4)
     noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
     test = {**data, "labels": labels, "features": noisy}
-    found = _one(**test, means_from=train, variants="all", bootstrap=60)
+    found = _one(**test, means_from=train, variants="classic", bootstrap=60)
     assert found.policy.class_means == {
-        "gnc1": "train.h5", "ncc": "train.h5", "variants": "train.h5", "gnc3": "own",
+        "gnc1": "train.h5", "ncc": "train.h5", "classic": "train.h5", "gnc3": "own",
     }  # fmt: skip
     H, Z = plain.unit(test["features"]), plain.unit(data["features"])
     means = _means(Z, data["labels"])
@@ -248,7 +248,7 @@ def test_appending_measures_new_rows_alone(
     assert isinstance(again, MeasureSeries) and again.skipped == 1 and len(told) == 3
     assert [row["epoch"] for row in again.to_json()["rows"]] == [1, 2]
     with pytest.raises(DataError, match="variants"):
-        measure(first, out=ledger, resume=True, variants="all")
+        measure(first, out=ledger, resume=True, variants="classic")
 
 
 def test_rows_are_measured_again_when_another_dataset_is_taken(
@@ -393,14 +393,15 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
 ) -> None:
     weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
     found = _one(
-        features=data["features"], labels=data["labels"], weights=weights, variants="all",
+        features=data["features"], labels=data["labels"], weights=weights, variants="classic",
         duplicates=0.9, time_limit=1e-9,
     )  # fmt: skip
     assert found.gnc1 is not None and found.accuracy is not None
-    assert found.duplicates is None and "classic" not in found.variants
+    assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
     said = " ".join(found.warnings)
-    assert "--duplicates" in said and "--variants classic" in said and "--time-limit" in said
+    for left in ("--duplicates", "NC1 to NC3", "--variants classic", "--time-limit"):
+        assert left in said
 
 
 @pytest.mark.parametrize("option", [{"means_from": "x.h5"}, {"bootstrap": 9}])
@@ -518,13 +519,13 @@ def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path:
         import json
         from gnc_cli import measure
         series = measure(
-            {file!r}, variants="all", bootstrap=5, ood={ood!r}, out={str(rows)!r}
+            {file!r}, variants="classic", bootstrap=5, ood={ood!r}, out={str(rows)!r}
         )
         print(json.dumps(series.rows[0].flat(prefix="")))
         """
     )
     assert len(rows.read_text().splitlines()) == 1
-    one = measure(file, variants="all", bootstrap=5, ood=ood).flat(prefix="")
+    one = measure(file, variants="classic", bootstrap=5, ood=ood).flat(prefix="")
     for found in (json.loads(first), json.loads(second)):
         for name in one.keys() - {"seconds"}:
             same: Any = one[name]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics
 from gnc_cli.collapse.api import measure
+from gnc_cli.collapse.result import CLASSIC, Variants
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.gnc2 import gnc2
 from gnc_cli.metrics.rows import is_tensor
@@ -148,22 +149,22 @@ def test_sums_on_a_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = metrics.compute(torch.as_tensor(data.W, device=device))
     agrees(result, {name: expected[name] for name in ("gnc1", "gnc3", "accuracy")})
     host = _metrics(data, judge=False, variants="classic").compute(data.W)
-    _same_numbers(result.variants["classic"], host.variants["classic"], digits=1e-9)
+    _same_numbers(vars(result.variants.classic), vars(host.variants.classic), digits=1e-9)
+    _same_numbers({k: getattr(result, k) for k in CLASSIC},
+                  {k: getattr(host, k) for k in CLASSIC} | {"nc4": result.nc4}, digits=1e-9)
 
 
-def test_classic_variants_are_of_raw_rows() -> None:
+def test_classic_metrics_are_of_raw_rows() -> None:
     data = _data(width=0.8)
-    found = _metrics(data, variants="all").compute(data.W).variants
+    found = _metrics(data).compute(data.W)
     means = np.stack([data.features[data.labels == k].mean(axis=0) for k in range(6)])
     nearest = [np.linalg.norm(means - h, axis=1).argmin() for h in data.features]
-    assert found["classic"]["nc4"] == np.mean(nearest == data.logits.argmax(axis=1))
+    assert found.nc4 == np.mean(nearest == data.logits.argmax(axis=1))
     squares = ((data.features - means[data.labels]) ** 2).sum() / len(data.labels)
     spread = ((means - means.mean(axis=0)) ** 2).sum() / 6
-    assert found["classic"]["nc1_trace_quotient"] == pytest.approx(squares / spread)
-    assert set(found) == {"authors", "classic"}
-    assert _metrics(data, judge=False, variants="classic").compute(data.W).variants["classic"][
-        "nc4"
-    ] is None  # fmt: skip
+    assert found.nc1_trace_quotient == pytest.approx(squares / spread)
+    assert found.variants == Variants()
+    assert _metrics(data, judge=False).compute(data.W).nc4 is None
 
 
 def test_merged_metrics_are_those_of_one() -> None:
@@ -289,8 +290,8 @@ def test_the_numbers_are_those_of_measure(normalize: str, tmp_path: Path) -> Non
         for name in ("features", "labels", "bias"):
             file[name] = getattr(data, name)
         file["weights"] = data.W
-    whole = measure(tmp_path / "all.h5", variants="all", normalize=normalize).flat(prefix="")
-    metrics = _metrics(data, variants="all", normalize=normalize == "auto")
+    whole = measure(tmp_path / "all.h5", variants="classic", normalize=normalize).flat(prefix="")
+    metrics = _metrics(data, variants="classic", normalize=normalize == "auto")
     found = metrics.compute(data.W, detail=True).flat(prefix="")
     _same_numbers(found, whole, digits=1e-10)
 
@@ -430,7 +431,7 @@ def test_a_batch_that_is_refused_leaves_no_trace(normalize: bool) -> None:
     rows = np.random.default_rng(0).standard_normal((5001, 300))
     rows[-1, 7] = np.nan
     labels = np.arange(5001) % 3
-    metrics = GNCMetrics(300, 3, normalize=normalize, variants="all")
+    metrics = GNCMetrics(300, 3, normalize=normalize, variants="classic")
     with pytest.raises(DataError, match="5000"):
         metrics.update(rows, labels, np.zeros((5001, 3)))
     with pytest.raises(DataError, match="nothing to compute"):

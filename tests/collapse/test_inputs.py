@@ -39,7 +39,7 @@ def test_measure_says_what_train_said(trained: TrainResult) -> None:
     assert own.gnc2 == test.gnc2 == last.gnc2
     assert (own.gnc1, own.gnc3) == pytest.approx((last.gnc1, last.gnc3), rel=1e-12)
     assert test.policy.class_means == {
-        "gnc1": "split train", "ncc": "split train", "variants": "split train", "gnc3": "own",
+        "gnc1": "split train", "ncc": "split train", "classic": "split train", "gnc3": "own",
     }  # fmt: skip
     assert own.policy.class_means is not None and {*own.policy.class_means.values()} == {"own"}
     assert not test.warnings and own.ncc_leave_one_out is not None

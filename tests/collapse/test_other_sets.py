@@ -39,39 +39,39 @@ def test_neco_of_arrays_and_files(
 ) -> None:
     expected = by_torch(class_means(data["features"], data["labels"]), OTHER)
     found = measured(**data, ood=OTHER, normalize=normalize)
-    assert found.variants["neco"] == {
+    assert vars(found.variants.neco) == {
         "orthogonality_deviation": pytest.approx(expected, rel=1e-12), "ood_samples": 50,
     }  # fmt: skip
-    assert [*found.variants] == ["neco"] and found.policy.ood == "array"
+    assert found.variants.classic is None and found.policy.ood == "array"
     file = save(tmp_path / "a.h5", data)
     parts = [put(tmp_path / f"ood_{i}.npy", {"x": OTHER[i::2]}) for i in (0, 1)]
     whole = save(tmp_path / "ood.h5", {"far": OTHER, "near": OTHER + 1.0, "labels": np.arange(50)})
     for ood in (parts, f"{tmp_path}/ood_*.npy", f"{whole}:far"):
         named = measured(file, ood=ood, normalize=normalize)
-        assert named.variants["neco"] == pytest.approx(found.variants["neco"], rel=1e-12)
+        assert vars(named.variants.neco) == pytest.approx(vars(found.variants.neco), rel=1e-12)
     assert named.policy.ood == "ood.h5:far"
     assert measured(file, ood=parts).policy.ood == "ood_0.npy, ood_1.npy"
-    everything = measured(file, ood=f"{whole}:far", variants="all").variants
-    assert [*everything] == ["authors", "classic", "neco"]
+    everything = measured(file, ood=f"{whole}:far", variants="classic").variants
+    assert everything.classic is not None and everything.neco is not None
 
 
 def test_neco_takes_the_means_of_the_training_set(
     tmp_path: Path, data: dict[str, np.ndarray]
 ) -> None:
     train = data | {"features": data["features"] + 0.3}
-    found = measured(**data, ood=OTHER).variants["neco"]
+    found = measured(**data, ood=OTHER).variants.neco
     files = [save(tmp_path / f"{name}.h5", set_) for name, set_ in (("a", data), ("t", train))]
     by_train = measured(files[0], ood=put(tmp_path / "o.npy", {"x": OTHER}), means_from=files[1])
     expected = by_torch(class_means(train["features"], train["labels"]), OTHER)
-    assert by_train.variants["neco"]["orthogonality_deviation"] == pytest.approx(expected)
-    assert found != by_train.variants["neco"]
+    assert by_train.variants.neco.orthogonality_deviation == pytest.approx(expected)
+    assert found != by_train.variants.neco
 
 
 def test_neco_of_every_snapshot(gnc: Any, tmp_path: Path) -> None:
     run, ood = save_run(tmp_path / "run.h5"), put(tmp_path / "o.npz", {"features": OTHER})
     series = measure(run, ood=ood, out=tmp_path / "rows.jsonl")
     assert isinstance(series, MeasureSeries)
-    assert len({row.variants["neco"]["orthogonality_deviation"] for row in series.rows}) == 3
+    assert len({row.variants.neco.orthogonality_deviation for row in series.rows}) == 3
     np.savez(ood, features=OTHER + 1.0)  # another set: the rows are measured again
     again = measure(run, ood=ood, out=tmp_path / "rows.jsonl", resume=True)
     assert isinstance(again, MeasureSeries) and not again.skipped

@@ -106,6 +106,41 @@ def test_a_file_per_epoch_is_one_run(series: MeasureSeries) -> None:
     assert len(names_of(series, [*files, *twins])[1]) == 6
 
 
+def test_run_folders_are_a_line_each(series: MeasureSeries) -> None:
+    one = series.rows[::2]
+    runs = [replace(r, file=f"runs/{run}/snapshots.h5") for run in ("a", "b") for r in one]
+    assert names_of(series, runs) == ("epoch", ["a", "b"])
+    _, lines, _ = lines_of(replace(series, rows=tuple(runs), groups=()))
+    assert [line.x.tolist() for line in lines] == [[1, 2, 10]] * 2
+    # A file per epoch in each folder, and nothing else to tell the runs apart.
+    files = [replace(r, file=f"{run}/{i}.h5") for run in ("a", "b") for i, r in enumerate(one)]
+    assert names_of(series, files) == ("epoch", ["a", "b"])
+
+
+def test_layers_of_one_moment_stand_in_their_order(series: MeasureSeries) -> None:
+    one = series.rows[0]
+    layers = [
+        replace(one, layer=layer, split=split, snapshot=f"{layer}-{split}")
+        for layer in ("stem", "body", "head") for split in ("train", "test")
+    ]  # fmt: skip
+    axis, lines, ticks = lines_of(replace(series, rows=tuple(layers), groups=()))
+    assert (axis, ticks) == ("layer", ["stem", "body", "head"])
+    assert {line.name: line.x.tolist() for line in lines} == {"train": [0, 1, 2], "test": [0, 1, 2]}
+    later = [replace(row, epoch=20.0) for row in layers]
+    found = names_of(series, [*layers, *later])
+    assert found[0] == "epoch" and len(found[1]) == 6, "over epochs a layer is a line"
+
+
+def test_classic_metrics_are_drawn_where_they_are_asked_for(series: MeasureSeries) -> None:
+    rows = [replace(row, policy=replace(row.policy, variants="classic")) for row in series.rows]
+    for found, panels in ((series, 4), (replace(series, rows=tuple(rows)), 8)):
+        figure = Figure()
+        draw_series(figure, found)
+        titles = [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes]
+        assert len(titles) == panels
+        assert [title[:3] for title in titles[4:]] == ["NC1", "NC2", "NC3", "NC4"][: panels - 4]
+
+
 def test_groups_are_named_by_what_differs(series: MeasureSeries) -> None:
     groups = [replace(g, attrs={"tau": tau}) for tau in (0.1, 0.2) for g in series.groups]
     found = names_of(series, series.rows, groups=tuple(groups))

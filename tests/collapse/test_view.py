@@ -37,8 +37,8 @@ def test_every_line_fits(
 def test_a_sheet_names_everything(result: MeasureResult) -> None:
     text = shown(result, verbose=True)
     for words in ("set.h5   N = 240, d = 3, K = 12   epoch 5, split test", "95 %: ", "median",
-                  "samples per class", "nc2 etf error", "class 3 (3)", "duplicates: ",
-                  "GNC2 without them", "variants: all"):  # fmt: skip
+                  "samples per class", "NC2 ETF", "class 3 (3)", "duplicates: ",
+                  "GNC2 without them", "variants: classic"):  # fmt: skip
         assert words in text, words
 
 

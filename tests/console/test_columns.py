@@ -11,6 +11,7 @@ import pytest
 
 from gnc_cli import bounds, compare, measure, solve
 from gnc_cli.cli import app
+from gnc_cli.collapse.result import CLASSIC
 from gnc_cli.comparison.result import FileRow, ListedRow, SolvedRow
 from gnc_cli.limits.result import (
     BestBounds,
@@ -35,7 +36,7 @@ def _measured() -> list[Result]:
     return [
         measure(weights=W),
         measure(features=H, labels=y),
-        measure(features=H, labels=y, weights=W, variants="all", bootstrap=10, duplicates=0.9),
+        measure(features=H, labels=y, weights=W, variants="classic", bootstrap=10, duplicates=0.9),
         measure(features=H, labels=y, logits=H @ W.T, weights=W, normalize="off"),
     ]
 
@@ -81,8 +82,11 @@ def test_measure() -> None:
     results = _measured()
     _same(results, type(results[0]))
     names, (row,) = results[2].csv_rows()
-    assert {"policy.spaces", "policy.class_means", "variants", "attrs"} <= {*names}
-    assert json.loads(row["variants"])["classic"].keys() and json.loads(row["attrs"]) == {}
+    assert {"policy.spaces", "policy.class_means", "attrs"} <= {*names}
+    assert json.loads(row["attrs"]) == {} and row["variants.classic.log_energy"] is not None
+    # Both forms of GNC1 and GNC3, and the classic metrics, have columns of their own.
+    for key in ("gnc1", "gnc1_centred", "gnc3", "gnc3_centred", *CLASSIC):
+        assert isinstance(row[key], float), key
 
 
 @pytest.mark.parametrize("best", [False, True])

@@ -114,7 +114,8 @@ def test_a_sheet_has_at_most_eight_lines(name: str) -> None:
         pytest.importorskip("torch")
     view, ask = SHEETS[name]
     lines = lines_of(view, ask())
-    assert len(lines) <= 8, "\n".join(lines)
+    why = any(line.startswith("centred:") for line in lines)
+    assert len(lines) <= 8 + why, "\n".join(lines)
     assert max(map(len, lines)) <= 80 and "…" not in "".join(lines)
 
 

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,34 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]
         snapshots.append(Snapshot(f"epoch {epoch}", H, labels, W, np.arange(10), 40))
     names = [f"kind {k}" for k in range(10)]
     write_run_page(folder / "run.html", title="run", facts="", snapshots=snapshots, names=names)
+    one = replace(snapshots[0], figures="GNC1 0.1")
+    write_run_page(folder / "one.html", title="one", facts="", snapshots=[one])
     with chromium() as browser, served(folder) as address:
         yield browser, address
+
+
+def test_a_page_names_the_classes_and_has_the_figures(tmp_path: Path) -> None:
+    W = np.eye(3)
+    for K, names in ((3, ["cat", "<dog>"]), (41, [])):
+        labels = np.arange(K)
+        rows = W[labels % 3]
+        shot = Snapshot("epoch 1", rows, labels, rows, labels, K, "GNC1 0.25, GNC2 1.5")
+        write_run_page(tmp_path / "p.html", title="t", facts="", snapshots=[shot], names=names)
+        text = (tmp_path / "p.html").read_text(encoding="utf-8")
+        legend = re.findall(r'<p id="legend">(.*?)</p>', text)[0]
+        assert ("one colour per class" in legend) == (K == 41)
+        named = re.findall(r"</span> ([^,.]+)", legend)
+        assert named == (["cat", "&lt;dog&gt;", "class 2"] if K == 3 else [])
+        assert '"name": "epoch 1: GNC1 0.25, GNC2 1.5"' in text
+
+
+def test_one_snapshot_has_nothing_to_play(pages: tuple[Any, str]) -> None:
+    browser, address = pages
+    browser.get(f"{address}/one.html")
+    _until(browser, _DRAWN)
+    assert not browser.find_elements("id", "play") and not browser.find_elements("id", "epoch")
+    assert browser.find_element("css selector", "output").text == "epoch 1: GNC1 0.1"
+    assert errors(browser) == []
 
 
 def _points(browser: Any, trace: int) -> np.ndarray:

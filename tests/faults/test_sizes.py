@@ -90,7 +90,7 @@ FILES = [
     """, features("a.h5", 8, 20_000, range(4))),
     *cases(3, f"""
         measure a.h5 | label 99999999 {LABEL} 100000000
-        measure a.h5 --variants all | label 99999999 {LABEL}
+        measure a.h5 --variants classic | label 99999999 {LABEL}
     """, features("a.h5", 120, 2, [*range(6), 99_999_999])),
     *cases(3, """
         measure a.h5 | label 9007199254740992, and labels run from 0 to K - 1

@@ -155,7 +155,7 @@ def ncc_leave_one_out(features: np.ndarray, labels: np.ndarray, K: int) -> float
 # Variants -----------------------------------------------------------------------------------------
 
 
-def authors_gnc1(
+def gnc1_centred(
     features: np.ndarray, labels: np.ndarray, given: Means | None = None
 ) -> float | None:
     """GNC1 with the between covariance centred; the formula of NC1 too."""
@@ -166,10 +166,10 @@ def authors_gnc1(
     return trace_of_quotient(within_covariance(features, labels, given), between, len(means))
 
 
-nc1 = authors_gnc1
+nc1 = gnc1_centred
 
 
-def authors_gnc3(W: np.ndarray, means: Means) -> float | None:
+def gnc3_centred(W: np.ndarray, means: Means) -> float | None:
     """`mean_k (1 - cos(w_k, M_k))`."""
     pairs = list(zip(W[sorted(means)], centred_rows(means), strict=True))
     if not all(np.linalg.norm(w) and np.linalg.norm(m) for w, m in pairs):

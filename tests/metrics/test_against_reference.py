@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given
 
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
-from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc1 import gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import gnc2, gnc2_detail
-from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.gnc3 import gnc3, gnc3_forms
 from gnc_cli.metrics.rows import ArrayRows
-from gnc_cli.metrics.variants import authors, classic
 from tests.metrics import reference
 from tests.metrics.strategies import CollapseData, collapse_data
+from tests.metrics.test_variants import classic
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -137,13 +137,17 @@ def test_gnc1_and_gnc3(data: CollapseData) -> None:
 
 
 @given(collapse_data())
-def test_authors(data: CollapseData) -> None:
+def test_centred_forms(data: CollapseData) -> None:
     rows, labels = reference.unit(data.rows), data.classes
     known, W = digits(rows, labels), reference.unit(data.W)
-    found = authors(moments_of(rows, labels, data.K), W)
-    want = reference.authors_gnc3(W, reference.class_means(rows, labels))
-    agree(found["gnc3"], want, known.between, known.between, "gnc3")
-    agree(found["gnc1"], reference.authors_gnc1(rows, labels), *known.quotient[True], "gnc1")
+    moments = moments_of(rows, labels, data.K)
+    means = moments.means[moments.present]
+    found = gnc1_forms(moments.within_cov(), means)["gnc1_centred"]
+    value = None if found is None else found.value
+    agree(value, reference.gnc1_centred(rows, labels), *known.quotient[True], "gnc1")
+    want = reference.gnc3_centred(W, reference.class_means(rows, labels))
+    centred = gnc3_forms(W[moments.present], means)["gnc3_centred"]
+    agree(centred, want, known.between, known.between, "gnc3")
 
 
 @given(collapse_data())
@@ -182,13 +186,9 @@ def test_means_of_other_data_with_a_class_missing_from_the_samples(
         want = reference.classic(test, kept, W, given)
         found = classic(moments, W, means_of=fitted)
         assert {key: found[key] for key in want} == pytest.approx(want, rel=1e-9)
-        assert authors(moments, W, means_of=fitted) == pytest.approx(
-            {
-                "gnc1": reference.authors_gnc1(test, kept, given),
-                "gnc3": reference.authors_gnc3(W, given),
-            },
-            rel=1e-9,
-        )
+        one = gnc1_forms(moments.within_cov(), fitted.means)["gnc1_centred"]
+        assert one is not None
+        assert one.value == pytest.approx(reference.gnc1_centred(test, kept, given), rel=1e-9)
 
 
 @given(collapse_data())

@@ -1,7 +1,9 @@
-"""The classic and the authors' metrics: collapse, the undefined, scales, means of other data."""
+"""The classic metrics and the centred forms: collapse, the undefined, scales, means of other
+data."""
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.metrics import variants
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.gnc1 import gnc1
-from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.metrics.variants import authors, classic, effective_rank, equinorm, neco
+from gnc_cli.metrics.gnc1 import gnc1, gnc1_forms
+from gnc_cli.metrics.gnc3 import gnc3_forms
+from gnc_cli.metrics.variants import effective_rank, equinorm, neco
 from gnc_cli.runtime.deadline import Deadline
 from tests.metrics import reference
 from tests.problems import orthoplex, simplex
@@ -27,6 +30,13 @@ def moments_of(features: np.ndarray, labels: np.ndarray, K: int) -> ClassMoments
     moments = ClassMoments(features.shape[1], K)
     moments.update(features, labels)
     return moments
+
+
+def classic(moments: ClassMoments, W: np.ndarray | None, **how: Any) -> dict[str, float | None]:
+    """All of them, with the energies and ranks."""
+    source = how.get("means_of") or moments
+    even = variants.evenness(source.means[source.present], W)
+    return variants.classic(moments, W, **how) | vars(even)
 
 
 @pytest.mark.parametrize("d, K", [(4, 5), (6, 3), (1, 2), (40, 41)])
@@ -161,35 +171,34 @@ def test_the_deadline_is_polled(rng: np.random.Generator) -> None:
     assert equinorm(np.zeros((3, 2))) is None
 
 
-# The authors' variant -----------------------------------------------------------------------------
+# The two forms of GNC1 and GNC3 -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [simplex(5), simplex(7, 4), orthoplex(3)])
-def test_authors_collapse(code: np.ndarray) -> None:
-    """Codes whose rows sum to zero: centring changes nothing, and both variants vanish."""
+def test_both_forms_vanish_where_the_rows_sum_to_zero(code: np.ndarray) -> None:
     K, d = code.shape
     labels = np.repeat(np.arange(K), 3)
     moments = moments_of(code[labels], labels, K)
-    assert authors(moments, code) == pytest.approx({"gnc1": 0.0, "gnc3": 0.0}, abs=1e-15)
-    assert gnc3(code, moments.means) == pytest.approx(0.0, abs=1e-15)
+    ones = gnc1_forms(moments.within_cov(), moments.means)
+    assert [one.value for one in ones.values() if one] == pytest.approx([0.0, 0.0], abs=1e-15)
     assert gnc1(code[labels], labels).value == pytest.approx(0.0, abs=1e-25)
-    assert authors(moments, -code)["gnc3"] == pytest.approx(2.0)
-    nothing = {"gnc1": authors(moments, code)["gnc1"], "gnc3": None}
+    assert [*gnc3_forms(code, moments.means).values()] == pytest.approx([0.0, 0.0], abs=1e-15)
+    assert gnc3_forms(-code, moments.means)["gnc3_centred"] == pytest.approx(2.0)
     zero_row = code * (np.arange(K) > 0)[:, None]
-    assert authors(moments, None) == authors(moments, zero_row) == nothing
+    assert gnc3_forms(zero_row, moments.means)["gnc3_centred"] is None
     for size in (1e-200, 1e200):
-        assert authors(moments, size * code)["gnc3"] == pytest.approx(0.0, abs=1e-15)
-    alone = moments_of(code[labels], np.zeros_like(labels), K)
-    assert authors(alone, code) == {"gnc1": None, "gnc3": None}
+        centred = gnc3_forms(size * code, moments.means)["gnc3_centred"]
+        assert centred == pytest.approx(0.0, abs=1e-15)
+    alone = moments_of(code[labels], np.zeros_like(labels), 1)
+    assert gnc1_forms(alone.within_cov(), alone.means)["gnc1_centred"] is None
+    assert gnc3_forms(code[:1], alone.means)["gnc3_centred"] is None
 
 
-def test_authors_tiny_angles_keep_their_digits() -> None:
+def test_tiny_angles_keep_their_digits() -> None:
     """Weights 1e-9 off their means: 1 - cos would round to 0 or 1.1e-16, the chord says 5e-19."""
     code = orthoplex(2)
-    labels = np.arange(4)
     turned = code + 1e-9 * code[:, ::-1] * np.array([1.0, -1.0])
-    value = authors(moments_of(code, labels, 4), turned)["gnc3"]
-    assert value == pytest.approx(5e-19, rel=1e-6)
+    assert gnc3_forms(turned, code)["gnc3_centred"] == pytest.approx(5e-19, rel=1e-6)
 
 
 def test_what_is_orthogonal_to_the_classes_deviates_by_nothing() -> None:
@@ -201,10 +210,10 @@ def test_what_is_orthogonal_to_the_classes_deviates_by_nothing() -> None:
         ([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], None),
     ):  # fmt: skip
         found = neco(ours, moments_of(np.array(other), np.zeros(len(other), dtype=int), 1))
-        assert found["orthogonality_deviation"] == (
+        assert found.orthogonality_deviation == (
             None if expected is None else pytest.approx(expected, abs=1e-15)
         )
-        assert found["ood_samples"] == len(other)
+        assert found.ood_samples == len(other)
 
 
 @given(st.integers(0, 2**32), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
@@ -215,7 +224,7 @@ def test_neco_knows_no_scale_and_no_axes(seed: int, ours: float, theirs: float) 
 
     def deviation(H: np.ndarray, other: np.ndarray) -> float | None:
         one = np.zeros(len(other), dtype=int)
-        return neco(moments_of(H, labels, 3), moments_of(other, one, 1))["orthogonality_deviation"]
+        return neco(moments_of(H, labels, 3), moments_of(other, one, 1)).orthogonality_deviation
 
     expected = deviation(H, other)
     assert expected is not None and 0.0 <= expected <= 1.0

@@ -1,0 +1,109 @@
+"""The two forms of GNC1 and GNC3: true values, which is shown, who is warned."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.simplex_cases import cases, exact, measured
+from gnc_cli import measure
+from gnc_cli.collapse.result import CLASSIC, MAIN, MeasureResult, MeasureSeries
+from gnc_cli.collapse.view import view
+from gnc_cli.console.table import printed
+from tests.collapse.conftest import save, save_run
+
+CASES = {f"{W.shape[1]}, {len(W)}, {name}, {spread:g}": (W, spread) for name, W, spread in cases()}
+NOISE = {"8, 10, +-e_i, i <= 5, 0.0001", "4, 6, +-e_i, i <= 3, 0.0001"}
+"""Codes of smaller rank than d: neither form has a value."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_shown_is_the_true_value_or_called_noise(name: str) -> None:
+    W, spread = CASES[name]
+    found, (K, d) = measured(W, spread), W.shape
+    forms = {"gnc1": "gnc1" if K > d else "gnc1_centred", "gnc3": "gnc3"}
+    assert found.forms == forms
+    said = " ".join(found.warnings)
+    assert ("gnc1 and gnc1_centred measure noise" in said) == (name in NOISE)
+    assert ("gnc1 measures noise" in said) == (K <= d)
+    for key, centred in (("gnc1", False), ("gnc1_centred", True)):
+        true, value = exact(W, spread, centred), getattr(found, key)
+        if name in NOISE or (K <= d and not centred):
+            assert value > 0.1 > 1e4 * true, "the noise that the warning is about"
+        else:
+            assert value == pytest.approx(true, rel=0.1)
+    assert found.gnc3 == pytest.approx(spread**2 * (d - 1) / 2, rel=0.1)
+
+
+@pytest.fixture
+def relu() -> dict[str, np.ndarray]:
+    """A collapsed network with ReLU features, bias and weight decay: orthonormal class means, their
+    centred simplex as weights."""
+    labels = np.repeat(np.arange(10), 100)
+    noise = 1e-4 * np.random.default_rng(0).standard_normal((1000, 16))
+    means = np.eye(10, 16)
+    return {"features": means[labels] + noise, "labels": labels, "weights": means - means.mean(0)}
+
+
+def test_gates_and_sheets_of_a_network_with_few_classes(
+    gnc: Any, relu: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    file = save(tmp_path / "relu.h5", relu)
+    run = gnc("measure", file, "--max", "gnc1=1", "--max", "gnc1_centred=1", "--max", "gnc3=0.05")
+    found = measure(**relu)
+    assert isinstance(found, MeasureResult)
+    assert found.gnc3 == pytest.approx(1.0 - 0.9**0.5, rel=1e-3)
+    assert found.gnc3_centred is not None and found.gnc3_centred < 1e-8
+    assert found.global_mean_squared == pytest.approx(0.1, rel=1e-3)
+    lines = run.stderr.splitlines()
+    paper, centred, three = (line for line in lines if line.startswith("gnc: gate"))
+    assert "noise" in paper and "noise" not in centred + three and "gate failed" in three
+    assert re.search(r"^GNC1 centred ", run.stdout, re.M)
+    assert re.search(r"^GNC3 centred ", run.stdout, re.M)
+    assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
+    assert "centred: GNC1, as K = 10 <= d; GNC3, as |mean of class means|^2 = 0.1" in run.stdout
+    for key in ("gnc1", "gnc3"):  # all figures with -v
+        assert f" {key}\n" in gnc("measure", file, "-v").stdout
+
+
+def test_the_last_row_decides_for_a_table(
+    relu: dict[str, np.ndarray], series: MeasureSeries
+) -> None:
+    few, weights = measure(**relu), measure(weights=relu["weights"])
+    many = series.rows[0]
+    for rows, one in (((many, few, weights), "GNC1 centred"), ((few, many), "GNC1")):
+        text = printed(view(replace(series, rows=rows, groups=()), False), None)  # type: ignore[arg-type]
+        headings = next(line for line in text.splitlines() if "NCC" in line)
+        assert re.findall(r"GNC1(?: centred)?", headings) == [one]
+        assert ("centred: " in text) == (one != "GNC1")
+
+
+def test_gnc2_of_class_means_is_marked(relu: dict[str, np.ndarray], series: MeasureSeries) -> None:
+    means = measure(features=relu["features"], labels=relu["labels"])
+    assert isinstance(means, MeasureResult)
+    text = printed(view(replace(series, rows=(series.rows[0], means), groups=()), False), None)
+    assert text.count("*") == 2 and f"{means.gnc2.lower:.4f}"[:-1] in text.partition("*")[0]
+    assert "GNC2* of the class means, as there are no weights" in text
+    alone = printed(view(replace(series, rows=(means, means), groups=()), False), None)
+    assert "GNC2: of the class means" in alone and "*" not in alone
+
+
+def test_classic_metrics_have_a_table_of_their_own(gnc: Any, tmp_path: Path) -> None:
+    run = save_run(tmp_path / "run.h5")
+    plain, classic = gnc("measure", run).stdout, gnc("measure", run, "--variants", "classic").stdout
+    for name in MAIN.values():
+        assert f" {name} " in classic.replace("\n", " ") and f" {name} " not in plain
+    assert max(map(len, classic.splitlines())) <= 100
+
+
+def test_classic_metrics_of_many_classes_wait_to_be_asked_for(
+    monkeypatch: pytest.MonkeyPatch, relu: dict[str, np.ndarray]
+) -> None:
+    monkeypatch.setattr("gnc_cli.collapse.request.MOST_CLASSIC", 9)
+    for asked in ("none", "classic"):
+        found = measure(**relu, variants=asked)
+        assert isinstance(found, MeasureResult)
+        assert all((getattr(found, key) is None) == (asked == "none") for key in CLASSIC)
