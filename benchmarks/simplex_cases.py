@@ -3,7 +3,7 @@
     python -m benchmarks.simplex_cases
 
 Features are the rows of an optimal code, n samples per class, moved by Gaussian noise; the weights
-are the code. Before, the paper's forms were shown whatever K and d. The true value is first order in
+are the code. Before, the paper's forms were shown for all K and d. The true value is first order in
 the spread: plain NumPy, with the exact rows as class means, so that directions without a class mean
 are left out.
 """

@@ -71,6 +71,7 @@ def run(epochs: int = 60, every: int = 1, **changes: Any) -> TrainResult:
     reference = REFERENCE
     measured = row(
         file=None, epoch=epochs, N=900, gnc1=last.gnc1, gnc2=last.gnc2, gnc3=last.gnc3,
+        gnc1_centred=None, gnc3_centred=None,  # of more classes than dimensions
         gnc2_ratio=last.gnc2.lower / reference.value, gnc2_reference=reference,
         ncc_accuracy=last.ncc_accuracy, accuracy=last.train_accuracy,
     )  # fmt: skip
