@@ -50,7 +50,7 @@ _PROBABILITY = 0.9
 """That softmax is to reach on every class at the scale `margins.scale`."""
 _APART = 0.5
 """Share of samples next to their own class mean, from which on a classifier should do as well."""
-_NOISE = 10.0
+_NOISE = 5.0
 """Eigenvalues of Sigma_B up to so many times the noise of the class means may be noise."""
 _OF_MEANS = (
     "gnc1", "gnc1_rank", "gnc1_centred", "gnc1_centred_rank", "gnc3", "gnc3_centred",
