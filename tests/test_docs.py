@@ -98,6 +98,9 @@ def _agree(shown: list[str], live: list[str], *, every_digit: bool = False) -> N
     if every_digit:
         assert [_without_bracket(line) for line in shown] == [_without_bracket(s) for s in live]
         return
+    # A training cut short has not come as far: GNC3 may still be shown centred.
+    text = re.sub(r"^centred: .*\n\n", "", "\n".join(live), flags=re.MULTILINE)
+    live = text.replace(" centred", "").splitlines()
     assert [_words(line) for line in shown] == [_words(line) for line in live]
     for ours, theirs in zip(shown, live, strict=True):
         if ours.startswith(_EXACT):
