@@ -143,7 +143,7 @@ def _better(key: str, command: str) -> str | None:
     from gnc_cli.schemas import RESULTS
 
     known: dict[str, str] = {}
-    module, records = RESULTS[command]
+    module, records = RESULTS.get(command, ("gnc_cli.records", ()))
     for record in records:
         known |= better_of(getattr(import_module(module), record))
     return next((known[part] for part in reversed(key.split(".")) if part in known), None)
