@@ -212,8 +212,10 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
     """The panels of what was measured, two a line, with one legend below, in an empty figure."""
     axis, lines, ticks = lines_of(result)
     one, three = result.forms.values()
+    given = [row.policy.weights == "given" for row in result.rows]
+    two = TITLES["gnc2"] if all(given) else "GNC2, of class means where there are no weights"
     every: list[tuple[str, tuple[str, ...]]] = [
-        (TITLES[one], (one,)), (TITLES["gnc2"], ("gnc2.lower",)), (TITLES[three], (three,)),
+        (TITLES[one], (one,)), (two, ("gnc2.lower",)), (TITLES[three], (three,)),
         ("Accuracy (solid, filled) and NCC (dashed, open)", _ACCURACY),
     ]  # fmt: skip
     every += _CLASSIC if any(row.policy.variants == "classic" for row in result.rows) else ()
@@ -295,8 +297,7 @@ def lines_of(result: MeasureSeries) -> tuple[str, list[Line], list[str]]:
 def _names(
     rows: Sequence[Row], places: Sequence[str], keys: Sequence[str], attrs: bool = False
 ) -> list[str]:
-    """What tells the rows apart: file or folder, attributes if asked for, and fields such as split;
-    and whether GNC2 is that of class means."""
+    """What tells the rows apart: file or folder, attributes if asked for, fields such as split."""
     called = told_apart(places)
     known: list[dict[str, Any]] = []
     for at, row in enumerate(rows):
@@ -306,8 +307,6 @@ def _names(
                 text = f"{value:g}" if isinstance(value, float) else value
                 facts[f"attribute {name}"] = f"{name} = {text}"
         facts |= {key: getattr(row, key) for key in keys}
-        if isinstance(row, MeasureResult) and row.policy.weights != "given":
-            facts["weights"] = "GNC2 of class means"
         known.append(facts)
     every = dict.fromkeys(key for facts in known for key in facts)
     differ = [key for key in every if len({str(facts.get(key)) for facts in known}) > 1]

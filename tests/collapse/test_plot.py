@@ -223,3 +223,14 @@ def test_a_set_with_outliers_has_logarithmic_axes(tmp_path: Path, result: Measur
     plot_measure(replace(result, one_vs_rest=(near, near), K=1200, N=36000), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     assert "<!-- 0.001 -->" in text and "K = 1,200, N = 36,000" in text
+
+
+def test_gnc2_of_class_means_is_said_and_breaks_no_line(series: MeasureSeries) -> None:
+    first, *others = series.rows[::2]
+    means = replace(first, policy=replace(first.policy, weights="class means stand in"))
+    found = replace(series, rows=(means, *others), groups=())
+    assert [line.x.tolist() for line in lines_of(found)[1]] == [[1, 2, 10]]
+    figure = Figure()
+    draw_series(figure, found)
+    titles = " ".join(ax.get_title(loc="left") or ax.get_title() for ax in figure.axes)
+    assert "GNC2, of class means where there are no weights" in titles
