@@ -22,6 +22,11 @@ B = np.array([0.5, -0.2, 0.1])
 T = torch.from_numpy
 
 
+def told(found: Any) -> list[str]:
+    """Its warnings, but that three classes in four dimensions want the centred GNC1."""
+    return [warning for warning in found.warnings if not warning.startswith("gnc1 tends")]
+
+
 def same(found: Any, expected: Any, but: tuple[str, ...] = ()) -> None:
     """Equal numbers; files, times and warnings may differ."""
     left_out = ("seconds", "file", "snapshot", "warnings", "epoch", "attrs", "policy", *but)
@@ -47,7 +52,7 @@ def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) 
         features=tmp_path / names[0], labels=tmp_path / names[1], weights=tmp_path / "f.pt"
     )
     same(found, measure(features=H, labels=Y, weights=W, bias=B))
-    assert [w.endswith("a list of 4 batches, put together") for w in found.warnings] == [True] * 2
+    assert [w.endswith("a list of 4 batches, put together") for w in told(found)] == [True] * 2
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,7 @@ def test_a_pair_of_features_and_labels(tmp_path: Path, saved: Any) -> None:
     torch.save(saved, tmp_path / "f.pt")
     found: Any = measure(tmp_path / "f.pt")
     same(found, measure(features=H, labels=Y))
-    assert len(found.warnings) == 2
+    assert len(told(found)) == 2
     with pytest.raises(DataError, match="'features'"):
         read_points(tmp_path / "f.pt")
 
@@ -90,9 +95,9 @@ def test_a_transposed_matrix_is_refused_where_its_classes_are_known(tmp_path: Pa
 @pytest.mark.parametrize("order", [[1, 2, 0], [1, 0, 2]])
 def test_permuted_rows_are_a_hint(order: list[int]) -> None:
     found: Any = measure(features=H, labels=Y, weights=W[order])
-    (warning,) = found.warnings
+    (warning,) = told(found)
     assert "the classifier that of" in warning and "order of the labels" in warning
-    assert not measure(features=H, labels=Y, weights=W).warnings
+    assert not told(measure(features=H, labels=Y, weights=W))
 
 
 def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
@@ -121,7 +126,7 @@ def test_labels_of_samples_left_out(tmp_path: Path, mark: int, first: int) -> No
     by_array = measure(features=H, labels=labels, weights=W, bootstrap=5, **form)
     for found in (by_array, measure(tmp_path / "f.npz", bootstrap=5, **form)):
         same(found, expected)
-        assert found.warnings == ("6 of 30 samples have label -1 or -100: left out",)
+        assert told(found) == ["6 of 30 samples have label -1 or -100: left out"]
     some: Any = measure(tmp_path / "f.npz", min_count=8, **form)
     assert some.N == 24
     measure(tmp_path / "f.npz", plot=tmp_path / "f.png", **form)
