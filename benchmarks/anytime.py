@@ -103,7 +103,7 @@ def race(
         if best is None:  # no start has ended yet
             yield T, {"wall": T}
             continue
-        made = certify_code(best[1], tolerance=1e-4, every_class=False)
+        made = certify_code(best[1], tolerance=1e-4)
         rho = {"lower": made.rho_one_vs_rest.lower, "upper": made.rho_one_vs_rest.upper}
         yield T, {"wall": T, "result": {"max_cosine": made.max_cosine, "rho_one_vs_rest": rho}}
 

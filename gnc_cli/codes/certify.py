@@ -10,16 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
-from gnc_cli.geometry.one_vs_rest import OneVsRest, minimum_one_vs_rest, one_vs_rest, own_row_bounds
+from gnc_cli.geometry.one_vs_rest import own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
+from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, gnc2_detail
 from gnc_cli.records import Bracket, Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.predictions import FLOPS, Prediction
 
-ALL_CLASSES = 3000
-"""Up to this K every class gets its own bracket; beyond it only the minimum is bracketed."""
 _MOST_CONTACTS = 10**6
+_CLOSED = 1e-9
+"""Width of a bracket up to which the direction of its lower end counts as optimal."""
 _SIDE = 1024
 """Rows whose products with as many others are looked at together."""
 
@@ -34,15 +35,26 @@ class Certified:
     rho_one_vs_one: float
     rho_one_vs_rest: Bracket
     rattlers: Rattlers
-    contact_pairs: np.ndarray | None
+    contact_pairs: np.ndarray | None = None
     """Pairs at the smallest distance, shape (m, 2); None where the code is too large to list."""
-    features: np.ndarray | None
-    """Optimal features (theorem 3.5), one row a class, shape (K, d)."""
-    one_vs_rest_lower: np.ndarray | None
-    one_vs_rest_upper: np.ndarray | None
-    rattles_one_vs_one: np.ndarray | None
+    rattles_one_vs_one: np.ndarray | None = None
     """Bool, shape (K,); None where not looked at."""
-    rattles_one_vs_rest: np.ndarray | None
+    classes: Gnc2Detail | None = None
+    """The bracket of every class; None where only the minimum was looked at."""
+
+    @property
+    def undecided(self) -> bool:
+        """The deadline came before every class was known to be a one-vs-rest rattler or none."""
+        return self.classes is not None and self.rattlers.one_vs_rest is None
+
+    @property
+    def features(self) -> np.ndarray | None:
+        """Optimal features (theorem 3.5), one row per class, shape (K, d); None where the bracket
+        of some class is open."""
+        found = self.classes
+        if found is None or (found.upper - found.lower).max() > _CLOSED:
+            return None
+        return found.directions
 
 
 def certify_code(
@@ -51,59 +63,49 @@ def certify_code(
     tolerance: float,
     deadline: Deadline | None = None,
     row_max: np.ndarray | None = None,
-    every_class: bool = True,
     upper_end: float | None = None,
 ) -> Certified:
-    """Measure a code.
+    """Measure a code: every class of it for K up to `EVERY_CLASS`, beyond the minimum alone.
 
     Args:
         weights: unit rows, shape (K, d).
         tolerance: of rattlers and contacts, absolute on distances.
-        deadline: bounds the exact work on the minimum of large codes; its bracket is valid anyway.
+        deadline: bounds the work on the brackets, which are valid anyway.
         row_max: each row's largest cosine, where already known exactly.
-        every_class: bracket every class (for K up to `ALL_CLASSES`), not the minimum alone.
         upper_end: an upper end of rho known already; then no class is looked at.
 
     Raises:
         DataError: rows are not finite or not unit.
     """
-    K = len(weights)
+    every, maxima = len(weights) <= EVERY_CLASS, None
     if row_max is None:
-        row_max, _ = row_maxima(weights)
-        _, _, shortest = closest_pair(weights)
+        maxima = row_maxima(weights)
+        row_max, shortest = maxima[0], closest_pair(weights, maxima)[2]
     else:
         shortest = float(chord(row_max.max()))
     loose = one_vs_one_rattlers(row_max, tolerance)
-    pairs = contact_pairs(weights, tolerance) if K <= ALL_CLASSES else None
-    lower = upper = features = loose_rest = None
+    pairs = contact_pairs(weights, tolerance, shortest) if every else None
     # What holds of the classes that the deadline leaves undone.
-    rho = simple_bracket(weights, row_max)
+    rho, found = simple_bracket(weights, row_max), None
     if upper_end is not None:
         rho = rho.narrowed(Bracket(0.0, upper_end))
-    elif every_class and K <= ALL_CLASSES:
-        found = one_vs_rest(weights, deadline=deadline)
-        lower, upper, features = found.lower, found.upper, found.directions
-        lower = np.maximum(lower, own_row_lower_ends(weights, row_max))
-        rho = rho.narrowed(Bracket(float(lower.min()), float(upper.min())))
-        loose_rest = one_vs_rest_rattlers(found, rho, tolerance)
     else:
-        rho = rho.narrowed(minimum_one_vs_rest(weights, deadline=deadline))
+        found = gnc2_detail(
+            weights, minimum_only=not every, rattler_tolerance=tolerance, maxima=maxima,
+            deadline=deadline,
+        )  # fmt: skip
+        rho = rho.narrowed(found.bracket)
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
         rho_one_vs_one=shortest,
         rho_one_vs_rest=rho,
         rattlers=Rattlers(
-            one_vs_one=int(loose.sum()),
-            one_vs_rest=None if loose_rest is None else int(loose_rest.sum()),
-            tolerance=tolerance,
+            int(loose.sum()), None if found is None else found.rattlers.one_vs_rest, tolerance
         ),
         contact_pairs=pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None,
-        features=features,
-        one_vs_rest_lower=lower,
-        one_vs_rest_upper=upper,
         rattles_one_vs_one=loose,
-        rattles_one_vs_rest=loose_rest,
+        classes=found if every else None,
     )
 
 
@@ -141,15 +143,16 @@ def own_row_lower_ends(weights: np.ndarray, row_max: np.ndarray) -> np.ndarray:
     return own_row_bounds(norms, row_max + short + rounding, d)
 
 
-def one_vs_rest_rattlers(classes: OneVsRest, rho: Bracket, tolerance: float) -> np.ndarray:
-    """Classes whose one-vs-rest distance is proved to exceed `rho` by more than `tolerance`."""
-    return classes.lower > rho.upper + tolerance
-
-
 def contact_pairs(
-    W: np.ndarray, tolerance: float, *, deadline: Deadline | None = None
+    W: np.ndarray,
+    tolerance: float,
+    shortest: float | None = None,
+    *,
+    deadline: Deadline | None = None,
 ) -> np.ndarray:
     """Pairs i < j of unit rows whose chord exceeds the smallest by at most `tolerance`; (m, 2).
+
+    `shortest` is that smallest chord, where known.
 
     Raises:
         DataError: W is not a matrix of at least two finite unit rows.
@@ -161,7 +164,8 @@ def contact_pairs(
                [1, 2]])
     """
     W = np.ascontiguousarray(W, dtype=np.float64)
-    limit = closest_pair(W, deadline=deadline)[2] + tolerance
+    shortest = closest_pair(W, deadline=deadline)[2] if shortest is None else shortest
+    limit = shortest + tolerance
     norms = np.einsum("kd,kd->k", W, W)
     error = 8.0 * gamma(W.shape[1] + 4)  # of a squared chord by products; differences are exact
     found = [np.empty((0, 2), dtype=np.intp)]

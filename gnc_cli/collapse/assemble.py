@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -191,7 +191,9 @@ def assemble(
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
-    rows = ClassRows(found, weights.classes, moments, decisions, labels, names)
+    # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
+    kept = replace(found, directions=None)
+    rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,

@@ -13,7 +13,7 @@ from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.row_files import column, write_columns, write_csv
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
-from gnc_cli.metrics.gnc2 import Gnc2Detail, one_vs_rest_rattlers
+from gnc_cli.metrics.gnc2 import Gnc2Detail
 from gnc_cli.records import Bracket
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(ClassRow))
@@ -46,7 +46,6 @@ class ClassRows(Sequence[ClassRow]):
         self._bracket[detail.classes] = np.arange(len(detail.classes))
         self._norms = None if moments is None else np.linalg.norm(moments.means, axis=1)
         self._spread = None if moments is None else moments.spread()
-        self._free, self._held = one_vs_rest_rattlers(detail.lower, detail.upper, detail.bracket)
 
     def worst(self, most: int) -> tuple[ClassRow, ...]:
         """Those nearest to the hull of the others, the nearest first."""
@@ -62,7 +61,7 @@ class ClassRows(Sequence[ClassRow]):
         bracket = rattler = near = cosine = accuracy = margin = None
         if row >= 0 and (at := int(self._bracket[row])) >= 0:
             bracket = Bracket(float(detail.lower[at]), float(detail.upper[at]))
-            rattler = bool(self._free[at]) if self._free[at] or self._held[at] else None
+            rattler = bool(detail.rattles[at]) if detail.decided[at] else None
         if row >= 0 and detail.nearest is not None and detail.nearest_cosine is not None:
             near = int(self._of_rows[detail.nearest[row]])
             cosine = float(detail.nearest_cosine[row])

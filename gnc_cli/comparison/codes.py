@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.codes.certify import (
-    ALL_CLASSES,
     certify_code,
     one_vs_one_rattlers,
     predict_certificate,
@@ -52,7 +51,7 @@ _BRACKETED = 4
 _SECONDS = 10.0
 """For these rows."""
 _LISTED_ROWS = 3000
-"""Beyond, nothing lists the contacts."""
+"""Beyond, nothing lists the contacts or brackets every row: counts and bounds."""
 _FITTED = 200
 """Digits that a polynomial is fitted to."""
 
@@ -163,7 +162,7 @@ def judge_code(
 
 def predict_comparison(d: int, K: int) -> Prediction:
     """What `judge_code` takes beside the rows as they were read."""
-    if K > ALL_CLASSES:
+    if K > _LISTED_ROWS:
         return Prediction(30.0 * K * d + 30e6, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
     return Prediction(predict_certificate(d, K).memory + 24.0 * K * d)
 
@@ -180,12 +179,12 @@ def _unit(code: Code) -> np.ndarray:
 
 
 def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
-    """Largest cosine, rattlers, contacts and rho; counts and bounds beyond `ALL_CLASSES` rows.
+    """Largest cosine, rattlers, contacts and rho; counts and bounds beyond `_LISTED_ROWS` rows.
 
     Raises:
         TimeoutError: the deadline came before every pair was seen.
     """
-    if len(W) <= ALL_CLASSES:
+    if len(W) <= _LISTED_ROWS:
         found = certify_code(W, tolerance=tolerance, deadline=deadline)
         assert found.rattles_one_vs_one is not None
         return _Measured(

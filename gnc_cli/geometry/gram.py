@@ -93,10 +93,18 @@ def _circle_neighbours(W: np.ndarray) -> np.ndarray:
     return best
 
 
-def closest_pair(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[int, int, float]:
-    """The two nearest unit rows i < j and their chord, rho_one_vs_one; raises as `row_maxima`."""
+def closest_pair(
+    W: np.ndarray,
+    maxima: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    deadline: Deadline | None = None,
+) -> tuple[int, int, float]:
+    """The two nearest unit rows i < j and their chord, rho_one_vs_one; raises as `row_maxima`.
+
+    `maxima` is `row_maxima(W)`, where known.
+    """
     W = as_unit_points(W)
-    cosines, best = row_maxima(W, deadline=deadline)
+    cosines, best = row_maxima(W, deadline=deadline) if maxima is None else maxima
     top = np.flatnonzero(cosines >= cosines.max() - 1e-15)
     chords = pair_chords(W, top, best[top])
     at = int(chords.argmin())

@@ -23,14 +23,12 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import accelerator
 from gnc_cli.runtime.predictions import FLOPS, Prediction
 
-_EVERY = 5000
-"""Up to so many classes each has its bracket closed."""
+EVERY_CLASS = 5000
+"""Up to this K the bracket of every class is closed; beyond, that of the minimum."""
 _SAMPLE = 1000
 """Classes drawn for the quantiles beyond that."""
 _WORST = 10
 _TOLERANCE = 1e-12
-_RATTLER_TOLERANCE = 1e-7
-"""Absolute, on distances."""
 _WORTH_A_DEVICE = 5e10
 """Operations in one product of all rows with all rows; below, `auto` stays on the CPU."""
 
@@ -58,7 +56,7 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
 
 def predict_gnc2(d: int, K: int, every_class: bool = False) -> Prediction:
     """What `gnc2_detail` takes: unit rows, single precision, directions, and blocks."""
-    copies = 7.5 if every_class or K <= _EVERY else 3.5
+    copies = 7.5 if every_class or K <= EVERY_CLASS else 3.5
     memory = copies * 8.0 * K * d + 250.0 * K + min(64e6, 0.35 * K * K)
     return Prediction(memory, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
 
@@ -75,6 +73,9 @@ class Gnc2Detail:
     """Proved lower ends of those, shape (m,)."""
     upper: np.ndarray
     """Proved upper ends of those, shape (m,)."""
+    directions: np.ndarray | None
+    """Unit h that give the lower ends of all K classes, shape (K, d): where a bracket is closed,
+    the optimal features of theorem 3.5."""
     nearest: np.ndarray | None
     """The other class with the largest cosine, integers, shape (K,); None where the rows are not
     unit or the deadline expired before every pair was seen."""
@@ -83,8 +84,12 @@ class Gnc2Detail:
     quantiles: Gnc2Quantiles | None
     """None where only the minimum was asked for."""
     rattlers: Rattlers
-    """One-vs-rest: None unless all classes were looked at, to the end; one-vs-one: None with
+    """One-vs-rest: None unless `rattles` is decided for all K classes; one-vs-one: None with
     `nearest`."""
+    rattles: np.ndarray
+    """Bool, shape (m,): the class is proved to exceed the minimum by more than the tolerance."""
+    decided: np.ndarray
+    """Bool, shape (m,): it is proved to do so, or not to."""
     worst: np.ndarray
     """Up to ten classes, the smallest distance first: of all, or of those in `classes` and those
     refined in the search for the minimum."""
@@ -97,10 +102,12 @@ def gnc2_detail(
     minimum_only: bool = False,
     unit: bool = True,
     seed: int = 0,
+    rattler_tolerance: float = 1e-7,
+    maxima: tuple[np.ndarray, np.ndarray] | None = None,
     deadline: Deadline | None = None,
     device: str = "cpu",
 ) -> Gnc2Detail:
-    """Bracket the one-vs-rest distances that `gnc measure` reports.
+    """Bracket the one-vs-rest distances that `gnc measure` and the certificates of codes report.
 
     Args:
         W: class weights, rows, shape (K, d).
@@ -108,6 +115,8 @@ def gnc2_detail(
         minimum_only: no quantiles: the minimum and the worst classes alone.
         unit: the rows are of norm 1; otherwise cosines are left out.
         seed: of the sample of classes.
+        rattler_tolerance: absolute, on distances.
+        maxima: `row_maxima(W)`, where known.
         deadline: brackets are valid whenever it expires, only wider.
         device: where products with all rows are computed: `cpu`, `cuda`, `cuda:N`; `auto` takes a
             GPU for large W where there is one. Projections are computed on the CPU.
@@ -126,12 +135,12 @@ def gnc2_detail(
     target = accelerator(device, worthwhile=2.0 * K * K * d >= _WORTH_A_DEVICE)
     products = ArrayProducts if target is None else partial(TensorProducts, device=target)
     search = HullSearch(W, None, _TOLERANCE, deadline=deadline, products=products)
-    nearest = cosines = None
-    if unit:
+    cosines, nearest = maxima or (None, None)
+    if unit and cosines is None:
         with suppress(TimeoutError):
             cosines, nearest = row_maxima(W, deadline=deadline)
     search.first_bounds(nearest)
-    every = not minimum_only and (K <= _EVERY if every_class is None else every_class)
+    every = not minimum_only and (K <= EVERY_CLASS if every_class is None else every_class)
     if every:
         looked = np.arange(K)
         # The lowest first: a deadline then costs only the classes that matter least.
@@ -156,19 +165,23 @@ def gnc2_detail(
         over = looked if every else sample
         quantiles = _quantiles(bracket, lower[over], upper[over], None if every else seed)
     if cosines is not None:
-        loose = int(one_vs_one_rattlers(cosines, _RATTLER_TOLERANCE).sum())
-    if every:
-        rattles, held = one_vs_rest_rattlers(lower, upper, bracket)
-        free = int(rattles.sum()) if (rattles | held).all() else None
+        loose = int(one_vs_one_rattlers(cosines, rattler_tolerance).sum())
+    rattles = lower[looked] > bracket.upper + rattler_tolerance
+    decided = rattles | (upper[looked] <= bracket.lower + rattler_tolerance)
+    if every and decided.all():
+        free = int(rattles.sum())
     return Gnc2Detail(
         bracket=bracket,
         classes=looked,
         lower=lower[looked],
         upper=upper[looked],
+        directions=search.directions,
         nearest=nearest,
         nearest_cosine=cosines,
         quantiles=quantiles,
-        rattlers=Rattlers(loose, free, _RATTLER_TOLERANCE),
+        rattlers=Rattlers(loose, free, rattler_tolerance),
+        rattles=rattles,
+        decided=decided,
         worst=worst,
     )
 
@@ -188,13 +201,3 @@ def _quantiles(
     )
     a, b, c, e = (Bracket(float(p), float(q)) for p, q in zip(low, high, strict=True))
     return Gnc2Quantiles(bracket, a, b, c, e, classes=len(lower), seed=seed)
-
-
-def one_vs_rest_rattlers(
-    lower: np.ndarray, upper: np.ndarray, least: Bracket
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which classes, by their ends (m,), are proved to rattle, and which are proved not to."""
-    return (
-        lower > least.upper + _RATTLER_TOLERANCE,
-        upper <= least.lower + _RATTLER_TOLERANCE,
-    )

@@ -257,7 +257,7 @@ def _certified_by_pairs(rows: Rows, weights: np.ndarray, construction: Construct
         found = certify_code(weights, tolerance=TOLERANCE)
     else:
         upper = certified_margin(rows, cosine).upper
-        found = certify_code(weights, tolerance=TOLERANCE, every_class=False, upper_end=upper)
+        found = certify_code(weights, tolerance=TOLERANCE, upper_end=upper)
     exact = abs(found.max_cosine - cosine.value) <= _EXACT
     return replace(found, max_cosine=cosine.value) if exact else found
 
@@ -278,9 +278,7 @@ def _certified_by_algebra(
         rho_one_vs_one=chord,
         rho_one_vs_rest=certified_margin(rows, cosine),
         rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
-        contact_pairs=None, features=None, one_vs_rest_lower=None, one_vs_rest_upper=None,
-        rattles_one_vs_one=None, rattles_one_vs_rest=None,
-    )  # fmt: skip
+    )
     pairs = verified.distribution
     return certified, pairs[0][1] if pairs else None, verified.attained
 

@@ -33,13 +33,11 @@ _LARGE_RESERVE = 4.0
 
 def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> SolveResult:
     """The optimum by theorem 3.3, certified."""
-    every_class = request.K <= 200
     # All classes are alike: one gives the upper end, and the closest pair the lower.
-    one = None if every_class else one_vs_rest(exact.weights, np.array([0])).upper[0]
+    one = None if request.K <= 200 else one_vs_rest(exact.weights, np.array([0])).upper[0]
     certified = certify_code(
-        exact.weights, tolerance=TOLERANCE, deadline=runtime.deadline,
-        every_class=every_class, upper_end=one,
-    )  # fmt: skip
+        exact.weights, tolerance=TOLERANCE, deadline=runtime.deadline, upper_end=one
+    )
     return assemble(
         request, runtime, exact.weights, certified, outcome=Outcome.CLOSED_FORM,
         origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
@@ -153,9 +151,8 @@ def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
         save=runtime.save,
     )  # fmt: skip
     certified = certify_code(
-        found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, every_class=False,
-        deadline=deadline,
-    )  # fmt: skip
+        found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, deadline=deadline
+    )
     return assemble(
         request, runtime, found.weights, certified, outcome=found.outcome,
         origin="large-scale descent", restarts=1, steps=found.steps, history=found.history,
@@ -242,13 +239,14 @@ def assemble(
         proved = judgement.optimum is not None and judgement.optimum.proved
         if proved and (second is None or second.local_minimum != YES):
             second = SecondOrder(YES, "its value is proved optimal")
+    classes = certified.classes
     extras = {
         "history": history,
-        "one_vs_rest_lower": certified.one_vs_rest_lower,
-        "one_vs_rest_upper": certified.one_vs_rest_upper,
+        "one_vs_rest_lower": None if classes is None else classes.lower,
+        "one_vs_rest_upper": None if classes is None else classes.upper,
         "contact_pairs": pairs,
         "rattlers_one_vs_one": certified.rattles_one_vs_one,
-        "rattlers_one_vs_rest": certified.rattles_one_vs_rest,
+        "rattlers_one_vs_rest": None if classes is None else classes.rattles,
     }
     return SolveResult(
         seconds=runtime.deadline.elapsed, version=__version__, problem=request.problem,

@@ -5,17 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.codes.certify import (
-    Certified,
-    certify_code,
-    contact_pairs,
-    one_vs_one_rattlers,
-    one_vs_rest_rattlers,
-)
+import gnc_cli.codes.certify as module
+from gnc_cli.codes.certify import Certified, certify_code, contact_pairs, one_vs_one_rattlers
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
-from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, pair_chords, random_points
+from gnc_cli.metrics.gnc2 import gnc2_detail
 from gnc_cli.runtime.deadline import Deadline
 from tests.geometry.test_min_norm_point import witness
 from tests.problems import WITH_POINTS, Problem, icosahedron, polygon, random_rotation
@@ -68,16 +64,20 @@ def test_brute_force_and_invariance(size: tuple[int, int, int]) -> None:
     assert other.rattlers == found.rattlers
 
 
-def test_the_minimum_alone_agrees_with_every_class(rng: np.random.Generator) -> None:
+def test_the_minimum_alone_agrees_with_every_class(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     W = random_points(rng, 60, 6)
-    every, least = certified(W), certified(W, every_class=False)
-    assert least.features is None and least.rattlers.one_vs_rest is None
-    assert least.one_vs_rest_lower is None and least.rattles_one_vs_rest is None
-    assert least.rho_one_vs_rest.lower == pytest.approx(every.rho_one_vs_rest.lower, abs=1e-12)
     gram = W @ W.T - 3.0 * np.eye(60)
-    again = certified(W, row_max=gram.max(axis=1))
+    every, again = certified(W), certified(W, row_max=gram.max(axis=1))
+    assert every.features is not None
     assert again.rho_one_vs_one == pytest.approx(every.rho_one_vs_one, abs=1e-12)
     assert again.rattlers == every.rattlers
+    monkeypatch.setattr(module, "EVERY_CLASS", 59)
+    least = certified(W)
+    assert least.features is None and least.classes is None and not least.undecided
+    assert least.rattlers.one_vs_rest is None and least.contact_pairs is None
+    assert least.rho_one_vs_rest.lower == pytest.approx(every.rho_one_vs_rest.lower, abs=1e-12)
 
 
 def test_rattlers_of_both_kinds_are_counted_apart() -> None:
@@ -87,11 +87,11 @@ def test_rattlers_of_both_kinds_are_counted_apart() -> None:
     ]))  # fmt: skip
     found = certified(code)
     assert list(found.rattles_one_vs_one) == [False, False, True, True]
-    assert found.rattles_one_vs_rest is not None
+    assert found.classes is not None
     distances = [witness(code[k] - np.delete(code, k, axis=0)) for k in range(4)]
-    assert list(found.rattles_one_vs_rest) == list(np.array(distances) > min(distances) + 1e-6)
+    assert list(found.classes.rattles) == list(np.array(distances) > min(distances) + 1e-6)
     assert found.rattlers.one_vs_one == 2
-    assert found.rattlers.one_vs_rest == found.rattles_one_vs_rest.sum()
+    assert found.rattlers.one_vs_rest == found.classes.rattles.sum()
 
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf, 0.5])
@@ -134,24 +134,42 @@ def test_contacts_are_the_pairs_within_the_tolerance(K: int, d: int, side: int, 
     assert np.array_equal(pairs, np.stack([i[within], j[within]], axis=1))
 
 
-@pytest.mark.parametrize("every_class", [True, False])
-def test_without_time_the_closest_pair_is_proved(
-    rng: np.random.Generator, every_class: bool
-) -> None:
+def test_without_time_the_closest_pair_is_proved(rng: np.random.Generator) -> None:
     W = random_points(rng, 60, 4)
-    found = certified(W, deadline=Deadline(0.0), every_class=every_class)
+    found = certified(W, deadline=Deadline(0.0))
     rho = found.rho_one_vs_rest
     assert rho.lower == pytest.approx(1.0 - found.max_cosine, abs=1e-13)
     assert rho.lower <= one_vs_rest(W).lower.min() <= rho.upper
-    if every_class:
-        assert found.one_vs_rest_lower == pytest.approx(1.0 - row_maxima(W)[0], abs=1e-13)
+    assert found.classes is not None
+    assert found.classes.lower == pytest.approx(1.0 - row_maxima(W)[0], abs=1e-13)
+
+
+def test_what_was_not_decided_is_never_0(rng: np.random.Generator) -> None:
+    """Whenever the deadline strikes, the rattlers are all counted or none, and the features are
+    optimal or missing."""
+    W = random_points(rng, 300, 4)
+    whole, exact = certified(W), one_vs_rest(W)
+    assert whole.rattlers.one_vs_rest == 299
+    counts = set()
+    for ticks in (0, 5, 100, 200, 400, 10**6):
+        clock = iter(range(10**7))
+        deadline = Deadline(ticks, clock=lambda clock=clock: float(next(clock)))
+        found = certified(W, deadline=deadline)
+        counts.add(found.rattlers.one_vs_rest)
+        assert found.undecided == (found.rattlers.one_vs_rest is None)
+        if found.features is not None:
+            margins = np.einsum("kd,kd->k", W, found.features) - (
+                found.features @ W.T - 9.0 * np.eye(300)
+            ).max(axis=1)
+            assert margins == pytest.approx(exact.upper, abs=1e-9)
+    assert counts == {None, 299}
 
 
 def test_an_unproved_rattler_is_none() -> None:
     """Only a bracket that lies wholly above the minimum counts."""
     W = np.delete(polygon(8), 7, axis=0)
-    result, rho = one_vs_rest(W), minimum_one_vs_rest(W)
-    excess = float(result.lower[0] - rho.upper)
+    plain = gnc2_detail(W)
+    excess = float(plain.lower[0] - plain.bracket.upper)
     assert excess > 0.0
-    assert one_vs_rest_rattlers(result, rho, excess * 0.999)[0]
-    assert not one_vs_rest_rattlers(result, rho, excess * 1.001)[0]
+    assert gnc2_detail(W, rattler_tolerance=excess * 0.999).rattles[0]
+    assert not gnc2_detail(W, rattler_tolerance=excess * 1.001).rattles[0]

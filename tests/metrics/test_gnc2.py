@@ -51,7 +51,7 @@ def test_quantiles_are_those_of_the_brackets(rng: np.random.Generator) -> None:
 def test_beyond_some_thousand_classes_a_sample(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_EVERY", 100)
+    monkeypatch.setattr(module, "EVERY_CLASS", 100)
     monkeypatch.setattr(module, "_SAMPLE", 40)
     W = random_points(rng, 300, 10)
     every = one_vs_rest(W)
