@@ -45,7 +45,7 @@ from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import Outcome
-from gnc_cli.search.verdict import proved_interval
+from gnc_cli.search.verdict import proved_upper_end
 
 _FOLDER = "hunt"
 _VISITS = "visits.jsonl"
@@ -167,7 +167,7 @@ def picked(request: Request, table: KnownCodes) -> dict[_Pair, Reference]:
         known = best(d, K, table)
         if known is None or known.proven or not known.own:
             continue
-        share = (1.0 - known.max_cosine) / proved_interval(d, K).upper
+        share = (1.0 - known.max_cosine) / proved_upper_end(d, K)
         if known.kind in ("table", "solved") and share < 1.0 - TOLERANCE:
             found[d, K], shares[d, K] = known, share
     if not found:

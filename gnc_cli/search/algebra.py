@@ -185,12 +185,12 @@ def check_streamed(out: Any, plot: Any) -> None:
         check_stream_target(out)
 
 
-def with_start(request: Request, choice: Choice, constructed: SolveResult) -> Request:
+def with_start(request: Request, choice: Choice) -> Request:
     """Let the search start from the construction too, where its rows are near a good code's."""
     whole = not choice.construction.changes
     if request.large or not (whole or promising(choice.construction)):
         return request
-    return replace(request, init=constructed.weights)
+    return replace(request, init=np.asarray(choice.construction.build()))
 
 
 def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -> SolveResult:
@@ -213,6 +213,15 @@ def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -
         second=second,
     )  # fmt: skip
     return result if contacts is None else replace(result, contacts=contacts)
+
+
+def beaten(construction: Construction, found: SolveResult) -> bool:
+    """Whether a search has found more than the construction has, whose rows are not certified yet:
+    by its exact cosine, or by an upper end of its one-vs-rest distance."""
+    if found.problem != "softmax":
+        return found.max_cosine < construction.cosine.value - _EXACT
+    margin = certified_margin(construction.build(), construction.cosine)
+    return found.rho_one_vs_rest.lower > margin.upper + _EXACT
 
 
 def better(constructed: SolveResult, found: SolveResult) -> SolveResult:

@@ -16,7 +16,7 @@ from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Margins
 from gnc_cli.search.request import Request, RuntimeOptions
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.verdict import Judgement, judge, proved_interval
+from gnc_cli.search.verdict import Judgement, judge, proved_interval, proved_upper_end
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
@@ -115,7 +115,7 @@ def _end_of_search(request: Request) -> float | None:
     """The user's target, else what is proved to be the most: nothing is left to search for."""
     if request.target is not None or request.restriction is not None:
         return request.reachable_target
-    rho = proved_interval(request.d, request.K).upper - _PROVED_DIGITS
+    rho = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
     return rho if request.problem == "softmax" else 1.0 - rho
 
 

@@ -25,7 +25,8 @@ from gnc_cli.io.codefile import (
     write_code,
     write_streamed,
 )
-from gnc_cli.known_codes.best import SEARCHED
+from gnc_cli.known_codes.best import SEARCHED, best
+from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
@@ -36,6 +37,7 @@ from gnc_cli.runtime.threads import available_cores
 from gnc_cli.search.algebra import (
     STORED,
     Choice,
+    beaten,
     better,
     check_streamed,
     choose,
@@ -210,16 +212,22 @@ def _solved(
         return paper_run(request, runtime), None
     constructed = None
     if choice is not None:
-        constructed = constructed_run(request, runtime, choice)
-        if choice.alone or _reached(constructed, request):
-            return constructed, None
-        request = with_start(request, choice, constructed)
+        # Where a better code is known, a search is likely to do better too: it comes first.
+        known, cosine = best(request.d, request.K), choice.construction.cosine.value
+        behind = known is not None and known.max_cosine < cosine - TOLERANCE
+        if choice.alone or request.target is not None or not behind:
+            constructed = constructed_run(request, runtime, choice)
+            if choice.alone or _reached(constructed, request):
+                return constructed, None
+        request = with_start(request, choice)
     new_state = None
     if request.large:
         found = large_run(request, runtime)
     else:
         found, new_state = search_run(request, runtime, state)
-    return (found if constructed is None else better(constructed, found)), new_state
+    if choice is not None and (constructed or not beaten(choice.construction, found)):
+        found = better(constructed or constructed_run(request, runtime, choice), found)
+    return found, new_state
 
 
 def _reached(result: SolveResult, request: Request) -> bool | None:

@@ -8,6 +8,7 @@ possible distance is one number for both, rho* = 1 - t*.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from gnc_cli.errors import UsageError
@@ -79,7 +80,12 @@ def proved_interval(d: int, K: int) -> Bracket:
     """Where rho*(d, K) lies: from the best known code to the least proved upper end."""
     known = best(d, K)
     lower = 0.0 if known is None else (1.0 - known.max_cosine) * (1.0 - _ROUNDING) - _ROUNDING
-    return Bracket(max(0.0, lower), _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING)
+    return Bracket(max(0.0, lower), proved_upper_end(d, K))
+
+
+def proved_upper_end(d: int, K: int) -> float:
+    """No code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
+    return _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING
 
 
 def check_target(problem: str, d: int, K: int, target: float) -> None:
@@ -95,6 +101,7 @@ def check_target(problem: str, d: int, K: int, target: float) -> None:
         )
 
 
+@lru_cache(maxsize=64)
 def _upper_end(d: int, K: int) -> tuple[float, str, str]:
     """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
     least: tuple[float, str, str] | None = None

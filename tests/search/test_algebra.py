@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -24,7 +25,8 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import read_code
 from gnc_cli.records import Bracket
 from gnc_cli.search import algebra as module
-from gnc_cli.search.algebra import better, near_optimal, promising, welch
+from gnc_cli.search import run
+from gnc_cli.search.algebra import better, constructed_run, near_optimal, promising, welch
 from gnc_cli.search.result import Outcome, SolveResult
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -170,6 +172,23 @@ def test_the_better_code_wins() -> None:
     ]
     assert better(*softmax).origin == "descent"
     assert better(*reversed(softmax)).origin == "descent"
+
+
+def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    certified = []
+
+    def counted(*args: Any) -> Any:
+        certified.append(args)
+        return constructed_run(*args)
+
+    monkeypatch.setattr(run, "constructed_run", counted)
+    assert solved(10, 100, restarts=1, steps=20).origin == "descent" and not certified
+    behind = SimpleNamespace(max_cosine=0.0)
+    monkeypatch.setattr(run, "best", lambda d, K: behind)
+    assert solved(10, 40, restarts=1, steps=20).origin == "construction: smith"
+    assert len(certified) == 1
 
 
 def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,15 @@ def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
     assert found.verdict == _OPTIMAL and not found.misses_known_optimum
 
 
+def test_a_solve_evaluates_the_bounds_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    whole = solve_verdict.all_limits
+    monkeypatch.setattr(solve_verdict, "all_limits", lambda q: asked.append(q) or whole(q))
+    solve_verdict._upper_end.cache_clear()
+    solve(4, 11, restarts=1, steps=5, target=0.1)
+    assert len(asked) == 1
+
+
 def test_the_upper_end_shown_is_not_below_the_certified_distance() -> None:
     for d, K in ((3, 24), (2, 7), (10, 5)):
         result = solve(d, K)
