@@ -44,8 +44,8 @@ class Certified:
 
     @property
     def undecided(self) -> bool:
-        """The deadline came before every class was known to be a one-vs-rest rattler or none."""
-        return self.classes is not None and self.rattlers.one_vs_rest is None
+        """The deadline came before the one-vs-rest rattlers were counted."""
+        return self.classes is not None and self.classes.undecided
 
     @property
     def features(self) -> np.ndarray | None:

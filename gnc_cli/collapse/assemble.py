@@ -56,6 +56,7 @@ _OF_MEANS = (
     "gnc1", "gnc1_rank", "gnc1_centred", "gnc1_centred_rank", "gnc3", "gnc3_centred",
     "global_mean_squared",
 )  # fmt: skip
+_OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
 
 
@@ -178,19 +179,22 @@ def assemble(
             _noise_warning(ones, between),
         ]
     unit = weights.unit
-    left: list[str] = []
+    left: dict[str, tuple[str, ...]] = {}
     pairs, without = None, None
     if request.duplicates is not None and unit:  # asked for by name: before the quantiles
         of_rows = labels[weights.classes]  # class means leave out the classes without samples
         pairs, without = _in_time(
             lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
-            "--duplicates", deadline, left,
+            "--duplicates", ("duplicates", "without_duplicates"), deadline, left,
         ) or (None, None)  # fmt: skip
     found = gnc2_detail(
         weights.rows, every_class=request.every_class or None, seed=request.seed,
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
+    undecided = [key for keys in left.values() for key in keys]
+    undecided += ["rattlers.one_vs_rest"] if found.undecided else []
+    undecided += _OF_ALL_PAIRS if unit and cosines is None else []
     # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
     kept = replace(found, directions=None)
     rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
@@ -226,7 +230,7 @@ def assemble(
         ),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
-        cut_short=bool(left),
+        undecided=tuple(undecided),
     )  # fmt: skip
 
 
@@ -278,7 +282,7 @@ def _of_others(
     statistics: Statistics,
     weights: Weights,
     deadline: Deadline | None,
-    left: list[str],
+    left: dict[str, tuple[str, ...]],
 ) -> dict[str, Any]:
     """The classic metrics and what `--variants` and `--ood` add, as fields of the result."""
     found: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": Variants()}
@@ -290,29 +294,35 @@ def _of_others(
     if request.wants_classic(raw.d, raw.K):
         found |= _in_time(
             lambda: classic(raw, W, means_of=statistics.raw_train, **how),
-            "NC1 to NC3", deadline, left,
+            "NC1 to NC3", tuple(key for key in CLASSIC if key != "nc4"), deadline, left,
         ) or {}  # fmt: skip
         right = "agree_raw" if request.unit else "agree"
         found["nc4"] = _share(statistics.decisions, right)
     if request.classic:
         even = _in_time(
-            lambda: evenness(by.means[by.present], W, **how), "--variants classic", deadline, left
-        )
+            lambda: evenness(by.means[by.present], W, **how),
+            "--variants classic", ("variants.classic",), deadline, left,
+        )  # fmt: skip
     if statistics.ood is not None:
         other = neco(by, statistics.ood)
     return found | {"variants": Variants(even, other)}
 
 
 def _in_time(
-    work: Callable[[], _T], option: str, deadline: Deadline | None, left: list[str]
+    work: Callable[[], _T],
+    option: str,
+    keys: tuple[str, ...],
+    deadline: Deadline | None,
+    left: dict[str, tuple[str, ...]],
 ) -> _T | None:
-    """What `work` gives; None, with a warning in `left`, where the deadline comes first."""
+    """What `work` gives; None where the deadline comes first, and in `left` a warning with the keys
+    that it is about."""
     try:
         return work()
     except TimeoutError:
         stopped = deadline is not None and deadline.interrupted
         cause = "interrupted before" if stopped else "time came before"
-        left.append(f"{cause} {option} could be computed: left out")
+        left[f"{cause} {option} could be computed: left out"] = keys
         return None
 
 

@@ -110,7 +110,7 @@ class Measurer:
         notes = [*samples.notes, *source.notes]
         said = [w for w in (wide, alone, counted, missing, *notes) if w is not None]
         result = replace(result, warnings=(*result.warnings, *said))
-        cut_short = deadline.expired and (result.cut_short or wide is not None)
+        cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
         return replace(result, cut_short=cut_short)
 
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:

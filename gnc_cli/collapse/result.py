@@ -310,6 +310,8 @@ class MeasureResult(Result):
     """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
+    undecided: tuple[str, ...] = ()
+    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     attrs: dict[str, Any] = field(default_factory=dict)
     """What the file says of the row, for `--group`: seed and the like."""
     out: str | None = None

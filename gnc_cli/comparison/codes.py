@@ -45,6 +45,9 @@ _EQUAL = 1e-12
 """Rows this near have one direction: what roundings leave of a row that stands there twice."""
 _MOST_PRODUCTS = 1e12
 """K^2 d up to which contacts are counted: about a minute of one core."""
+_OF_ALL_PAIRS = (
+    "max_cosine", "min_angle_deg", "gap", "status", "rho_one_vs_rest", "rattlers", "contacts",
+)  # fmt: skip
 _SIDE = 1024
 _BRACKETED = 4
 """Rows of a large code whose distance to the hull of the others is computed, for the upper end."""
@@ -91,6 +94,8 @@ class _Measured:
     contacts: int | None
     pairs: np.ndarray | None
     rattles: np.ndarray
+    undecided: tuple[str, ...]
+    """Keys of a row that the deadline left open."""
 
 
 def load_code(source: Any, d: int | None = None) -> Code:
@@ -133,7 +138,7 @@ def judge_code(
             known_as = recognise(W, found.max_cosine, found.rattles, deadline)
             equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
-            found, known_as, equal = None, Recognised(None, None), None
+            found, known_as, equal = None, Recognised(None, "undecided"), None
         fields = verdict(
             None if found is None else found.max_cosine, d, K, known, table.stamp,
             verified=exact.below, rows=lambda: exact.rows, file=code.file,
@@ -152,6 +157,7 @@ def judge_code(
         rho_one_vs_rest=None if found is None else found.rho,
         min_angle_deg=None if found is None else float(np.degrees(found.min_angle)),
         congruence=known_as.state,
+        undecided=(*(_OF_ALL_PAIRS if found is None else found.undecided), *known_as.undecided),
         seconds=time.monotonic() - started,
         **fields,
     )  # fmt: skip
@@ -191,15 +197,17 @@ def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
             found.max_cosine, found.min_angle, found.rho_one_vs_rest, found.rattlers,
             None if found.contact_pairs is None else len(found.contact_pairs),
             found.contact_pairs, found.rattles_one_vs_one,
+            ("rattlers.one_vs_rest",) if found.undecided else (),
         )  # fmt: skip
     row_max, _ = row_maxima(W, deadline=deadline)
     rattles = one_vs_one_rattlers(row_max, tolerance)
     cosine = float(row_max.max())
     shortest = float(chord(cosine))
+    contacts = count_contacts(W, shortest, tolerance, deadline)
     return _Measured(
         cosine, angle_from_chord(shortest), rho_bracket(W, row_max, deadline),
-        Rattlers(int(rattles.sum()), None, tolerance),
-        count_contacts(W, shortest, tolerance, deadline), None, rattles,
+        Rattlers(int(rattles.sum()), None, tolerance), contacts, None, rattles,
+        ("contacts",) if contacts is None and deadline.expired else (),
     )  # fmt: skip
 
 

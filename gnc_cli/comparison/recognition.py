@@ -43,6 +43,11 @@ class Recognised:
     """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
     search was cut short and some may fit; None: too large, not looked for."""
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The keys of a row that it leaves undecided."""
+        return ("congruent_to",) if self.state == "undecided" else ()
+
 
 def recognise(
     W: np.ndarray,

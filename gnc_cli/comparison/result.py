@@ -95,6 +95,8 @@ class JudgedRow(CompareRow):
     arithmetic."""
     advice: str
     """What the verdict means and what the user may do next, one sentence."""
+    undecided: tuple[str, ...] = ()
+    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     passed: bool | None = None
     """Whether the gap is within the tolerance, the code not below a figure proved optimal and,
     where an entry is required, the pair on record; None where undecided."""

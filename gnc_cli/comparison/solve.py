@@ -16,7 +16,7 @@ from math import nan
 from typing import cast
 
 from gnc_cli.codes.exact_cosine import verify_below
-from gnc_cli.comparison.recognition import recognise
+from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareRow, SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
@@ -164,15 +164,16 @@ def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
         return verify_below(W, t) is True
 
     rattles = result.extras.get("rattlers_one_vs_one")
-    name = None
+    known_as = Recognised(None, None)
     if rattles is not None:
-        name = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING)).name
+        known_as = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING))
+    undecided = [key for key in result.undecided if key.startswith("rattlers")]
     return SolvedRow(
         d=job.d, K=job.K, max_cosine=result.max_cosine,
-        rattlers=result.rattlers, contacts=result.contacts, congruent_to=name,
+        rattlers=result.rattlers, contacts=result.contacts, congruent_to=known_as.name,
         seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
         problem=PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
-        seed=result.seed, restarts=result.restarts,
+        seed=result.seed, restarts=result.restarts, undecided=(*undecided, *known_as.undecided),
         **verdict(
             result.max_cosine, job.d, job.K, job.known, job.stamp, verified=verified,
             rows=lambda: W,

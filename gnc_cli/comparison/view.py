@@ -117,6 +117,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rows.append(("left out", name, reason, "left_out"))
     title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
+    if verbose and r.undecided:
+        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     if r.digits is None:
         return [facts(title, rows, notes, verbose=verbose)]
     return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]

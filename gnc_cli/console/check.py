@@ -2,8 +2,8 @@
 
 Python's own grammar, of which comparisons, `and`, `or`, numbers, texts, `true`, `false` and dotted
 keys are allowed; nothing is evaluated as Python. The answer has three values: a key that names a
-bracket {lower, upper} stands for an unknown number in between, so a comparison may be undecided.
-A missing or null value fails its comparison.
+bracket {lower, upper} stands for an unknown number in between, so a comparison may be undecided. So
+is one of a key that the row's `undecided` lists; any other missing or null value fails.
 """
 
 import ast
@@ -57,6 +57,8 @@ class Key:
 
 
 Operand = Key | float | str | bool
+_UNKNOWN = (-math.inf, math.inf)
+"""The bracket of what was not decided."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ def _operand(node: ast.expr) -> Operand:
 def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
     """The value (None where missing, null or no single value) and how to print it."""
     value = look_up(row, key)
+    if any(f"{key}.".startswith(f"{name}.") for name in row.get("undecided") or ()):
+        return _UNKNOWN, f"{key} was not decided in the time given"
     if isinstance(value, dict) and {"lower", "upper"} <= value.keys():
         lower, upper = value["lower"], value["upper"]
         if lower is None and upper is None:
@@ -188,6 +192,8 @@ def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
 
 
 def _compare(left: Any, operator: str, right: Any) -> Status:
+    if _UNKNOWN in (left, right):
+        return Status.UNDECIDED
     if isinstance(left, (str, bool)) or isinstance(right, (str, bool)):
         # Words and truth values have no order, and equal nothing of another kind.
         same = type(left) is type(right) and left == right

@@ -44,7 +44,8 @@ _BLOCK_BYTES = 64 << 20
 _FEW_DIMENSIONS = 24
 """Below, exact projections are as fast as approximate ones, and too short for threads."""
 _FIRST_BATCH = 8
-"""Classes in the first batch of a pruned search: a good upper bound early prunes the rest."""
+"""Classes in the first batch; each has twice as many as the last. A good upper bound early prunes
+the rest, and a deadline leaves few classes half done."""
 _SLOW = 1e-3
 """A round that shrinks the bracket by less than this share keeps all rows of the working set."""
 _NOTHING = 1e-9
@@ -210,11 +211,10 @@ class HullSearch:
             )
         return self.lower, self.upper
 
-    def minimum(self, tolerance: float, after: Callable[[int], None] | None = None) -> np.ndarray:
+    def minimum(self, tolerance: float) -> np.ndarray:
         """Close those classes, the lowest first, that can still attain the least distance of all.
 
-        `after` is called with the number of classes refined so far. The positions refined come
-        back; each is closed, or proved not to be the least.
+        The positions refined come back; each is closed, or proved not to be the least.
         """
         order = np.argsort(self.lower, kind="stable")
         done, size = 0, _FIRST_BATCH
@@ -226,16 +226,14 @@ class HullSearch:
                 break
             self.close(ahead, prune=True)
             done, size = done + len(ahead), 2 * size
-            if after is not None:
-                after(done)
         return order[:done]
 
-    def close_all(self, at: np.ndarray, after: Callable[[int], None] | None = None) -> None:
-        """Close every one of some classes; `after` is called with the number done so far."""
-        for s in range(0, len(at), self.batch):
-            self.close(at[s : s + self.batch])
-            if after is not None:
-                after(min(s + self.batch, len(at)))
+    def close_all(self, at: np.ndarray) -> None:
+        """Close every one of some classes, few at first: a deadline leaves those in hand open."""
+        done, size = 0, min(_FIRST_BATCH, self.batch)
+        while done < len(at):
+            self.close(at[done : done + size])
+            done, size = done + size, min(2 * size, self.batch)
 
     def look(self, at: np.ndarray, h: np.ndarray | None = None, single: bool = False) -> Seen:
         """Products of directions with all rows; keeps better lower ends.

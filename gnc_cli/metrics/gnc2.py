@@ -90,6 +90,8 @@ class Gnc2Detail:
     """Bool, shape (m,): the class is proved to exceed the minimum by more than the tolerance."""
     decided: np.ndarray
     """Bool, shape (m,): it is proved to do so, or not to."""
+    undecided: bool
+    """Rattlers of all classes were to be counted, and the deadline came first."""
     worst: np.ndarray
     """Up to ten classes, the smallest distance first: of all, or of those in `classes` and those
     refined in the search for the minimum."""
@@ -182,6 +184,7 @@ def gnc2_detail(
         rattlers=Rattlers(loose, free, rattler_tolerance),
         rattles=rattles,
         decided=decided,
+        undecided=every and free is None,
         worst=worst,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.second_order import NO, YES, SecondOrder
+from gnc_cli.geometry.second_order import NO, UNDECIDED, YES, SecondOrder
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
@@ -23,6 +23,7 @@ TOLERANCE = 1e-7
 _TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 _TOLERANCE_UFM = 1e-6
+_OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
 _QUICK = 500
 """Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
 _PROVED_DIGITS = 1e-11
@@ -108,6 +109,9 @@ def search_run(
         restarts=found.restarts, batches=found.batches, hits=found.hits or None, steps=found.steps,
         history=found.history,
     )  # fmt: skip
+    if outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED):
+        open_ = [name for name in _OF_A_POLISH if getattr(result, name) in (None, UNDECIDED)]
+        result = replace(result, undecided=(*result.undecided, *open_))
     return result, to_plain(found.state)
 
 
@@ -261,5 +265,6 @@ def assemble(
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle), **judged,
         seed=request.seed, restarts=restarts, batches=batches, hits=hits, steps=steps,
         out=None, weights=weights, features=certified.features,
+        undecided=("rattlers.one_vs_rest",) if certified.undecided else (),
         extras={k: v for k, v in extras.items() if v is not None},
     )  # fmt: skip

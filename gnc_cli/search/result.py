@@ -182,7 +182,10 @@ class SolveResult(Result):
     """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
     object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
     features: Any = field(metadata=HIDDEN, repr=False, compare=False)
-    """The optimal features, one row per class, shape (K, d); None where not computed."""
+    """The optimal features, one row per class, shape (K, d); None where not computed, or where time
+    was up before the bracket of each class closed."""
+    undecided: tuple[str, ...] = ()
+    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)

@@ -81,6 +81,8 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     if r.optimum is None or not r.optimum.proved or _searched(r):
         ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
         notes.append((ended, f": {r.advice}"))
+    if verbose and r.undecided:
+        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
     if r.ufm is not None and not verbose:
         title += f", tau = {r.ufm.tau:.6g}"

@@ -454,6 +454,8 @@ def test_a_row_cut_short_is_measured_again_with_more_time(
     # Nor is anything said of rattlers that wide brackets leave open.
     assert first.rattlers is not None and first.rattlers.one_vs_rest is None
     assert {row.rattler for row in first.worst_classes} == {None}
+    assert "rattlers.one_vs_rest" in first.undecided and "max_cosine" in first.undecided
+    assert first.max_cosine is None and second.undecided == ()
     assert second.rattlers is not None and second.rattlers.one_vs_rest is not None
     assert second.worst_classes[0].rattler is False
 

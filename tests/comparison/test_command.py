@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from gnc_cli import compare
+from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.comparison.view import view
 from gnc_cli.known_codes.table import stored_margins, stored_table
+from gnc_cli.runtime.deadline import Deadline
 from tests import golden
 from tests.comparison.samples import VALIDATOR, built
 
@@ -210,6 +212,26 @@ def test_rows_without_a_verdict_are_undecided(gnc: Run, folder: Path) -> None:
     assert run.exit_code == 4 and "gate undecided: --tolerance" in run.stderr
     assert "no time for d = 3, K = 3,001 (large.npy)" in run.stderr
     assert gnc("compare", "bad.npy", "large.npy", "--time-limit", "30", "-q").exit_code == 5
+    gates = ("--tolerance", "9", "--max", "max_cosine=0.9", "--max", "rattlers.one_vs_rest=0")
+    run = gnc("compare", "large.npy", "--time-limit", "1e-9", *gates)
+    assert run.exit_code == 4 and "max_cosine was not decided in the time given" in run.stderr
+
+
+def test_rattlers_that_time_left_open_pass_no_gate(
+    gnc: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(W: np.ndarray, *, tolerance: float, deadline: Deadline) -> Certified:
+        return certify_code(W, tolerance=tolerance, deadline=Deadline(0.0))
+
+    np.save("r.npy", np.random.default_rng(0).standard_normal((30, 4)))
+    gates = ("--json", "--tolerance", "9", "--max", "rattlers.one_vs_rest=0")
+    assert gnc("compare", "r.npy", *gates).exit_code == 5
+    monkeypatch.setattr("gnc_cli.comparison.codes.certify_code", late)
+    run = gnc("compare", "r.npy", *gates)
+    assert run.exit_code == 4
+    (row,) = json.loads(run.stdout)["rows"]
+    assert row["rattlers"]["one_vs_rest"] is None
+    assert row["undecided"] == ["rattlers.one_vs_rest"]
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -210,6 +210,22 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
 # Options
 
 
+def test_what_time_left_open_is_neither_0_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.search.methods._QUICK", 0)  # certificates obey the deadline
+    stop = threading.Event()
+    stop.set()
+    out = tmp_path / "code.h5"
+    found = solve(4, 30, method="descent", interrupt=stop, out=out)
+    assert isinstance(found, SolveResult) and found.rattlers.one_vs_rest is None
+    assert found.undecided[:2] == ("rattlers.one_vs_rest", "stationarity")
+    assert found.features is None and read_code(out).features is None
+    whole = quick(4, 30)
+    assert whole.undecided == () and whole.rattlers.one_vs_rest is not None
+    assert whole.features is not None
+
+
 def test_the_papers_recipe() -> None:
     result = solve(3, 8, method="paper", steps=600)
     assert isinstance(result, SolveResult)
@@ -226,7 +242,8 @@ def test_large_codes_take_another_way(problem: str) -> None:
     assert isinstance(result, SolveResult)
     consistent(result)
     assert result.origin == "large-scale descent" and result.steps == 3
-    assert result.outcome is Outcome.MAX_STEPS_REACHED and result.features is None
+    assert result.outcome is Outcome.MAX_STEPS_REACHED
+    assert result.rattlers.one_vs_rest == 2899 and result.contacts == 1
     assert result.rho_one_vs_rest.lower >= 1.0 - result.max_cosine - 1e-13
 
 
