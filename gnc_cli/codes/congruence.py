@@ -56,8 +56,8 @@ def congruence(
     Args:
         A, B: rows that stand for directions, shapes (K, d) and (K', d'); the dimensions may differ
             (a code may lie in a subspace).
-        tolerance: largest distance of corresponding rows under the least-squares rotation, up to
-            0.01.
+        tolerance: largest distance of corresponding rows under the least-squares rotation; beyond
+            6e-4 nothing can be matched.
         effort: rows that the search may sort, counted each time; 1e7 take about a second.
         deadline: polled at each guess.
 

@@ -398,6 +398,9 @@ class MatchingSearch:
         partner = np.empty(len(self.X), dtype=np.intp)
         if colours.discrete:
             partner[np.argsort(colours.a)] = np.argsort(colours.b)
+        elif not level.fixed:
+            self.open_question = "the tolerance is too wide to fix any row"
+            return None
         else:
             from scipy.optimize import linear_sum_assignment
             from scipy.spatial.distance import cdist

@@ -29,6 +29,7 @@ from gnc_cli.collapse.result import (
     WithoutDuplicates,
 )
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
@@ -57,6 +58,8 @@ _OF_MEANS = (
     "global_mean_squared",
 )  # fmt: skip
 _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
+_COINCIDE = 1e-6
+"""Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
 
 
@@ -164,7 +167,7 @@ def assemble(
     """
     moments, decisions = statistics.moments, statistics.decisions
     figures: dict[str, Any] = dict.fromkeys(_OF_MEANS)
-    warnings: list[str | None] = []
+    warnings: list[str | None] = [_digits_warning(weights.raw) if weights.given else None]
     if moments is not None:
         between, means = statistics.train or moments, moments.means[moments.present]
         ones = gnc1_forms(moments.within_cov(), between.means[between.present])
@@ -174,7 +177,7 @@ def assemble(
         figures["global_mean_squared"] = float((means.mean(axis=0) ** 2).sum())
         if weights.given:
             figures |= gnc3_forms(weights.rows[moments.present], means)
-        warnings = [
+        warnings += [
             _floor_warning(moments, str(statistics.storage), request.unit),
             _noise_warning(ones, between),
         ]
@@ -192,6 +195,10 @@ def assemble(
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
+    if request.duplicates is None and found.nearest is not None and rho.upper <= _COINCIDE:
+        k = int(np.argmax(cosines))
+        both = labels[weights.classes[[k, found.nearest[k]]]]
+        warnings.append(_coincidence_warning(sorted(both.tolist()), names))
     undecided = [key for keys in left.values() for key in keys]
     undecided += ["rattlers.one_vs_rest"] if found.undecided else []
     undecided += _OF_ALL_PAIRS if unit and cosines is None else []
@@ -225,9 +232,7 @@ def assemble(
         duplicates=pairs,
         without_duplicates=without,
         policy=_policy(request, statistics, weights, left_out, head),
-        warnings=(
-            *(each for each in warnings if each is not None), *_order_warning(decisions), *left,
-        ),
+        warnings=(*(each for each in warnings if each), *_order_warning(decisions), *left),
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
         undecided=tuple(undecided),
@@ -377,14 +382,14 @@ def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | Non
     A rounded coordinate x is off by about `eps |x| / sqrt(12)`, so unit rows of one point have a
     mean squared distance of `eps**2 / 12` from their mean; up to four times that says nothing.
     """
-    eps = storage_eps(storage)
+    eps = spacing(storage)
     trace = float(np.trace(moments.within_cov()))
     size = 1.0 if unit else float((moments.means**2).sum() / int(moments.present.sum()))
     if not eps or moments.N <= len(moments.counts) or trace > eps**2 / 3.0 * size:
         return None
     if trace == 0.0:
         return "the features have no spread at all within classes: GNC1 is 0, or below rounding"
-    further = "; save float64 features to see further" if np.dtype(storage).itemsize < 8 else ""
+    further = "; save float64 features to see further" if storage != "float64" else ""
     return (
         f"the spread within classes, {trace**0.5:.1e} of the feature's length, is at the floor of "
         f"{storage} storage: GNC1 is rounding{further}"
@@ -427,9 +432,27 @@ def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> st
     )
 
 
-def storage_eps(storage: str) -> float:
-    """Spacing of the stored numbers at 1; 0 for integers, and for dtypes that NumPy lacks."""
-    try:
-        return float(np.finfo(storage).eps)
-    except (TypeError, ValueError):
-        return 0.0
+def _coincidence_warning(pair: list[int], names: list[str] | None) -> str:
+    """Which two classes make GNC2 zero, by their labels."""
+    a, b = (f"{k} ({names[k]})" if names else str(k) for k in pair)
+    return (
+        f"GNC2 is 0 as the weights of classes {a} and {b} coincide; "
+        f"{spelled('duplicates', 0.999)} lists all such pairs, and GNC2 without them"
+    )
+
+
+def _digits_warning(raw: np.ndarray) -> str | None:
+    """A warning where weights have the digits of a 16-bit float: by their values, which no cast to
+    a wider type changes. Rows of one exact length belong to an exact code."""
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(raw, dtype=np.float32)
+        half = np.array_equal(single.astype(np.float16), raw)
+    brain = np.array_equal(single, raw) and not (single.view(np.uint32) & 0xFFFF).any()
+    if not (half or brain) or np.ptp(np.einsum("kd,kd->k", raw, raw)) == 0.0:
+        return None
+    dtype = "bfloat16" if brain else "float16"
+    size = spacing(dtype)
+    return (
+        f"the weights have {dtype} digits: distances below 2^{math.log2(size):.0f} ({size:.1g}) "
+        "are rounding"
+    )

@@ -15,7 +15,6 @@ from gnc_cli.collapse.assemble import (
     assemble,
     given_weights,
     mean_weights,
-    storage_eps,
 )
 from gnc_cli.collapse.other_sets import OutOfDistribution, TrainingMeans, check_train
 from gnc_cli.collapse.reader import Reader, Reading
@@ -25,6 +24,7 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.rounding import spacing
 from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import StreamedMoments, predict_moments
 from gnc_cli.metrics.gnc2 import predict_gnc2
@@ -149,7 +149,7 @@ def _given(prepared: Prepared, request: Request) -> Weights | None:
 
 def _check_unit(norms: Any, storage: str, d: int, where: str) -> None:
     """`--normalize require`: refuse norms of rows that are not 1 to the precision of storage."""
-    allowed = 8.0 * max(storage_eps(storage), 1e-12) * d**0.5
+    allowed = 8.0 * max(spacing(storage), 1e-12) * d**0.5
     for norm in (np.min(norms), np.max(norms)):
         if not abs(norm - 1.0) <= allowed:
             raise DataError(

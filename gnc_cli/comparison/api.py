@@ -112,7 +112,7 @@ def compare(
     tolerance: Annotated[
         float,
         Parameter("Exit 5 if the largest cosine exceeds the best known by more than this. "
-                  "Default 1e-9.", real(0.0), _GATES),
+                  "Default 1e-9, or the precision of the file.", real(0.0), _GATES),
     ] = TOLERANCE,
     require_entry: Annotated[
         bool,

@@ -23,11 +23,11 @@ from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.rounding import UNIT32, gamma
+from gnc_cli.geometry.rounding import UNIT32, gamma, spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import passes, verdict
+from gnc_cli.known_codes.verdict import TOLERANCE, passes, verdict
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
@@ -41,6 +41,8 @@ _TOLERANCE = 1e-7
 """Of rattlers and contacts, on distances."""
 _TOLERANCE_SINGLE = 1e-5
 """The same where coordinates have the digits of float32 only."""
+_PRINTED = 1e-9
+"""A gap beyond this is due to coordinates coarser than twelve decimals, if it is no gap at all."""
 _EQUAL = 1e-12
 """Rows this near have one direction: what roundings leave of a row that stands there twice."""
 _MOST_PRODUCTS = 1e12
@@ -69,6 +71,15 @@ class Code:
     """As the user named it; None for an array."""
     names: list[str] | None = None
     """Of the points, where the file has an attribute `class_names`."""
+    storage: str = "float64"
+    """Dtype of the coordinates in the file or array."""
+
+    @cached_property
+    def precision(self) -> float:
+        """What cosines are good to: by the dtype, or as all numbers have float32's digits only."""
+        with np.errstate(over="ignore", under="ignore"):
+            single = np.array_equal(self.rows.astype(np.float32), self.rows)
+        return max(spacing(self.storage), spacing("float32" if single else "float64"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +115,12 @@ def load_code(source: Any, d: int | None = None) -> Code:
         found = read_published(source, d)
         names = [str(name) for name in np.atleast_1d(found.attrs.get("class_names", ()))]
         known = names if len(names) == len(found.weights) else None
-        return Code(found.weights, os.fspath(source), known)
-    rows = real_matrix(getattr(source, "weights", source), "a code")
+        return Code(found.weights, os.fspath(source), known, found.storage)
+    given = getattr(source, "weights", source)
+    rows = real_matrix(given, "a code")
     if min(rows.shape) < 2:
         raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
-    return Code(rows, None)
+    return Code(rows, None, None, str(getattr(given, "dtype", "float64")).removeprefix("torch."))
 
 
 def judge_code(
@@ -134,17 +146,22 @@ def judge_code(
     known = best(d, K, table)
     with limit_threads(threads_for(2.0 * K * K * d, threads)):
         try:
-            found = _measure(W, _tolerance(code.rows), deadline)
-            known_as = recognise(W, found.max_cosine, found.rattles, deadline)
+            found = _measure(W, _tolerance(code.precision), deadline)
+            known_as = recognise(W, found.max_cosine, found.rattles, deadline, code.precision)
             equal = _equal_rows(W, found.max_cosine, deadline)
         except TimeoutError:
             found, known_as, equal = None, Recognised(None, "undecided"), None
         fields = verdict(
             None if found is None else found.max_cosine, d, K, known, table.stamp,
             verified=exact.below, rows=lambda: exact.rows, file=code.file,
+            precision=code.precision,
         )  # fmt: skip
     if fields["status"] is ComparisonStatus.IMPROVES and exact.rounded:
         fields["advice"] += ", for the coordinates read as float64"
+    if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
+        fields["advice"] = (
+            f"equal to the best known code to the precision of the file ({code.precision:.1e})"
+        )
     if equal is not None:
         fields["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     row = FileRow(
@@ -161,7 +178,9 @@ def judge_code(
         seconds=time.monotonic() - started,
         **fields,
     )  # fmt: skip
-    row = replace(row, passed=passes(row, tolerance=tolerance, require_entry=require_entry))
+    # A limit that nobody gave asks no more of a file than its numbers can say.
+    allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
+    row = replace(row, passed=passes(row, tolerance=allowed, require_entry=require_entry))
     pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
     return Judged(row, W, pairs, rattles, code.names)
 
@@ -221,11 +240,9 @@ def _equal_rows(
     return (i, j) if distance <= _EQUAL else None
 
 
-def _tolerance(rows: np.ndarray) -> float:
+def _tolerance(precision: float) -> float:
     """Of rattlers and contacts: looser where the numbers have no more than float32's digits."""
-    with np.errstate(over="ignore", under="ignore"):
-        single = rows.astype(np.float32).astype(np.float64)
-    return _TOLERANCE_SINGLE if np.array_equal(single, rows) else _TOLERANCE
+    return max(_TOLERANCE_SINGLE, 2.0 * precision) if precision > _TOLERANCE else _TOLERANCE
 
 
 class _Exact:

@@ -55,7 +55,7 @@ def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]"
         return []
     verdicts = []
     tolerance = number(given.get("tolerance", TOLERANCE))
-    worse = [row for row in rows if row.gap is not None and row.gap > tolerance]
+    worse = [row for row in rows if (row.gap or 0.0) > tolerance and not row.passed]
     unseen = [row for row in rows if row.passed is None]
     status = Status.FAILED if worse else Status.UNDECIDED if unseen else Status.PASSED
     if status is Status.UNDECIDED:

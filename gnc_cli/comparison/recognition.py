@@ -54,11 +54,13 @@ def recognise(
     max_cosine: float,
     rattles: np.ndarray,
     deadline: Deadline | None = None,
+    precision: float = 0.0,
 ) -> Recognised:
     """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
 
     The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
-    without a limit of its own is taken as ten seconds.
+    without a limit of its own is taken as ten seconds. Coordinates coarser than float64 are good to
+    `precision`.
     """
     K, d = W.shape
     if W.size > _MOST_NUMBERS:
@@ -67,10 +69,10 @@ def recognise(
     clock = clock.within(_SECONDS) if clock.seconds is None else clock
     state = "decided"
     for name, cosine, build in _candidates(d, K):
-        if abs(cosine - max_cosine) > _COSINES:
+        if abs(cosine - max_cosine) > _COSINES + precision:
             continue
         try:
-            equal = _equal(W, np.asarray(build()), rattles, clock)
+            equal = _equal(W, np.asarray(build()), rattles, clock, max(_ROWS, precision / 2.0))
         except TimeoutError:
             equal = Undecided("the fingerprints took too long")
         if isinstance(equal, Undecided):
@@ -84,7 +86,7 @@ def recognise(
 
 
 def _equal(
-    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline
+    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline, tolerance: float
 ) -> bool | Undecided:
     """Whether two codes are one, rattlers aside; TimeoutError where fingerprints took too long.
 
@@ -94,9 +96,9 @@ def _equal(
         free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
         W, rows = W[~rattles], rows[~free]
     mine, theirs = fingerprint(W, deadline=deadline), fingerprint(rows, deadline=deadline)
-    if not mine.agrees(theirs, _ROWS):
+    if not mine.agrees(theirs, tolerance):
         return False
-    found = congruence(W, rows, tolerance=_ROWS, deadline=deadline)
+    found = congruence(W, rows, tolerance=tolerance, deadline=deadline)
     return found if isinstance(found, Undecided) else found is not None
 
 

@@ -17,8 +17,17 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 UNIT32 = float(np.finfo(np.float32).eps) / 2
 """Unit roundoff of float32."""
 
+_COARSE = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 UNDERFLOW = 1e-150
 """A length computed in float64 lacks less than this where squares of its entries underflow."""
+
+
+def spacing(dtype: str) -> float:
+    """Spacing at 1 of the numbers of a dtype; 0 for integers and what is not known.
+
+    A unit row stored so is off by half of it, distances and cosines of two rows by all of it.
+    """
+    return _COARSE.get(dtype, 0.0)
 
 
 def gamma(n: int, unit: float = UNIT) -> float:

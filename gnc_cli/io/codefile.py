@@ -59,6 +59,8 @@ class CodeFile:
     """How it was made: command, options, seed, library versions, result. JSON types."""
     state: dict[str, Any] | None = None
     """Solver state for --resume: arrays, JSON scalars and lists, nested dictionaries of these."""
+    storage: str = "float64"
+    """Dtype that the weights had in the file."""
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2:
@@ -106,7 +108,8 @@ def collect(catalogue: Catalogue, key: str | None = None) -> CodeFile:
     Raises:
         DataError: see `read_points`.
     """
-    weights = load_matrix(catalogue, catalogue.find_code(key))
+    name = catalogue.find_code(key)
+    weights, storage = load_matrix(catalogue, name), catalogue.entries[name].dtype
     attrs = {k: v for k, v in catalogue.attrs.items() if k not in ("gnc_format", "kind")}
     provenance = parse_provenance(attrs.pop("provenance", None))
     features = labels = bias = None
@@ -123,7 +126,7 @@ def collect(catalogue: Catalogue, key: str | None = None) -> CodeFile:
             f"{catalogue.where('labels')} has shape {labels.shape}; expected ({len(features)},), "
             "one for each row of features"
         )
-    return CodeFile(weights, features, labels, bias, attrs, provenance)
+    return CodeFile(weights, features, labels, bias, attrs, provenance, storage=storage)
 
 
 def read_code(path: str | os.PathLike[str]) -> CodeFile:

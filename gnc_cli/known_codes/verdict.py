@@ -26,7 +26,10 @@ _PROVED = 15
 
 
 def comparison_status(
-    max_cosine: float, known: "Reference | None", verified: Callable[[Fraction], bool]
+    max_cosine: float,
+    known: "Reference | None",
+    verified: Callable[[Fraction], bool],
+    precision: float = 0.0,
 ) -> ComparisonStatus:
     """Compare a code with the best known one.
 
@@ -35,16 +38,18 @@ def comparison_status(
         known: the reference; None where there is none.
         verified: whether exact arithmetic proves the largest cosine below a rational t; called
             only where the code seems to improve.
+        precision: what the cosine is good to, where coordinates are coarser than float64.
 
     Returns:
-        `matches` from below the figure by its rounding (or without a proof), to above it by 1e-11
-        or its rounding, whichever is larger; `improves` only with that proof. At least as good as
-        what is no record of (d, K), a construction or a part of a larger code, is `no_entry`.
+        `matches` from below the figure by its rounding (or without a proof), to above it by 1e-11,
+        its rounding or the precision, whichever is largest; `improves` only with that proof. At
+        least as good as what is no record of (d, K), a construction or a part of a larger code, is
+        `no_entry`.
     """
     if known is None:
         return ComparisonStatus.NO_ENTRY
     gap = max_cosine - known.max_cosine
-    if gap > max(known.rounding, _COORDINATES):
+    if gap > max(known.rounding, _COORDINATES, precision):
         return ComparisonStatus.WORSE
     if not known.on_record:
         return ComparisonStatus.NO_ENTRY
@@ -86,6 +91,7 @@ def verdict(
     verified: Callable[[Fraction], bool],
     rows: "Rows",
     file: str | None = None,
+    precision: float = 0.0,
 ) -> dict[str, Any]:
     """The fields of a row that say where a code stands beside the best known one.
 
@@ -93,11 +99,13 @@ def verdict(
         max_cosine: None where time ran out.
         known: what the code is compared with.
         stamp: the table asked for.
-        verified: as in `comparison_status`.
+        verified, precision: as in `comparison_status`.
         rows: gives the rows, (K, d), that the proof of an improvement is about.
         file: where they are.
     """
-    status = None if max_cosine is None else comparison_status(max_cosine, known, verified)
+    status = None
+    if max_cosine is not None:
+        status = comparison_status(max_cosine, known, verified, precision)
     improves_on = proved = None
     if status is ComparisonStatus.IMPROVES and known is not None:
         from gnc_cli.codes.exact_cosine import largest_cosine_above

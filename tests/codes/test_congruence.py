@@ -263,3 +263,8 @@ def test_all_inner_products_see_a_hexagon_from_two_triangles() -> None:
     twisted = cap(np.r_[np.arange(3) * 2.0, np.arange(3) * 2.0 + 0.7] * np.pi / 3.0)
     assert Colouring.uniform(6).refine(hexagon, twisted, 1e-9, reach=0) is not None
     assert Colouring.uniform(6).refine(hexagon, twisted, 1e-9, reach=6) is None
+
+
+def test_a_tolerance_that_fixes_no_row_is_undecided() -> None:
+    W = icosahedron()
+    assert isinstance(congruence(W, W[::-1], tolerance=0.01), Undecided)

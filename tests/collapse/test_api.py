@@ -301,6 +301,25 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
 
 
+def test_gnc2_of_0_names_the_two_classes(rng: np.random.Generator) -> None:
+    W = rng.standard_normal((9, 4))
+    W[7] = 2.0 * W[2]
+    (warning,) = _one(weights=W).warnings
+    assert "classes 2 and 7 coincide" in warning and "duplicates=0.999" in warning
+    assert _one(weights=W, duplicates=0.999).warnings == ()
+
+
+def test_weights_of_16_bits_say_so(rng: np.random.Generator) -> None:
+    W = rng.standard_normal((9, 4))
+    bits = W.astype(np.float32).view(np.uint32) & 0xFFFF0000
+    for rows, words in ((W.astype(np.float16), "2^-10"), (bits.view(np.float32), "2^-7")):
+        for given in (rows, rows.astype(np.float64)):
+            (warning,) = _one(weights=given).warnings
+            assert words in warning
+    assert _one(weights=W.astype(np.float32)).warnings == ()
+    assert _one(weights=np.vstack([np.eye(3), -np.eye(3)])).warnings == ()
+
+
 def test_duplicates_come_before_the_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     stop, whole = threading.Event(), assemble.gnc2_detail
 

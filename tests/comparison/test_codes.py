@@ -300,3 +300,20 @@ def test_a_code_too_large_to_list_its_contacts() -> None:
         np.sort(np.linalg.norm(rows[k] - rows, axis=1))[1] for k in range(0, 3200, 100)
     )
     assert row.max_cosine >= 1 - nearest**2 / 2 - 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_coarser_copy_of_a_known_code_is_equal_to_the_precision_of_the_file(
+    dtype: str, tmp_path: Path
+) -> None:
+    rows = built("snub-cube").astype(dtype)
+    np.save(tmp_path / "copy.npy", rows)
+    for copy in (tmp_path / "copy.npy", rows):
+        row = only(compare(copy))
+        assert row.gap is not None and row.gap > 1e-9 and row.passed
+        assert row.status is ComparisonStatus.MATCHES and "precision of the file" in row.advice
+        assert row.congruent_to == "snub-cube" and row.contacts == 60
+    assert not only(compare(rows, tolerance=1e-10)).passed
+    moved = rows.astype(np.float64)
+    moved[0] += 0.01
+    assert only(compare(moved.astype(dtype))).status is ComparisonStatus.WORSE
