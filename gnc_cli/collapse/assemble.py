@@ -195,9 +195,10 @@ def assemble(
         deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
     )  # fmt: skip
     rho, cosines = found.bracket, found.nearest_cosine
-    if request.duplicates is None and found.nearest is not None and rho.upper <= _COINCIDE:
-        k = int(np.argmax(cosines))
-        both = labels[weights.classes[[k, found.nearest[k]]]]
+    nearest = found.nearest if request.duplicates is None and rho.upper <= _COINCIDE else None
+    if nearest is not None and cosines is not None:
+        k = int(cosines.argmax())
+        both = labels[weights.classes[[k, nearest[k]]]]
         warnings.append(_coincidence_warning(sorted(both.tolist()), names))
     undecided = [key for keys in left.values() for key in keys]
     undecided += ["rattlers.one_vs_rest"] if found.undecided else []
