@@ -16,7 +16,6 @@ from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, 
 from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, gnc2_detail
 from gnc_cli.records import Bracket, Rattlers
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 
 _MOST_CONTACTS = 10**6
 _CLOSED = 1e-9
@@ -107,14 +106,6 @@ def certify_code(
         rattles_one_vs_one=loose,
         classes=found if every else None,
     )
-
-
-def predict_certificate(d: int, K: int) -> Prediction:
-    """What `certify_code` takes: the rows in float32 and float64 with directions, and blocks."""
-    copies = 36.0 if K <= 1024 else 56.0
-    memory = copies * K * d + 250.0 * K + min(50e6, 0.35 * K * K)
-    pairs = 50.0 * K if d == 2 else float(K) * K  # on the circle only neighbours are looked at
-    return Prediction(memory, seconds=pairs * (2e-8 + 2.0 * d / FLOPS))
 
 
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:

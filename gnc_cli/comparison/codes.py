@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.codes.certify import (
-    certify_code,
-    one_vs_one_rattlers,
-    predict_certificate,
-    simple_bracket,
-)
+from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
@@ -28,6 +23,7 @@ from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import TOLERANCE, passes, verdict
+from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
 from gnc_cli.runtime.deadline import Deadline
@@ -189,7 +185,7 @@ def predict_comparison(d: int, K: int) -> Prediction:
     """What `judge_code` takes beside the rows as they were read."""
     if K > _LISTED_ROWS:
         return Prediction(30.0 * K * d + 30e6, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
-    return Prediction(predict_certificate(d, K).memory + 24.0 * K * d)
+    return Prediction(predict_gnc2(d, K).memory + 24.0 * K * d)
 
 
 def _unit(code: Code) -> np.ndarray:

@@ -55,10 +55,12 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
 
 
 def predict_gnc2(d: int, K: int, every_class: bool = False) -> Prediction:
-    """What `gnc2_detail` takes: unit rows, single precision, directions, and blocks."""
+    """What `gnc2_detail` takes, and a certificate of a code: unit rows, single precision,
+    directions, and blocks."""
     copies = 7.5 if every_class or K <= EVERY_CLASS else 3.5
     memory = copies * 8.0 * K * d + 250.0 * K + min(64e6, 0.35 * K * K)
-    return Prediction(memory, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
+    pairs = 50.0 * K if d == 2 else float(K) * K  # on the circle only neighbours are looked at
+    return Prediction(memory, seconds=pairs * (2e-9 + 4.0 * d / FLOPS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.codes.certify import predict_certificate
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import (
@@ -27,6 +26,7 @@ from gnc_cli.io.codefile import (
 )
 from gnc_cli.known_codes.best import SEARCHED, best
 from gnc_cli.known_codes.verdict import TOLERANCE
+from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
@@ -133,7 +133,7 @@ def _predicted(
         kept = 8.0 * points * K * d * (times - 1)  # the optimum at each temperature
         return Prediction(one.memory + kept, disk, times * one.seconds).within(limit)
     if exact is not None:
-        return predict_certificate(d, K).followed_by(Prediction(disk=disk / 2))
+        return predict_gnc2(d, K).followed_by(Prediction(disk=disk / 2))
     if request.method == "paper":
         from gnc_cli.search.ufm.descent import predict_paper
 
@@ -153,13 +153,13 @@ def _predicted(
         from gnc_cli.search.solver import predict_search
 
         way = predict_search(request, limit, runtime.workers)
-    certified = predict_certificate(d, K)
+    certified = predict_gnc2(d, K)
     return way.followed_by(Prediction(certified.memory, disk))
 
 
 def predict_pair(d: int, K: int, seconds: float) -> Prediction:
     """What a plain solve of (d, K) takes on one thread."""
-    certified = predict_certificate(d, K)
+    certified = predict_gnc2(d, K)
     if closed_form(d, K) is not None:
         return certified
     request = Request(d, K, "tammes")
