@@ -75,7 +75,7 @@ print(max(told), peak() - before)
 """
 _SOLVE = "solve(4, 20, method='descent', restarts=1, steps=5, workers=1)"
 _UFM = "solve(3, 6, problem='ufm', tau=0.5, steps=5, restarts=1)"
-_LARGE = "solve(4, 2900, method='descent', steps=1, threads=1)"
+_LARGE = "solve(4, 5001, method='descent', steps=1, threads=1)"
 _MEASURE = (
     "measure(features=random(size=(9, 3)), labels=np.arange(9) % 3, weights=random(size=(3, 3)))"
 )
@@ -88,7 +88,7 @@ usual = dict(data=data, epochs=1, device="cpu", threads=1, feature_dim=8)
 train(model="cnn", batch_size=2, **usual)
 """
 _PEAKS = [
-    ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=2)"),
+    ("compare(np.eye(3))", "W = random(size=(3000, 500)); compare(W, time_limit=6)"),
 ]
 _LARGER = [
     (_MEASURE, "W = random(size=(3000, 1000)); measure(weights=W, time_limit=1)"),
