@@ -199,7 +199,8 @@ def assemble(
     if nearest is not None and cosines is not None:
         k = int(cosines.argmax())
         both = labels[weights.classes[[k, nearest[k]]]]
-        warnings.append(_coincidence_warning(sorted(both.tolist()), names))
+        what = "weights" if weights.given else "means"
+        warnings.append(_coincidence_warning(what, sorted(both.tolist()), names))
     undecided = [key for keys in left.values() for key in keys]
     undecided += ["rattlers.one_vs_rest"] if found.undecided else []
     undecided += _OF_ALL_PAIRS if unit and cosines is None else []
@@ -433,11 +434,11 @@ def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> st
     )
 
 
-def _coincidence_warning(pair: list[int], names: list[str] | None) -> str:
+def _coincidence_warning(what: str, pair: list[int], names: list[str] | None) -> str:
     """Which two classes make GNC2 zero, by their labels."""
     a, b = (f"{k} ({names[k]})" if names else str(k) for k in pair)
     return (
-        f"GNC2 is 0 as the weights of classes {a} and {b} coincide; "
+        f"GNC2 is 0 as the {what} of classes {a} and {b} coincide; "
         f"{spelled('duplicates', 0.999)} lists all such pairs, and GNC2 without them"
     )
 
