@@ -282,6 +282,12 @@ Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
 """What a code can be written as; `io/formats.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
+PublicTable = Annotated[
+    Any,
+    Parameter("A current table of known codes, d,N,cosine per line, held beside our copy. Default "
+              "the file in GNC_TABLE, if it is set.", TABLE, "Known codes", metavar="FILE",
+              reads=True),
+]  # fmt: skip
 Plot = Annotated[
     Path | None,
     Parameter("Draw the result: .png, .svg or .pdf.", group="Output", metavar="FILE",

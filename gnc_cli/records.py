@@ -108,8 +108,11 @@ class BestKnown:
 
     max_cosine: float
     """Largest cosine of two of its rows."""
+    figure: str
+    """It as its source has it: a fraction where it is exact, else decimals, 15 at most."""
     source: str
-    """Where it is from: a theorem, the table's entry, the paper of the construction, or a solve."""
+    """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
+    that this project found it."""
     proven: bool
     """Proved optimal for this (d, K)."""
     kind: str
@@ -119,8 +122,10 @@ class BestKnown:
     one of that size."""
     K: int
     date: str | None
-    """Of the table or of the solve; None where the code is a theorem's or a construction."""
-    how: str | None = None
+    """Of the source, or of the solve; None where the code is a theorem's or a construction."""
+    table: str | None
+    """The table of known codes that it is from, with its date: `our copy of 2026-11`."""
+    how: str | None
     """The command that found the code, where this project did."""
 
 
@@ -147,6 +152,14 @@ class TableStamp:
     """Checksum of the table's file, in hexadecimal digits."""
     current: bool
     """Given by the user as current (`--table`); our copy otherwise."""
+
+    @property
+    def title(self) -> str:
+        """Which table, with its date."""
+        return f"{'the table' if self.current else 'our copy'} of {self.date}"
+
+    def __str__(self) -> str:
+        return f"{self.title} (sha256 {self.sha256})"
 
 
 HIDDEN = {"json": False}

@@ -18,6 +18,7 @@ from gnc_cli.parameters import (
     Parameter,
     Path,
     PlotOrPage,
+    PublicTable,
     Threads,
     one_of,
     real,
@@ -183,6 +184,7 @@ def measure(
                   "and K.", text(_reference, "FILE|NUMBER", "a number or the path of a file"),
                   _GNC2, reads=True),
     ] = None,
+    table: PublicTable = None,
     duplicates: Annotated[
         float | None,
         Parameter("List pairs of classes above this cosine, and GNC2 without them.",
@@ -273,6 +275,7 @@ def measure(
         bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
+        table: file of known codes, `d,N,cosine` per line, held beside our copy.
         duplicates: list the pairs of classes above this cosine, and GNC2 without them.
         classes: the labels (or names) to measure, in a list or one per line of a file; `nonzero`:
             those whose weight is not zero, as the padding of a language model is not.

@@ -50,7 +50,7 @@ class Measurer:
     def stamp(self, source: Source) -> str:
         """Changes when the set does, or a file beside it that the numbers depend on."""
         request = self.request
-        beside = (request.classes, request.class_names, request.reference)
+        beside = (request.classes, request.class_names, request.reference, request.table)
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
         return "|".join([source.stamp, self._train.stamp(source), self._ood.stamp, *files])
 
@@ -116,7 +116,7 @@ class Measurer:
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:
         if (d, K) not in self._references:
             self._references[d, K] = gnc2_reference(
-                d, K, self.request.reference, self.reading.deadline()
+                d, K, self.request.reference, self.reading.deadline(), self.request.table
             )
         return self._references[d, K]
 

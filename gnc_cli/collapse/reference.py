@@ -12,7 +12,8 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
-from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.best import Reference, Table, best
+from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -24,6 +25,7 @@ def gnc2_reference(
     K: int,
     given: float | str | os.PathLike[str] | None = None,
     deadline: Deadline | None = None,
+    table: Table = None,
 ) -> Gnc2Reference | None:
     """The reference for K classes in d dimensions.
 
@@ -31,6 +33,7 @@ def gnc2_reference(
         given: a number, or a file with a code to be certified; by default that of the best
             known code, see `gnc_cli.known_codes.best`.
         deadline: bounds the certificate of a file.
+        table: of known codes, held beside our copy.
 
     Returns:
         None where nothing is known.
@@ -43,7 +46,7 @@ def gnc2_reference(
         (1.0, 'theorem')
     """
     if given is None:
-        found = best(d, K)
+        found = best(d, K, possible_table(table))
         return None if found is None else _of_code(found)
     if isinstance(given, (int, float)):
         return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None, False)
@@ -63,7 +66,7 @@ def _of_code(code: Reference) -> Gnc2Reference:
     else:
         assert code.stamp is not None
         name, said = f"table of known codes {size}", f"1 - max_cosine of a code; {code.source}"
-        version = f"{code.date}, sha256 {code.stamp.sha256[:12]}"
+        version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
         1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True, code.how
     )

@@ -30,6 +30,8 @@ class Request:
     """Name of the out-of-distribution features; `array` for the caller's."""
     bootstrap: int | None = None
     reference: float | str | None = None
+    table: str | None = None
+    """File of known codes, of which the reference is the best."""
     duplicates: float | None = None
     classes: str | Lines | None = None
     min_count: int | None = None
@@ -70,6 +72,7 @@ def read_request(
     means_from: Path | None,
     classes: Path | Lines | None,
     class_names: Path | Lines | None,
+    table: Path | None,
     per_class: Path | None,
     group: str | None,
     out: Path | None,
@@ -101,6 +104,7 @@ def read_request(
         )
     return Request(
         means_from=_text(means_from), classes=_text(classes), class_names=_text(class_names),
+        table=_text(table or os.environ.get("GNC_TABLE") or None),
         every_class=per_class is not None, **others,
     )  # fmt: skip
 

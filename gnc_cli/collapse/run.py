@@ -21,6 +21,7 @@ from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
+from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import Lines, Path, spelled
 from gnc_cli.read_back import read_plain
 from gnc_cli.records import flatten, plain
@@ -61,6 +62,7 @@ def run(
     ood = None if how["ood"] is None else find_features(how.pop("ood"))
     how["ood"] = None if ood is None else ood.file
     request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
+    possible_table(request.table)  # a line of it that is wrong is known before anything is read
     sources = find_sources(
         files, given, shards=shards, transpose_weights=transpose_weights,
         labels_are=request.labels_are, K=request.K, select=select or (),

@@ -10,12 +10,12 @@ from gnc_cli.parameters import (
     DURATION,
     MOST_DIMENSIONS,
     MOST_POINTS,
-    TABLE,
     Cluster,
     Force,
     Parameter,
     Path,
     PlotOrPage,
+    PublicTable,
     Seed,
     Threads,
     Workers,
@@ -26,7 +26,6 @@ from gnc_cli.parameters import (
 
 if TYPE_CHECKING:
     from gnc_cli.comparison.result import CompareResult, CompareRow
-    from gnc_cli.known_codes.best import Table
 
 _COMPARE = "What to compare"
 _SOLVES = "Fresh solves"
@@ -66,11 +65,7 @@ def compare(
                   short="-K"),
     ] = None,
     proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False,
-    table: Annotated[
-        "Table",
-        Parameter("A current table of known codes, d,N,cosine per line, held beside our copy.",
-                  TABLE, _COMPARE, metavar="FILE", reads=True),
-    ] = None,
+    table: PublicTable = None,
     digits: Annotated[
         int | None,
         Parameter("Polish each file's code until its cosine has this many decimals, and propose "

@@ -36,7 +36,7 @@ from gnc_cli.comparison.solve import PROBLEM, PairJob, solved, solved_row
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.io.codefile import CodeFile, write_code
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.known_codes.best import Reference, best, read_table
+from gnc_cli.known_codes.best import Reference, best, our_copy
 from gnc_cli.known_codes.table import KnownCodes, stored_margins
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import spelled
@@ -154,7 +154,7 @@ def picked(request: Request, table: KnownCodes) -> dict[_Pair, Reference]:
         UsageError: there are none.
     """
     listed = {
-        *table.entries, *read_table().entries, *((e.d, e.K) for e in stored_margins().entries)
+        *table.entries, *our_copy().entries, *((e.d, e.K) for e in stored_margins().entries)
     }  # fmt: skip
     found: dict[_Pair, Reference] = {}
     shares: dict[_Pair, float] = {}

@@ -42,6 +42,8 @@ class CompareRow:
     """Largest cosine between two different points; None in a list, or where time ran out."""
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
+    figure: str | None
+    """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
     status: ComparisonStatus | None = None
@@ -54,12 +56,14 @@ class CompareRow:
     congruent_to: str | None = None
     """The construction or stored code it equals up to rotation, reflection and order."""
     source: str | None
-    """Of best_known: a theorem, the table's words, or a construction by name; with --table also
-    which of the two tables counts, where they differ."""
+    """Of best_known: a theorem, whom the table cites, or a construction by name; with --table also
+    what that table has, where it is not from there."""
     how: str | None = None
     """The command that found the code of best_known, where this project did."""
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
+    date: str | None
+    """Of the source of best_known or of the solve; None for a theorem or a construction."""
     file: str | None = None
     """The file that was read, or that holds the code a hunt has found; None for solves, arrays and
     lists."""
@@ -71,8 +75,11 @@ class CompareRow:
 class ListedRow(CompareRow):
     """An entry of the table."""
 
-    figure: str
-    """best_known as the table writes it, every digit."""
+    record: str
+    """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
+    `claimed` (nobody has checked it; it counts nowhere) or `solved` (by this project)."""
+    note: str
+    """What the table says besides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +90,6 @@ class JudgedRow(CompareRow):
     """Smallest distance of a point from the convex hull of all others; None where not computed."""
     reference: str | None
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
-    date: str | None
-    """Of the table or solve that best_known is from; None for a theorem or a construction."""
     on_record: bool
     """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
     code."""

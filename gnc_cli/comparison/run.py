@@ -13,8 +13,9 @@ from gnc_cli.comparison.request import Request, read_request
 from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.io.outputs import check_apart, is_page
-from gnc_cli.known_codes.best import Table, read_table
-from gnc_cli.known_codes.table import KnownCodes, SolvedMargin, stored_margins
+from gnc_cli.known_codes.best import Table
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
+from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import Rattlers
 from gnc_cli.runtime.deadline import Deadline, Progress
@@ -40,12 +41,7 @@ def run(
             f"{spelled('plot')} {os.fspath(plot)!r} is a page of one code; give one file, or draw "
             "a .png"
         )
-    if table is None:
-        known = read_table()
-    else:
-        from gnc_cli.limits.registry import possible_table
-
-        known = possible_table(table)
+    known = possible_table(table)
     deadline = Deadline.of_call(request.time_limit, interrupt)
     rows: Collection[Any]
     codes: tuple[Any, ...] = ()
@@ -90,12 +86,13 @@ def run(
     return result
 
 
-def _listed(entry: Any) -> ListedRow:
+def _listed(entry: KnownCode) -> ListedRow:
     # The table counts rattlers of the one-vs-one kind, and does not say within which tolerance.
     free = None if entry.rattlers is None else Rattlers(entry.rattlers, None, nan)
     return ListedRow(
-        d=entry.d, K=entry.K, best_known=entry.max_cosine, rattlers=free,
-        contacts=entry.contacts, source=entry.source, proven=entry.proven, figure=entry.figure,
+        d=entry.d, K=entry.K, best_known=entry.max_cosine, figure=entry.figure, rattlers=free,
+        contacts=entry.contacts, source=entry.source, date=entry.date, proven=entry.proven,
+        record=entry.status, note=entry.note,
     )  # fmt: skip
 
 
@@ -103,8 +100,9 @@ def _listed_own(code: SolvedMargin) -> ListedRow:
     # Of a Tammes code, whose largest cosine is 1 - rho; rho has twelve decimals.
     figure = f"{1.0 - code.rho:.12f}"
     return ListedRow(
-        d=code.d, K=code.K, best_known=float(figure), rattlers=None, contacts=None,
-        source=code.source, how=code.command, proven=False, figure=figure,
+        d=code.d, K=code.K, best_known=float(figure), figure=figure, rattlers=None, contacts=None,
+        source=code.source, date=stored_margins().date, how=code.command, proven=False,
+        record="solved", note="",
     )  # fmt: skip
 
 

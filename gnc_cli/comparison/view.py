@@ -17,14 +17,15 @@ from gnc_cli.comparison.result import (
     SolvedRow,
     best_visits,
 )
+from gnc_cli.console.citations import cited
 from gnc_cli.console.numbers import (
     above_minimum,
-    brief,
     certified,
     count,
     decimals,
     lower_end,
     plural,
+    published,
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -48,8 +49,8 @@ _UNNAMED = {
     None: "not looked for",
 }
 """Of a code without a name, by `congruence`."""
-_FIGURE, _SOURCE = 22, 36
-"""Letters of a figure and of its source in the list on a terminal."""
+_FIGURE = 22
+"""Letters of a figure in the list on a terminal."""
 _LINE = 60
 """Digits per line."""
 _MOST = 8
@@ -91,7 +92,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         remark = "no table, construction or solved code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
-        rows.append(("best known", decimals(r.best_known), _known(r), "best_known"))
+        rows.append(("best known", published(r.figure or ""), _known(r, verbose), "best_known"))
         rows.append(("gap", short(r.gap), "negative is better", "gap"))
     if r.rattlers is not None:
         free = r.rattlers
@@ -104,8 +105,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     if not verbose:
-        proven = _PROVEN[r.proven]
-        rows = [(*row[:2], brief(row[2]) or proven, row[3]) for row in rows
+        rows = [row for row in rows
                 if row[3] in ("max_cosine", "best_known", "gap")]  # fmt: skip
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
@@ -116,7 +116,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         name, _, reason = line.partition(": ")
         rows.append(("left out", name, reason, "left_out"))
     title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
-    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
+    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), _stamp(stamp)]
     if verbose and r.undecided:
         notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     if r.digits is None:
@@ -124,12 +124,10 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]
 
 
-def _known(r: FileRow) -> str:
-    """Of the best known code: whether it is proved, and its source, without saying it twice."""
-    proved, source = _PROVEN[r.proven], r.source or ""
-    if source.startswith("proven optimal"):
-        return proved + source.removeprefix("proven optimal")
-    return f"{proved}, {source}" if source else proved
+def _known(r: FileRow, verbose: bool) -> str:
+    """Of the best known code: whether it is proved, and its source."""
+    source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
+    return f"{_PROVEN[r.proven]}, {source}"
 
 
 def _digits(found: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
@@ -181,7 +179,7 @@ def _hunt(result: CompareResult, verbose: bool) -> Table:
         rows = [row for row in rows if row.improved] + rest[-_MOST:]
     standing = {True: Styled("IMPROVES", "bold green"), False: Styled("ties", "green")}
     cells: list[tuple[Cell, ...]] = [
-        (str(r.d), str(r.K), decimals(r.max_cosine, 10), decimals(r.best_known, 10), short(r.gap),
+        (str(r.d), str(r.K), decimals(r.max_cosine, 10), _record(r), short(r.gap),
          standing[r.improved] if r.improved or r.tied else Styled("worse", "red"),
          count(times[r.d, r.K]), r.origin, r.file if r.improved else "-")
         for r in rows
@@ -210,27 +208,23 @@ _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "
 
 def _figures(r: JudgedRow) -> tuple[Cell, ...]:
     return (
-        str(r.d), str(r.K), decimals(r.max_cosine, 10), decimals(r.best_known, 10), short(r.gap),
+        str(r.d), str(r.K), decimals(r.max_cosine, 10), _record(r), short(r.gap),
         _status(r.status), _rattlers(r.rattlers), count(r.contacts),
     )  # fmt: skip
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
-    """A line for each entry; only a terminal, where lines wrap, has short ones."""
-    proven = {True: "yes", False: "no", None: "-"}
+    """A line for each entry; only a terminal, where lines wrap, has short figures."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    cells: list[tuple[Cell, ...]] = []
-    for r in rows:
-        figure, source = r.figure, r.source or ""
-        if terminal and not verbose:
-            figure = figure[:_FIGURE]
-            source = source if len(source) <= _SOURCE else f"{source[: _SOURCE - 1]}…"
-        cells.append((
-            str(r.d), str(r.K), figure, proven[r.proven], _rattlers(r.rattlers),
-            count(r.contacts), source,
-        ))  # fmt: skip
-    columns = ("d", "K", "best known", "proven", "rattlers", "contacts", "source")
-    text = frozenset({3, 6})
+    cells: list[tuple[Cell, ...]] = [
+        (str(r.d), str(r.K), (r.figure or "")[: _FIGURE if terminal and not verbose else None],
+         r.record or "-", _rattlers(r.rattlers), count(r.contacts),
+         (r.source or "") if verbose else cited(r.source or ""), r.date or "-",
+         r.note if verbose else "")
+        for r in rows
+    ]  # fmt: skip
+    columns = ("d", "K", "best known", "status", "rattlers", "contacts", "source", "date", "note")
+    text = frozenset({3, 6, 7, 8})
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
 
 
@@ -264,8 +258,14 @@ def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
     for source, where in list(sources.items())[:_MOST]:
         more = " ..." if len(where) > _MOST else ""
         some = ", ".join(list(where)[:_MOST])
-        notes.append((Styled("best known", "bold"), f": {source}: {some}{more}"))
+        notes.append((Styled("best known", "bold"), f": {cited(source)}: {some}{more}"))
     return notes
+
+
+def _record(r: CompareRow) -> str:
+    """The best known cosine, a fraction where it is exact."""
+    exact = r.figure is not None and "." not in r.figure
+    return r.figure if exact and r.figure else decimals(r.best_known, 10)
 
 
 def _status(status: ComparisonStatus | None) -> Styled:
@@ -288,9 +288,8 @@ def _verdict(row: CompareRow) -> tuple[str, ...]:
 
 def _stamp(table: TableStamp) -> Styled:
     """Which table of known codes this was."""
-    which = "--table" if table.current else "our copy"
     size = f"{count(table.rows)} entries, sha256 {table.sha256[:12]}"
-    return Styled(f"table: {which} of {table.date}, {size}", "dim")
+    return Styled(f"known codes: {table.title}, {size}", "dim")
 
 
 def _rattlers(free: Rattlers | None) -> str:

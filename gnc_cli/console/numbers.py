@@ -2,6 +2,7 @@
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 
 from gnc_cli.records import Bracket
 
@@ -118,6 +119,17 @@ def above_minimum(tolerance: float) -> str:
 def decimals(value: float | None, digits: int = 15) -> str:
     """So many digits after the point, a dash for nothing."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def published(figure: str, *, distance: bool = False) -> str:
+    """A largest cosine with the digits of its source, or its distance from 1.
+
+    >>> published("1/5"), published("-1/3", distance=True), published("0.331", distance=True)
+    ('1/5 exactly', '4/3 exactly', '0.669')
+    """
+    if "." in figure:
+        return str(1 - Decimal(figure)) if distance else figure
+    return f"{1 - Fraction(figure) if distance else figure} exactly"
 
 
 def short(value: float | None) -> str:

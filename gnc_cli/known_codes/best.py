@@ -1,10 +1,10 @@
 """The one answer to "what is the best known code for (d, K)?".
 
-The smallest largest cosine among theorem 3.3, proved entries of the tables, their other entries,
-constructions, and codes that this project solved; of figures within 1e-12 the earlier in this list
-counts. A code of more points or in fewer dimensions counts as well: its first K points, with zeros
-appended, are a code of (d, K). `solve`, `measure`, `bounds` and `compare` all print this answer.
-Figures alone: nothing is built, and nothing heavy is loaded.
+The smallest largest cosine among theorem 3.3, proved entries of our table, the other entries of the
+user's table and of ours, constructions, and codes that this project solved; of figures within 1e-12
+the earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
+first K points, with zeros appended, are a code of (d, K). `solve`, `measure`, `bounds` and
+`compare` all print this answer. Figures alone: nothing is built, and nothing heavy is loaded.
 """
 
 import os
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from gnc_cli.known_codes.table import (
     KnownCode,
     KnownCodes,
+    data_folder,
     read_public_table,
     stored_margins,
     stored_table,
@@ -24,7 +25,7 @@ from gnc_cli.known_codes.table import (
 from gnc_cli.records import BestKnown, TableStamp
 
 if TYPE_CHECKING:
-    from gnc_cli.constructions.construction import Construction
+    from gnc_cli.constructions.construction import Construction, Cosine
 
 Table = KnownCodes | str | os.PathLike[str] | None
 
@@ -32,6 +33,8 @@ _AGREES = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
 _SOLVED_DIGITS = 1e-12
 """What the figures of our solved codes are rounded to."""
+_DIGITS = 15
+"""Decimals of a figure that are shown: those of a double."""
 SEARCHED = 4096
 """Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
 many dimensions counts."""
@@ -50,14 +53,14 @@ class Reference:
     source: str
     own: bool
     """The code has the size that was asked for."""
+    figure: str
+    """The largest cosine as its source has it: a fraction where it is exact, else decimals."""
     proven: bool | None = False
     """Proved optimal for what was asked; None where not settled."""
-    exact: Fraction | None = None
-    """The figure as the rational number that the table shows; None where there is none."""
     rounding: float = 0.0
     """How far the figure may be from the cosine of the code behind it."""
     date: str | None = None
-    """Of the table or of the solve."""
+    """Of the source or of the solve."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
     how: str | None = None
@@ -66,12 +69,17 @@ class Reference:
     """Whether a theorem, a table or our solved codes have an entry of what was asked: then equality
     is a tie, and a smaller cosine news. Parts of larger codes and constructions are no records."""
 
+    @property
+    def exact(self) -> Fraction | None:
+        """The figure as the rational number that a table shows; None where it is from none."""
+        return None if self.stamp is None else Fraction(self.figure)
+
     def record(self) -> BestKnown:
         """As results show it."""
         return BestKnown(
-            self.max_cosine, self.source, self.proven is True, self.kind, self.d, self.K, self.date,
-            self.how,
-        )
+            self.max_cosine, _shown(self.figure), self.source, self.proven is True, self.kind,
+            self.d, self.K, self.date, None if self.stamp is None else self.stamp.title, self.how,
+        )  # fmt: skip
 
     def gap(self, max_cosine: float) -> float:
         """`max_cosine` less the figure: negative is better, by more than the figure's rounding."""
@@ -84,14 +92,16 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
 
     Args:
         d, K: at least 2.
-        table: a table or the file of one, held beside our copy: the smaller figure counts.
+        table: a table or the file of one, held beside our copy: the smaller figure counts. By
+            default the file that the environment variable GNC_TABLE names, if it is set.
 
     Raises:
         DataError: the table cannot be read.
 
     Example:
         >>> best(3, 24).source, best(3, 5).source
-        ('proven optimal', 'theorem 3.3: orthoplex')
+        ('R. M. Robinson, Arrangement of 24 points on a sphere, Math. Ann. 144 (1961) 17-48', \
+'theorem 3.3: orthoplex')
         >>> best(10, 99).kind, best(10, 99).d, best(10, 99).K
         ('solved', 10, 100)
     """
@@ -100,37 +110,48 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
         return theorem
     found: Reference | None = None
     on_record = False
-    for candidate in _candidates(d, K, read_table(table)):
-        if candidate.proven:
-            return candidate
-        on_record |= candidate.own and candidate.kind != "construction"
-        if found is None or candidate.max_cosine < found.max_cosine - _AGREES:
+    users = read_table(table)
+    for candidate in _candidates(d, K, users):
+        on_record |= candidate.own and bool(candidate.kind != "construction" or candidate.proven)
+        if found is None or candidate.proven or candidate.max_cosine < found.max_cosine - _AGREES:
             found = candidate
-    return None if found is None else replace(found, on_record=on_record)
+        if candidate.proven:
+            break
+    if found is None:
+        return None
+    listed, source = users.find(d, K), found.source
+    if found.stamp is not users.stamp and users.stamp.current:
+        if listed is None:
+            source += f" (no entry in {users.stamp.title})"
+        elif listed.max_cosine > found.max_cosine + _AGREES:
+            source += f" (better than the {listed.figure} in {users.stamp.title})"
+    return replace(found, on_record=on_record, source=source)
 
 
 def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
-    entry = _listed(d, K, table)
-    if entry is not None:
-        yield entry
-    for some in {id(t): t for t in (table, _ours())}.values():
-        larger = some.covering(d, K)
-        if larger is not None and (larger.d, larger.K) != (d, K):
-            yield _entry(larger, some, _part(larger.d, larger.K, K) + larger.source, own=False)
-    code = constructed(min(d, SEARCHED), K)
-    if code is not None:
+    """In the order in which ties are decided."""
+    ours = our_copy().find(d, K)
+    if ours is not None and ours.proven:
+        yield _entry(ours, our_copy(), d, K)
+    for some in {id(t): t for t in (table, our_copy())}.values():
+        for code in (some.find(d, K), some.covering(d, K)):
+            if code is not None:
+                yield _entry(code, some, d, K)
+    built = constructed(min(d, SEARCHED), K)
+    if built is not None:
         yield Reference(
-            code.cosine.value, "construction", d, K, f"construction: {code.origin}", own=True,
-            proven=code.proven,
+            built.cosine.value, "construction", d, K, f"construction: {built.origin}", own=True,
+            figure=_exact_text(built.cosine), proven=built.proven,
         )  # fmt: skip
     solved = stored_margins().covering(d, K)
     if solved is not None:
         # A Tammes code, whose largest cosine is 1 - rho.
         own = (solved.d, solved.K) == (d, K)
-        part = "" if own else _part(solved.d, solved.K, K)
         yield Reference(
-            1.0 - solved.rho, "solved", solved.d, solved.K, part + solved.source, own=own,
-            rounding=_SOLVED_DIGITS, date=stored_margins().date, how=solved.command,
+            1.0 - solved.rho, "solved", solved.d, solved.K,
+            _part(solved.d, solved.K, d, K) + solved.source, own=own,
+            figure=f"{1.0 - solved.rho:.12f}", rounding=_SOLVED_DIGITS,
+            date=stored_margins().date, how=solved.command,
         )  # fmt: skip
 
 
@@ -143,58 +164,56 @@ def constructed(d: int, K: int) -> "Construction | None":
 
 
 def read_table(table: Table = None) -> KnownCodes:
-    """The table itself: as it is, from the user's file, or our copy.
+    """The table itself: as it is, from the user's file or the one in GNC_TABLE, else our copy.
 
     Raises:
         DataError: the file cannot be read, or a line of it is wrong.
     """
     if isinstance(table, KnownCodes):
         return table
-    return _ours() if table is None else read_public_table(table)
+    path = os.fspath(table or os.environ.get("GNC_TABLE") or "")
+    if not path:
+        return our_copy()
+    return _read(path, os.stat(path).st_mtime_ns if os.path.isfile(path) else 0)
 
 
-def _part(d: int, K: int, wanted_K: int) -> str:
+@lru_cache(maxsize=4)
+def _read(path: str, changed: int) -> KnownCodes:
+    return read_public_table(path)
+
+
+@lru_cache(maxsize=1)
+def our_copy() -> KnownCodes:
+    """The table that this version ships."""
+    return stored_table()
+
+
+def stored_cosine(d: int, K: int) -> float | None:
+    """The largest cosine of the coordinates of (d, K) that this version ships, where it does."""
+    if next((data_folder() / "coordinates").glob(f"{d}.{K}.*txt"), None) is None:
+        return None
+    solved = stored_margins().select([d], [K])
+    if solved:
+        return 1.0 - solved[0].rho
+    entry = our_copy().find(d, K)
+    return None if entry is None else entry.max_cosine
+
+
+def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
     """How a code of (d, K) is one of the size wanted: the first words of a source."""
+    if (d, K) == (wanted_d, wanted_K):
+        return ""
     some = "all" if wanted_K == K else f"first {wanted_K:,}"
     return f"{some} points of ({d}, {K}): "
 
 
-@lru_cache(maxsize=1)
-def _ours() -> KnownCodes:
-    return stored_table()
-
-
-def _listed(d: int, K: int, table: KnownCodes) -> Reference | None:
-    """The smaller of the table's entry and our copy's; `source` says where the other stands."""
-    given = table.find(d, K)
-    copy = _ours() if table.stamp.current else table
-    ours = copy.find(d, K)
-    if given is None:
-        if ours is None:
-            return None
-        return _entry(ours, copy, f"{ours.source} (our copy; --table has no entry)")
-    if ours is None or ours is given:
-        return _entry(given, table)
-    apart = given.max_cosine - ours.max_cosine
-    if abs(apart) <= _AGREES:
-        # One code: of the user's table too we know what is proved, and then the exact figure.
-        return _entry(ours if ours.proven else given, table)
-    if apart > 0.0:
-        said = f"{ours.source} (our copy; --table has {given.max_cosine:.12g})"
-        return _entry(ours, copy, said)
-    if not ours.proven:
-        return _entry(given, table)
-    said = f"{given.source} (our copy has {ours.max_cosine:.12g}, proved optimal)"
-    return _entry(given, table, said)
-
-
-def _entry(
-    entry: KnownCode, table: KnownCodes, source: str | None = None, *, own: bool = True
-) -> Reference:
+def _entry(entry: KnownCode, table: KnownCodes, d: int, K: int) -> Reference:
+    own = (entry.d, entry.K) == (d, K)
     return Reference(
-        entry.max_cosine, "table", entry.d, entry.K, source or entry.source, own,
-        proven=entry.proven if own else False, exact=entry.exact, rounding=entry.rounding,
-        date=table.stamp.date, stamp=table.stamp,
+        entry.max_cosine, "table", entry.d, entry.K,
+        _part(entry.d, entry.K, d, K) + entry.source, own, entry.figure,
+        proven=entry.proven if own else False, rounding=entry.rounding, date=entry.date,
+        stamp=table.stamp,
     )  # fmt: skip
 
 
@@ -205,9 +224,24 @@ def _theorem(d: int, K: int) -> Reference | None:
     form = closed_form(d, K)
     if form is None:
         return None
-    cosine = form.cosine
-    exact = None if "cos" in cosine.text else Fraction(cosine.text)
     return Reference(
-        cosine.value, "theorem", d, K, f"theorem 3.3: {form.name}", own=True, proven=True,
-        exact=exact,
+        form.cosine.value, "theorem", d, K, f"theorem 3.3: {form.name}", own=True,
+        figure=_exact_text(form.cosine), proven=True,
     )  # fmt: skip
+
+
+def _exact_text(cosine: "Cosine") -> str:
+    """The fraction that an exact cosine is, or the decimals of an irrational one."""
+    try:
+        return str(Fraction(cosine.text))
+    except ValueError:
+        return f"{cosine.value:.15f}"
+
+
+def _shown(figure: str) -> str:
+    """A figure of at most 15 decimals, fractions as they are.
+
+    >>> _shown("1/3"), _shown("0.75"), _shown("0.72307846833350853703")
+    ('1/3', '0.75', '0.723078468333509')
+    """
+    return figure if len(figure.partition(".")[2]) <= _DIGITS else f"{float(figure):.{_DIGITS}f}"

@@ -25,31 +25,21 @@ from gnc_cli.records import TableStamp
 if TYPE_CHECKING:
     import numpy as np
 
-_DATE = "2026-10"
+_DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
 _SOLVED_DATE = "2026-11"
 """When our own codes were solved."""
 _OURS = 1e-13
-"""What the figures of our copy are good to, the exact ones aside."""
+"""What the figures of our copy are good to, where they have that many digits."""
 _PUBLIC = 1e-12
 """The public table rounds each cosine up in its twelfth decimal."""
 _ROUNDED_UP = 12
 _EXACT_FROM = 21
 """Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
-_CITED = {
-    "published improvement, 2026": "improvement on Cohn's Table of spherical codes, 2026",
-    "published value": "Cohn's Table of spherical codes",
-    "best published": "best published (Sloane tables / equal circles on a sphere)",
-}
-"""What can be cited, by what table.csv says; data/known_codes/SOURCES.md says whose they are."""
-_OPTIMA = {
-    (3, 10): "Danzer 1963", (3, 11): "Danzer 1963",
-    (3, 13): "Musin and Tarasov 2012", (3, 14): "Musin and Tarasov 2015",
-    (21, 112): "Cohn and Kumar 2007, Table 1",
-}  # fmt: skip
-"""Who proved the optima that are no construction here, which has its own reference."""
-_PROVEN = {"yes": True, "no": False, "unknown": None, "": None}
+_CLAIMED = "claimed"
+_STATUS = ("proved", "certified", "best-known", _CLAIMED, "")
+"""What is known of an entry; the last where a table does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +49,48 @@ class KnownCode:
     d: int
     K: int
     figure: str
-    """The largest cosine as the table writes it, every digit."""
-    proven: bool | None
-    """Proved optimal; None where not settled."""
+    """The largest cosine as the table writes it: a fraction, or every decimal."""
+    status: str
+    """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
+    or `claimed` (nobody has checked it); empty where the table does not say."""
     rattlers: int | None
     """One-vs-one rattlers, where known."""
     contacts: int | None
     source: str
+    """Whom to cite."""
+    date: str | None
+    """Of the source: year, month or day."""
+    note: str
     rounding: float
     """How far the figure may be from the cosine of the code behind it."""
+    line: int
+    """Its place in the file."""
+
+    @property
+    def proven(self) -> bool | None:
+        """Proved optimal; None where not settled."""
+        return self.status == "proved" if self.status else None
 
     @property
     def max_cosine(self) -> float:
         """The figure as the nearest double."""
-        return float(self.figure)
+        return float(self.exact)
 
     @property
     def exact(self) -> Fraction:
         """The figure as the rational number that it is."""
-        return Fraction(Decimal(self.figure))
+        return Fraction(self.figure)
 
     @property
     def between(self) -> tuple[Fraction, Fraction]:
         """Ends between which the cosine of the code behind the figure lies.
 
-        Twelve decimals or fewer are rounded up in a public table and exact in our copy, where more
-        than twenty are good to the last. All others are good to `rounding`, either way.
+        Twelve decimals or fewer are rounded up in a public table. All others are good to
+        `rounding`, either way.
         """
         figure, slack = self.exact, Fraction(Decimal(str(self.rounding)))
-        decimals = len(self.figure.partition(".")[2])
-        if self.rounding == _OURS and decimals >= _EXACT_FROM:
-            slack = Fraction(1, 10**decimals)
-        if decimals > _ROUNDED_UP:
-            return figure - slack, figure + slack
-        return figure if self.rounding == _OURS else figure - slack, figure
+        rounded_up = self.rounding == _PUBLIC and _decimals(self.figure) <= _ROUNDED_UP
+        return figure - slack, figure if rounded_up else figure + slack
 
 
 @dataclass(frozen=True)
@@ -101,6 +99,8 @@ class KnownCodes:
 
     stamp: TableStamp
     entries: dict[tuple[int, int], KnownCode]
+    claims: tuple[KnownCode, ...] = ()
+    """Rows that nobody has checked: they are shown, and count nowhere."""
 
     def find(self, d: int, K: int) -> KnownCode | None:
         """The entry of (d, K), or None."""
@@ -125,9 +125,10 @@ class KnownCodes:
         *,
         proven: bool = False,
     ) -> Iterator[KnownCode]:
-        """Entries by dimension, then size: those with d and K among the given, or all."""
-        for key in sorted(self.entries):
-            entry = self.entries[key]
+        """Entries and claims by dimension, then size: those with d and K among the given, or
+        all."""
+        claims = {(claim.d, claim.K): claim for claim in self.claims}
+        for _, entry in sorted((claims | self.entries).items()):
             if _among(d, K, entry) and (entry.proven or not proven):
                 yield entry
 
@@ -177,13 +178,34 @@ def _among(
     return (d is None or entry.d in d) and (K is None or entry.K in K)
 
 
+@dataclass(frozen=True)
+class Cardinality:
+    """At most K points in d dimensions have all cosines at most `cosine`."""
+
+    d: int
+    cosine: Fraction
+    """Rounded down, where it is irrational."""
+    K: int
+    status: str
+    """`proved`; `certified` (not refereed); `numerical` (not rigorous)."""
+    source: str
+
+
 def stored_table() -> KnownCodes:
     """Our copy of the known codes, as this version ships it."""
     path = data_folder() / "table.csv"
     data = path.read_bytes()
-    entries = _parse(data.decode("utf-8"), str(path), "our copy", _OURS)
-    digest = sha256(data).hexdigest()
-    return KnownCodes(TableStamp(len(entries), _DATE, digest, current=False), entries)
+    return _table(data, data.decode("utf-8"), str(path), "our copy", _DATE, current=False)
+
+
+def stored_cardinalities() -> list[Cardinality]:
+    """The bounds on numbers of points that this version ships, `data/known_codes/cardinality.csv`:
+    kissing numbers and the sizes of optimal codes."""
+    text = (data_folder() / "cardinality.csv").read_text(encoding="utf-8")
+    return [
+        Cardinality(int(r["d"]), Fraction(r["cosine"]), int(r["K"]), r["status"], r["source"])
+        for r in csv.DictReader(text.splitlines())
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -213,11 +235,13 @@ def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
 
 
 def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
-    """A table that the user has: `d,N,cosine` a line, or the columns of our own table.csv.
+    """A table that the user has: `d,N,cosine` per line, or the columns of our own table.csv.
 
     N is our K. Blank lines and lines that begin with # are passed over; a first line of words may
-    name the columns. Of two lines for one (d, N) the smaller cosine counts. The table's date is
-    that of the file, so `-` is refused.
+    name the columns. The table's date is that of the file, so `-` is refused.
+
+    Raises:
+        DataError: a line is no entry, or has the (d, N) of another; the message has its number.
     """
     name = os.fspath(path)
     if name == "-":
@@ -232,12 +256,8 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
             f"{name!r} is no text file (byte {error.start} is not UTF-8); "
             f"a table of known codes holds {_LAYOUT} a line"
         ) from error
-    entries = _parse(text, name, PurePath(name).name, _PUBLIC)
-    if not entries:
-        raise DataError(f"{name!r} holds no entries; expected {_LAYOUT} a line")
     date = datetime.datetime.fromtimestamp(changed, datetime.UTC).date().isoformat()
-    stamp = TableStamp(len(entries), date, sha256(data).hexdigest(), current=True)
-    return KnownCodes(stamp, entries)
+    return _table(data, text, name, f"{PurePath(name).name} of {date}", date, current=True)
 
 
 def data_folder() -> Path:
@@ -250,36 +270,43 @@ def data_folder() -> Path:
     raise DataError("this installation has no data/known_codes/table.csv; install gnc-cli anew")
 
 
-def _parse(
-    text: str, path: str, source: str, rounding: float
-) -> dict[tuple[int, int], KnownCode]:
+def _table(
+    data: bytes, text: str, path: str, source: str, date: str, *, current: bool
+) -> KnownCodes:
     columns = {"d": 0, "K": 1, "max_cosine": 2}
     width = 3
-    entries: dict[tuple[int, int], KnownCode] = {}
+    found: dict[tuple[int, int], KnownCode] = {}
     first = True
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        where = f"{path!r}, line {number}"
         try:
             fields = [field.strip() for field in next(csv.reader([line]))]
         except csv.Error as error:
-            raise DataError(f"{path!r}, line {number}: {_cut(line)!r}: {error}") from error
+            raise DataError(f"{where}: {_cut(line)!r}: {error}") from error
         if first and not re.match(r"[-+.\d]", fields[0]):
-            columns, width = _columns(fields, f"{path!r}, line {number}"), len(fields)
+            columns, width = _columns(fields, where), len(fields)
             first = False
             continue
         first = False
         if len(fields) != width:
             raise DataError(
-                f"{path!r}, line {number}: {_cut(line)!r} has {len(fields)} fields, not {width}; "
-                f"expected {_LAYOUT}"
+                f"{where}: {_cut(line)!r} has {len(fields)} fields, not {width}; expected {_LAYOUT}"
             )
         named = {name: fields[at] for name, at in columns.items()}
-        entry = _entry(named, f"{path!r}, line {number}: {_cut(line)!r}", source, rounding)
-        held = entries.get((entry.d, entry.K))
-        if held is None or entry.exact < held.exact:
-            entries[entry.d, entry.K] = entry
-    return entries
+        entry = _entry(named, number, f"{where}: {_cut(line)!r}", source, date, current)
+        held = found.setdefault((entry.d, entry.K), entry)
+        if held is not entry:
+            raise DataError(
+                f"{where}: {_cut(line)!r} has the d and N of line {held.line}; keep one of them"
+            )
+    if not found:
+        raise DataError(f"{path!r} holds no entries; expected {_LAYOUT} a line")
+    claims = tuple(entry for entry in found.values() if entry.status == _CLAIMED)
+    entries = {pair: entry for pair, entry in found.items() if entry.status != _CLAIMED}
+    stamp = TableStamp(len(found), date, sha256(data).hexdigest(), current)
+    return KnownCodes(stamp, entries, claims)
 
 
 def _columns(names: list[str], where: str) -> dict[str, int]:
@@ -295,28 +322,44 @@ def _columns(names: list[str], where: str) -> dict[str, int]:
     return columns
 
 
-def _entry(named: dict[str, str], where: str, source: str, rounding: float) -> KnownCode:
+def _entry(
+    named: dict[str, str], line: int, where: str, source: str, date: str, current: bool
+) -> KnownCode:
     d, K = (_count(named[name], f"{where}: {name}", least=2) for name in ("d", "K"))
     figure = named["max_cosine"]
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", figure, re.ASCII):
+    number = r"[-+]?(\d{1,9}/[1-9]\d{0,8}|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)"
+    if not re.fullmatch(number, figure, re.ASCII):
         raise DataError(f"{where}: cosine {_cut(figure)!r} is no decimal number")
     # No K unit vectors do better than the simplex (Rankin 1955); a typing error may.
-    if not -1.0 / (K - 1) - 1e-11 <= float(figure) < 1.0:
+    if not -1.0 / (K - 1) - 1e-11 <= Fraction(figure) < 1:
         raise DataError(
             f"{where}: cosine {_cut(figure)} of {K} points; it must lie between -1/{K - 1} and 1"
         )
-    proven = named.get("proven", "")
-    if proven not in _PROVEN:
-        raise DataError(f"{where}: proven is {_cut(proven)!r}; write yes, no or unknown")
+    status = named.get("status", "")
+    if status not in _STATUS:
+        words = ", ".join(filter(None, _STATUS))
+        raise DataError(f"{where}: status is {_cut(status)!r}; write one of {words}, or nothing")
     rattlers, contacts = (
         _count(named[name], f"{where}: {name}", least=0) if named.get(name) else None
         for name in ("rattlers", "contacts")
     )
-    said = named.get("source") or source
-    said = _CITED.get(said, said)
-    if said == "proven optimal" and (d, K) in _OPTIMA:
-        said += f": {_OPTIMA[d, K]}"
-    return KnownCode(d, K, figure, _PROVEN[proven], rattlers, contacts, said, rounding)
+    return KnownCode(
+        d, K, figure, status, rattlers, contacts, named.get("source") or source,
+        named.get("date") or date, named.get("note", ""),
+        _PUBLIC if current else _own_rounding(figure), line,
+    )  # fmt: skip
+
+
+def _decimals(figure: str) -> int:
+    return len(figure.partition(".")[2])
+
+
+def _own_rounding(figure: str) -> float:
+    """What a figure of our copy is good to: fractions and whole numbers are exact."""
+    decimals = _decimals(figure)
+    if not decimals:
+        return 0.0
+    return 10.0**-decimals if decimals >= _EXACT_FROM else max(_OURS, 5 * 10.0**-decimals)
 
 
 def _count(text: str, where: str, least: int) -> int:

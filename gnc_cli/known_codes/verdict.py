@@ -75,12 +75,6 @@ def passes(row: Any, *, tolerance: float, require_entry: bool) -> bool | None:
     return row.gap is None or bool(row.gap <= tolerance)
 
 
-def table_name(stamp: TableStamp) -> str:
-    """Which table an improvement improves on."""
-    which = "the table" if stamp.current else "our copy"
-    return f"{which} of {stamp.date} (sha256 {stamp.sha256})"
-
-
 def verdict(
     max_cosine: float | None,
     d: int,
@@ -110,11 +104,12 @@ def verdict(
     if status is ComparisonStatus.IMPROVES and known is not None:
         from gnc_cli.codes.exact_cosine import largest_cosine_above
 
-        improves_on = known.source if known.stamp is None else table_name(known.stamp)
+        improves_on = known.source if known.stamp is None else str(known.stamp)
         proved = largest_cosine_above(rows(), _PROVED).text
     gap = None if max_cosine is None or known is None else known.gap(max_cosine)
     return {
-        "best_known": known and known.max_cosine, "gap": gap, "status": status,
+        "best_known": known and known.max_cosine,
+        "figure": known and known.record().figure, "gap": gap, "status": status,
         "source": known and known.source, "proven": known and known.proven,
         "how": known and known.how,
         "reference": known and known.kind, "date": known and known.date,
@@ -150,7 +145,7 @@ def advice(
             if known is not None and known.proven:
                 text = "below an entry marked proved optimal: the entry or the file is wrong"
                 return f"{text}; {bound}" if bound else text
-            name = table_name(stamp if known is None or known.stamp is None else known.stamp)
+            name = str(stamp if known is None or known.stamp is None else known.stamp)
             text = f"improves on {name}, proved in rational arithmetic"
             text = f"{text}: {bound}" if bound else text
             current = "" if stamp.current else "; check the public table with --table"

@@ -50,6 +50,7 @@ def _told(
     how = None if found is None or d * K > _MOST_COORDINATES else found.how
     return {
         "name": limit.name, "side": limit.side(quantity), "exists": limit.exists,
+        "proven": limit.proved,
         "constructive": limit.constructive, "bisector": limit.by_bisector(quantity),
         "source": limit.cited(found), "how": how,
     }  # fmt: skip
@@ -84,7 +85,7 @@ def pair_best(
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
-    held = [row for row in rows if row.valid]
+    held = [row for row in rows if row.valid and row.proven]
     built = max((row for row in held if row.exists), key=lambda row: row.margin)
     # Of equal ends one that is not attained says more.
     excluding = (row for row in held if not row.exists)
@@ -165,8 +166,8 @@ def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
 
 
 def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
-    enough = [row.d for row in rows if row.exists and row.d is not None]
-    needed = [row.d for row in rows if not row.exists]
+    enough = [row.d for row in rows if row.proven and row.exists and row.d is not None]
+    needed = [row.d for row in rows if row.proven and not row.exists]
     if None in needed:
         return DimensionBest(K, None, None)
     return DimensionBest(K, min(enough, default=None), max(d for d in needed if d is not None))
@@ -188,8 +189,10 @@ def classes_answer(
     for d in dims:
         of_d = [_classes_row(d, limit, request) for limit in limits]
         rows += of_d
-        there = [Count(r.log10_K, r.K) for r in of_d if r.exists and r.log10_K is not None]
-        excluded = [Count(r.log10_K, r.K) for r in of_d if not r.exists and r.log10_K is not None]
+        counts = [(r.exists, Count(r.log10_K, r.K)) for r in of_d
+                  if r.proven and r.log10_K is not None]  # fmt: skip
+        there = [count for exists, count in counts if exists]
+        excluded = [count for exists, count in counts if not exists]
         best.append(ClassesBest(d, **_interval(
             max(there, key=_size, default=None), min(excluded, key=_size, default=None)
         )))  # fmt: skip

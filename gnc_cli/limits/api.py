@@ -9,11 +9,11 @@ from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.parameters import (
     DURATION,
-    TABLE,
     Force,
     Parameter,
     Path,
     Plot,
+    PublicTable,
     one_of,
     real,
     wholes,
@@ -21,7 +21,6 @@ from gnc_cli.parameters import (
 from gnc_cli.runtime.deadline import Progress
 
 if TYPE_CHECKING:
-    from gnc_cli.known_codes.table import KnownCodes
     from gnc_cli.limits.result import BoundsResult
 
 _LARGEST_K = max(10**300, int(1e300))
@@ -75,11 +74,7 @@ def bounds(
                   "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
                   group=_ASKED),
     ] = False,
-    table: Annotated[
-        "KnownCodes | Path | None",
-        Parameter("A current table of known codes, one d,N,cosine per line, held beside our copy.",
-                  TABLE, _ASKED, metavar="FILE", reads=True),
-    ] = None,
+    table: PublicTable = None,
     time_limit: Annotated[
         float | None,
         Parameter("Wall time for --lp; bounds that are not ready by then are left out. Default "
@@ -116,7 +111,7 @@ def bounds(
         lp: add Delsarte's linear programme, verified in exact arithmetic, for d up to 1000, K up to
             10^9 and polynomials of degree 40.
         time_limit: seconds for the linear programmes.
-        table: known codes, `d,N,cosine` per line, held beside our copy.
+        table: known codes or their file, `d,N,cosine` per line, held beside our copy.
         best: rows of `out` hold the best bounds of each (d, K), d or K, not what each bound says.
         out: file for the rows: .csv, .json, .h5.
         force: overwrite files.

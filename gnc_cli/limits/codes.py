@@ -14,12 +14,14 @@ from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.finder import largest_construction
 from gnc_cli.constructions.registry import find, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.best import SEARCHED, constructed, read_table
+from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, stored_margins
 from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
+_KNOWN = "gnc solve --d {d} --K {K} --construction known"
+"""Reads the coordinates that this version ships."""
 _ULPS = Fraction(1, 10**15)
 """The double of an irrational cosine is nearer than this to it."""
 
@@ -31,12 +33,12 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
         table: of the user, held beside our copy: the smaller figure counts. What it says of
             optimality is not looked at.
     """
-    ours = read_table()
+    ours = our_copy()
     solved = [
         _Code(
             code.d, code.K, code.rho,
             f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
-            partial(_as_it_was, code.command),
+            partial(_solved, code.d, code.K, code.command),
         )
         for code in stored_margins().entries
     ]  # fmt: skip
@@ -67,9 +69,10 @@ class CodeList(Limit):
     listed = True
 
     def __init__(
-        self, name: str, source: str, codes: list[_Code], *, of_rho: bool = False
+        self, name: str, source: str, codes: list[_Code], *, of_rho: bool = False,
+        proved: bool = True,
     ) -> None:
-        self.name, self.source, self.of_rho = name, source, of_rho
+        self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
         self._best_first = sorted(codes, key=lambda code: -code.value)
 
     def at(self, d: int, K: int) -> Finding | None:
@@ -91,21 +94,27 @@ class CodeList(Limit):
 def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code]:
     """The entries of our copy, and those of the user's table that are better.
 
-    All are known explicitly, their coordinates published or made by this project; there is a
-    command where theorem 3.3 or a construction gives the same code.
+    All exist: published, or made by this project. There is a command where theorem 3.3 or a
+    construction gives the same code, or its coordinates are stored.
     """
     entries = {key: (entry, "") for key, entry in ours.entries.items()}
     for key, entry in given.entries.items() if given is not None else ():
         if key not in entries or entry.between[1] < entries[key][0].between[1]:
             entries[key] = entry, " of --table"
-    return [
-        _Code(
-            entry.d, entry.K, rounded_down(1 - entry.between[1]),
-            f"known code ({entry.d}, {entry.K}){of}: {entry.source}",
-            partial(_same, entry),
-        )
-        for entry, of in entries.values()
-    ]  # fmt: skip
+    return [_listed(entry, f"known code ({entry.d}, {entry.K}){of}")
+            for entry, of in entries.values()]  # fmt: skip
+
+
+def claimed_codes(table: KnownCodes) -> CodeList:
+    """What our copy and the user's table say that somebody claims."""
+    claims = {*our_copy().claims, *table.claims}
+    codes = [_listed(claim, f"claimed, not vetted: ({claim.d}, {claim.K})") for claim in claims]
+    return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
+
+
+def _listed(entry: KnownCode, name: str) -> _Code:
+    value = rounded_down(1 - entry.between[1])
+    return _Code(entry.d, entry.K, value, f"{name}: {entry.source}", partial(_same, entry))
 
 
 class ConstructionLimit(Limit):
@@ -169,8 +178,7 @@ def _optima(table: KnownCodes) -> Iterator[_Code]:
         yield _Code(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
     for entry in table.select(proven=True):
         if (entry.d, entry.K) not in single:
-            said = entry.source.removeprefix("proven optimal").removeprefix(": ")
-            cited = f"optimal code ({entry.d}, {entry.K}): {said or 'table of known codes'}"
+            cited = f"optimal code ({entry.d}, {entry.K}): {entry.source}"
             yield _Code(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
 
 
@@ -178,9 +186,9 @@ def _built(code: Construction) -> str:
     return f"{code.origin}: {code.reference}"
 
 
-def _as_it_was(command: str, d: int, K: int) -> str:
-    """The search that found a code, on that code's own (d, K)."""
-    return command
+def _solved(own_d: int, own_K: int, found_by: str, d: int, K: int) -> str:
+    """The command for a solved code: it reads the coordinates, or finds them as they were found."""
+    return found_by if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
 
 
 def _same(entry: KnownCode, d: int, K: int) -> str | None:
@@ -188,9 +196,12 @@ def _same(entry: KnownCode, d: int, K: int) -> str | None:
     if entry.K <= 2 * entry.d:
         return f"gnc solve --d {d} --K {K}"  # by theorem 3.3
     code = constructed(entry.d, entry.K)
-    if code is None or abs(code.cosine.value - entry.max_cosine) > _ONE_CODE:
-        return None
-    return _command(code, d, K)
+    if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
+        return _command(code, d, K)
+    cosine = stored_cosine(entry.d, entry.K)
+    if cosine is not None and abs(cosine - entry.max_cosine) <= _ONE_CODE:
+        return _KNOWN.format(d=entry.d, K=entry.K)
+    return None
 
 
 def _command(code: Construction, d: int, K: int) -> str:

@@ -100,6 +100,8 @@ class Limit(ABC):
     way round."""
     constructive: bool = False
     """Whether the code behind it can be built."""
+    proved: bool = True
+    """Else it is numerical or a claim: it is shown, and counts nowhere."""
     declined: bool = False
     """Whether something was left out because time was up."""
     listed: bool = False

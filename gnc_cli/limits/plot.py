@@ -111,7 +111,8 @@ class _Bar:
     text: str
     """Written at its line."""
     exists: bool
-    valid: bool = True
+    counts: bool
+    """Grey where not: its hypothesis fails, or it is not proved."""
 
 
 def _bars(
@@ -128,7 +129,7 @@ def _bars(
     figure.set_size_inches(9.5, 2.4 + 0.32 * len(bars))
     ax.set_xlim(left, right)
     for line, bar in enumerate(bars):
-        colour = GREY if not bar.valid else BLUE if bar.exists else ORANGE
+        colour = GREY if not bar.counts else BLUE if bar.exists else ORANGE
         start, end = (bar.at, right) if bar.exists is upward else (left, bar.at)
         ax.barh(line, max(0.0, min(end, right) - start), left=start, height=0.4, color=colour,
                 alpha=0.35)  # fmt: skip
@@ -144,7 +145,7 @@ def _bars(
     for axis in (ax.yaxis, texts.yaxis):
         axis.set_tick_params(length=0)
         for label, bar in zip(axis.get_ticklabels(), bars, strict=True):
-            label.set_color(INK if bar.valid else GREY)
+            label.set_color(INK if bar.counts else GREY)
     for spine in (ax.spines["left"], texts.spines["right"]):
         spine.set_visible(False)
     ax.grid(axis="x")
@@ -159,7 +160,7 @@ def _pair_bars(ax: "Axes", result: BoundsResult) -> None:
         text = f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
         if not row.valid:
             text += f", does not hold: {row.condition}"
-        bars.append(_Bar(name, row.distance, text, row.exists, row.valid))
+        bars.append(_Bar(name, row.distance, text, row.exists, row.valid and row.proven))
     low, high = best.distances
     held = [bar.at for bar in bars if bar.at > 0.0] + [_target(result) or low]
     left, right = 0.0, 1.04 * max(held)
@@ -182,7 +183,8 @@ def _dimension_bars(ax: "Axes", answer: DimensionAnswer) -> None:
         text = f"d {'≥' if row.exists else '<'} {count(row.d)}"
         if row.d is None:
             text = "every d" if row.ending is Ending.NEVER else f"every d up to {count(LARGEST_D)}"
-        bars.append(_Bar(name, math.inf if row.d is None else row.d, text, row.exists))
+        at = math.inf if row.d is None else row.d
+        bars.append(_Bar(name, at, text, row.exists, row.proven))
     # The axis begins below d = 2, so that what ends there can be seen.
     left, right = 1.7, 4.0 * max([2.0, *(bar.at for bar in bars if bar.at < math.inf)])
     (best,) = answer.best
@@ -200,7 +202,7 @@ def _classes_bars(ax: "Axes", answer: ClassesAnswer) -> None:
     rows = [row for row in answer.rows if row.log10_K is not None]
     for row, name in zip(rows, full_names(rows), strict=True):
         text = f"K {'≤' if row.exists else '≥'} {points(row.K, row.log10_K, not row.exists)}"
-        bars.append(_Bar(name, row.log10_K or 0.0, text, row.exists))
+        bars.append(_Bar(name, row.log10_K or 0.0, text, row.exists, row.proven))
     low, high = _open_powers(answer.best[0])
     farthest = max([1.0, *(bar.at for bar in bars)])
     right = min(1.12 * farthest, _REACH * max(v for v in (low, high, 1.0) if v is not None))

@@ -1,13 +1,11 @@
 """The list of bounds, in the order of JSON and CSV, and what they say of a table of the user's."""
 
-import os
-
 from gnc_cli.errors import DataError
-from gnc_cli.known_codes.best import read_table
+from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.limits.codes import code_limits
+from gnc_cli.limits.cardinality import CARDINALITY, UNPROVED_CARDINALITY
+from gnc_cli.limits.codes import claimed_codes, code_limits
 from gnc_cli.limits.covering import COVERING, COVERING_3
-from gnc_cli.limits.kissing import KISSING
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
@@ -36,7 +34,7 @@ def all_limits(
         THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist,
         THEOREM_3_3_UPPER,
         THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
-        RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, KISSING, exclude,
+        RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, CARDINALITY, exclude,
     ]  # fmt: skip
     if lp:
         from gnc_cli.limits.delsarte import DelsarteLP
@@ -45,8 +43,13 @@ def all_limits(
     return limits
 
 
-def possible_table(table: KnownCodes | str | os.PathLike[str]) -> KnownCodes:
-    """A table of the user's, or of a file, unless an entry is better than a theorem allows.
+def unproved_limits(table: KnownCodes) -> list[Limit]:
+    """What is shown beside the bounds and counts nowhere: claims, and numerical bounds."""
+    return [claimed_codes(table), UNPROVED_CARDINALITY]
+
+
+def possible_table(table: Table) -> KnownCodes:
+    """The table of a call, see `read_table`, unless an entry is better than a theorem allows.
 
     Such an entry would spoil every answer. The linear programme, which takes long, is not asked.
 
@@ -55,6 +58,8 @@ def possible_table(table: KnownCodes | str | os.PathLike[str]) -> KnownCodes:
             and the theorem.
     """
     given = read_table(table)
+    if not given.stamp.current:
+        return given
     excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, given) if not limit.exists]
     # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
     granted: dict[tuple[str, int], float] = {}
@@ -68,11 +73,11 @@ def possible_table(table: KnownCodes | str | os.PathLike[str]) -> KnownCodes:
                 continue
             highest = found.value * (1.0 + (-ROUNDING if found.strict else ROUNDING))
             if clearance > highest:
-                name = "the table" if isinstance(table, KnownCodes) else repr(os.fspath(table))
                 least = "more than " if found.strict else "at least "
                 raise DataError(
-                    f"{name}: d = {d}, N = {K} with cosine {entry.figure} is "
-                    f"impossible: {least}{1.0 - found.value:.12g} by {limit.name}; mend the line"
+                    f"{entry.source}, line {entry.line}: d = {d}, N = {K} with cosine "
+                    f"{entry.figure} is impossible: {least}{1.0 - found.value:.12g} by "
+                    f"{limit.name} ({limit.cited(found)}); mend the line"
                 )
             granted[limit.name, d] = highest
     return given

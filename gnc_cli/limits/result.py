@@ -37,6 +37,8 @@ class BoundRow:
     """Whether the value itself is known not to be attained."""
     exists: bool
     """True: a code at least this good exists. False: none is better."""
+    proven: bool
+    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
     """Whether such a code can be built."""
     name: str
@@ -119,6 +121,8 @@ class DimensionRow:
     """`found`, `never` (in no dimension, by this bound) or `beyond` (not up to 10^6)."""
     exists: bool
     """True: from d on a code with the margin exists. False: below d none does."""
+    proven: bool
+    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
     """Whether such a code can be built."""
     bisector: bool
@@ -174,6 +178,8 @@ class ClassesRow:
     exists: bool
     """True: a code of K points with the margin exists. False: none of K points, the smallest
     such K."""
+    proven: bool
+    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
     """Whether such a code can be built."""
     bisector: bool
@@ -354,7 +360,7 @@ class BoundsResult(Result):
         return [head | plain(row) for row in rows]
 
     def samples(self) -> list[dict[str, Any]]:
-        """The best of each pair, K or d, then each bound that holds.
+        """The best of each pair, K or d, then each bound that holds and is proved.
 
         What was asked for stands under `d` and `K`, which label a sample of a dashboard; what was
         found under names of its own.
@@ -363,7 +369,7 @@ class BoundsResult(Result):
         keys = ("quantity", "margin", target, "probability")
         head = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
         found: list[dict[str, Any]] = [plain(best) for best in self.answer.best]
-        for row in self.answer.rows:
+        for row in (row for row in self.answer.rows if row.proven):
             if isinstance(row, BoundRow):
                 kept = ("d", "K", "name", "side", "value", "angle_deg")
                 found += [{key: getattr(row, key) for key in kept}] if row.valid else []

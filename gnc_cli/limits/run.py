@@ -13,7 +13,7 @@ from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.registry import all_limits, possible_table
+from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
 from gnc_cli.limits.request import Question, read_request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path, spelled
@@ -46,8 +46,9 @@ def run(
         raise UsageError(f"{spelled('out')} writes a file; for rows on stdout give --csv or --json")
     request = read_request(d, K, lp=lp, time_limit=time_limit, **asked)
     deadline = Deadline.of_call(time_limit, interrupt)
-    given = None if table is None else possible_table(table)
-    limits = all_limits(request.quantity, given, lp=lp, deadline=deadline)
+    codes = possible_table(table)
+    limits = all_limits(request.quantity, codes, lp=lp, deadline=deadline)
+    limits += unproved_limits(codes)
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
     seconds = total * (_SECONDS + (_LP_SECONDS if lp else 0.0))
@@ -73,7 +74,7 @@ def run(
         case Question.PAIRS:
             for K_, d_ in each(product(request.K, request.d)):
                 some = pair_rows(d_, K_, limits, request.quantity)
-                known = best_code(d_, K_, given)
+                known = best_code(d_, K_, codes)
                 rows += some
                 pairs.append(pair_best(some, request, known.record() if known else None))
         case Question.DIMENSION:
@@ -96,7 +97,7 @@ def run(
 
         options = {"d": request.d, "K": [float(n) for n in request.K], "lp": lp, "best": best}
         options |= asked | {"quantity": request.quantity}
-        options["table"] = None if table is None else str(getattr(table, "stamp", table))
+        options["table"] = codes.stamp.title
         write_rows(out, result, options=options, force=force)
     if plot is not None and result.answer.best:
         from gnc_cli.limits.plot import plot_bounds

@@ -4,11 +4,11 @@ Figures are rounded to the side on which they stay true.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.console.numbers import brief, cosine, count, points, rounded
+from gnc_cli.console.citations import cited
+from gnc_cli.console.numbers import cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
 from gnc_cli.limits.result import (
@@ -68,20 +68,28 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if one:
         lines.append(("smallest angle", angle(best), "", "best.0.lower_deg"))
     if (known := best.best_known) is not None:
-        figure, remark = cosine(known.max_cosine, up=True), known.source
-        if not one:
-            figure, remark = rounded(1.0 - known.max_cosine, up=False), f"cosine {figure}; {remark}"
-        lines.append(("best known code", figure, remark, "best.0.best_known"))
+        figure, table = published(known.figure, distance=not one), known.table
+        source = known.source if verbose else cited(known.source, best.d, best.K)
+        lines.append(("best known code", figure, f"{source}, {table}" if table else source,
+                      "best.0.best_known"))  # fmt: skip
+    lines += [
+        ("not proved", f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}",
+         row.source if verbose else cited(row.source), "")
+        for row in result.rows
+        if row.valid and not row.proven and best.lower < row.value < best.upper
+    ]  # fmt: skip
     scale = _scale(result, best.scale, "best.0.scale")
     lines += scale
     rows = sorted(
         enumerate(result.rows),
-        key=lambda r: (r[1].side == "upper", not r[1].valid, _rank(r[1])),
+        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), _rank(r[1])),
     )
-    held = [row for _, row in rows if row.valid]
+    held = [row for _, row in rows if row.valid and row.proven]
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     if not verbose:
-        return [headline, facts("", _sheet(result, lines), _more(len(rows), held, room=not scale))]
+        code = next(row for row in held if row.exists)
+        more = _more(len(rows), code, room=not scale)
+        return [headline, facts("", _sheet(result, lines), more)]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
@@ -95,12 +103,12 @@ def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple
     ends = {"from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
             "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees")}  # fmt: skip
     sources: dict[tuple[str, str], str] = {
-        (row.name, row.side): author(row.source, row.d, row.K) for row in result.rows
+        (row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows
     }
     at_target = " at " if result.target else "\n"  # the target stands above
     found = []
     for name, value, remark, _ in lines:
-        said = brief(remark.partition("; ")[0].partition(at_target)[0])
+        said = remark.partition(at_target)[0]
         if name in ends:
             side, degrees = ends[name]
             said = sources[value, side]
@@ -110,35 +118,17 @@ def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple
     return found
 
 
-_CITED = re.compile(r"[^:;]*?\b(1[89]|20)\d\d\b(, [^:;,]*\b(1[89]|20)\d\d\b)*")
-"""Names and a year, and further ones after a comma."""
-
-
-def author(source: str, d: int = 0, K: int = 0) -> str:
-    """A source in short: itself, else authors and year, else its beginning.
+def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
+    """The command that builds the code that is best, where gnc has it; how to see every bound.
 
     Args:
-        d, K: what was asked; a code of another size, which holds such a code, keeps its own.
-
-    >>> author("Rankin 1955, The closest packing of spherical caps in n dimensions")
-    'Rankin 1955'
-    """
-    source = re.sub(r"^(numerical|known|optimal) code ", "", source)
-    source = source.removeprefix(f"({d}, {K})").lstrip(": ")
-    if brief(source):
-        return source
-    cited = _CITED.search(source)
-    return cited[0].strip() if cited else re.split(r"(?<!\d), | \((?!\d)", source)[0]
-
-
-def _more(bounds: int, held: Sequence[Any], room: bool) -> list[Cell]:
-    """The command that builds the best code, where gnc has one; how to see every bound.
-
-    Args:
+        code: the row that says that it exists; None where there is none.
         room: whether there is a line for both.
     """
-    command = next((row.how for row in held if row.how), None)
-    build: list[Cell] = [(Styled("build it:", "bold"), f" {command}")] if command else []
+    build: list[Cell] = []
+    if code is not None:
+        command = code.how or "no construction or stored code of gnc is as good; see its source"
+        build = [(Styled("build it:", "bold"), f" {command}")]
     more = Styled(f"all {bounds} bounds with their sources: -v", "dim")
     return [*build, more] if room or not build else build
 
@@ -146,15 +136,21 @@ def _more(bounds: int, held: Sequence[Any], room: bool) -> list[Cell]:
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
     """One bound; dim where its hypothesis fails."""
     up = row.side == "upper"
-    figure, degrees = rounded(row.value, up), None
-    if row.angle_deg is not None:
-        figure = cosine(row.value, up, degrees=row.angle_deg)
-        degrees = rounded(row.angle_deg, not up, 10)
-    if not row.valid:
-        cells = (row.side, row.name, figure, degrees, f"does not hold: {row.condition}", key)
+    figure = _figure(row)
+    degrees = None if row.angle_deg is None else rounded(row.angle_deg, not up, 10)
+    if not (row.valid and row.proven):
+        why = f"not proved: {row.source}" if row.valid else f"does not hold: {row.condition}"
+        cells = (row.side, row.name, figure, degrees, why, key)
         return tuple(cell and Styled(cell, "dim") for cell in cells)
     condition = f"holds: {row.condition}; " if row.condition else ""
     return row.side, row.name, figure, degrees, Styled(condition + row.source, "dim"), key
+
+
+def _figure(row: BoundRow) -> str:
+    up = row.side == "upper"
+    if row.angle_deg is None:
+        return rounded(row.value, up)
+    return cosine(row.value, up, degrees=row.angle_deg)
 
 
 def _sweep(result: BoundsResult, verbose: bool) -> Table:
@@ -234,12 +230,16 @@ def _answer(
     told = [(place, row) for place, row in enumerate(rows) if _words(row)]
     told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
     if not verbose:
-        first = [next((row for _, row in told if row.exists is exists), None)
+        first = [next((row for _, row in told if row.exists is exists and row.proven), None)
                  for exists in (True, False)] if not many else []  # fmt: skip
-        lines = [(*_words_of(row), f"{row.name}: {author(row.source)}")
-                 for row in first if row is not None]  # fmt: skip
-        held = [] if many else [row for _, row in told[:1]]  # of many each has another code
-        return [*tables, facts("", [*lines, *scale], _more(len(told), held, room=not scale))]
+        more = [] if many else [row for _, row in told if not row.proven and _says_more(row, first)]
+        lines = [
+            (("" if row.proven else "not proved: ") + said, figure,
+             f"{row.name}: {cited(row.source)}")
+            for row in (*first, *more) if row is not None for said, figure in [_words_of(row)]
+        ]  # fmt: skip
+        code = None if many else first[0]  # of many each has another
+        return [*tables, facts("", [*lines, *scale], _more(len(told), code, room=not scale))]
     tables += [facts("", scale, verbose=True)] if scale else []
     cells = [
         (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
@@ -303,6 +303,12 @@ def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
         )
     )
     return most, least
+
+
+def _says_more(row: DimensionRow | ClassesRow, proved: Sequence[Any]) -> bool:
+    """Whether a row that is not proved says more than the best that is."""
+    best = next((other for other in proved if other and other.exists is row.exists), None)
+    return best is None or _rank(row) < _rank(best)
 
 
 def _words_of(row: DimensionRow | ClassesRow) -> tuple[str, str]:

@@ -55,8 +55,8 @@ _MOST_WORK = 2e10
 STORED = "known"
 """What `--construction` takes for coordinates that this project ships."""
 _OF_A_CODE = (
-    "d", "K", "problem", "target", "construction", "seed", "device", "threads", "out", "force",
-    "plot",
+    "d", "K", "problem", "target", "construction", "table", "seed", "device", "threads", "out",
+    "force", "plot",
 )  # fmt: skip
 """The arguments of `solve` that have a meaning without a search."""
 

@@ -17,6 +17,7 @@ from gnc_cli.parameters import (
     Parameter,
     Path,
     PlotOrPage,
+    PublicTable,
     Seed,
     Threads,
     TimeLimit,
@@ -140,6 +141,7 @@ def solve(
     resume: Annotated[
         bool, Parameter("Go on from the search in the --out file (.h5).", group=_SEARCH)
     ] = False,
+    table: PublicTable = None,
     seed: Seed = 0,
     time_limit: TimeLimit = None,
     device: Device = "auto",
@@ -186,6 +188,8 @@ def solve(
         steps: gradient steps of a descent.
         target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
         resume: go on from the state in `out`.
+        table: known codes or their file, `d,N,cosine` per line, held beside our copy. The code
+            found is compared with them; no search uses them.
         seed: decides every random choice; the same seed gives the same code.
         time_limit: seconds; with a limit the search has no other end, but a code that is proved
             optimal or was found again and again, or the number of `restarts`.

@@ -72,7 +72,7 @@ def search_run(
         if runtime.save is not None and (candidate := state.best) is not None:
             runtime.save(lambda: (candidate.whole[: request.K], to_plain(state)))
 
-    known = best(request.d, request.K)
+    known = best(request.d, request.K, request.table)
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
             request, deadline, pool, target=_end_of_search(request), device=device,
@@ -235,7 +235,7 @@ def assemble(
     if request.problem != "ufm":  # whose optimum is no code of largest distance
         judgement = judge(
             request.problem, request.d, request.K, weights, certified.max_cosine,
-            certified.rho_one_vs_rest, request.restriction,
+            certified.rho_one_vs_rest, request.restriction, request.table,
         )  # fmt: skip
         judged = vars(judgement)
         if judgement.misses_known_optimum and not request.restriction:

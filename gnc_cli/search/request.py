@@ -47,6 +47,8 @@ class Request:
     """Unit rows that stay, shape (F, d)."""
     symmetry: tuple[str, int] | None = None
     """`("antipodal", 2)` or `("cyclic", n)`."""
+    table: Any = None
+    """Known codes, or their file, that the code is compared with."""
     target: float | None = None
     """Stop at this value: largest cosine (Tammes), or rho (softmax)."""
     tau: tuple[float, ...] = ()

@@ -26,6 +26,7 @@ from gnc_cli.io.codefile import (
 )
 from gnc_cli.known_codes.best import SEARCHED, best
 from gnc_cli.known_codes.verdict import TOLERANCE
+from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.read_back import read_plain
@@ -78,6 +79,7 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     ships = asked["construction"] == STORED
     named = None if asked["construction"] is None or ships else named_construction(asked)
     request = read_request(asked if named is None else {**asked, "d": named.d, "K": named.K})
+    possible_table(request.table)  # a line of it that is wrong is known before the search
     if request.target is not None:
         check_target(request.problem, request.d, request.K, request.target)
     if out is not None and request.d > SEARCHED:

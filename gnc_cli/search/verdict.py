@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.best import Reference, Table, best
 from gnc_cli.known_codes.verdict import comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
@@ -51,14 +51,16 @@ def judge(
     max_cosine: float,
     rho: Bracket,
     restriction: str | None = None,
+    table: Table = None,
 ) -> Judgement:
     """Judge a Softmax Code or Tammes code of K rows in d dimensions.
 
     Args:
         weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
         restriction: what kept the search from most codes, `fixed rows` or `symmetry`.
+        table: of known codes, held beside our copy.
     """
-    known = best(d, K)
+    known = best(d, K, table)
 
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
@@ -72,7 +74,7 @@ def judge(
         status=comparison_status(max_cosine, known, verified),
         gap=None if known is None else known.gap(max_cosine),
         optimum=optimum,
-        verdict=_verdict(known, distance, optimum, restriction),
+        verdict=_verdict(known, d, K, distance, optimum, restriction),
     )
 
 
@@ -126,7 +128,8 @@ def _optimum(d: int, K: int, distance: float) -> Optimum:
 
 
 def _verdict(
-    known: Reference | None, distance: float, optimum: Optimum, restriction: str | None
+    known: Reference | None, d: int, K: int, distance: float, optimum: Optimum,
+    restriction: str | None,
 ) -> str:
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"
@@ -143,9 +146,10 @@ def _verdict(
     elif missing >= -_MEET:
         said = "ties the best known code"
     elif known.on_record:
-        said = f"new best, {-missing:.2g} above the best known"
+        said = f"beats the best known code by {-missing:.2g}"
     else:
-        said = f"beats the codes known here by {-missing:.2g}"
+        other = "best construction" if known.own else "best part of a larger code"
+        said = f"no record for ({d}, {K}) here; the {other} is {-missing:.2g} worse"
     return f"{said}; {possible}"
 
 

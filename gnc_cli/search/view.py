@@ -1,5 +1,6 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
+from gnc_cli.console.citations import cited
 from gnc_cli.console.numbers import (
     above_minimum,
     certified,
@@ -8,6 +9,7 @@ from gnc_cli.console.numbers import (
     duration,
     lower_end,
     plural,
+    published,
     rounded,
     short,
 )
@@ -30,10 +32,6 @@ _COLOURS = {
 
 _BRIEF = ("rho_one_vs_rest", "max_cosine", "hardmax_gap", "best_known", "origin", "out")
 """What a sheet shows without `-v`."""
-_KINDS = {
-    "theorem": "theorem 3.3", "table": "a table entry", "construction": "a construction",
-    "solved": "our own code",
-}  # fmt: skip
 
 
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
@@ -94,18 +92,15 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[int, t
 
     A code with the largest cosine t has a one-vs-rest distance of 1 - t or more.
     """
-    proved = "proved optimal" if known.proven else "not proved optimal"
-    own = (known.d, known.K) == (r.d, r.K)
-    source = _KINDS[known.kind] if own else f"of a ({known.d}, {known.K}) code"
-    if verbose:
-        source = known.source.removeprefix("proven optimal").removeprefix(": ")
-    elif known.kind == "construction" and own and not _searched(r):
-        source = ""  # its name stands below
-    remark = f"{proved}, {source}" if source else proved
+    parts = ["proved optimal" if known.proven else "not proved optimal"]
+    named = known.kind == "construction" and not _searched(r) and not verbose  # stands below
+    if (known.d, known.K) != (r.d, r.K) or not named:
+        parts.append(known.source if verbose else cited(known.source))
+    parts += [known.table] if known.table else []
     if r.problem == "softmax":
-        value = decimals(1.0 - known.max_cosine)
-        return 1, ("best known distance", value, remark, "best_known")
-    return 3, ("best known cosine", decimals(known.max_cosine), remark, "best_known")
+        value = published(known.figure, distance=True)
+        return 1, ("best known distance", value, ", ".join(parts), "best_known")
+    return 3, ("best known cosine", published(known.figure), ", ".join(parts), "best_known")
 
 
 def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
