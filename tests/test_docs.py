@@ -1,7 +1,6 @@
 """The documents keep their word: every page runs, links lead somewhere, and all speak plainly."""
 
 import doctest
-import hashlib
 import re
 import tomllib
 from pathlib import Path
@@ -181,16 +180,6 @@ def test_readme_in_a_package_index_links_to_no_file() -> None:
     paths = re.findall(r"\(`([^`]*)`\)", text)
     assert "docs/install.md" in paths and all((ROOT / path).exists() for path in paths)
     assert "<!--" not in text
-
-
-def test_known_codes_match_their_birth_certificate() -> None:
-    folder = ROOT / "data/known_codes"
-    table = (folder / "table.csv").read_bytes()
-    certificate = (folder / "SOURCES.md").read_text(encoding="utf-8")
-    assert hashlib.sha256(table).hexdigest() in certificate
-    header, *rows = table.decode().splitlines()
-    assert header == "d,K,max_cosine,proven,rattlers,contacts,source"
-    assert f"rows    {len(rows)}\n" in certificate
 
 
 def test_the_gallery_shows_the_commands_that_draw_it() -> None:

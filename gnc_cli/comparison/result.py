@@ -42,7 +42,7 @@ class CompareRow:
     """Largest cosine between two different points; None in a list, or where time ran out."""
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
-    figure: str | None
+    figure: str | None = None
     """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
@@ -62,7 +62,7 @@ class CompareRow:
     """The command that found the code of best_known, where this project did."""
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
-    date: str | None
+    date: str | None = None
     """Of the source of best_known or of the solve; None for a theorem or a construction."""
     file: str | None = None
     """The file that was read, or that holds the code a hunt has found; None for solves, arrays and
@@ -78,7 +78,7 @@ class ListedRow(CompareRow):
     record: str
     """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
     `claimed` (nobody has checked it; it counts nowhere) or `solved` (by this project)."""
-    note: str
+    note: str = ""
     """What the table says besides."""
 
 

@@ -214,16 +214,16 @@ def _figures(r: JudgedRow) -> tuple[Cell, ...]:
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
-    """A line for each entry; only a terminal, where lines wrap, has short figures."""
+    """A line for each entry; only a terminal, where lines wrap, has short ones."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
+    short = terminal and not verbose
     cells: list[tuple[Cell, ...]] = [
-        (str(r.d), str(r.K), (r.figure or "")[: _FIGURE if terminal and not verbose else None],
-         r.record or "-", _rattlers(r.rattlers), count(r.contacts),
-         (r.source or "") if verbose else cited(r.source or ""), r.date or "-",
-         r.note if verbose else "")
+        (str(r.d), str(r.K), (r.figure or "")[: _FIGURE if short else None], r.record or "-",
+         _rattlers(r.rattlers), count(r.contacts), r.date or "-",
+         cited(r.source or "") if short else r.source or "", r.note if verbose else "")
         for r in rows
     ]  # fmt: skip
-    columns = ("d", "K", "best known", "status", "rattlers", "contacts", "source", "date", "note")
+    columns = ("d", "K", "best known", "status", "rattlers", "contacts", "date", "source", "note")
     text = frozenset({3, 6, 7, 8})
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
 

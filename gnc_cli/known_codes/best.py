@@ -72,7 +72,7 @@ class Reference:
     @property
     def exact(self) -> Fraction | None:
         """The figure as the rational number that a table shows; None where it is from none."""
-        return None if self.stamp is None else Fraction(self.figure)
+        return Fraction(self.figure) if self.kind == "table" else None
 
     def record(self) -> BestKnown:
         """As results show it."""

@@ -29,6 +29,7 @@ class CardinalityLimit(Limit):
 
     source = "published bounds on kissing numbers and sizes of codes"
     exists = False
+    listed = True
 
     def __init__(self, name: str, bounds: Iterable[Cardinality], *, proved: bool = True) -> None:
         self.name, self.proved = name, proved

@@ -70,8 +70,9 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if (known := best.best_known) is not None:
         figure, table = published(known.figure, distance=not one), known.table
         source = known.source if verbose else cited(known.source, best.d, best.K)
-        lines.append(("best known code", figure, f"{source}, {table}" if table else source,
-                      "best.0.best_known"))  # fmt: skip
+        said = [] if one else [f"cosine {published(known.figure)}"]
+        said += [source, *([table] if table else [])]
+        lines.append(("best known code", figure, ", ".join(said), "best.0.best_known"))
     lines += [
         ("not proved", f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}",
          row.source if verbose else cited(row.source), "")
@@ -126,7 +127,7 @@ def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
         room: whether there is a line for both.
     """
     build: list[Cell] = []
-    if code is not None:
+    if code is not None and code.constructive:
         command = code.how or "no construction or stored code of gnc is as good; see its source"
         build = [(Styled("build it:", "bold"), f" {command}")]
     more = Styled(f"all {bounds} bounds with their sources: -v", "dim")

@@ -186,7 +186,7 @@ def test_impossible_tables_are_refused(tmp_path: Path) -> None:
 def worse_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if 0.7231 were all that is known of 24 points in three dimensions."""
     record = Reference(
-        0.7231, "table", 3, 24, "a test", True, exact=Fraction("0.7231"), rounding=1e-12
+        0.7231, "table", 3, 24, "a test", True, "0.7231", rounding=1e-12
     )
     monkeypatch.setattr(module, "best", lambda *_: record)
 

@@ -87,7 +87,9 @@ def test_prometheus_lines_parse_and_stand_in_families(result: Any) -> None:
 
 
 def test_prometheus_labels_and_values() -> None:
-    best = BestKnown(0.3354, 'a "named" table', True, "table", 10, 100, "2026-10")
+    best = BestKnown(
+        0.3354, "0.3354", 'a "named" table', True, "table", 10, 100, "2026-10", None, None
+    )
     text = _report("r.prom", code(best_known=best), VERDICTS)
     assert 'gnc_solve_rho_one_vs_rest_lower{d="10",K="100",problem="softmax"} 0.66\n' in text
     assert 'gnc_solve_best_known_proven{d="10",K="100",problem="softmax"} 1\n' in text

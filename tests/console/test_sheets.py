@@ -28,8 +28,8 @@ from tests.training.pictures import gaps, run
 
 View = Callable[[Any, bool], list[Table]]
 OURS = BestKnown(
-    0.33, "gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160", False, "solved",
-    10, 100, "2026-11",
+    0.33, "0.33", "found by gnc", False, "solved", 10, 100, "2026-11", None,
+    "gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160",
 )  # fmt: skip
 EVERYWHERE = {
     Outcome.CONVERGED: 64, Outcome.LOCAL_OPTIMUM: 160, Outcome.STALLED: 1, Outcome.TIME_LIMIT: 9999,
@@ -37,7 +37,8 @@ EVERYWHERE = {
 }  # fmt: skip
 SENTENCES = (
     "0.0043 % below the best known code; at most 0.0043 % below the optimum",
-    "beats the codes known here by 0.067; at most 11.1 % below the optimum",
+    "no record for (6, 98) here; the best part of a larger code is 0.067 worse; at most 11.1 % below "
+    "the optimum",
     "new best, 1.2e-05 above the best known; at most 3.3 % below the optimum",
 )
 
@@ -177,7 +178,9 @@ def test_a_construction_ends_in_one_line_and_names_itself_once() -> None:
     assert not any(line.startswith("stationarity") for line in everything)
     many = replace(built_code, steps=500, restarts=64)  # a search that found nothing better
     assert "seed" not in "".join(lines_of(solved, many))
-    known = BestKnown(0.72, "construction: snub-cube", False, "construction", 3, 24, None)
+    known = BestKnown(
+        0.72, "0.72", "construction: snub-cube", False, "construction", 3, 24, None, None, None
+    )
     assert lines_of(solved, replace(built_code, best_known=known))[2].endswith("not proved optimal")
 
 

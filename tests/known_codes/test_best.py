@@ -1,6 +1,7 @@
 """The best known code: theorems, tables, constructions and solved codes in one answer."""
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from gnc_cli.constructions import finder as search
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.errors import DataError
-from gnc_cli.known_codes.best import best, constructed, read_table
+from gnc_cli.known_codes.best import best, constructed, our_copy, read_table
 
 CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), False, "nobody", list)  # type: ignore[arg-type]
 
@@ -36,14 +37,15 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 def test_the_table(found: list[tuple[int, int]]) -> None:
     known = best(3, 12)
     assert known is not None and known.max_cosine == 1 / math.sqrt(5)
-    assert (known.source, known.proven, known.own) == ("proven optimal", True, True)
+    assert known.source.startswith("L. Fejes Tóth") and known.proven and known.own
     assert found == []  # nothing is better than what is proved optimal
     unproven = best(3, 15)
     assert unproven is not None and not unproven.proven and unproven.on_record
     refined = best(3, 24)
-    assert refined is not None and refined.kind == "table" and refined.rounding == 1e-13
+    assert refined is not None and refined.kind == "table" and refined.rounding == 1e-40
     assert refined.exact is not None and float(refined.exact) == refined.max_cosine
-    assert refined.date == read_table().stamp.date
+    assert refined.date == "1961" and refined.record().table == "our copy of 2026-11"
+    assert refined.record().figure == "0.723078468333509"  # of 40 decimals
 
 
 def test_constructions_come_after_tables(found: list[tuple[int, int]]) -> None:
@@ -91,12 +93,13 @@ def test_more_points_and_fewer_dimensions_never_do_better() -> None:
 def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> None:
     path = tmp_path / "now.txt"
     path.write_text("3,12,0.447213595500\n3,15,0.55\n3,4,-0.1\n5,16,0.21\n")
+    today = read_table(path).stamp.date
     # Agrees with what is proved: then the exact figure and the proof count.
     agreed, ours = best(3, 12, path), best(3, 12)
     assert agreed is not None and ours is not None and agreed.proven
     assert (agreed.exact, agreed.source) == (ours.exact, ours.source)
     known = best(3, 15, path)
-    assert known is not None and (known.max_cosine, known.source) == (0.55, "now.txt")
+    assert known is not None and (known.max_cosine, known.source) == (0.55, f"now.txt of {today}")
     assert not known.proven and known.on_record
     # A theorem is above any table.
     assert best(3, 4, path) == best(3, 4)
@@ -114,21 +117,52 @@ def test_the_smaller_of_two_tables_counts(tmp_path: Path, found: list[tuple[int,
     proved = best(3, 24, ours)
     assert poor is not None and proved is not None
     assert (poor.max_cosine, poor.exact, poor.proven) == (proved.max_cosine, proved.exact, True)
-    assert poor.source == "proven optimal (our copy; --table has 0.7231)"
+    better = "(better than the 0.7231 in the table of "
+    assert poor.source.startswith(f"{proved.source} {better}")
     assert poor.stamp == ours.stamp
     for pair in ((3, 15), (3, 16)):
         entry, copy = best(*pair, table), best(*pair, ours)
         assert entry is not None and copy is not None
-        assert entry.max_cosine == copy.max_cosine and "--table has 0." in entry.source
-    # Below a proved optimum: the user's figure counts, and its source says what is odd about it.
+        assert entry.max_cosine == copy.max_cosine and "better than the 0." in entry.source
+    # What is proved counts; commands refuse a table with a line below it.
     odd = best(5, 16, table)
-    assert odd is not None and (odd.max_cosine, odd.proven) == (0.19, None)
-    assert odd.source == "now.txt (our copy has 0.2, proved optimal)"
+    assert odd is not None and (odd.max_cosine, odd.proven, odd.figure) == (0.2, True, "1/5")
     # Where the user's table is silent, our copy speaks; where ours is, the user's.
     silent, own = best(3, 12, table), best(9, 500, table)
     assert silent is not None and own is not None
-    assert silent.source == "proven optimal (our copy; --table has no entry)"
-    assert (own.max_cosine, own.source, own.stamp) == (0.4, "now.txt", table.stamp)
+    assert silent.source.endswith(f"(no entry in the table of {table.stamp.date})")
+    assert (own.max_cosine, own.stamp) == (0.4, table.stamp)
+    assert own.source == f"now.txt of {table.stamp.date}"
+    assert own.record().table == f"the table of {table.stamp.date}"
+
+
+def test_a_solved_code_is_held_against_the_users_table(tmp_path: Path) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("10,100,0.34\n4,9,0.15\n")
+    ours, theirs = best(10, 100, path), best(4, 9, path)
+    assert ours is not None and theirs is not None
+    assert ours.kind == "solved" and "(better than the 0.34 in the table of " in ours.source
+    assert (theirs.kind, theirs.max_cosine) == ("table", 0.15)
+
+
+def test_the_environment_names_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("3,15,0.55\n")
+    monkeypatch.setenv("GNC_TABLE", str(path))
+    known = best(3, 15)
+    assert known is not None and known.max_cosine == 0.55 and known.stamp is not None
+    path.write_text("3,15,0.56\n")
+    os.utime(path, (0, 1e9))
+    changed, ours = best(3, 15), best(3, 15, our_copy())
+    assert changed is not None and (changed.max_cosine, changed.date) == (0.56, "2001-09-09")
+    assert ours is not None and ours.stamp == our_copy().stamp
+
+
+def test_claims_are_shown_and_count_nowhere() -> None:
+    claimed = next(claim for claim in our_copy().claims if claim.d == 18)
+    known = best(18, claimed.K)
+    assert known is not None and known.max_cosine > 0.5 == claimed.max_cosine
+    assert claimed in our_copy().select([18])
 
 
 def test_a_look_up_loads_nothing_heavy() -> None:

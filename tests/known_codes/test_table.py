@@ -2,6 +2,10 @@
 
 import hashlib
 import os
+import re
+import shutil
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.known_codes import table as known_codes
 from gnc_cli.known_codes.table import (
     read_public_table,
+    stored_cardinalities,
     stored_codes,
     stored_margins,
     stored_table,
@@ -34,8 +39,8 @@ def test_our_copy_is_the_file() -> None:
     table = stored_table()
     data = TABLE.read_bytes()
     assert table.stamp.sha256 == hashlib.sha256(data).hexdigest()
-    assert table.stamp.rows == len(table.entries) == len(data.splitlines()) - 1
-    assert table.stamp.date == "2026-10" and not table.stamp.current
+    assert table.stamp.rows == len(table.entries) + len(table.claims) == len(data.splitlines()) - 1
+    assert table.stamp.date == "2026-11" and not table.stamp.current
 
 
 def test_our_copy_has_every_digit_and_what_is_known() -> None:
@@ -58,12 +63,14 @@ def test_every_entry_is_possible() -> None:
         # Rankin: beyond 2d points a cosine is positive; a simplex is the least of all.
         least = 0.0 if entry.K > entry.d + 1 else -1 / (entry.K - 1)
         assert least - 1e-15 <= entry.max_cosine < 1
-        assert entry.rounding == 1e-13 and entry.source
+        assert entry.rounding <= 5e-12 and entry.source and entry.status in ("proved", "certified", "best-known")
 
 
 @pytest.mark.parametrize(
     ("pair", "low", "high"),
-    [((3, 9), Fraction(1, 3) - Fraction(1, 10**32), Fraction(1, 3) + Fraction(1, 10**31)),
+    [((3, 9), Fraction(1, 3), Fraction(1, 3)),
+     ((3, 10), Fraction("0.404394325216250"), Fraction("0.404394325216251")),
+     ((3, 492), Fraction("0.9861240680850"), Fraction("0.9861240680860")),
      ((8, 240), Fraction(1, 2), Fraction(1, 2)), ((3, 5), Fraction(0), Fraction(0)),
      ((3, 13), Fraction("0.542636486829539"), Fraction("0.542636486829739"))],
 )  # fmt: skip
@@ -72,9 +79,8 @@ def test_between_in_our_copy(pair: tuple[int, int], low: Fraction, high: Fractio
     assert entry is not None
     ends = entry.between
     assert low <= ends[0] <= entry.exact <= ends[1] <= high
-    # Exact numbers of few digits have no slack; all others some, and the code's cosine is inside.
+    # Fractions and whole numbers have no slack; all others some, and the code's cosine is inside.
     assert (ends[0] == ends[1]) == (low == high)
-    assert pair != (3, 9) or ends[0] < Fraction(1, 3) < ends[1]
 
 
 def test_between_in_a_public_table(tmp_path: Path) -> None:
@@ -107,23 +113,24 @@ def test_public_format(tmp_path: Path) -> None:
         (3, 24, "0.723078468334"), (4, 2, "-1"), (5, 7, "0")
     ]  # fmt: skip
     entry = table.entries[3, 24]
-    assert entry.proven is None and entry.source == "table.txt" and entry.rounding == 1e-12
+    assert entry.proven is None and entry.source == "table.txt of 1971-01-01" and entry.rounding == 1e-12
     stamp = table.stamp
     assert (stamp.rows, stamp.date, stamp.current) == (3, "1971-01-01", True)
     assert stamp.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_no_header_is_needed_and_the_smaller_cosine_counts(tmp_path: Path) -> None:
-    table = read_public_table(written(tmp_path, "4,24,0.6\n4,24,0.5\n4,24,5.5e-1\n"))
-    assert table.entries[4, 24].figure == "0.5" and table.stamp.rows == 1
+def test_no_header_is_needed_and_a_pair_stands_once(tmp_path: Path) -> None:
+    assert read_public_table(written(tmp_path, "4,24,5e-1\r\n")).entries[4, 24].max_cosine == 0.5
+    with pytest.raises(DataError, match=r"line 4: '4,24,0\.5' has the d and N of line 1; keep one"):
+        read_public_table(written(tmp_path, "4,24,0.6\n\n# again\n4,24,0.5\n"))
 
 
 def test_our_own_columns_are_read_too(tmp_path: Path) -> None:
     table = read_public_table(TABLE)
     ours = stored_table()
     assert table.stamp.sha256 == ours.stamp.sha256 and table.stamp.current
-    assert [(e.figure, e.proven, e.source) for e in table.select()] == [
-        (e.figure, e.proven, e.source) for e in ours.select()
+    assert [(e.figure, e.status, e.source) for e in table.select()] == [
+        (e.figure, e.status, e.source) for e in ours.select()
     ]
     turned = read_public_table(written(tmp_path, 'cosine,note,N,d\n0.5,"a, b",240,8\n'))
     assert turned.entries[8, 240].max_cosine == 0.5
@@ -160,6 +167,8 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, figures: dict[Any,
         ("3,24,", "cosine ''"),
         ("3,24,nan", "'nan'"),
         ("3,24,0x1p-1", "'0x1p-1'"),
+        ("3,24,1/0", "'1/0'"),
+        ("3,24,3/2", "between -1/23 and 1"),
         ("3,24,1_0", "'1_0'"),
         ("3,24,1", "between -1/23 and 1"),
         ("3,24,-0.5", "between -1/23 and 1"),
@@ -184,7 +193,7 @@ def test_a_bad_line_is_named_by_number(tmp_path: Path, line: str, words: str) ->
         (b"once upon a time\n", "d,N,cosine"),
         (b"d,N,cos\n3,4,0\n", "line 1"),
         (b"\x89HDF\r\n\x1a\n\xff", "not UTF-8"),
-        (b"d,K,max_cosine,proven\n4,24,0.5,perhaps\n", "'perhaps'"),
+        (b"d,K,max_cosine,status\n4,24,0.5,perhaps\n", "'perhaps'"),
         (b"d,K,max_cosine,rattlers\n4,24,0.5,-1\n", "rattlers is '-1'"),
         (b'3,4,"' + b"x" * 200_000 + b'"\n', "line 1"),
         (b"3,24," + b"9" * 200 + b"\n", "..."),
@@ -218,7 +227,7 @@ def test_an_installation_without_data_says_so(
     folder.mkdir(parents=True)
     for file in (TABLE, TABLE.with_name("margins.csv")):
         (folder / file.name).write_bytes(file.read_bytes())
-    assert stored_table().stamp.rows == 286
+    assert stored_table().stamp.rows == 556
     assert list(stored_codes(3, 4)) == []
     (folder / "coordinates").mkdir()
     for name in ("2.4.txt", "2.4.square.txt", "2.40.txt", "12.4.txt"):
@@ -235,8 +244,8 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
     assert W.shape == (K, d) and np.abs(np.linalg.norm(W, axis=1) - 1.0).max() < 1e-14
     gram = W @ W.T - 2.0 * np.eye(K)
     entry = stored_table().find(d, K)
-    if entry is None:
-        (solved,) = (c for c in stored_margins().entries if (c.d, c.K) == (d, K))
+    solved = next((c for c in stored_margins().entries if (c.d, c.K) == (d, K)), None)
+    if solved is not None:
         assert name == f"found by gnc for d = {d}, K = {K}"
         assert f"--d {d} --K {K} " in solved.command
         rho = certify_code(W, tolerance=1e-9).rho_one_vs_rest
@@ -244,7 +253,7 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
         # A Softmax Code by the bisector theorem, if it is the best of its size.
         assert solved.rho == pytest.approx(1.0 - gram.max(), abs=1e-9)
         return
-    assert name == f"best known for d = {d}, K = {K}"
+    assert entry is not None and name == f"best known for d = {d}, K = {K}"
     assert gram.max() == pytest.approx(entry.max_cosine, abs=1e-13)
     touching = gram > gram.max() - 1e-9
     assert np.count_nonzero(touching) // 2 == entry.contacts
@@ -252,12 +261,56 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
 
 
 def test_sources_can_be_cited() -> None:
-    """data/known_codes/SOURCES.md names the tables; a construction has its own reference."""
-    table = stored_table()
-    sources = {key: entry.source for key, entry in table.entries.items()}
-    assert not {"published improvement, 2026", "published value", "best published"} & set(
-        sources.values()
-    )
-    assert sources[10, 136] == "improvement on Cohn's Table of spherical codes, 2026"
-    assert sources[3, 11] == "proven optimal: Danzer 1963"
-    assert sources[3, 12] == "proven optimal"  # the construction has its own reference
+    """Each names somebody and says when, and a status is none."""
+    for entry in stored_table().select():
+        named = re.match(r"([A-Z]\. ?)+[-A-Z. ]*\w|GigaEvo", entry.source)
+        assert named and "optimal" not in entry.source.split(",")[0], entry
+        assert re.fullmatch(r"(1[89]|20)\d\d(-\d\d){0,2}|n\.d\.", entry.date or ""), entry
+    danzer = stored_table().find(3, 11)
+    assert danzer is not None and danzer.source.startswith("L. Danzer") and danzer.date == "1963"
+
+
+def checked(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The script on a copy of the data."""
+    command = [sys.executable, str(folder / "check.py")]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The data, without coordinates."""
+    ignored = shutil.ignore_patterns("coordinates", "__pycache__")
+    return shutil.copytree(TABLE.parent, tmp_path / "known_codes", ignore=ignored)
+
+
+def test_the_data_are_as_the_script_leaves_them(copy: Path) -> None:
+    """Sorted, consistent with each other and with every proved bound, their checksums noted."""
+    assert (checked(copy).stderr, checked(copy).returncode) == ("", 0)
+    for path in copy.iterdir():
+        assert path.read_bytes() == (TABLE.parent / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("pair", "figure", "words"),
+    [((3, 26), "0.5", "(3, 26) 0.5 is impossible"), ((3, 26), "0.99", "(3, 26) 0.99 is no reco"),
+     ((4, 24), "1/2", "(4, 25) is a code with 1/2")],
+)  # fmt: skip
+def test_the_script_sees_a_wrong_figure(
+    copy: Path, pair: tuple[int, int], figure: str, words: str
+) -> None:
+    path, (d, K) = copy / "table.csv", pair
+    text = path.read_text(encoding="utf-8")
+    changed = re.sub(rf"(?m)^{d},{K},[^,]*", f"{d},{K},{figure}", text)
+    path.write_text(changed.replace("4,24,1/2", "4,25,1/2") if d == 4 else changed, "utf-8")
+    done = checked(copy)
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_cardinalities() -> None:
+    """By (d, cosine) one proved bound; what is not proved says more, and less than is known."""
+    proved = {(b.d, b.cosine): b for b in stored_cardinalities() if b.status == "proved"}
+    others = [b for b in stored_cardinalities() if b.status != "proved"]
+    assert len(proved) + len(others) == len(stored_cardinalities()) and len(others) > 30
+    assert all(proved.get((b.d, b.cosine), b).K >= b.K for b in others)
+    exact = {(3, 12), (4, 24), (8, 240), (24, 196560)}
+    assert exact <= {(b.d, b.K) for b in proved.values() if b.cosine == Fraction(1, 2)}

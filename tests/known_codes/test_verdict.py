@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.known_codes.best import Reference
-from gnc_cli.known_codes.verdict import advice, comparison_status, passes, table_name, verdict
+from gnc_cli.known_codes.verdict import advice, comparison_status, passes, verdict
 from gnc_cli.records import ComparisonStatus, TableStamp
 
 KNOWN = Reference(
-    0.5, "table", 3, 24, "a table", True, exact=Fraction(1, 2), rounding=1e-13, date="2026-10"
+    0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10"
 )
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)
 THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
@@ -53,7 +53,7 @@ def test_an_improvement_takes_a_proof() -> None:
 
 
 def test_without_a_record_nothing_ties_or_improves() -> None:
-    family = replace(KNOWN, exact=None, rounding=0.0, on_record=False)
+    family = replace(KNOWN, kind="construction", rounding=0.0, on_record=False)
     assert comparison_status(0.4, family, no_proof) is ComparisonStatus.NO_ENTRY
     assert comparison_status(0.5, family, no_proof) is ComparisonStatus.NO_ENTRY
     assert comparison_status(0.5 + 1e-12, family, no_proof) is ComparisonStatus.NO_ENTRY
@@ -66,7 +66,7 @@ def test_without_a_record_nothing_ties_or_improves() -> None:
 
 @given(st.floats(-1, 1), st.floats(-0.9, 0.9))
 def test_only_proofs_improve(cosine: float, figure: float) -> None:
-    known = replace(KNOWN, max_cosine=figure, exact=Fraction(figure))
+    known = replace(KNOWN, max_cosine=figure, figure=str(Fraction(figure)))
     assert comparison_status(cosine, known, lambda t: False) is not ComparisonStatus.IMPROVES
     better = comparison_status(cosine, known, lambda t: Fraction(cosine) < t)
     assert (better is ComparisonStatus.IMPROVES) == (cosine < figure - 1e-13)
@@ -136,7 +136,7 @@ def test_what_a_row_says_of_its_verdict() -> None:
     better = said(0.0, replace(KNOWN, stamp=OURS), THEIRS)
     # The figure is our copy's: the improvement is on that, though another table was given.
     assert better["status"] is ComparisonStatus.IMPROVES and better["gap"] == -0.5
-    assert better["improves_on"] == table_name(OURS) and table_name(OURS) in better["advice"]
+    assert better["improves_on"] == str(OURS) and str(OURS) in better["advice"]
     assert float(better["proved_cosine"]) == 0.0 and "check the public" not in better["advice"]
     tie = said(0.5, KNOWN, OURS)
     assert (tie["reference"], tie["improves_on"], tie["proved_cosine"]) == ("table", None, None)

@@ -70,7 +70,7 @@ def test_the_source_of_an_exclusion_excludes() -> None:
     """E8's margin is 1/2: it leaves room in d = 4; the 600-cell, of margin 0.191, leaves none."""
     proved = row(dimension(10**6, margin=0.3), "proved-optimum", False)
     assert proved.d == 5 and proved.source.startswith("optimal code (4, 120): 600-cell")
-    kissing = row(dimension(300, max_cosine=0.5), "kissing", False)
+    kissing = row(dimension(300, max_cosine=0.5), "cardinality", False)
     assert kissing.d == 9 and kissing.source.startswith("kissing number in 8 dimensions")
 
 

@@ -37,7 +37,7 @@ BY_NAME = pytest.mark.parametrize(
 
 SHARP = {
     (3, 12), (5, 16), (6, 27), (7, 56), (8, 240), (21, 112), (22, 100), (22, 275), (22, 891),
-    (23, 552), (23, 4600), (24, 196560),
+    (21, 162), (23, 552), (23, 4600), (24, 196560), (52, 325), (105, 756), (301, 2752), (456, 4617),
 }  # fmt: skip
 """Cohn and Kumar 2007, Table 1, as far as our table has them, besides simplices and orthoplexes.
 
@@ -212,10 +212,9 @@ def test_whatever_the_shape_in_d(limit: Limit, K: int) -> None:
 
 FORMULAS = pytest.mark.parametrize(
     "limit",
-    [x for x in LIMITS if not x.listed and x.name != "kissing"],
+    [x for x in LIMITS if not x.listed],
     ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}",
 )
-"""A table of kissing numbers has strict values."""
 OFFSETS = [Fraction(0)] + [
     sign * Fraction(text)
     for text in ("1e-16", "1e-14", "3e-13", "1e-12", "1e-11")
@@ -299,6 +298,6 @@ def _excluded(limit: Limit, d: int, K: int, target: Fraction) -> bool:
 
 
 def _meets(limit: Limit, value: float, target: Fraction) -> bool:
-    """Whether a value reaches a target; more points than can touch stay strictly below 1/2."""
-    strict = limit.name == "kissing"
+    """Whether a value reaches a target; those of a bound on numbers of points are strict."""
+    strict = limit.name == "cardinality"
     return reaches(value, target + Fraction(1, 10**12) if strict else target)

@@ -117,10 +117,10 @@ def test_dimensions_and_numbers_of_points_in_words() -> None:
     assert found["construction"] == "d ≥ 26" and found["levenshtein"] == "d < 18"
     assert found["theorem-3.9 (existence)"] == "d ≥ 60"
     assert found["theorem-3.9 (exclusion)"] == "d < 8"
-    assert {"known-code", "rankin"}.isdisjoint(found), "they say nothing"
+    assert {"solved-code", "rankin"}.isdisjoint(found), "they say nothing"
     assert _lines("impossible")["rankin"] == "every d"
     found = _lines("classes of one more")
-    assert found["construction"] == "K ≤ 240" and found["kissing"] == "K ≥ 241"
+    assert found["construction"] == "K ≤ 240" and found["cardinality"] == "K ≥ 241"
     assert _lines("classes")["theorem-3.9"] == "K ≥ 10^178.962"
 
 

@@ -113,12 +113,12 @@ def test_one_pair() -> None:
     text = words("pair")
     assert "from below solved-code solved by this project" in text
     assert "from above levenshtein Levenshtein 1979, 1998" in text
-    assert "best known code 0.669116126803 cosine 0.330883873197" in text
+    assert "best known code 0.669116126803 cosine 0.330883873197, found by gnc" in text
     assert "margin 0.6: a code exists (solved-code)" in text
     assert "softmax scale s = 1/tau >= 11.33 for probability 0.9" in text
     assert lines[-1].startswith("build it: gnc solve --d 10 --K 100 ")
     held = shown(bounds(16, 256)).splitlines()  # by the first points of a larger code
-    assert "from below       known-code   (16, 288): proven optimal" in held
+    assert "from below       known-code   (16, 288): Cohn et al. 2024" in held
     bare = shown("tiny").splitlines()
     assert bare[-1] == f"all {len(result('tiny').rows)} bounds with their sources: -v"
     lines = shown("pair", verbose=True).splitlines()
@@ -150,11 +150,11 @@ def test_a_hypothesis_that_fails_is_said() -> None:
     lines = [line for line in text.splitlines() if " theorem-3.9 " in line]
     assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
     (*_, bounds_listed) = view(result("hypothesis fails"), True)
-    for row, cells in zip(sorted(result("hypothesis fails").rows, key=lambda r: r.valid),
-                          sorted(bounds_listed.rows, key=lambda r: "hold" not in str(r[4])),
+    for row, cells in zip(sorted(result("hypothesis fails").rows, key=lambda r: r.name),
+                          sorted(bounds_listed.rows, key=lambda r: str(r[1])),
                           strict=True):  # fmt: skip
         shown_dim = {getattr(cell, "style", None) for cell in cells if cell}
-        assert (shown_dim == {"dim"}) is not row.valid
+        assert (shown_dim == {"dim"}) is not (row.valid and row.proven)
 
 
 def test_verbose_names_the_keys_and_shows_every_bound() -> None:
@@ -186,7 +186,7 @@ def test_dimensions_in_words() -> None:
     text = words("dimension", verbose=True)
     assert "construction exists from 26 bch-32-26-shortened-6" in text
     silent = re.search("say nothing here: (.*) by the bisector", text)
-    assert silent and {"covering-3", "known-code", "rankin"} <= {*silent[1].split(", ")}
+    assert silent and {"covering-3", "solved-code", "rankin"} <= {*silent[1].split(", ")}
     assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
     assert "rankin excluded in every d" in words("impossible", verbose=True)
     assert "K a code exists from d no code exists below d 1,000" in words("few dimensions")

@@ -67,7 +67,7 @@ def test_the_upper_end_is_that_of_bounds() -> None:
 @pytest.mark.parametrize(
     ("cosine", "words"),
     [
-        (0.6, "new best, 0.1 above the best known; at most "),
+        (0.6, "beats the best known code by 0.1; at most "),
         (0.5, "ties the best known code; at most "),
         (0.4, "16.7 % below the best known code; at most "),
         (0.499, "0.2 % below the best known code; at most "),
@@ -75,8 +75,8 @@ def test_the_upper_end_is_that_of_bounds() -> None:
 )
 def test_beside_what_is_known(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Softmax Code of distance one half in (10, 500)."""
-    known = Reference(cosine, "table", 10, 500, "somebody", own=True)
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K: known)
+    known = Reference(cosine, "table", 10, 500, "somebody", own=True, figure=str(cosine))
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: known)
     found = judge("softmax", 10, 500, None, 0.7, Bracket(0.5, 0.5))
     assert found.verdict.startswith(words)
     # Status and gap are those of its cosine, as `compare` has them.
@@ -85,11 +85,15 @@ def test_beside_what_is_known(cosine: float, words: str, monkeypatch: pytest.Mon
 
 
 def test_better_than_a_part_of_a_larger_code_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Reference(0.6, "table", 10, 600, "somebody", own=False, on_record=False)
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K: known)
+    known = Reference(0.6, "table", 10, 600, "somebody", own=False, figure="0.6", on_record=False)
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: known)
     found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
-    assert found.status is ComparisonStatus.NO_ENTRY and "new best" not in found.verdict
-    assert found.verdict.startswith("beats the codes known here by 0.1; at most ")
+    assert found.status is ComparisonStatus.NO_ENTRY and "beats" not in found.verdict
+    said = "no record for (10, 500) here; the best part of a larger code is 0.1 worse; at most "
+    assert found.verdict.startswith(said)
+    known = replace(known, K=500, own=True)  # a construction has the size, and is no record
+    found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
+    assert "here; the best construction is 0.1 worse; at most " in found.verdict
 
 
 def test_what_kept_a_search_from_most_codes_is_named() -> None:
