@@ -140,8 +140,8 @@ def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     table.write_text("3,24,0.7231\n")
     row = only(compare(built("snub-cube"), table=table))
     assert row.status is ComparisonStatus.MATCHES and row.proven
-    assert row.source is not None and "--table has 0.7231" in row.source
-    monkeypatch.setattr(known, "_ours", lambda: read_table(table))
+    assert row.source is not None and "better than the 0.7231 in the table of" in row.source
+    monkeypatch.setattr(known, "our_copy", lambda: read_table(table))
     monkeypatch.setattr(known, "constructed", lambda d, K: None)
     row = only(compare(built("snub-cube"), table=table))
     assert row.status is ComparisonStatus.IMPROVES and row.passed
@@ -165,7 +165,7 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) ->
 
 
 def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path, nothing_solved: None) -> None:
-    (tmp_path / "t.txt").write_text("d,N,cosine,proven\n4,16,0.6,yes\n")
+    (tmp_path / "t.txt").write_text("d,N,cosine,status\n4,16,0.6,proved\n")
     row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
     assert row.status is ComparisonStatus.IMPROVES and row.proven and row.passed is False
     assert row.advice.startswith("below an entry marked proved optimal")
@@ -178,7 +178,7 @@ def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path, nothing_solved: 
 def test_impossible_tables_are_refused(tmp_path: Path) -> None:
     """No twelve points on the sphere do better than the icosahedron (Fejes Tóth)."""
     (tmp_path / "t.txt").write_text("3,11,0.45\n3,12,0.3\n3,13,0.6\n4,12,0.3\n")
-    with pytest.raises(DataError, match="N = 12 with cosine 0.3 is impossible"):
+    with pytest.raises(DataError, match=r"line 2: d = 3, N = 12 with cosine 0\.3 is impossible"):
         compare(built("icosahedron"), table=tmp_path / "t.txt")
 
 

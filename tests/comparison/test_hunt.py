@@ -37,7 +37,7 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our copy has three entries, which no construction or stored code knows better."""
     (tmp_path / "table.csv").write_text(SPOILT)
     table = read_table(tmp_path / "table.csv")
-    monkeypatch.setattr(known, "_ours", lambda: table)
+    monkeypatch.setattr(known, "our_copy", lambda: table)
     monkeypatch.setattr(known, "constructed", lambda d, K: None)
     monkeypatch.chdir(tmp_path)
 
@@ -210,7 +210,7 @@ def test_two_processes_find_and_keep_the_same(monkeypatch: pytest.MonkeyPatch) -
     """Both entries are spoilt; the proved optimum ends each visit."""
     Path("both.csv").write_text("3,8,0.262\n3,9,0.334\n")
     spoilt = read_table("both.csv")
-    monkeypatch.setattr(known, "_ours", lambda: spoilt)
+    monkeypatch.setattr(known, "our_copy", lambda: spoilt)
     for workers in (1, 2):
         found = hunted(2, K="8,9", workers=workers, budget=300.0, export=str(workers))
         assert {row.file for row in found.rows} == {f"{workers}/3.8.h5", f"{workers}/3.9.h5"}

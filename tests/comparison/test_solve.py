@@ -60,7 +60,7 @@ def test_an_improvement_is_proved(
 ) -> None:
     table = tmp_path / "table.txt"
     table.write_text("3,8,0.262\n")
-    monkeypatch.setattr(known, "_ours", lambda: read_table(table))
+    monkeypatch.setattr(known, "our_copy", lambda: read_table(table))
     monkeypatch.setattr(known, "constructed", lambda d, K: None)
     (row,) = solves(3, 8, table=table).rows
     assert isinstance(row, SolvedRow) and row.status is ComparisonStatus.IMPROVES

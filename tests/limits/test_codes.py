@@ -21,7 +21,7 @@ from gnc_cli.limits.limit import Ending, Limit, loosened, reaches
 LIMITS = {limit.name: limit for limit in code_limits()}
 KNOWN, SOLVED, BUILT, OPTIMAL = LIMITS.values()
 TARGETS = [Fraction(n, 60) for n in range(6, 66)]
-DIMENSIONS = sorted({*range(2, 40), *(d + 1 for d, _ in stored_table().entries)})
+DIMENSIONS = sorted({*range(2, 40), *(e for d, _ in stored_table().entries for e in (d, d + 1))})
 """Between them no list of codes changes."""
 PAIRS = st.tuples(st.integers(2, 80), st.integers(2, 3000))
 

@@ -1,5 +1,7 @@
 """What a solve says of its code: beside the best known one, and beside the best possible."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_a_tie_with_a_code_that_nobody_has_proved() -> None:
     found = judged(W)
     assert found.status is ComparisonStatus.MATCHES and not found.optimum.proved
     assert found.verdict.startswith("ties the best known code; at most ")
-    assert found.optimum.name == "proved-optimum"  # of fourteen points
+    assert found.optimum.name == "cardinality"  # of fourteen points
     assert found.verdict.endswith(" % below the optimum")
 
 
@@ -162,7 +164,7 @@ def test_a_search_ends_at_a_proved_optimum() -> None:
 
 
 def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K: None)
+    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: None)
     found = judge("tammes", 10, 500, None, 0.5, Bracket(0.5, 0.6))
     assert found.best_known is None and found.gap is None
     assert found.status is ComparisonStatus.NO_ENTRY
