@@ -124,7 +124,8 @@ class BestKnown:
     date: str | None
     """Of the source, or of the solve; None where the code is a theorem's or a construction."""
     table: str | None
-    """The table of known codes that it is from, with its date: `our copy of 2026-11`."""
+    """The table of known codes that it is from, with its date: `our copy of 2026-11`; and what a
+    table of the user's has, where it is not from there."""
     how: str | None
     """The command that found the code, where this project did."""
 

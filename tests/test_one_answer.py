@@ -1,11 +1,18 @@
 """What is the best known code for (d, K)? Four commands, one answer."""
 
+import os
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gnc_cli.collapse.api import measure
 from gnc_cli.collapse.reference import gnc2_reference
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.comparison.api import compare
 from gnc_cli.comparison.result import FileRow
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import best
 from gnc_cli.limits.api import bounds
@@ -39,7 +46,7 @@ def test_all_commands_agree(d: int, K: int) -> None:
     assert isinstance(row, FileRow)
     assert (row.best_known, row.source) == (answer.max_cosine, answer.source)
     assert (row.proven is True, row.reference) == (answer.proven, answer.kind)
-    assert row.date == answer.date
+    assert (row.date, row.table, row.figure) == (answer.date, answer.table, answer.figure)
 
     (bound,) = bounds(d, K).best
     assert isinstance(bound, BestBounds) and bound.best_known == answer
@@ -55,6 +62,39 @@ def test_all_commands_agree(d: int, K: int) -> None:
     assert solved.optimum is not None and solved.optimum.name == bound.upper_name
     again = compare(solved).rows[0]
     assert (solved.status, solved.gap) == (again.status, again.gap)
+
+
+@pytest.mark.parametrize("named", ["option", "environment"])
+def test_a_table_counts_in_all_commands(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "now.txt"
+    path.write_text("# of today\r\nd,N,cosine\r\n6,99,0.58\r\n")
+    os.utime(path, (0, 1e9))
+    monkeypatch.setenv("GNC_TABLE", str(path) if named == "environment" else "")
+    table: dict[str, Any] = {"table": path} if named == "option" else {}
+    rows = random_points(np.random.default_rng(0), 99, 6)
+    (compared,) = compare(rows, **table).rows
+    (bound,) = bounds(6, 99, **table).best
+    solved = solve(6, 99, method="paper", steps=1, **table)
+    measured = measure(weights=rows, **table)
+    assert isinstance(compared, FileRow) and isinstance(bound, BestBounds)
+    assert isinstance(solved, SolveResult) and isinstance(measured, MeasureResult)
+    assert bound.best_known is not None and bound.best_known == solved.best_known
+    known = bound.best_known
+    assert (known.figure, known.source, known.date) == ("0.58", "now.txt", "2001-09-09")
+    assert known.table == compared.table == "the table of 2001-09-09"
+    assert compared.best_known == known.max_cosine == 0.58
+    reference = measured.gnc2_reference
+    assert reference is not None and reference.value == 1.0 - 0.58
+    assert "2001-09-09" in reference.id and "2001-09-09" in str(reference.data_version)
+    path.write_text("6,99,0.58\n6,98,0.2\n")
+    for command in (compare, measure, solve, bounds):
+        asked: dict[str, Any] = {"d": 6, "K": 99} if command in (solve, bounds) else {}
+        files = [] if asked else [tmp_path / "code.npy"]
+        np.save(tmp_path / "code.npy", rows)
+        with pytest.raises(DataError, match=r"now\.txt, line 2: d = 6, N = 98 .* is impossible"):
+            command(*files, **asked, **table)  # type: ignore[operator]
 
 
 def test_the_pairs_are_of_every_kind() -> None:

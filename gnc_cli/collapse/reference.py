@@ -65,7 +65,8 @@ def _of_code(code: Reference) -> Gnc2Reference:
         version = code.date
     else:
         assert code.stamp is not None
-        name, said = f"table of known codes {size}", f"1 - max_cosine of a code; {code.source}"
+        name = f"table of {code.stamp.date}" + ("" if code.own else f", {size}")
+        said = f"1 - max_cosine of a code; {code.source}"
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
         1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True, code.how

@@ -56,8 +56,7 @@ class CompareRow:
     congruent_to: str | None = None
     """The construction or stored code it equals up to rotation, reflection and order."""
     source: str | None
-    """Of best_known: a theorem, whom the table cites, or a construction by name; with --table also
-    what that table has, where it is not from there."""
+    """Of best_known: a theorem, whom the table cites, or a construction by name."""
     how: str | None = None
     """The command that found the code of best_known, where this project did."""
     proven: bool | None
@@ -90,6 +89,9 @@ class JudgedRow(CompareRow):
     """Smallest distance of a point from the convex hull of all others; None where not computed."""
     reference: str | None
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
+    table: str | None = None
+    """The table of known codes that best_known is from, with its date; with --table also what that
+    table has, where it is not from there."""
     on_record: bool
     """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
     code."""

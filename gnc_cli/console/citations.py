@@ -7,7 +7,7 @@ _CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
 """Names and a year, and further ones after a comma."""
 _AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
 """Initials and a name."""
-_PART = re.compile(r"[^;]*?\(\d+, \d+\)(?: of --table)?: ")
+_PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
 """What a code is that holds the one asked for."""
 _SHORT = 38
 """Letters of a source that is not shortened."""

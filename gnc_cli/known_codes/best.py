@@ -63,6 +63,8 @@ class Reference:
     """Of the source or of the solve."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
+    beside: str = ""
+    """What the user's table has, where the code is not from there."""
     how: str | None = None
     """The command that found the code, where this project did."""
     on_record: bool = True
@@ -78,8 +80,14 @@ class Reference:
         """As results show it."""
         return BestKnown(
             self.max_cosine, _shown(self.figure), self.source, self.proven is True, self.kind,
-            self.d, self.K, self.date, None if self.stamp is None else self.stamp.title, self.how,
+            self.d, self.K, self.date, self.table, self.how,
         )  # fmt: skip
+
+    @property
+    def table(self) -> str | None:
+        """Which table it is from, and what another has."""
+        title = "" if self.stamp is None else self.stamp.title
+        return ", ".join(filter(None, (title, self.beside))) or None
 
     def gap(self, max_cosine: float) -> float:
         """`max_cosine` less the figure: negative is better, by more than the figure's rounding."""
@@ -119,13 +127,13 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
             break
     if found is None:
         return None
-    listed, source = users.find(d, K), found.source
+    listed, beside = users.find(d, K), ""
     if found.stamp is not users.stamp and users.stamp.current:
         if listed is None:
-            source += f" (no entry in {users.stamp.title})"
+            beside = f"no entry in {users.stamp.title}"
         elif listed.max_cosine > found.max_cosine + _AGREES:
-            source += f" (better than the {listed.figure} in {users.stamp.title})"
-    return replace(found, on_record=on_record, source=source)
+            beside = f"better than the {listed.figure} in {users.stamp.title}"
+    return replace(found, on_record=on_record, beside=beside)
 
 
 def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:

@@ -93,7 +93,7 @@ class KnownCode:
         return figure - slack, figure if rounded_up else figure + slack
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownCodes:
     """A table of known codes with its provenance."""
 
@@ -257,7 +257,7 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
             f"a table of known codes holds {_LAYOUT} a line"
         ) from error
     date = datetime.datetime.fromtimestamp(changed, datetime.UTC).date().isoformat()
-    return _table(data, text, name, f"{PurePath(name).name} of {date}", date, current=True)
+    return _table(data, text, name, PurePath(name).name, date, current=True)
 
 
 def data_folder() -> Path:

@@ -97,12 +97,11 @@ def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code
     All exist: published, or made by this project. There is a command where theorem 3.3 or a
     construction gives the same code, or its coordinates are stored.
     """
-    entries = {key: (entry, "") for key, entry in ours.entries.items()}
+    entries = dict(ours.entries)
     for key, entry in given.entries.items() if given is not None else ():
-        if key not in entries or entry.between[1] < entries[key][0].between[1]:
-            entries[key] = entry, " of --table"
-    return [_listed(entry, f"known code ({entry.d}, {entry.K}){of}")
-            for entry, of in entries.values()]  # fmt: skip
+        if key not in entries or entry.between[1] < entries[key].between[1]:
+            entries[key] = entry
+    return [_listed(entry, f"known code ({d}, {K})") for (d, K), entry in entries.items()]
 
 
 def claimed_codes(table: KnownCodes) -> CodeList:

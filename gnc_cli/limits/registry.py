@@ -1,5 +1,7 @@
 """The list of bounds, in the order of JSON and CSV, and what they say of a table of the user's."""
 
+from functools import lru_cache
+
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes
@@ -58,8 +60,13 @@ def possible_table(table: Table) -> KnownCodes:
             and the theorem.
     """
     given = read_table(table)
-    if not given.stamp.current:
-        return given
+    if given.stamp.current:
+        _check(given)
+    return given
+
+
+@lru_cache(maxsize=4)
+def _check(given: KnownCodes) -> None:
     excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, given) if not limit.exists]
     # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
     granted: dict[tuple[str, int], float] = {}
@@ -80,4 +87,3 @@ def possible_table(table: Table) -> KnownCodes:
                     f"{limit.name} ({limit.cited(found)}); mend the line"
                 )
             granted[limit.name, d] = highest
-    return given

@@ -93,13 +93,12 @@ def test_more_points_and_fewer_dimensions_never_do_better() -> None:
 def test_a_table_of_the_users(tmp_path: Path, found: list[tuple[int, int]]) -> None:
     path = tmp_path / "now.txt"
     path.write_text("3,12,0.447213595500\n3,15,0.55\n3,4,-0.1\n5,16,0.21\n")
-    today = read_table(path).stamp.date
     # Agrees with what is proved: then the exact figure and the proof count.
     agreed, ours = best(3, 12, path), best(3, 12)
     assert agreed is not None and ours is not None and agreed.proven
     assert (agreed.exact, agreed.source) == (ours.exact, ours.source)
     known = best(3, 15, path)
-    assert known is not None and (known.max_cosine, known.source) == (0.55, f"now.txt of {today}")
+    assert known is not None and (known.max_cosine, known.source) == (0.55, "now.txt")
     assert not known.proven and known.on_record
     # A theorem is above any table.
     assert best(3, 4, path) == best(3, 4)
@@ -117,22 +116,22 @@ def test_the_smaller_of_two_tables_counts(tmp_path: Path, found: list[tuple[int,
     proved = best(3, 24, ours)
     assert poor is not None and proved is not None
     assert (poor.max_cosine, poor.exact, poor.proven) == (proved.max_cosine, proved.exact, True)
-    better = "(better than the 0.7231 in the table of "
-    assert poor.source.startswith(f"{proved.source} {better}")
+    assert poor.source == proved.source and poor.table is not None
+    assert poor.table.startswith("our copy of 2026-11, better than the 0.7231 in the table of ")
     assert poor.stamp == ours.stamp
     for pair in ((3, 15), (3, 16)):
         entry, copy = best(*pair, table), best(*pair, ours)
         assert entry is not None and copy is not None
-        assert entry.max_cosine == copy.max_cosine and "better than the 0." in entry.source
+        assert entry.max_cosine == copy.max_cosine and "better than the 0." in str(entry.table)
     # What is proved counts; commands refuse a table with a line below it.
     odd = best(5, 16, table)
     assert odd is not None and (odd.max_cosine, odd.proven, odd.figure) == (0.2, True, "1/5")
     # Where the user's table is silent, our copy speaks; where ours is, the user's.
     silent, own = best(3, 12, table), best(9, 500, table)
     assert silent is not None and own is not None
-    assert silent.source.endswith(f"(no entry in the table of {table.stamp.date})")
+    assert str(silent.table).endswith(f", no entry in the table of {table.stamp.date}")
     assert (own.max_cosine, own.stamp) == (0.4, table.stamp)
-    assert own.source == f"now.txt of {table.stamp.date}"
+    assert own.source == "now.txt"
     assert own.record().table == f"the table of {table.stamp.date}"
 
 
@@ -141,7 +140,8 @@ def test_a_solved_code_is_held_against_the_users_table(tmp_path: Path) -> None:
     path.write_text("10,100,0.34\n4,9,0.15\n")
     ours, theirs = best(10, 100, path), best(4, 9, path)
     assert ours is not None and theirs is not None
-    assert ours.kind == "solved" and "(better than the 0.34 in the table of " in ours.source
+    assert ours.kind == "solved"
+    assert str(ours.table).startswith("better than the 0.34 in the table of ")
     assert (theirs.kind, theirs.max_cosine) == ("table", 0.15)
 
 

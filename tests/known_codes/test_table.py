@@ -115,7 +115,7 @@ def test_public_format(tmp_path: Path) -> None:
     ]  # fmt: skip
     entry = table.entries[3, 24]
     assert entry.proven is None and entry.rounding == 1e-12
-    assert entry.source == "table.txt of 1971-01-01"
+    assert entry.source == "table.txt"
     stamp = table.stamp
     assert (stamp.rows, stamp.date, stamp.current) == (3, "1971-01-01", True)
     assert stamp.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()

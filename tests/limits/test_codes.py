@@ -188,7 +188,7 @@ def test_a_table_beside_our_copy() -> None:
     known, _, _, optimal = code_limits(table)
     found = known.at(10, 100)
     assert found is not None and found.value == pytest.approx(0.61, abs=1e-16)
-    assert found.source == "known code (10, 136) of --table: mine"
+    assert found.source == "known code (10, 136): mine"
     for d, K in [(3, 24), (24, 4000), (3, 13)]:
         assert known.at(d, K) == KNOWN.at(d, K) and optimal.at(d, K) == OPTIMAL.at(d, K)
 
