@@ -238,7 +238,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     np.savez(folder / "images.npz", images=np.zeros((8, 8, 8), np.uint8), labels=np.arange(8) % 2)
     np.savez_compressed(folder / "samples.npz", features=np.eye(4), labels=np.arange(4) % 2)
     np.save(folder / "single.npy", np.asfortranarray(np.eye(3, dtype=np.float32)))
-    (folder / "table.csv").write_text("d,K,max_cosine,proven\n3,4,-0.33,yes\n4,5,-0.25,\n")
+    (folder / "table.csv").write_text("d,K,max_cosine,status\n3,4,-0.33,proved\n4,5,-1/4,\n")
     (folder / "one.txt").write_text("".join(f"{x}\n" for x in np.eye(4)[:, :3].ravel()))
     (folder / "names.txt").write_text("a\nb\nc\n")
     (folder / "classes.txt").write_text("0\n2\n")

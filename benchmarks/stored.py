@@ -122,7 +122,7 @@ def main() -> None:
     if asked.command == "run":
         run(pairs(integers(asked.d), integers(asked.K)), asked.seconds, asked.seed)
     else:
-        print(write(rows(ROWS), data_folder()), "codes written; update SOURCES.md")
+        print(write(rows(ROWS), data_folder()), "codes written; run data/known_codes/check.py")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         name, _, reason = line.partition(": ")
         rows.append(("left out", name, reason, "left_out"))
     title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
-    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), _stamp(stamp)]
+    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     if verbose and r.undecided:
         notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     if r.digits is None:
