@@ -30,7 +30,7 @@ def test_defaults_reach_the_work_function(gnc: Any, fake: StandIn) -> None:
         "device": "auto", "threads": None, "workers": None, "cluster": None, "out": None,
         "force": False, "resume": False,
         "plot": None, "progress": None, "command_line": "gnc solve --d 10 --K 100",
-        "construction": None,
+        "construction": None, "table": None,
     }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
     assert call == {
         "d": 10, "K": 1000, "problem": "tammes", "method": "descent", "seed": 7, "restarts": 100,
         "steps": 5000, "init": str(tmp_path / "a.npz"), "fixed": "-", "symmetry": "cyclic:3",
-        "target": -0.25, "time_limit": 150.0, "tau": None,
+        "target": -0.25, "time_limit": 150.0, "tau": None, "table": None,
         "weight_decay": None, "n": 1, "device": "cuda:1", "threads": 2,
         "workers": None, "cluster": None, "out": str(out),
         "force": False, "resume": True, "plot": str(plot), "progress": None,

@@ -15,7 +15,7 @@ from tests.problems import icosahedron
 DECLARED = declared(api.solve)
 DEFAULTS: dict[str, Any] = dict(
     problem="softmax", method="auto", seed=0, restarts=None, steps=None, init=None, fixed=None,
-    symmetry=None, target=None, tau=None, weight_decay=None, n=1,
+    symmetry=None, target=None, tau=None, weight_decay=None, n=1, table=None,
 )  # fmt: skip
 
 
