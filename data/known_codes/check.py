@@ -20,6 +20,8 @@ from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 
 HERE = Path(__file__).parent
+_COARSEST = 1e-11
+"""What figures must be good to."""
 _ROUNDING = 1e-12
 """Relative, of bounds."""
 
@@ -44,6 +46,8 @@ def contradictions(table: KnownCodes) -> list[str]:
         name = f"({entry.d}, {entry.K}) {entry.figure}"
         if not entry.source or not entry.date:
             found.append(f"{name} has no source or no date")
+        if entry.rounding > _COARSEST:
+            found.append(f"{name} has too few decimals; where it is exact, write a fraction")
         clearance = float(1 - entry.between[1])
         for limit in bounds:
             most = limit.at(entry.d, entry.K)

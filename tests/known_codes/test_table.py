@@ -294,7 +294,8 @@ def test_the_data_are_as_the_script_leaves_them(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pair", "figure", "words"),
-    [((3, 26), "0.5", "(3, 26) 0.5 is impossible"), ((3, 26), "0.99", "(3, 26) 0.99 is no reco"),
+    [((3, 26), "1/2", "(3, 26) 1/2 is impossible"), ((3, 26), "99/100", "99/100 is no record"),
+     ((3, 26), "0.7543", "(3, 26) 0.7543 has too few decimals"),
      ((4, 24), "1/2", "(4, 25) is a code with 1/2")],
 )  # fmt: skip
 def test_the_script_sees_a_wrong_figure(
