@@ -89,7 +89,7 @@ class JudgedRow(CompareRow):
     """Smallest distance of a point from the convex hull of all others; None where not computed."""
     reference: str | None
     """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
-    table: str | None = None
+    best_known_table: str | None = None
     """The table of known codes that best_known is from, with its date; with --table also what that
     table has, where it is not from there."""
     on_record: bool

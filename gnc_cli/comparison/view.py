@@ -127,7 +127,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
 def _known(r: FileRow, verbose: bool) -> str:
     """Of the best known code: whether it is proved, and its source."""
     source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
-    return ", ".join(filter(None, (_PROVEN[r.proven], source, r.table)))
+    return ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
 
 
 def _digits(found: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:

@@ -113,7 +113,7 @@ def verdict(
         "source": known and known.source, "proven": known and known.proven,
         "how": known and known.how,
         "reference": known and known.kind, "date": known and known.date,
-        "table": known and known.table,
+        "best_known_table": known and known.table,
         "on_record": known is not None and known.on_record,
         "improves_on": improves_on, "proved_cosine": proved,
         "advice": advice(status, d, K, file, stamp, proved, known),

@@ -140,7 +140,7 @@ def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     table.write_text("3,24,0.7231\n")
     row = only(compare(built("snub-cube"), table=table))
     assert row.status is ComparisonStatus.MATCHES and row.proven
-    assert "better than the 0.7231 in the table of" in str(row.table)
+    assert "better than the 0.7231 in the table of" in str(row.best_known_table)
     monkeypatch.setattr(known, "our_copy", lambda: read_table(table))
     monkeypatch.setattr(known, "constructed", lambda d, K: None)
     row = only(compare(built("snub-cube"), table=table))
