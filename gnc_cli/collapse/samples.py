@@ -238,8 +238,9 @@ def samples_of_arrays(
         least, most = labels.min(initial=0), labels.max(initial=0)
         if labels.dtype.kind not in "iu" or least < -1 or most > LARGEST_LABEL:
             raise DataError(
-                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; number "
-                "them anew from 0, with -1 or -100 for samples that are left out"
+                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; "
+                "expected integers from 0 on, or -1 or -100 for samples that are left out: number "
+                "them anew"
             )
         labels = labels.astype(np.int64)
     rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
