@@ -232,7 +232,7 @@ def test_names_are_never_cut(gnc: Callable[..., Any]) -> None:
 
 def test_whoever_proved_an_optimum_is_named(gnc: Callable[..., Any]) -> None:
     run = gnc("solve", "--construction", "known", "--d", "3", "--K", "13", "-v")
-    assert run.exit_code == 0 and "proved optimal, Musin and Tarasov 2012" in run.stdout
+    assert run.exit_code == 0 and "proved optimal, O. R. Musin, A. S. Tarasov" in run.stdout
     assert "found by              stored code" in run.stdout
 
 
