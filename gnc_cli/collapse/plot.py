@@ -82,9 +82,9 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
         OutputError: the file cannot be written; nothing has changed.
     """
     check_plot_suffix(path)
-    from matplotlib.figure import Figure
-
     with styled():
+        from matplotlib.figure import Figure
+
         one = isinstance(result, MeasureResult)
         figure: Any = Figure(figsize=(11.5, 5.6 if one else 7.6), layout="constrained")
         if isinstance(result, MeasureResult):

@@ -328,10 +328,18 @@ def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
         assert set(contents()) == {"a.svg"}
 
 
-def test_settings_of_matplotlib_in_the_current_folder_are_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["solve --d 2 --K 4", "measure a.txt", "compare a.txt --tolerance 9", "bounds --d 3 --K 7",
+     "train --classes 3 --image-size 16 --width 0.125 --epochs 1"],
+)  # fmt: skip
+def test_settings_of_matplotlib_in_the_current_folder_are_not_read(
+    words: str, tmp_path: Path
+) -> None:
     with inside(tmp_path):
+        put("a.txt", "1 0\n0 1\n-1 0\n")()
         put("matplotlibrc", b"\xff\xfe")()
-        told = run(Around("solve --d 2 --K 4 --plot a.svg", "", 0, ""))
+        told = run(Around(f"{words} -q --plot a.svg", "", 0, ""))
         assert (told.returncode, told.stderr) == (0, "")
 
 

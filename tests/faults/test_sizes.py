@@ -33,10 +33,10 @@ def cases(code: int, table: str, done: Callable[[], Any] = nothing) -> list[Case
 
 
 SOLVE = cases(6, """
-    solve --d 2 --K 1e9 | the regular polygon of K=1000000000 points in d=2 needs 362 GB of memory
+    solve --d 2 --K 1e9 | the regular polygon of K=1000000000 points in d=2 needs 306 GB of memory
     solve --d 2 --K 1e9 | GB free
     solve --d 2 --K 1e9 | lower --K or --d
-    solve --d 2 --K 1e9 | about 17 min; 4 GB of memory
+    solve --d 2 --K 1e9 | about 2 min; 4 GB of memory
     solve --d 2 --K 1e9 --time-limit 5 | GB free
     solve --d 2 --K 1e8 | GB free
     solve --d 1e6 --K 1e9 --out a.npy | points in d=1000000 needs 1 MB of memory, 125 TB of disk

@@ -211,8 +211,8 @@ def test_a_loss_that_is_no_number(home: Path, data: str) -> None:
     assert [line["epoch"] for line in _lines(home / "blown")] == [1, 2]
     assert "epoch 3, step 2 of 3" in (home / "blown" / "log.txt").read_text()
     # From the first epoch on there is none to name.
-    with pytest.raises(DataError, match="epoch 1, .*learning rate 9.7e.19") as caught:
-        run(data, home / "lost", lr=1e20, warmup=0.0)
+    with pytest.raises(DataError, match="epoch 1, .*learning rate") as caught:
+        run(data, home / "lost", lr=1e6, weight_decay=1e6, warmup=0.0)
     assert "last good checkpoint" not in str(caught.value)
 
 
