@@ -57,7 +57,7 @@ WEIGHT_WORDS, BIAS_WORDS = ("weight", "weights", "w", "W"), ("bias", "biases", "
 """Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
 _BATCHED = {n for role in ("features", "labels", "logits") for tier in NAMES[role] for n in tier}
 _MOMENT = re.compile(
-    r"(?:(?P<epoch>epoch|ep|snapshot|checkpoint|ckpt)|(?P<step>step|iter|iteration))s?[-_=]?(\d+)",
+    r"(?:(?P<epoch>epoch|ep|snapshot|checkpoint|ckpt)|(?P<step>step|iter|iteration))s?[-_=]?(\d{1,18})",
     re.IGNORECASE,
 )
 

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -73,6 +74,11 @@ class Ledger(Generic[_Row]):
         self._target = self._path = check_writable(path, force=force, resume=resume)
         part = check_writable(f"{self._target}.part", force=force, resume=resume, follow=False)
         there, apart = self._target.exists(), part.exists()
+        if part.is_symlink() or (apart and self._is_foreign(part)):
+            raise OutputError(
+                f"{str(part)!r} is in the way, and was not begun by a run; move it, or name "
+                "another file"
+            )
         if resume:
             apart = apart and part.stat().st_size > 0
             if not (there or apart):
@@ -82,8 +88,8 @@ class Ledger(Generic[_Row]):
             self._file = self._open(os.O_CREAT if resume or force else os.O_CREAT | os.O_EXCL)
             if apart or (there and not resume):
                 self._path = part
-                self._file = self._open(os.O_CREAT if resume else os.O_CREAT | os.O_TRUNC)
-            elif unshare(self._target):
+                self._file = self._open(os.O_CREAT)
+            if unshare(self._path):
                 self._file = self._open()
             self._fresh = not resume
             if resume:
@@ -123,6 +129,7 @@ class Ledger(Generic[_Row]):
     def take_name(self) -> None:
         """Replace the file by the rows that are here now; later ones are appended to it."""
         with self._refusing():
+            self._cut()
             os.replace(self._path, self._target)
         self._path, self._fresh = self._target, False
 
@@ -145,6 +152,10 @@ class Ledger(Generic[_Row]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _is_foreign(self, part: Path) -> bool:
+        with self._refusing(), open(part, "rb") as file:
+            return not self._head.startswith(file.read(len(self._head)))
 
     def _open(self, how: int = 0) -> int:
         """The file at `_path`, open and locked until this is closed."""

@@ -115,13 +115,15 @@ def _load_archive(
     """An archive whose members are as long as they claim, and not compressed."""
     members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
     claimed = sum(member.file_size for member in archive.infolist())
-    if claimed > size or "data.pkl" not in members:  # torch never compresses
+    if claimed > size or "data.pkl" not in members:
         raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
     if "constants.pkl" in members:
         raise DataError(
             f"{path!r} is a TorchScript program, and none is run here; save its tensors "
             "with torch.save(module.state_dict(), FILE)"
         )
+    if any(member.compress_type for member in archive.infolist()):
+        raise ValueError("its members are compressed, and torch writes them as they are")
     if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
         raise ValueError("its numbers are big-endian")
     whole: mmap.mmap | bytearray
@@ -133,7 +135,7 @@ def _load_archive(
 
     def find(key: str, length: int) -> tuple[Any, int]:
         member = members[f"data/{key}"]
-        if member.compress_type or length > member.file_size:
+        if length > member.file_size:
             raise ValueError(f"a storage of {length} bytes in {member.filename!r}")
         names = np.frombuffer(whole, "<u2", 2, member.header_offset + 26)
         return whole, member.header_offset + 30 + int(names.sum())
@@ -146,8 +148,7 @@ def _load_stream(file: IO[bytes], path: str, size: int) -> Any:
     buffers: dict[str, bytearray] = {}
 
     def make(key: str, length: int) -> tuple[bytearray, int]:
-        if length > size - sum(map(len, buffers.values())):
-            raise ValueError(f"its storages have more bytes than the file, {size}")
+        unpickler.charge(length)
         buffers[key] = bytearray(length)
         return buffers[key], 0
 
@@ -155,9 +156,12 @@ def _load_stream(file: IO[bytes], path: str, size: int) -> Any:
     if unpickler.load() != _MAGIC:
         raise ValueError("it does not begin as files of torch do")
     _, _, loaded, keys = (unpickler.load() for _ in range(4))
+    if type(keys) is not list or any(type(key) is not str for key in keys):
+        raise ValueError("a storage has no plain name")
     for key in keys:
         length = int.from_bytes(file.read(8), "little") * unpickler.storages[key].itemsize
-        if length != len(buffers[key]) or file.readinto(buffers[key]) < length:  # type: ignore[attr-defined]
+        buffer = buffers.get(key, bytearray())  # none was made for one without numbers
+        if length != len(buffer) or file.readinto(buffer) < length:  # type: ignore[attr-defined]
             raise ValueError(f"storage {key} ends too early")
     return loaded
 
@@ -185,7 +189,8 @@ class _Array:
         """Take the numbers, if they are as many as the shape says."""
         if dtype.numbers is not None:
             flat = np.frombuffer(data, dtype.numbers)
-            if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != len(flat):
+            lengths = [n for n in shape[:_MOST_AXES] if type(n) is int and 0 <= n < 1 << 63]
+            if len(lengths) < len(shape) or math.prod(lengths) != len(flat):
                 raise ValueError(f"an array has {len(flat)} numbers, and its shape is another")
             self.numbers = flat.reshape(shape, order="F" if fortran else "C")
         return self
@@ -254,8 +259,8 @@ class _Unpickler(pickle._Unpickler):
         if _IGNORED.fullmatch(full):
             return lambda *_: None
         raise DataError(
-            f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')}, beside "
-            "tensors; it could run code and is refused; save the tensors alone: "
+            f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')[:100]}, "
+            "beside tensors; it could run code and is refused; save the tensors alone: "
             "torch.save(checkpoint['state_dict'], FILE)"
         )
 
@@ -276,18 +281,24 @@ class _Unpickler(pickle._Unpickler):
     def _encode(self, text: str, coding: str) -> bytes:
         if coding != "latin1":
             raise pickle.UnpicklingError("only bytes in latin1 are written by torch")
-        self._charge(len(text))
+        self.charge(len(text))
         return text.encode(coding)
 
     def _ordered(self, items: Any = ()) -> OrderedDict[Any, Any]:
-        self._charge(64 * len(items))
+        self.charge(64 * len(items))
         return OrderedDict((key, value) for key, value in items if isinstance(key, _PLAIN))
 
-    def _charge(self, count: int) -> None:
-        """Refuse what the pickle copies again and again."""
+    def charge(self, count: int) -> None:
+        """Refuse what takes more than the file, or is copied again and again."""
         self._left -= count
         if self._left < 0:
-            raise ValueError("its pickle makes more than the file holds")
+            raise ValueError("its pickle and storages take more than the file holds")
+
+    def _load_frame(self) -> None:
+        raise DataError(
+            f"{self._path!r} has a pickle of protocol 4 or 5, of which none is read; save it with "
+            "the default of torch.save, 2"
+        )
 
     def _load_build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
@@ -313,6 +324,7 @@ class _Unpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Any]] = {
         **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
         pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
+        pickle.FRAME[0]: _load_frame,
         pickle.BUILD[0]: _load_build,
         pickle.SETITEM[0]: _load_setitem,
         pickle.SETITEMS[0]: _load_setitems,
@@ -370,10 +382,10 @@ def _entries(loaded: Any) -> dict[str, Entry]:
     import torch
 
     entries: dict[str, Entry] = {}
-    waiting: list[tuple[str, Any, int]] = [("", loaded, 0)]
-    for _ in range(_MOST_ITEMS):
-        if not waiting:
-            return entries
+    kept = (Entry, torch.Tensor, _Array, dict, list, tuple)
+    waiting = [("", loaded, 0)] if isinstance(loaded, kept) else []
+    left = _MOST_ITEMS
+    while waiting:
         name, value, depth = waiting.pop()
         if isinstance(value, Entry):
             entries[name or "tensor"] = value
@@ -381,13 +393,18 @@ def _entries(loaded: Any) -> dict[str, Entry]:
             entries[name or "tensor"] = _tensor(value)
         elif isinstance(value, _Array):
             entries[name or "array"] = _array(value.numbers)
-        elif depth > _DEEPEST or len(name) > _LONGEST:
-            continue
-        elif isinstance(value, (dict, list, tuple)):
+        elif depth <= _DEEPEST:
+            left -= len(value)
+            if left < 0:
+                raise ValueError(f"it holds more than {_MOST_ITEMS} items")
             items = list(value.items() if isinstance(value, dict) else enumerate(value))
             dot = f"{name}." if name else ""
-            waiting += [(f"{dot}{key}", item, depth + 1) for key, item in reversed(items)]
-    raise ValueError(f"it holds more than {_MOST_ITEMS} items")
+            waiting += [
+                (f"{dot}{key}", item, depth + 1)
+                for key, item in reversed(items)
+                if isinstance(item, kept) and len(dot) + len(str(key)) <= _LONGEST
+            ]
+    return entries
 
 
 def _array(array: np.ndarray | None) -> Entry:

@@ -107,6 +107,7 @@ def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
             file[f"epoch_{epoch:03d}/features"] = H * epoch + 0.01 * epoch
             file[f"epoch_{epoch:03d}/weights"] = W
         file["notes/features"] = H
+        file.create_group("epoch_" + "1" * 5000)
     found: Any = measure(tmp_path / "run.h5")
     assert [(row.epoch, row.snapshot) for row in found.rows] == [
         (1, "epoch_001"), (2, "epoch_002"), (10, "epoch_010")

@@ -106,7 +106,7 @@ def test_rows_of_another_process_are_kept(
     """It made the file after this one had looked."""
     path = tmp_path / "rows.jsonl"
     path.write_text("theirs\n")
-    monkeypatch.setattr("gnc_cli.io.ledger.check_writable", lambda *_, **__: path)
+    monkeypatch.setattr("gnc_cli.io.ledger.check_writable", lambda name, **_: Path(name))
     with pytest.raises(OutputError, match="File exists"):
         Ledger(path, dict, "d", None)
     assert path.read_text() == "theirs\n"

@@ -1,6 +1,8 @@
 """PyTorch files of a few bytes that would corrupt or fill the memory; arrays in honest ones."""
 
+import io
 import pickle
+import struct
 import subprocess
 import sys
 import zipfile
@@ -71,6 +73,16 @@ def write(path: Path, value: bytes) -> None:
         archive.writestr("a/data/0", bytes(16))
 
 
+def bomb() -> bytes:
+    """An archive whose pickle claims 100 bytes, and 500 MB would come out."""
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a/data.pkl", b"N" * (500 << 20))
+        content = bytearray(file.getvalue())
+    struct.pack_into("<I", content, content.rfind(b"PK\x01\x02") + 24, 100)
+    return bytes(content)
+
+
 LONG = plain("x" * 1000)
 PAIRS = listed(*(plain((i, i)) for i in range(200)))
 HOSTILE = {
@@ -79,6 +91,8 @@ HOSTILE = {
     "fields": array((4, 2), dtype("f8", 3, "|", None, ("a",), {"a": 3}, 8, 1, 0), bytes(64)),
     "a dtype of dtypes": array((4, 2), dtype("V8", 3, "|", (1, 2), None, None, -1, -1, 0), b""),
     "an array's shape": array((10**10, 2), dtype("f8"), bytes(64)),
+    "many long axes": b"](" + b"\x8a\xff" + b"\x7f" * 255 + b"q\x01" + array(
+        (), dtype("f8"), bytes(64)).replace(plain(()), b"(" + 40000 * b"h\x01" + b"t") + b"e",
     "a negative shape": array((-4, -2), dtype("f8"), bytes(64)),
     "an array called": call(name("numpy", "ndarray"), plain((10**9,)), plain("u1")),
     "strides of zero": call(name("numpy", "ndarray"), plain((10**9,)), plain("u1"), latin(b"a"),
@@ -103,8 +117,25 @@ HOSTILE = {
     "before its storage": tensor(4, -8, (2, 2), (2, 1)),
     "numbers again and again": tensor(4, 0, (10**6, 10**6), (0, 0)),
     "many axes": tensor(4, 0, (1,) * 10**4, (1,) * 10**4),
+    "a list of itself": b"]q\x01(h\x01" + b"N" * 100_000 + b"e",
+    "long names": b"](" + plain("x" * 1_000_000) + b"q\x01" + tensor(1, 0, (1,), (1,)) + b"q\x02"
+        + 2000 * b"}h\x01h\x02s" + b"e",
+    "a long class": name("x" * 1_000_000, "y"),
     "a function's state": name("torch._utils", "_rebuild_tensor_v2") + plain({"a": 1}) + b"b",
 }  # fmt: skip
+PREAMBLE = b"".join(b"\x80\x02" + plain(v) + b"." for v in (torch_file._MAGIC, 1001, {}))
+
+
+def stream(loaded: bytes, keys: bytes) -> bytes:
+    """A file of torch before 1.6, without storages."""
+    return PREAMBLE + b"\x80\x02" + loaded + b".\x80\x02" + keys + b"." + bytes(8)
+
+
+KEY = plain((1,)) + 60 * b"q\x01h\x01\x86" + b"q\x01"
+STREAMS = {
+    "keys that are not hashed": stream(b"}", KEY + b"](h\x01e"),
+    "deep keys": stream(b"}", b"](" + b")" + b"\x85" * 1_000_000 + b"e"),
+}
 LIMITED = """
 import resource, sys, torch
 from gnc_cli.errors import DataError
@@ -124,12 +155,15 @@ def test_hostile_files_are_refused_and_take_no_memory(tmp_path: Path) -> None:
     paths = [tmp_path / f"{what}.pt" for what in HOSTILE]
     for path in paths:
         write(path, HOSTILE[path.stem])
+    for what, content in (STREAMS | {"packed": bomb()}).items():
+        paths.append(tmp_path / f"{what}.pt")
+        paths[-1].write_bytes(content)
     command = [sys.executable, "-c", LIMITED, *map(str, paths)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == [str(path) for path in paths]
-    assert "more memory" not in run.stdout
+    assert "more memory" not in run.stdout and max(map(len, lines)) < 1000
 
 
 COMMANDS = [
@@ -157,10 +191,20 @@ def test_a_pickle_has_a_largest_number_of_steps(
         read_points(tmp_path / "a.pt")
 
 
+def test_a_newer_pickle_is_named(tmp_path: Path) -> None:
+    for new in (False, True):
+        torch.save([W], tmp_path / "a.pt", pickle_protocol=4, _use_new_zipfile_serialization=new)
+        with pytest.raises(DataError, match="protocol 4 or 5"):
+            read_points(tmp_path / "a.pt")
+
+
 def test_storages_before_torch_1_6_have_as_many_bytes_as_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save({"W": torch.from_numpy(W)}, path, _use_new_zipfile_serialization=False)
     assert np.array_equal(read_points(path).weights, W)
+    several = {"W": torch.from_numpy(W), "none": torch.empty(0, 3)}
+    torch.save(several, tmp_path / "b.pt", _use_new_zipfile_serialization=False)
+    assert np.array_equal(read_points(tmp_path / "b.pt").weights, W)
     data = path.read_bytes()
     for count in (b"K\x0b", b"J\x00\x00\x00\x7f"):
         path.write_bytes(data.replace(b"K\x0cNt", count + b"Nt"))

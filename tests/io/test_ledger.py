@@ -176,6 +176,10 @@ def test_new_rows_replace_the_old_ones_at_the_end(tmp_path: Path) -> None:
     part.touch()  # a run that was killed before its first row
     with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
         assert ledger.rows == [{"d": 4}]
+    part.write_bytes(old)
+    with Ledger(path, dict, "d", OPTIONS, force=True) as ledger:
+        ledger.take_name()
+        assert path.read_bytes() == b""
 
 
 def test_other_rows_beside_a_file_are_refused_and_kept(tmp_path: Path) -> None:
@@ -186,6 +190,36 @@ def test_other_rows_beside_a_file_are_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="was made with"):
         Ledger(path, dict, "d", OPTIONS, resume=True)
     assert part.read_text() == '{"d": 3, "options": {}}\n'
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+@pytest.mark.parametrize("kind", ["file", "link", "hanging link"])
+def test_a_part_that_is_not_ours_stays(tmp_path: Path, kind: str, how: str) -> None:
+    path, mine, part = (tmp_path / name for name in ("rows.jsonl", "mine", "rows.jsonl.part"))
+    mine.write_text("mine\n")
+    if kind == "file":
+        part.write_text("mine\n")
+    else:
+        part.symlink_to(mine if kind == "link" else "nowhere")
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(OutputError, match=r"rows\.jsonl\.part' is in the way"):
+        Ledger(path, dict, "d", OPTIONS, **{how: True})
+    assert sorted(os.listdir(tmp_path)) == before and mine.read_text() == "mine\n"
+    assert kind != "file" or part.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_other_names_of_a_part_keep_what_it_was(tmp_path: Path, how: str) -> None:
+    path, backup = tmp_path / "rows.jsonl", tmp_path / "backup.jsonl"
+    with Ledger(backup, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    os.link(backup, tmp_path / "rows.jsonl.part")
+    before = backup.read_bytes()
+    with Ledger(path, dict, "d", OPTIONS, **{how: True}) as ledger:
+        ledger.append({"d": 4})
+    wanted = [3, 4] if how == "resume" else [4]
+    assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == wanted
+    assert backup.read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["resume", "force"])
