@@ -2,6 +2,7 @@
 
 import jsonschema
 import numpy as np
+from scipy.linalg import hadamard
 
 from gnc_cli import schemas
 from gnc_cli.comparison.result import CompareResult, FileRow
@@ -15,6 +16,12 @@ def built(name: str) -> np.ndarray:
     code = find(name)
     assert code is not None
     return np.asarray(code.build())
+
+
+def two_bases() -> np.ndarray:
+    """16 rows in 4 dimensions: two mutually unbiased bases, signed; largest cosine 1/2."""
+    bases = np.concatenate([np.eye(4), hadamard(4) / 2])
+    return np.concatenate([bases, -bases])
 
 
 def turned(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -27,7 +27,7 @@ from gnc_cli.known_codes.best import Reference, read_table
 from gnc_cli.known_codes.table import stored_codes
 from gnc_cli.records import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
-from tests.comparison.samples import built, only, turned
+from tests.comparison.samples import built, only, turned, two_bases
 from tests.problems import WITH_POINTS, Problem
 
 
@@ -150,7 +150,7 @@ def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) -> None:
-    W = built("mub-4")
+    W = two_bases()
     row = only(compare(W))
     assert row.status is ComparisonStatus.NO_ENTRY and row.source is not None
     # As good as a part of the 24-cell, which comes first of equals.
@@ -166,11 +166,11 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) ->
 
 def test_below_a_proved_optimum_is_no_good_news(tmp_path: Path, nothing_solved: None) -> None:
     (tmp_path / "t.txt").write_text("d,N,cosine,status\n4,16,0.6,proved\n")
-    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    row = only(compare(two_bases(), table=tmp_path / "t.txt"))
     assert row.status is ComparisonStatus.IMPROVES and row.proven and row.passed is False
     assert row.advice.startswith("below an entry marked proved optimal")
     (tmp_path / "t.txt").write_text("4,16,0.6\n")
-    row = only(compare(built("mub-4"), table=tmp_path / "t.txt"))
+    row = only(compare(two_bases(), table=tmp_path / "t.txt"))
     # A part of the 24-cell is better than that entry, and this code ties it.
     assert row.passed and row.status is ComparisonStatus.MATCHES and row.on_record
 

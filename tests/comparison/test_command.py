@@ -20,7 +20,7 @@ from gnc_cli.comparison.view import view
 from gnc_cli.known_codes.table import stored_margins, stored_table
 from gnc_cli.runtime.deadline import Deadline
 from tests import golden
-from tests.comparison.samples import VALIDATOR, built
+from tests.comparison.samples import VALIDATOR, built, two_bases
 
 GOLDEN = Path(__file__).parent / "golden"
 Run = Callable[..., Any]
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None
     W = built("icosahedron")
     np.save(tmp_path / "good.npy", W)
     np.save(tmp_path / "bad.npy", W + 1e-6 * np.arange(36).reshape(12, 3) % 1e-5)
-    np.save(tmp_path / "own.npy", built("mub-4"))
+    np.save(tmp_path / "own.npy", two_bases())
     (tmp_path / "t.txt").write_text("4,24,0.5\n")
     (tmp_path / "below.txt").write_text("d,N,cosine,status\n4,16,0.6,proved\n")
     (tmp_path / "impossible.txt").write_text("3,12,0.3\n")

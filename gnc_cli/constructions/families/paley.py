@@ -1,4 +1,4 @@
-"""Paley's matrices from quadratic characters, and the codes they give.
+"""Paley's matrices from quadratic characters: equiangular lines, and Hadamard matrices.
 
 For a prime power q let C have zero diagonal, first row 1, and chi(y - x) elsewhere, x and y in
 GF(q), chi the quadratic character; C C^T = q I.
@@ -7,8 +7,7 @@ GF(q), chi the quadratic character; C C^T = q I.
   projection on half the space: the Gram matrix of q + 1 unit vectors in (q + 1)/2 dimensions. Both
   vectors of each line are rows. The eigenvectors of C are additive characters, so rows are made one
   by one.
-- Two mutually unbiased bases: the standard one and the rows of a Hadamard matrix, which C of a
-  prime field gives, doubled by Sylvester's matrices; both signed.
+- Hadamard matrices, from C of a prime field, doubled by Sylvester's matrices: the signs of nets.
 
 Sources: R. E. A. C. Paley, 1933, On orthogonal matrices; J. J. Sylvester, 1867; J. H. van Lint and
 J. J. Seidel, 1966, Equilateral point sets in elliptic geometry.
@@ -19,23 +18,18 @@ from functools import lru_cache
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import FormSet, hadamard
+from gnc_cli.constructions.boolean_functions import hadamard
 from gnc_cli.constructions.construction import (
     Construction,
     Cosine,
     Family,
     GroupedRows,
-    Rows,
     Verified,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
-from gnc_cli.constructions.sign_rows import SignRows
 
 _LINES = "van Lint and Seidel 1966, Equilateral point sets in elliptic geometry"
 _TOTH = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
-_MATRICES = "Sylvester 1867; Paley 1933, On orthogonal matrices"
-_LARGEST = 8192
-"""Dimensions up to which a Hadamard matrix, 64 MB in int8, is made."""
 _BLOCK = 512
 """Rows of a matrix that are held at a time."""
 _ROUNDING = 1e-11
@@ -92,37 +86,6 @@ def _from_prime(q: int) -> np.ndarray:
     side = np.array([[1, 1], [1, -1]], dtype=np.int8)
     turned = np.array([[1, -1], [-1, -1]], dtype=np.int8)
     return np.asarray(np.kron(conference, side) + np.kron(unit, turned))
-
-
-class TwoBases(GroupedRows):
-    """+-e_1, .., +-e_d, then +-the rows of a Hadamard matrix, shape (d, d), divided by sqrt(d)."""
-
-    group = 2
-
-    def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = matrix
-        self.standard = 2 * len(matrix)
-        self.shape = (4 * len(matrix), len(matrix))
-
-    def _fill(self, out: np.ndarray, first: int) -> None:
-        np.multiply(self.matrix[first : first + len(out)], self.shape[1] ** -0.5, out=out[:, 0])
-        np.negative(out[:, 0], out=out[:, 1])
-
-    def verify(self) -> Verified:
-        """The matrix is orthogonal, in exact integers; the rest can be read off."""
-        d = self.shape[1]
-        matrix: np.ndarray = self.matrix.astype(np.float32)
-        right = all(
-            (np.matmul(matrix[i : i + _BLOCK], matrix.T) == d * np.eye(d)[i : i + _BLOCK]).all()
-            for i in range(0, d, _BLOCK)
-        )
-        if not right or (np.abs(matrix) != 1).any():
-            raise ValueError("the matrix is not a Hadamard matrix")
-        near, pairs = Cosine.root(Fraction(1, d)), 2 * d * d
-        distribution = (
-            (near, pairs), (Cosine.of(0), 4 * d * (d - 1)), (-near, pairs), (Cosine.of(-1), 2 * d)
-        )  # fmt: skip
-        return Verified(4 * d, True, near, distribution)
 
 
 class PaleyRows(GroupedRows):
@@ -212,29 +175,7 @@ def _lines(q: int) -> Construction | None:
     )  # fmt: skip
 
 
-def _bases(d: int) -> Construction | None:
-    """The two bases of R^d, where a Hadamard matrix is at hand."""
-    if not 4 <= d <= _LARGEST or not has_hadamard_matrix(d):
-        return None
-    near = Cosine.root(Fraction(1, d))
-
-    def build() -> Rows:
-        if d & (d - 1) == 0:
-            return SignRows(FormSet([], np.zeros((1, d), dtype=np.uint8)), standard=True)
-        return TwoBases(hadamard_matrix(d))
-
-    return Construction(
-        f"mub-{d}", "two mutually unbiased bases, signed", d, 4 * d, near, False, _MATRICES, build,
-        ((near.text, d), ("0", 2 * d - 2), ((-near).text, d), ("-1", 1)),
-    )  # fmt: skip
-
-
 FAMILIES: tuple[Family, ...] = (
-    Family(
-        "mub-d", "two mutually unbiased bases, signed",
-        "d = 4, 8, 12, .., 8192 with a Hadamard matrix of Sylvester's or Paley's",
-        "d", "4d", "1/sqrt(d)", _MATRICES, _bases, lambda d: [(d,)],
-    ),
     Family(
         "paley-q", "equiangular lines of Paley's conference matrix, both unit vectors of each",
         "q = 5, 9, 13, .. a prime power below 8192, q = 1 mod 4",
