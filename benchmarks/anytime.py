@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.paper_recipe import paper_recipe
 from benchmarks.report import table
 from benchmarks.solve import HERE, keep, machine, measure, rows, write_section
 
@@ -127,8 +128,6 @@ def _marks(
 
     import pymanopt  # noqa: F401  # loaded before the clock starts
 
-    from gnc_cli.search.ufm import descent  # noqa: F401
-
     with limit_threads(1):
         begun = time.perf_counter()
         search(d, K, seed, limits[-1], improved)
@@ -139,11 +138,10 @@ def paper_starts(d: int, K: int, seed: int, seconds: float, improved: Improved) 
     """The paper's recipe, start after start."""
     from gnc_cli.geometry.gram import row_maxima
     from gnc_cli.runtime.deadline import Deadline
-    from gnc_cli.search.ufm.descent import paper_recipe
 
     deadline, start = Deadline(seconds), 0
     while not deadline.expired:
-        weights, _, _ = paper_recipe(d, K, seed=1000 * seed + start, deadline=deadline)
+        weights = paper_recipe(d, K, seed=1000 * seed + start, stop=lambda: deadline.expired)
         improved(weights, float(row_maxima(weights)[0].max()))
         start += 1
     return start

@@ -75,7 +75,7 @@ def resumed(path: str) -> None:
     stop = threading.Event()
     stop.set()
     gnc_cli.solve(
-        d, K, method="descent", restarts=2, steps=50, workers=1, out=path, resume=True,
+        d, K, method="descent", restarts=2, workers=1, out=path, resume=True,
         interrupt=stop,
     )  # fmt: skip
 
@@ -230,7 +230,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     )  # fmt: skip
     for suffix in (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt"):
         write_code(folder / f"code{suffix}", code)
-    gnc_cli.solve(3, 7, method="descent", restarts=2, steps=50, workers=1, out=folder / "state.h5")
+    gnc_cli.solve(3, 7, method="descent", restarts=2, workers=1, out=folder / "state.h5")
     with h5py.File(folder / "images.h5", "w") as h5:
         h5.create_dataset("images", data=np.zeros((4, 2, 2), np.uint8), chunks=(2, 2, 2),
                           compression="gzip")  # fmt: skip
@@ -248,7 +248,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
         data=f"npz:{folder / 'images.npz'}", epochs=1, width=0.05, feature_dim=2, batch_size=4,
         snapshot_every=1, out=folder / "run", threads=1,
     )  # fmt: skip
-    (folder / "result.json").write_text(gnc_cli.solve(3, 7, restarts=1, steps=20).dumps())
+    (folder / "result.json").write_text(gnc_cli.solve(3, 7, restarts=1).dumps())
     (folder / "index.json").write_text('{"weight_map": {"lm_head.weight": "a.safetensors"}}')
     (folder / "labels.idx").write_bytes(_idx(np.arange(4)))
     (folder / "images.idx").write_bytes(_idx(np.zeros((4, 2, 2))))

@@ -12,6 +12,7 @@ from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
 from gnc_cli.console.interruption import ABORTED
 from gnc_cli.console.process import check_surroundings, open_streams, refusal, start_reader
+from gnc_cli.console.removed import refuse_removed
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
 from gnc_cli.limits.command import bounds
@@ -31,6 +32,7 @@ class OneLineErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             check_surroundings()
+            refuse_removed(ctx.args)
             start_reader(ctx.args)
             return super().invoke(ctx)
         except GncError as error:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy.optimize import approx_fprime
 from typer.main import get_command
 
 from benchmarks import anytime, held_out, scaling, stored
 from benchmarks.paper import figures, tables
+from benchmarks.paper_recipe import paper_recipe
 from benchmarks.solve import best_known
 from gnc_cli.cli import app
 from gnc_cli.known_codes.best import best
@@ -192,3 +194,28 @@ def test_placements_that_are_mirror_images_are_one() -> None:
     for order in (figures.CLOTHES["Shirt"], "Sneaker,T-shirt/top,Ankle boot,Shirt"):
         found.add(tables.around({"options": ("--classes-subset", order), "weights": rows}))
     assert found == {"T-shirt - Ankle boot - Shirt - Sneaker"}
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.5])
+def test_steps_are_the_papers(tau: float) -> None:
+    """Projected descent on the sum of cross-entropies, by torch's own gradients, rate 0.1."""
+    start = np.random.default_rng([3, 0]).standard_normal((2, 9, 4))
+    W, H = torch.nn.functional.normalize(torch.as_tensor(start), dim=2)
+    for _ in range(25):
+        W.requires_grad_(), H.requires_grad_()
+        loss = torch.nn.functional.cross_entropy(H @ W.T / tau, torch.arange(9), reduction="sum")
+        gradients = torch.autograd.grad(loss, (W, H))
+        W, H = (
+            torch.nn.functional.normalize((x - 0.1 * g).detach(), dim=1)
+            for x, g in zip((W, H), gradients, strict=True)
+        )
+    found = paper_recipe(4, 9, seed=3, steps=25, tau=tau)
+    np.testing.assert_allclose(found, W.numpy(), atol=1e-10)
+
+
+def test_the_papers_rate_falls_tenfold_each_thousand_steps() -> None:
+    """From one step to the next the code moves by the rate times a nearly equal gradient."""
+    ends = {s: paper_recipe(3, 9, seed=0, steps=s) for s in (999, 1000, 1001)}
+    before = np.linalg.norm(ends[1000] - ends[999])
+    after = np.linalg.norm(ends[1001] - ends[1000])
+    assert after == pytest.approx(0.1 * before, rel=0.1)

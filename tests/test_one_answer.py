@@ -58,7 +58,7 @@ def test_all_commands_agree(d: int, K: int) -> None:
     assert reference is not None and reference.value == 1.0 - answer.max_cosine
     assert (reference.kind, reference.proven) == (answer.kind, answer.proven)
 
-    solved = solve(d, K, method="paper", steps=1)
+    solved = solve(d, K, method="descent", time_limit=1e-9)
     assert isinstance(solved, SolveResult) and solved.best_known == answer
     assert solved.optimum is not None and solved.optimum.name == bound.upper_name
     again = compare(solved).rows[0]

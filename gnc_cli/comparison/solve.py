@@ -186,4 +186,4 @@ def _warm_up() -> None:
     """Load what a search needs, which the first pair should not pay for."""
     from gnc_cli.search.api import solve
 
-    solve(3, 7, problem=PROBLEM, method="descent", restarts=1, steps=2, threads=1)
+    solve(3, 7, problem=PROBLEM, method="descent", restarts=1, threads=1)

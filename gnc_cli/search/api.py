@@ -48,7 +48,6 @@ class Method(StrEnum):
 
     AUTO = "auto"
     DESCENT = "descent"
-    PAPER = "paper"
 
 
 _PROBLEM = "Problem"
@@ -102,8 +101,8 @@ def solve(
     ] = None,
     method: Annotated[
         str,
-        Parameter("auto: theorems and constructions first, then search; descent: search always; "
-                  "paper: the paper's own recipe, as a baseline. Default auto.",
+        Parameter("auto: theorems and constructions first, then search; descent: search "
+                  "always. Default auto.",
                   one_of(Method), _SEARCH),
     ] = Method.AUTO,
     construction: Annotated[
@@ -130,7 +129,7 @@ def solve(
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter("Descent steps of each start; symmetric starts have their own number. Default "
+        Parameter(f"Descent steps, for K beyond {LARGE} and ufm; others have --restarts. Default "
                   "adapts to d and K.", whole(1, MOST_SAMPLES), _SEARCH),
     ] = None,
     target: Annotated[
@@ -178,14 +177,14 @@ def solve(
         symmetry: `antipodal`, codes with -w for every w, or `cyclic:n`, codes invariant under an
             orthogonal map g with g^n = 1, n at most K.
         method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
-            before it searches; `descent` does neither; `paper` is the paper's plain recipe.
+            before it searches; `descent` does neither.
         construction: build this one, or its first K rows; no search. `known`: the code of (d, K)
             whose coordinates are stored, certified anew.
         list_constructions: return the constructions instead.
         init: a start (K, d), array or file; `-` reads HDF5 from stdin. Rows that coincide with
             another start at random points.
         restarts: descents in all, for K up to 2896; by default adapted to d and K.
-        steps: gradient steps of a descent.
+        steps: gradient steps of a descent, for K beyond 2896 and for `ufm`.
         target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
         resume: go on from the state in `out`.
         table: known codes or their file, `d,N,cosine` per line, held beside our copy. The code

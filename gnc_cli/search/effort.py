@@ -70,7 +70,7 @@ class Effort:
     steps: int
     """Gradient steps of a descent from a random start; others take a part."""
     counted: bool
-    """The user asks for so many starts or steps, which nothing shortens or adds to."""
+    """The user asks for so many starts, which nothing shortens or adds to."""
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
@@ -85,20 +85,18 @@ class Effort:
 
 
 def plan_effort(
-    problem: Sizes, restarts: int | None = None, steps: int | None = None,
-    seconds: float | None = None,
-) -> Effort:  # fmt: skip
+    problem: Sizes, restarts: int | None = None, seconds: float | None = None
+) -> Effort:
     """Plan a search.
 
     Args:
-        restarts, steps: descents in all and steps of each, where the user fixes them.
+        restarts: descents in all, where the user fixes them.
         seconds: the user's time limit, which takes the place of the planned effort.
     """
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
     batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
-    counted = restarts is not None or steps is not None
-    steps = steps or _STEPS[d == 3]
+    steps = _STEPS[d == 3]
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
     polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
     shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish))) if polish else 0
@@ -106,6 +104,7 @@ def plan_effort(
         shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
+    counted = restarts is not None
     plan = Effort(UNLIMITED, batch, steps, counted, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
         batch = max(1, min(batch, restarts))

@@ -97,8 +97,6 @@ def search_run(
         falls = found.second is not None and found.second.local_minimum == NO
         saddle = falls and request.symmetry is None
         outcome = Outcome.SADDLE if saddle else Outcome.CONVERGED
-    elif order is None or np.isnan(order.gain):
-        outcome = Outcome.MAX_STEPS_REACHED
     else:
         outcome = Outcome.STALLED
     result = assemble(
@@ -121,24 +119,6 @@ def _end_of_search(request: Request) -> float | None:
         return request.reachable_target
     rho = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
     return rho if request.problem == "softmax" else 1.0 - rho
-
-
-def paper_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
-    """The paper's recipe, certified."""
-    from gnc_cli.search.ufm.descent import PAPER_STEPS, paper_recipe
-
-    steps, deadline = request.steps or PAPER_STEPS, runtime.deadline
-    with runtime.limited_threads(2.0 * request.K**2 * request.d):
-        weights, _, made = paper_recipe(
-            request.d, request.K, seed=request.seed, steps=steps, deadline=deadline,
-            progress=runtime.stage("paper recipe: margin"),
-        )  # fmt: skip
-        certified = certify_code(weights, tolerance=_TOLERANCE_ROUGH)
-    stopped = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
-    return assemble(
-        request, runtime, weights, certified, origin="paper recipe", restarts=1, steps=made,
-        outcome=stopped if made < steps else Outcome.MAX_STEPS_REACHED,
-    )  # fmt: skip
 
 
 def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
@@ -194,7 +174,7 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
     with runtime.limited_threads(request.K**2 * request.d):
         certified = certify_code(W, tolerance=_TOLERANCE_UFM)
         means = H.reshape(request.K, -1, request.d).mean(axis=1)
-        collapse = gnc1(H, found.labels, request.K)
+        collapse = gnc1(H, found.labels, request.K).value if request.n > 1 else None
     gap = None
     if request.weight_decay is None:
         rho = proved_interval(request.d, request.K)
@@ -205,7 +185,7 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
         history=found.history,
     )  # fmt: skip
     measures = UfmMeasures(
-        tau=tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse.value,
+        tau=tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse,
         gnc2=certified.rho_one_vs_rest, gnc3=gnc3(W, means), hardmax_gap=gap,
     )  # fmt: skip
     seconds = runtime.deadline.elapsed - began

@@ -186,8 +186,7 @@ def _coinciding(W: np.ndarray) -> np.ndarray:
 
 def _contradictions(r: Request) -> Iterator[str]:
     """What does not go together, each with the next step."""
-    ufm, paper = r.problem == "ufm", r.method == "paper"
-    problem, method = spelled("problem", r.problem), spelled("method", r.method)
+    ufm, problem = r.problem == "ufm", spelled("problem", r.problem)
     if ufm and not r.tau and r.weight_decay is None:
         yield (
             f"{problem} needs a temperature; add {spelled('tau', 0.1)} "
@@ -197,7 +196,7 @@ def _contradictions(r: Request) -> Iterator[str]:
     for option in (name for name, value in of_ufm.items() if value and not ufm):
         yield f"{spelled(option)} belongs to {spelled('problem', 'ufm')}, not {r.problem}; drop it"
     for option in ("fixed", "symmetry"):
-        if (ufm or paper) and getattr(r, option) is not None:
+        if ufm and getattr(r, option) is not None:
             search = f"{spelled('problem', 'softmax')} or tammes with a search"
             yield f"{spelled(option)} needs {search}; drop it"
     for option in ("fixed", "init"):
@@ -207,17 +206,15 @@ def _contradictions(r: Request) -> Iterator[str]:
     if r.symmetry is not None and r.symmetry[1] > r.K:
         cyclic = spelled("symmetry", f"cyclic:{r.symmetry[1]}")
         yield f"{cyclic} has orbits longer than {spelled('K', r.K)}; lower it"
-    if paper and (ufm or r.restarts is not None):
-        what = problem if ufm else spelled("restarts")
-        yield f"{method} is one run from one random start; drop {what}"
-    if paper and r.init is not None:
-        yield f"{method} starts at random; drop {spelled('init')} or {spelled('method')}"
     if ufm and r.target is not None:
         yield f"{spelled('target', r.target)} has no meaning for {problem}; drop it"
+    if r.steps is not None and not (ufm or r.large):
+        steps = spelled("steps", r.steps)
+        yield f"{steps} is for K beyond {LARGE} and ufm; set the effort with {spelled('restarts')}"
     if r.restarts == 0 and r.init is None:
         yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
     up_to_large = {
-        spelled("symmetry"): r.symmetry, problem: ufm, method: paper,
+        spelled("symmetry"): r.symmetry, problem: ufm,
         spelled("restarts", r.restarts): r.restarts is not None,
     }  # fmt: skip
     for what in (option for option, value in up_to_large.items() if value and r.large):

@@ -58,7 +58,7 @@ _ADVICE = {
     Outcome.CONSTRUCTED: "built from algebra; {descent} searches for better",
     Outcome.STORED: "read from coordinates that gnc ships; {descent} searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise {steps}",
-    Outcome.STALLED: "not quite stationary; try another {seed} or more {steps}",
+    Outcome.STALLED: "not quite stationary; try another {seed} or more {restarts}",
     Outcome.TIME_LIMIT: "raise {time_limit}, or write {out} and go on with {resume}",
     Outcome.TARGET_REACHED: "the target is met; drop {target} to search on",
     Outcome.TARGET_MISSED: "the target was not reached; raise {restarts} or {time_limit}",
@@ -86,8 +86,9 @@ class UfmMeasures:
     """lambda of eq. B.1; None on the sphere (eq. 2)."""
     n: int
     """Samples per class."""
-    gnc1: float = field(metadata=LOWER)
-    """Variability of the optimal features within classes; 0 at collapse."""
+    gnc1: float | None = field(metadata=LOWER)
+    """Variability of the optimal features within classes; 0 at collapse. None for n = 1: a single
+    sample does not vary."""
     gnc2: Bracket = field(metadata=HIGHER)
     """Smallest one-vs-rest distance of the unit rows of W."""
     gnc3: float = field(metadata=LOWER)
@@ -124,7 +125,7 @@ class SolveResult(Result):
     origin: str
     """What found it: `closed form: ...`, `construction: ...`, `stored code: ...` (shipped, not
     searched for), `descent` (from random points), `descent from ...` (orbits of a group, points of
-    a construction), `paper recipe`, `large-scale descent`."""
+    a construction), `large-scale descent`."""
     outcome: Outcome
     """How it ended; with a target, whether that was reached."""
     max_cosine: float = field(metadata=LOWER)

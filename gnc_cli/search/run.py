@@ -50,7 +50,6 @@ from gnc_cli.search.algebra import (
 from gnc_cli.search.methods import (
     closed_form_run,
     large_run,
-    paper_run,
     search_run,
     stored_run,
     ufm_run,
@@ -136,11 +135,7 @@ def _predicted(
         return Prediction(one.memory + kept, disk, times * one.seconds).within(limit)
     if exact is not None:
         return predict_gnc2(d, K).followed_by(Prediction(disk=disk / 2))
-    if request.method == "paper":
-        from gnc_cli.search.ufm.descent import predict_paper
-
-        way = predict_paper(d, K, request.steps).within(limit)
-    elif choice is not None and choice.streamed:
+    if choice is not None and choice.streamed:
         if out is None:
             return Prediction()
         rows = choice.construction.build()
@@ -210,8 +205,6 @@ def _solved(
         return ufm_run(request, runtime), None
     if exact is not None:
         return closed_form_run(request, runtime, exact), None
-    if request.method == "paper":
-        return paper_run(request, runtime), None
     constructed = None
     if choice is not None:
         # Where a better code is known, a search is likely to do better too: it comes first.
@@ -265,11 +258,11 @@ def _read_state(out: Path, request: Request) -> tuple[Any, Request]:
             f"start from its code: {spelled('init', name)} with another {spelled('out')}"
         )
 
-    if not state and (request.large or request.problem == "ufm") and request.method != "paper":
+    if not state and (request.large or request.problem == "ufm"):
         _check_shape(out, code, request)
         made = code.provenance.get("identity")
         if isinstance(made, dict):  # else a code that is no result of a search
-            _check_equal(out, made, _identity(request) | {"steps": made.get("steps")})
+            _check_equal(out, made, _identity(request))
         start = code.weights if request.fixed is None else code.weights[len(request.fixed) :]
         start = apart(start, request.seed) if request.init is None else request.init
         return None, replace(request, init=start)
@@ -372,7 +365,7 @@ def _identity(request: Request) -> dict[str, Any]:
     given = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
     return {
         **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
-        "steps": request.steps or 0, "weight_decay": request.weight_decay, "n": request.n,
+        "weight_decay": request.weight_decay, "n": request.n,
         "tau": ", ".join(map(str, request.tau)),
         "symmetry": ":".join(map(str, request.symmetry or ())),
         "fixed": sha256(given).hexdigest()[:16] if given else "",

@@ -74,7 +74,7 @@ def predict_search(request: Request, seconds: float | None, workers: int) -> Pre
     given = 0 if request.fixed is None else len(request.fixed)
     coordinates = (rows - given) * (d - 1)
     problem = _Sizes(d, K, K, coordinates)
-    effort = plan_effort(problem, request.restarts, request.steps, seconds)
+    effort = plan_effort(problem, request.restarts, seconds)
     polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
     one = effort.batch * (110.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
     processes = max(1, min(workers, effort.tasks))
@@ -112,7 +112,7 @@ def solve_code(
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
     searching = deadline.reserving(_reserve(problem, deadline, 1.0))
-    effort = plan_effort(problem, request.restarts, request.steps, deadline.seconds)
+    effort = plan_effort(problem, request.restarts, deadline.seconds)
     goal = None if target is None else _converted(request, target)
     if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
         pool.warm()

@@ -75,7 +75,7 @@ def test_named_codes_are_found_from_random_starts(d: int, K: int, name: str) -> 
     best = solve(construction=name, problem="tammes")
     assert isinstance(best, SolveResult)
     found = solve(
-        d, K, problem="tammes", method="descent", restarts=200, steps=400,
+        d, K, problem="tammes", method="descent", restarts=200,
         target=best.max_cosine + 1e-9,
     )  # fmt: skip
     assert isinstance(found, SolveResult)

@@ -99,6 +99,8 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     ((*BASE, "--symmetry", "cyclic:1"), "'cyclic:1'"),
     ((*BASE, "--restarts", "-1"), "at least 0"),
     ((*BASE, "--steps", "1.5"), "--steps 1.5 is not"),
+    ((*BASE, "--steps", "60"), "--steps 60 is for K beyond 2896 and ufm; set the effort"),
+    ((*BASE, "--method=paper", "-q"), "--method paper was removed; run python -m benchmarks.paper"),
     ((*BASE, "--seed", "-1"), "at least 0"),
     ((*BASE, "--time-limit", "0"), "above 0"),
     ((*BASE, "--time-limit", "inf"), "'inf'"),

@@ -79,7 +79,7 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
     "solve (3, 24), tammes": (solved, lambda: solve(3, 24, problem="tammes")),
     "solve (3, 4)": (solved, lambda: solve(3, 4)),
     "solve (3, 5)": (solved, lambda: solve(3, 5, problem="tammes")),
-    "solve (7, 23)": (solved, lambda: solve(7, 23, restarts=1, steps=50)),
+    "solve (7, 23)": (solved, lambda: solve(7, 23, restarts=1)),
     "solve, ufm": (solved, lambda: solve(3, 8, problem="ufm", tau=0.1, restarts=1)),
     "solve, ufm in a file": (solved, lambda: ufm(0.1, out="code.h5")),
     **{

@@ -67,9 +67,9 @@ def test_temporary_files_of_others_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [
-    "solve --d 3 --K 40 --restarts 1 --steps 5 --out a.h5",
+    "solve --d 3 --K 40 --restarts 1 --out a.h5",
     *(pytest.param(words, marks=pytest.mark.slow) for words in (
-        "solve --d 3 --K 40 --restarts 1 --steps 5 --out a.npz",
+        "solve --d 3 --K 40 --restarts 1 --out a.npz",
         "solve --d 2 --K 4 --plot a.svg", "bounds --d 3..40 --K 2..40 --out a.csv",
         "bounds --d 3..40 --K 7 --report a.md", "compare --list --plot a.png")),
 ])  # fmt: skip

@@ -45,7 +45,7 @@ def fill(place: Path, left: int) -> None:
     (place / "filler").write_bytes(bytes(about.f_bavail * about.f_frsize - left))
 
 
-SOLVE = "solve --d 3 --K 20 --restarts 1 --steps 5"
+SOLVE = "solve --d 3 --K 20 --restarts 1"
 CASES = [
     (f"{SOLVE} --out small/a.h5", 8192, "cannot write 'small/a.h5': No space left on device"),
     (f"{SOLVE} --out small/a.npz", 0, "of disk"),

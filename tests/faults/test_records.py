@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             h5["features"], h5["labels"] = FEATURES, np.repeat(np.arange(4), 3)
         measure("a.h5", out="rows.jsonl")
         compare(solve=True, d=2, K=(5, 7), out="pairs.jsonl")
-        solve(3, 7, method="descent", restarts=2, steps=50, out="code.h5", workers=1)
+        solve(3, 7, method="descent", restarts=2, out="code.h5", workers=1)
     return place
 
 
@@ -48,7 +48,7 @@ RESUME = f"train --resume --out run --data h5:toy.h5 --epochs 3 --model {TINY}"
 ROWS = "measure a.h5 --out rows.jsonl --resume"
 PAIRS = "compare --solve --d 2 --K 5,7 --out pairs.jsonl --resume"
 SOLVE = (
-    "solve --d 3 --K 7 --method descent --restarts 2 --steps 50 --out code.h5 --resume --workers 1"
+    "solve --d 3 --K 7 --method descent --restarts 2 --out code.h5 --resume --workers 1"
 )
 
 

@@ -45,7 +45,6 @@ SOLVE = cases(6, """
     solve --d 1e6 --K 1e4 | the simplex ETF of K=10000 points in d=1000000 needs
     solve --d 1e6 --K 2000 --method descent | a search for K=2000 points in d=1000000 needs
     solve --d 1e5 --K 2000 --method descent --time-limit 1m | GB free
-    solve --d 1e6 --K 2000 --method paper | GB free
     solve --d 16 --K 1e8 | a search for K=100000000 points in d=16 needs
     solve --d 16 --K 1e8 --time-limit 10 | GB free
     solve --d 3 --K 1e9 --method descent | GB free
@@ -57,7 +56,6 @@ SOLVE = cases(6, """
     solve --problem ufm --tau 1..0.1/1000 --d 1000 --K 1000 --n 9 | or give fewer --tau
     solve --problem ufm --tau 1 --d 50 --K 100 --restarts 1e9 | GB free
     solve --d 5 --K 50 --restarts 1e9 --method descent | years; a year is the most
-    solve --d 4 --K 9 --steps 1e9 --restarts 1e6 --method descent | a year is the most
     solve --d 512 --K 1e9 --out a.npy | needs 268 MB of memory, 2.05 TB of disk
     solve --d 512 --K 1e9 --out a.npy | 9 GB of disk are free in '.'
     solve --d 512 --K 1e9 --out a.h5 | lower --K or --d, name a file on another disk, or drop --out

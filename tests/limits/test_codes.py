@@ -219,7 +219,7 @@ def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> No
     assert found is not None and found.how is not None and kind in str(found.source)
     program, *words = found.how.split()
     if "--construction" not in words:  # a search beside it is not what is tested
-        words += ["--restarts", "1", "--steps", "5"] if K > 2 * d else []
+        words += ["--restarts", "1"] if K > 2 * d else []
     run = CliRunner().invoke(app, [*words, "--json", "-q"], prog_name=program)
     assert run.exit_code == 0, run.output
     result = json.loads(run.stdout)

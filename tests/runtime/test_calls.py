@@ -56,7 +56,7 @@ SETTINGS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_search_is_the_same_under_the_callers_settings(name: str) -> None:
     def searched() -> float:
-        return solve(4, 11, method="descent", restarts=1, steps=60, workers=1).max_cosine
+        return solve(4, 11, method="descent", restarts=1, workers=1).max_cosine
 
     with SETTINGS[name]():
         found = searched()
@@ -106,7 +106,7 @@ def test_first_use_in_several_threads_at_once() -> None:
 import threading
 def search():
     from gnc_cli import solve
-    found.append(solve(4, 11, method="descent", restarts=1, steps=60, workers=1).outcome)
+    found.append(solve(4, 11, method="descent", restarts=1, workers=1).outcome)
 found = []
 threads = [threading.Thread(target=search) for _ in range(3)]
 for thread in threads: thread.start()

@@ -73,7 +73,7 @@ before = peak()
 exec(sys.argv[2])
 print(max(told), peak() - before)
 """
-_SOLVE = "solve(4, 20, method='descent', restarts=1, steps=5, workers=1)"
+_SOLVE = "solve(4, 20, method='descent', restarts=1, workers=1)"
 _UFM = "solve(3, 6, problem='ufm', tau=0.5, steps=5, restarts=1)"
 _LARGE = "solve(4, 5001, method='descent', steps=1, threads=1)"
 _MEASURE = (
@@ -95,16 +95,16 @@ _LARGER = [
     (_UFM, "solve(20, 5, problem='ufm', tau=0.5, n=50000, steps=2, restarts=1, time_limit=4)"),
     ("solve(2, 30)", "solve(10000, 1000, time_limit=1)"),
     ("solve(2, 30)", "solve(3000, 3001, time_limit=1)"),
-    (_SOLVE, "solve(50, 100, method='descent', workers=1, steps=3, time_limit=40)"),
-    (_SOLVE, "solve(100, 2000, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
-    (_SOLVE, "solve(2000, 300, method='descent', workers=1, restarts=4, steps=3, time_limit=9)"),
+    (_SOLVE, "solve(50, 100, method='descent', workers=1, restarts=2, time_limit=9)"),
+    (_SOLVE, "solve(100, 2000, method='descent', workers=1, restarts=4, time_limit=9)"),
+    (_SOLVE, "solve(2000, 300, method='descent', workers=1, restarts=4, time_limit=9)"),
     (_UFM, "solve(3, 20, problem='ufm', tau=0.5, n=50000, steps=3, time_limit=6)"),
     (_UFM, "solve(10, 300, problem='ufm', tau=0.5, n=100, steps=3, time_limit=6)"),
     (_LARGE, "solve(2000, 3000, method='descent', steps=1, threads=1, time_limit=9)"),
     (_LARGE, "solve(16, 30000, method='descent', steps=2, threads=1)"),
     (_LARGE, "solve(3, 20000, method='descent', steps=2, threads=1)"),
     (_LARGE, "solve(3, 100000, method='descent', steps=2, threads=1)"),
-    (_SOLVE, "solve(12, 300, method='descent', workers=1, steps=3, time_limit=15)"),
+    (_SOLVE, "solve(12, 300, method='descent', workers=1, restarts=2, time_limit=9)"),
     (_TRAIN, "train(model='resnet18', batch_size=64, optimizer='adamw', **usual)"),
     (_TRAIN, "train(model='resnet18', batch_size=16, **usual)"),
     ("bounds(3, 9)", "bounds(range(3, 20), range(2, 2000))"),

@@ -113,7 +113,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
         ({"construction": "known", "K": 3}, "missing argument d"),
         ({"construction": "known", "d": 3}, "missing argument K"),
         ({"construction": "known", "d": 3, "K": 12}, "d = 3, K = 12 are stored; drop construct"),
-        ({"construction": "known", "d": 3, "K": 13, "steps": 9}, "known needs no search; drop st"),
+        ({"construction": "known", "d": 3, "K": 13, "restarts": 9}, "known needs no search"),
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
         ({"construction": "?"}, "'[?]' is not known; see list_constructions"),
         ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; d=7 is too few"),
@@ -141,12 +141,12 @@ def test_refusals(options: dict[str, Any], words: str, tmp_path: Path) -> None:
 
 
 def test_a_search_runs_beside_what_is_not_proved(tmp_path: Path) -> None:
-    result = solved(10, 40, restarts=2, steps=40, problem="tammes", out=tmp_path / "code.h5")
+    result = solved(10, 40, restarts=2, problem="tammes", out=tmp_path / "code.h5")
     assert result.origin == "construction: smith" and result.max_cosine == 1 / 6
     assert result.steps > 0 and result.restarts > 0
     assert read_code(tmp_path / "code.h5").state  # the search can be gone on with
     again = solved(
-        10, 40, restarts=2, steps=40, problem="tammes", out=tmp_path / "code.h5", resume=True
+        10, 40, restarts=2, problem="tammes", out=tmp_path / "code.h5", resume=True
     )
     assert again.steps == result.steps and again.max_cosine == 1 / 6  # it had finished
 
@@ -184,10 +184,10 @@ def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
         return constructed_run(*args)
 
     monkeypatch.setattr(run, "constructed_run", counted)
-    assert solved(10, 100, restarts=1, steps=20).origin == "descent" and not certified
+    assert solved(10, 100, restarts=1).origin == "descent" and not certified
     behind = SimpleNamespace(max_cosine=0.0)
     monkeypatch.setattr(run, "best", lambda d, K: behind)
-    assert solved(10, 40, restarts=1, steps=20).origin == "construction: smith"
+    assert solved(10, 40, restarts=1).origin == "construction: smith"
     assert len(certified) == 1
 
 

@@ -24,11 +24,11 @@ from tests.console.stand_in import code
 
 GOLDEN = Path(__file__).parent / "golden"
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
-QUICK = ("--restarts", "8", "--steps", "150")
+QUICK = ("--restarts", "8")
 SEARCH = ("--method", "descent", *QUICK)
 """Without the constructions, which know all small codes."""
 LONG = ("--d", "3", "--K", "15", "--seed", "3", "--method", "descent")
-ROUNDS = (*LONG, "--restarts", "6400", "--steps", "60")
+ROUNDS = (*LONG, "--restarts", "6400")
 """A hundred rounds of some tenths of a second: one is soon over, many are left to be stopped."""
 
 
@@ -145,8 +145,8 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
 
 
 def test_gates_hold_real_results_to_their_word() -> None:
-    base = ("-d", 3, "-K", 15, "--problem", "tammes", "--method", "descent", "--restarts", 4,
-            "--steps", 100)  # fmt: skip
+    base = ("-d", 3, "-K", 15, "--problem", "tammes", "--method", "descent",
+            "--restarts", 4)  # fmt: skip
     assert gnc(*base, "--target", 0.59).exit_code == 4
     assert gnc(*base, "--target", 0.59, "--max", "max_cosine=0.59").exit_code == 5
     assert gnc(*base, "--target", 0.62).exit_code == 0
@@ -157,7 +157,7 @@ def test_codes_through_pipes() -> None:
     """`--out -` into `--init -`: HDF5 from one to the other, the table on stderr."""
     first = gnc("-d", 5, "-K", 6, "--out", "-")
     assert first.exit_code == 0 and "closed form" in first.stderr
-    given = ("--init", "-", "--method", "descent", "--restarts", 1, "--steps", 20, "--json")
+    given = ("--init", "-", "--method", "descent", "--restarts", 1, "--json")
     second = gnc("-d", 5, "-K", 6, *given, input=first.stdout_bytes)
     assert second.exit_code == 0, second.stderr
     assert json.loads(second.stdout)["max_cosine"] == pytest.approx(-0.2, abs=1e-12)

@@ -34,7 +34,7 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"d": np.nan}, UsageError, "nan"),
     ({"K": np.inf}, UsageError, "inf"),
     ({"problem": "max"}, UsageError, "softmax, tammes, ufm"),
-    ({"method": "magic"}, UsageError, "auto, descent, paper"),
+    ({"method": "magic"}, UsageError, "auto, descent"),
     ({"seed": -1}, UsageError, "seed -1 is too small"),
     ({"seed": 0.5}, UsageError, "seed 0.5"),
     ({"restarts": -1}, UsageError, "restarts -1"),
@@ -57,10 +57,7 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"problem": "ufm", "tau": 1.0, "target": 0.5}, UsageError, "target=0.5"),
     ({"problem": "ufm", "tau": 1.0, "fixed": np.eye(3)}, UsageError, "fixed"),
     ({"problem": "ufm", "tau": 1.0, "symmetry": "antipodal"}, UsageError, "symmetry"),
-    ({"method": "paper", "symmetry": "antipodal"}, UsageError, "symmetry"),
-    ({"method": "paper", "init": icosahedron()}, UsageError, "drop init"),
-    ({"method": "paper", "restarts": 9}, UsageError, "method='paper' is one run from one random"),
-    ({"method": "paper", "problem": "ufm", "tau": 0.1}, UsageError, "drop problem='ufm'"),
+    ({"steps": 60}, UsageError, "steps=60 is for K beyond 2896 and ufm; set the effort"),
     ({"symmetry": "mirror"}, UsageError, "'mirror'"),
     ({"symmetry": "antipodal:3"}, UsageError, "'antipodal:3'"),
     ({"symmetry": "cyclic"}, UsageError, "cyclic:n"),
@@ -71,7 +68,6 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"symmetry": "antipodal", "init": icosahedron()}, UsageError, "exclude each other"),
     ({"K": 3000, "symmetry": "antipodal"}, UsageError, "K = 2896"),
     ({"K": 3000, "problem": "ufm", "tau": 0.1}, UsageError, "K = 2896"),
-    ({"K": 3000, "method": "paper"}, UsageError, "K = 2896"),
     ({"K": 3000, "restarts": 5}, UsageError, "restarts=5 is for K = 2896 at most; K = 3000 is one"),
     ({"fixed": np.eye(3), "K": 3}, UsageError, "fixed holds 3 rows and K = 3"),
     ({"fixed": np.eye(4)}, DataError, "(4, 4)"),
@@ -111,7 +107,10 @@ def test_what_asks_for_a_descent(options: dict[str, Any]) -> None:
 
 
 def test_whole_numbers_may_be_floats_or_numpys() -> None:
-    made = request(3.0, np.int64(12), restarts=8.0, steps=np.float64(10), seed=np.uint8(3))
+    made = request(
+        3.0, np.int64(12), restarts=8.0, steps=np.float64(10), seed=np.uint8(3),
+        problem="ufm", tau=1,
+    )  # fmt: skip
     for value in (made.d, made.K, made.restarts, made.steps, made.seed):
         assert type(value) is int
 

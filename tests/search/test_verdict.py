@@ -123,7 +123,7 @@ def test_a_solve_evaluates_the_bounds_once(monkeypatch: pytest.MonkeyPatch) -> N
     whole = solve_verdict.all_limits
     monkeypatch.setattr(solve_verdict, "all_limits", lambda q: asked.append(q) or whole(q))
     solve_verdict._upper_end.cache_clear()
-    solve(4, 11, restarts=1, steps=5, target=0.1)
+    solve(4, 11, restarts=1, target=0.1)
     assert len(asked) == 1
 
 
@@ -150,7 +150,7 @@ def test_targets_that_no_code_reaches_are_refused(problem: str, target: float, w
 
 
 def test_a_local_optimum_is_called_one() -> None:
-    result = solve(3, 13, method="descent", restarts=1, steps=40)
+    result = solve(3, 13, method="descent", restarts=1)
     assert isinstance(result, SolveResult) and result.outcome is Outcome.LOCAL_OPTIMUM
     assert result.stationarity is not None and result.stationarity < 1e-9
     assert result.verdict is not None and "below the optimum, which is known" in result.verdict

@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
 
-PAPER_STEPS = 5000
 _FIRST_RATE = 0.1
 _ANNEALED = 0.7
 """Share of the steps in which tau falls; the rest is spent at the asked one."""
@@ -180,49 +178,3 @@ def _batched(objective: UfmObjective, x: Any, labels: Any, tau: Any) -> tuple[An
     mean = torch.exp(ce.log_total) / len(labels)
     value = mean + 0.5 * decay * torch.sum(x * x, dim=(1, 2))
     return value, (mean / tau)[:, None, None] * gradient + decay * x
-
-
-def predict_paper(d: int, K: int, steps: int | None) -> Prediction:
-    """What `paper_recipe` takes: weights and features with gradients and a copy, blocks."""
-    seconds = (steps or PAPER_STEPS) * (6.0 * K * K * d / FLOPS + 1e-3)
-    return Prediction(64.0 * K * d + min(64e6, 24.0 * K * K), seconds=seconds)
-
-
-def paper_recipe(
-    d: int,
-    K: int,
-    *,
-    seed: int,
-    steps: int = PAPER_STEPS,
-    tau: float = 0.1,
-    deadline: Deadline | None = None,
-    progress: StageProgress | None = None,
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """The paper's own way to a Softmax Code, kept as a baseline that anyone can rerun.
-
-    Projected gradient descent on the unconstrained feature model with unit rows (eq. 2, n = 1),
-    5000 steps, learning rate 0.1 divided by 10 each 1000 steps, one random start (arXiv 2310.05351,
-    appendix B). The paper leaves open whether the rate acts on the sum of the K losses or on their
-    mean, and the temperature; the sum at tau = 0.1 does best at (10, 100), and is what runs here.
-
-    Returns:
-        Weights (K, d) and features (K, d) with unit rows, and the steps made.
-    """
-    deadline = deadline or Deadline()
-    rng = np.random.default_rng([seed, 0])
-    points = rng.standard_normal((2, K, d))
-    points /= np.linalg.norm(points, axis=2, keepdims=True)
-    labels = np.arange(K)
-    step = 0
-    for step in range(1, steps + 1):
-        found = cross_entropy(points[0], points[1], labels, tau)
-        # The kernel differentiates tau * log(total); the recipe descends on the total itself.
-        rate = 0.1 * 0.1 ** ((step - 1) // 1000) * float(np.exp(found.log_total)) / tau
-        points[0] -= rate * found.weights_gradient
-        points[1] -= rate * found.features_gradient
-        points /= np.linalg.norm(points, axis=2, keepdims=True)
-        if progress is not None and step % 50 == 0:
-            progress(step, steps, -float(found.hardmax))
-        if deadline.expired:
-            break
-    return points[0], points[1], step

@@ -1,0 +1,22 @@
+"""Options that went before the first release, and the one line that names what to use instead."""
+
+from collections.abc import Mapping, Sequence
+
+from gnc_cli.errors import UsageError
+
+REMOVED: Mapping[str, str] = {
+    "--method paper": "run python -m benchmarks.paper_recipe in the sources",
+}
+"""Option, or option and value -> what to do instead. To be emptied when 0.1.0 is out."""
+
+
+def refuse_removed(words: Sequence[str]) -> None:
+    """Refuse a command line that has an option of `REMOVED`.
+
+    Raises:
+        UsageError: it has; the message names the replacement.
+    """
+    line = f" {' '.join(words).replace('=', ' ')} "
+    for option, instead in REMOVED.items():
+        if f" {option} " in line:
+            raise UsageError(f"{option} was removed; {instead}")
