@@ -288,7 +288,7 @@ _FILES = {
 _CONFIGS = (
     'epochs = 3\nlr = 0.1\nmilestones = [1, 2]\nhead = "cmf"\nbeta = 0.5\n',
     'preset = "fig4"\nseed = 1\naugment = ["crop", "flip"]\n',
-    'optimizer = "adam"\nclip = 1.0\ntime_limit = "2h"\nclasses = "1e2"\nclasses_subset = [1, 2]\n',
+    'optimizer = "adam"\ntime_limit = "2h"\nclasses = "1e2"\nclasses_subset = [1, 2]\n',
 )
 _GATES = (
     "rho_one_vs_rest.lower >= 0.5 and (max_cosine < 0.05 or d == 3)\nmax_cosine=0.5\nK=1e1",

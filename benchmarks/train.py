@@ -119,8 +119,9 @@ def processes() -> dict[str, dict[str, Any]]:
 
 def _curve(head: str, size: int) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
-        asked = ["train", "--classes", "50", "--norm", "group", "--epochs", "10", "--head", head,
-                 "--device", "cpu", "--threads", "1", "--out", f"{folder}/run", "-q"]  # fmt: skip
+        asked = ["train", "--classes", "50", "--epochs", "10", "--head", head,
+                 "--model", "tests.training.problems:tiny", "--device", "cpu", "--threads", "1",
+                 "--out", f"{folder}/run", "-q"]  # fmt: skip
         start = [sys.executable, "-m", "gnc_cli"]
         if size > 1:
             start = [sys.executable, "-m", "torch.distributed.run", "--standalone",
@@ -162,11 +163,11 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
 
     torch.set_num_threads(1)
     data, cpu = load_images("glyphs", classes=100).train, torch.device("cpu")
-    recipe = Recipe(epochs=100, batch_size=64, optimizer="adamw", lr=3e-3, channels_last=True)
+    recipe = Recipe(epochs=100, batch_size=64, optimizer="adamw", lr=3e-3)
     grey = channel_statistics(data.images)
     batches = Batches(
         data.images, data.labels, batch_size=64, seed=0, normalisation=grey,
-        augmentation=Augmentation(), device=cpu, channels_last=True,
+        augmentation=Augmentation(), device=cpu,
     )  # fmt: skip
     ours, plain = (
         Classifier(

@@ -6,6 +6,12 @@ from gnc_cli.errors import UsageError
 
 REMOVED: Mapping[str, str] = {
     "--method paper": "run python -m benchmarks.paper_recipe in the sources",
+    "--stem": "the first layers follow from the size of the images: small under 96 pixels",
+    "--norm": "built-in networks have batch norms; write --model package.module:factory for others",
+    "--gamma": "a step schedule takes a tenth of the rate at each of --milestones",
+    "--clip": "a smaller --lr, or warmup in the file of --config, keeps the loss finite",
+    "--channels-last": "images are always stored with the channels last",
+    "--compile": "a factory of --model package.module:factory may return a compiled network",
 }
 """Option, or option and value -> what to do instead. To be emptied when 0.1.0 is out."""
 

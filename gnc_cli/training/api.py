@@ -39,8 +39,6 @@ _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
 Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
-Stem = StrEnum("Stem", "auto small imagenet")
-NormLayers = StrEnum("NormLayers", "batch group none")
 Constraint = StrEnum("Constraint", "sphere decay")
 Loss = StrEnum("Loss", "ce hardmax cosface arcface")
 Optimizer = StrEnum("Optimizer", "sgd adamw adam")
@@ -139,16 +137,6 @@ def train(
         Parameter("Channels of the network, times this: 0.25 for small machines. Default 1.",
                   real(above=0.0, most=100.0), _NETWORK, metavar="FACTOR"),
     ] = None,
-    stem: Annotated[
-        str | None,
-        Parameter("small (3x3, no pooling) or imagenet. Default auto: small under 96 pixels.",
-                  one_of(Stem), _NETWORK, in_shell=False),
-    ] = None,
-    norm: Annotated[
-        str | None,
-        Parameter("Normalisation layers of the network. Default batch.",
-                  one_of(NormLayers), _NETWORK, in_shell=False),
-    ] = None,
     backbone_weights: Annotated[
         Path | None,
         Parameter("Start from a checkpoint with torchvision's names: .pt, .pth, .safetensors.",
@@ -204,10 +192,9 @@ def train(
     config: Annotated[
         Path | None,
         Parameter("Options from a TOML file, by their names (epochs = 20); also the settings that "
-                  "have no option: stem (default auto), norm (batch), beta (0.9), momentum (0.9), "
-                  "gamma (0.1), warmup (a twentieth of the epochs, at most 5), clip (none), "
-                  "channels_last (true), compile (false). Options given beside it win. It holds "
-                  "neither force, resume nor a model of your own, and no output that exists.",
+                  "have no option: beta (default 0.9), momentum (0.9) and warmup (a twentieth of "
+                  "the epochs, at most 5). Options given beside it win. It holds neither force, "
+                  "resume nor a model of your own, and no output that exists.",
                   group=_TRAINING, metavar="FILE", reads=True),
     ] = None,
     preset: Annotated[
@@ -248,7 +235,7 @@ def train(
     ] = None,
     schedule: Annotated[
         str | None,
-        Parameter("cosine, step (falls at each of --milestones) or constant. Default cosine.",
+        Parameter("cosine, step (a tenth at each of --milestones) or constant. Default cosine.",
                   one_of(Schedule), _TRAINING),
     ] = None,
     milestones: Annotated[
@@ -256,36 +243,16 @@ def train(
         Parameter("Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
                   wholes(1, _MOST_EPOCHS), _TRAINING, metavar="EPOCHS"),
     ] = None,
-    gamma: Annotated[
-        float | None,
-        Parameter("Factor of the step schedule. Default 0.1.",
-                  real(above=0.0, most=1.0), _TRAINING, in_shell=False),
-    ] = None,
     warmup: Annotated[
         float | None,
         Parameter("Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
                   "the presets, except on glyphs.", real(least=0.0), _TRAINING, in_shell=False),
-    ] = None,
-    clip: Annotated[
-        float | None,
-        Parameter("Largest norm of the gradient. Default none.",
-                  real(above=0.0), _TRAINING, in_shell=False),
     ] = None,
     precision: Annotated[
         str | None,
         Parameter("float32, bf16 or fp16 inside the network; head and loss are float32. Default "
                   "auto: bf16 on GPUs that have it.", one_of(Precision), _RUN),
     ] = None,
-    channels_last: Annotated[
-        bool | None,
-        Parameter("Memory layout of the images. Default channels last.",
-                  group=_RUN, in_shell=False),
-    ] = None,
-    compile: Annotated[
-        bool,
-        Parameter("Compile the network first: pays off in long runs on a GPU.",
-                  group=_RUN, in_shell=False),
-    ] = False,
     seed: Annotated[
         int | None,
         Parameter("Same seed, same machine: same result. Default 0; a resumed run keeps its own.",
@@ -349,8 +316,6 @@ def train(
         model: `cnn`, `resnet18`, `resnet50`, `densenet121`, `resnext50`, `package.module:factory`.
         feature_dim: dimension d of the features.
         width: factor on the channels.
-        stem: `auto`, `small` or `imagenet`.
-        norm: `batch`, `group` or `none`.
         backbone_weights: checkpoint with torchvision's names to start from.
         init_from: earlier run, or its checkpoint, whose encoder to start from.
         head: `learned`, `cmf`, `fixed:FILE` or `fixed:solve`.
@@ -368,11 +333,8 @@ def train(
         batch_size: images per step, of all processes together.
         optimizer: `sgd`, `adamw` or `adam`.
         lr, momentum, weight_decay: of the optimizer.
-        schedule, milestones, gamma, warmup: of the learning rate; in epochs.
-        clip: largest norm of the gradient.
+        schedule, milestones, warmup: of the learning rate; in epochs.
         precision: `auto`, `float32`, `bf16` or `fp16`.
-        channels_last: memory layout.
-        compile: compile the network first.
         measure_every: epochs between measurements; by default at most 10 % of the run time.
         snapshot_every: epochs between snapshots of features; by default only the last epoch.
         seed: decides everything random, by default 0; a resumed run keeps its own.

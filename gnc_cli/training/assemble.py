@@ -119,12 +119,10 @@ def _recipe_facts(session: Session) -> dict[str, Any]:
         "momentum": recipe.momentum if recipe.optimizer == "sgd" else None,
         "weight_decay": recipe.weight_decay, "schedule": recipe.schedule,
         "milestones": list(recipe.milestones) if recipe.schedule == "step" else None,
-        "gamma": recipe.gamma if recipe.schedule == "step" else None,
         "warmup": recipe.warmup, "batch_size": recipe.batch_size, "precision": recipe.precision,
-        "clip": recipe.clip, "augment": list(settings.augment or ()),
+        "augment": list(settings.augment or ()),
         "mean": list(session.normalisation.mean), "std": list(session.normalisation.std),
-        "channels_last": recipe.channels_last, "compile": recipe.compile, "stem": settings.stem,
-        "width": settings.width, "norm": settings.norm, "preset": settings.preset,
+        "width": settings.width, "preset": settings.preset,
         "start": os.path.basename(start.rstrip("/")) if start else None,
     }  # fmt: skip
 

@@ -281,7 +281,6 @@ def evaluate(
     device: torch.device,
     batch_size: int,
     precision: str = "float32",
-    channels_last: bool = False,
     rows: range | None = None,
 ) -> Generator[tuple[Tensor, slice], None, None]:
     """Raw features, float32 (n, d), of every image, or of some consecutive rows; and their rows.
@@ -290,7 +289,6 @@ def evaluate(
     of its modules is as it was before. Memory is that of one batch.
     """
     rows = range(len(images)) if rows is None else rows
-    layout = torch.channels_last if channels_last else torch.contiguous_format
     batches = [
         slice(first, min(first + batch_size, rows.stop))
         for first in range(rows.start, rows.stop, batch_size)
@@ -300,6 +298,6 @@ def evaluate(
         for batch, pixels in zip(batches, stream, strict=True):
             # Not around the yield: whoever takes the batch is in no mode of ours.
             with torch.inference_mode(), autocast(precision, device):
-                inputs = normalisation.apply(pixels).contiguous(memory_format=layout)
+                inputs = normalisation.apply(pixels).contiguous(memory_format=torch.channels_last)
                 features = model.features(inputs)
             yield features, batch

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gnc_cli.console.removed import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Path, declared, spelled
@@ -41,7 +42,6 @@ _BELONGS_TO = {
     "script": ("data", ("glyphs",)),
     "momentum": ("optimizer", ("sgd",)),
     "milestones": ("schedule", ("step",)),
-    "gamma": ("schedule", ("step",)),
 }
 """Settings that say nothing unless another has one of these values."""
 _OF_THE_CALLER = ("force", "resume")
@@ -78,9 +78,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "milestones": (200, 400),
     },
     "finetune": {
-        "data": "cifar10", "model": "resnet50", "stem": "imagenet", "image_size": 224,
-        "epochs": 5, "batch_size": 100, "optimizer": "adam", "lr": 1e-5, "weight_decay": 0.0,
-        "augment": (),
+        "data": "cifar10", "model": "resnet50", "image_size": 224, "epochs": 5,
+        "batch_size": 100, "optimizer": "adam", "lr": 1e-5, "weight_decay": 0.0, "augment": (),
     },
 }  # fmt: skip
 """Figures 2, 4, 5, B.1 (both sides: `constraint`), B.3, B.6, and the fine-tuning of section 5."""
@@ -91,7 +90,7 @@ _OF_THE_DATA = ("classes_subset", "classes", "image_size")
 _CLASSES_OF_GLYPHS = {"fig4": {"classes": 4}, "b1": {"classes": 30}, "b6": {"classes": 6}}
 _OF_LARGE_SETS = (
     "model", "optimizer", "lr", "momentum", "weight_decay", "schedule", "milestones", "warmup",
-    "batch_size", "epochs", "augment", "stem",
+    "batch_size", "epochs", "augment",
 )  # fmt: skip
 """Settings that teach a few hundred images nothing: too few steps, too long ones."""
 _OF_THE_OPTIMIZER = ("optimizer", "lr", "momentum", "weight_decay", "warmup")
@@ -140,13 +139,9 @@ class Settings:
     weight_decay: float
     schedule: str
     milestones: tuple[int, ...]
-    gamma: float
     warmup: float
     precision: str
-    channels_last: bool
-    stem: str
     width: float
-    norm: str
     beta: float
     classes: int | None = None
     classes_subset: tuple[str, ...] | None = None
@@ -164,8 +159,6 @@ class Settings:
     margin: float | None = None
     assignment: str | None = None
     similarity: str | None = None
-    clip: float | None = None
-    compile: bool = False
     measure_every: int | None = None
     snapshot_every: int | None = None
     preset: str | None = None
@@ -315,8 +308,6 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     wanted = "adamw" if small and usual == "sgd" else usual
     if given.get("optimizer", wanted) != usual:
         chosen = _without(chosen, _OF_THE_OPTIMIZER)
-    if small:
-        chosen = _without(chosen, ("stem",))
     if "milestones" in chosen and "epochs" in given:
         share = given["epochs"] / chosen["epochs"]
         moved = (max(1, round(m * share)) for m in chosen["milestones"])
@@ -337,11 +328,10 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """
     glyphs = chosen.get("data", "glyphs").partition(":")[0] == "glyphs"
     found: dict[str, Any] = {
-        "data": "glyphs", "model": "cnn" if glyphs else "resnet18", "stem": "auto", "width": 1.0,
-        "norm": "batch", "head": "learned", "constraint": "sphere", "beta": 0.9,
+        "data": "glyphs", "model": "cnn" if glyphs else "resnet18", "width": 1.0,
+        "head": "learned", "constraint": "sphere", "beta": 0.9,
         "loss": "ce", "epochs": 200, "batch_size": 128,
-        "schedule": "cosine", "gamma": 0.1, "momentum": 0.9, "precision": "auto",
-        "channels_last": True,
+        "schedule": "cosine", "momentum": 0.9, "precision": "auto",
     }  # fmt: skip
     if glyphs:
         K = chosen.get("classes") or len(chosen.get("classes_subset") or ()) or 100
@@ -382,8 +372,9 @@ def with_config(
     for key in found:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; gnc train --help lists them"
-            raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train{hint}")
+            hint = f"did you mean {near[0]}?" if near else "gnc train --help lists them"
+            hint = REMOVED.get(f"--{key.replace('_', '-')}", hint)
+            raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train; {hint}")
     usual = inspect.signature(function).parameters
     given = {key: value for key, value in asked.items() if value != usual[key].default}
     for key in found.keys() - given.keys():

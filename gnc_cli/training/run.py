@@ -68,7 +68,6 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
             f"{spelled('logger', options.logger)} needs tensorboard; "
             "pip install 'gnc-cli[trainers]'"
         )
-    asked["compile"] = asked["compile"] or None
     page = is_page(options.plot)
     if not options.resume:
         # What is wrong by itself is said before anything is loaded.

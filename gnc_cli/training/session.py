@@ -130,7 +130,7 @@ def open_session(
     )  # fmt: skip
     encoder = build_encoder(
         settings.model, channels=shape[1], image_size=shape[-1], feature_dim=plan.d,
-        stem=settings.stem, width=settings.width, norm=settings.norm, seed=settings.seed,
+        width=settings.width, seed=settings.seed,
     )  # fmt: skip
     head = build_head(settings, plan)
     model = Classifier(encoder, head, make_loss(settings.loss, tau=head.tau, margin=plan.margin))
@@ -152,7 +152,7 @@ def open_session(
     batches = Batches(
         data.train.images, data.train.labels, batch_size=settings.batch_size, seed=settings.seed,
         normalisation=normalisation, augmentation=augmentation, device=device,
-        rank=processes.rank, size=processes.size, channels_last=recipe.channels_last,
+        rank=processes.rank, size=processes.size,
     )  # fmt: skip
     training = Training(model, batches, recipe, processes=processes, device=device)
 
@@ -166,7 +166,7 @@ def open_session(
         processes,
         {
             "normalisation": normalisation, "device": device, "precision": recipe.precision,
-            "batch_size": max(256, settings.batch_size), "channels_last": recipe.channels_last,
+            "batch_size": max(256, settings.batch_size),
         },
     )  # fmt: skip
     return Session(
@@ -184,7 +184,7 @@ def _predicted(settings: Settings, d: int, data: ImageData, batch_size: int) -> 
     with torch.device("meta"):
         encoder = build_encoder(
             settings.model, channels=shape[0], image_size=shape[-1], feature_dim=d,
-            stem=settings.stem, width=settings.width, norm=settings.norm,
+            width=settings.width,
         )  # fmt: skip
         outputs, flops = size_of_call(encoder, shape)
     numbers = count_parameters(encoder) * (2 + OPTIMIZER_STATE[settings.optimizer])

@@ -208,10 +208,9 @@ def _data(data: dict[str, Any]) -> str:
 
 
 def _network(r: TrainResult) -> str:
-    """The network with its width and norm where they are unusual, and its parameters."""
+    """The network with its width where it is unusual, and its parameters."""
     width = f", width {r.recipe['width']:g}" if r.recipe.get("width") not in (None, 1) else ""
-    norm = f", {r.recipe['norm']} norm" if r.recipe.get("norm") not in (None, "batch") else ""
-    return f"{r.model}{width}{norm}, {count(r.head.encoder_parameters)} parameters"
+    return f"{r.model}{width}, {count(r.head.encoder_parameters)} parameters"
 
 
 def _head(head: HeadFacts, assignment: str | None) -> str:
@@ -247,10 +246,9 @@ def _recipe(r: TrainResult) -> str:
     momentum = f", momentum {recipe['momentum']:g}" if recipe.get("momentum") else ""
     steps = f"{recipe['optimizer']}{momentum}, lr {recipe['lr']:g}, {recipe['schedule']}"
     if recipe.get("milestones"):
-        steps += f" {', '.join(map(str, recipe['milestones']))} x {recipe['gamma']:g}"
+        steps += f" {', '.join(map(str, recipe['milestones']))} x 0.1"
     steps += f", warm-up {recipe['warmup']:g}" if recipe.get("warmup") else ""
     steps += f", weight decay {recipe['weight_decay']:g}"
-    steps += f", clip {recipe['clip']:g}" if recipe.get("clip") else ""
     parts = [steps, f"batches of {count(recipe['batch_size'])}, {recipe['precision']}"]
     parts += [f"seed {r.seed}"]
     parts += [f"started from {recipe['start']}"] if recipe.get("start") else []

@@ -26,10 +26,10 @@ DATA = {
 }  # fmt: skip
 RECIPE = {
     "optimizer": "adamw", "lr": 0.003, "momentum": None, "weight_decay": 0.0005,
-    "schedule": "cosine", "milestones": None, "gamma": None, "warmup": 1.0, "batch_size": 128,
-    "precision": "float32", "clip": None, "augment": ["crop", "rotate"], "mean": [0.1],
-    "std": [0.3], "channels_last": False, "compile": False, "stem": "auto", "width": 1.0,
-    "norm": "batch", "preset": None,
+    "schedule": "cosine", "milestones": None, "warmup": 1.0, "batch_size": 128,
+    "precision": "float32", "augment": ["crop", "rotate"], "mean": [0.1],
+    "std": [0.3], "width": 1.0,
+    "preset": None,
 }  # fmt: skip
 
 

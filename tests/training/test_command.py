@@ -87,7 +87,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --head fixed:@/square.txt --assignment @/twice.txt", 3, "each of 0..3 once"),
     ("@DATA --head fixed:solve --assignment best --similarity @/square.txt", 3, "(4, 4)"),
     ("@DATA --init-from @/empty", 3, "no such file"),
-    ("@DATA --init-from @/run --d 5", 3, "choose the --model, --width and norm"),
+    ("@DATA --init-from @/run --d 5", 3, "choose the --model and --width"),
     ("@DATA --backbone-weights @/words.txt", 3, "expected one of .pt, .pth"),
     # Runs and machines
     ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
@@ -212,6 +212,7 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"), ("epoch = 3", 2, "did you mean epochs?"),
+        ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
         ("epochs 3", 3, "is not TOML"), ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
     ):  # fmt: skip
         Path("run.toml").write_text(text)

@@ -67,9 +67,8 @@ def test_half_precision_stays_inside_the_encoder(place: torch.device) -> None:
     last.register_forward_hook(lambda _m, _i, out: seen.append(out.dtype))
     images = DeviceImages(fake_images(6)[0], place)
     ((features, _),) = evaluate(
-        model, images, normalisation=GREY, device=place, batch_size=8, precision="bf16",
-        channels_last=True,
-    )  # fmt: skip
+        model, images, normalisation=GREY, device=place, batch_size=8, precision="bf16"
+    )
     assert seen == [torch.bfloat16] and features.dtype == torch.float32
 
 

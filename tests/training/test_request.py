@@ -29,7 +29,6 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"script": "han", "data": "kmnist"}, "--script .*--data glyphs"),
     ({"momentum": 0.5, "optimizer": "adam"}, "^momentum belongs to --optimizer sgd"),
     ({"milestones": (3,)}, "^--milestones belongs to --schedule step"),
-    ({"gamma": 0.5, "schedule": "constant"}, "^gamma belongs to --schedule step"),
     ({"schedule": "step", "milestones": (5, 3)}, "--milestones 5,3: give rising"),
     ({"augment": ("crop", "blur")}, "--augment 'blur'.*crop, flip, rotate"),
     ({"head": "linear"}, "--head 'linear'.*learned, cmf, fixed:FILE or fixed:solve"),
@@ -38,12 +37,12 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"head": "cmf:0.9"}, "--head 'cmf:0.9'"),
 )
 KEYS = {name for name, parameter in declared(train).items() if not parameter.in_shell}
-CHOICES = ("stem", "norm", "constraint", "loss", "optimizer", "schedule", "precision", "preset")
+CHOICES = ("constraint", "loss", "optimizer", "schedule", "precision", "preset")
 RANGES: tuple[tuple[str, Any], ...] = (
     ("epochs", 0), ("batch_size", 1), ("warmup", -1.0), ("weight_decay", -1e-4), ("seed", -1),
     ("feature_dim", 1), ("classes", 1), ("measure_every", 0), ("snapshot_every", 0),
     ("image_size", 4), ("tau", 0.0), ("tau", float("nan")), ("lr", float("inf")), ("margin", -1.0),
-    ("width", 0.0), ("clip", 0.0), ("gamma", 1.5), ("momentum", 1.0), ("momentum", -0.1),
+    ("width", 0.0), ("momentum", 1.0), ("momentum", -0.1),
     ("beta", 1.0), ("milestones", "0"), ("milestones", "3,x"), ("milestones", ()),
     ("time_limit", 0), ("threads", 0),
 )  # fmt: skip
@@ -57,7 +56,6 @@ def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> No
         "cifar100", "resnet18", "sgd", 0.1
     )  # fmt: skip
     assert (paper.tau, paper.feature_dim, paper.epochs, paper.warmup) == (1 / 7, 10, 200, 0.0)
-    assert paper.gamma == plain.gamma == 0.1  # neither says
     mine = settings_of({"preset": "fig2", "tau": 0.5, "lr": 0.2})
     assert mine == dataclasses.replace(paper, tau=0.5, lr=0.2)
     assert settings_of({"preset": "fig2", "tau": None}) == paper
@@ -82,9 +80,8 @@ def test_every_preset_is_complete(preset: str) -> None:
     chosen = settings_of({"preset": preset})
     assert chosen.preset == preset and chosen.model in ENCODERS
     for model in ("my.networks:made", "cnn"):
-        # Such a network has its own stem, width and norm: `build_encoder` refuses any others.
         chosen = settings_of({"preset": preset, "model": model})
-        assert (chosen.stem, chosen.width, chosen.norm) == ("auto", 1.0, "batch")
+        assert chosen.width == 1.0
         tuned = preset == "finetune"
         assert (chosen.optimizer, chosen.lr) == (("adam", 1e-5) if tuned else ("adamw", 3e-3))
 
@@ -153,7 +150,7 @@ def test_ranges(name: str, value: Any) -> None:
 
 def test_settings_survive_json() -> None:
     asked = settings_of(
-        {"preset": "fig4", "augment": (), "clip": 1.0, "seed": 7, "head": "fixed:a.h5"}
+        {"preset": "fig4", "augment": (), "seed": 7, "head": "fixed:a.h5"}
     )
     stored = json.loads(json.dumps(vars(asked)))
     again = Settings.from_json(stored)
@@ -200,8 +197,8 @@ def test_a_resumed_run_takes_nothing_else() -> None:
     stored = _stored(preset="fig4", seed=3)
     others: dict[str, Any] = {
         "tau": 0.7, "classes_subset": ("cat", "dog"), "model": "cnn", "seed": 0, "lr": 1.0,
-        "clip": 2.0, "data": "cifar100", "head": "cmf", "milestones": (1,), "preset": "fig2",
-        "compile": True, "batch_size": 64, "schedule": "cosine", "augment": (),
+        "data": "cifar100", "head": "cmf", "milestones": (1,), "preset": "fig2",
+        "batch_size": 64, "schedule": "cosine", "augment": (),
         "assignment": "best", "feature_dim": 4,
     }  # fmt: skip
     for name, value in others.items():

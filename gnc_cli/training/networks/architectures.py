@@ -16,9 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_MOST_GROUPS = 32
-_LEAST_CHANNELS = 4
-"""With one channel per group a map of one pixel would always be normalised to zero."""
+_LARGE = 96
+"""Pixels from which a network halves an image twice before it looks closely."""
 
 
 @dataclass(frozen=True)
@@ -29,50 +28,32 @@ class EncoderShape:
     """Channels of the images."""
     feature_dim: int | None
     """Outputs of the last linear layer; None leaves that layer out."""
-    stem: str
-    """`small` or `imagenet`."""
+    image_size: int
+    """Side of the images, pixels."""
     width: float
     """Factor of the published number of channels."""
-    norm: str
-    """`batch`, `group` or `none`.
-
-    Batch normalisation couples the samples of a batch, so two processes with half a batch each
-    differ from one with all of it; group normalisation (Wu and He, "Group Normalization", 2018,
-    https://arxiv.org/abs/1803.08494) treats every image alone and does not.
-    """
 
     def scaled(self, channels: int) -> int:
         """`width` times `channels`, rounded to a multiple of 8, at least 8."""
         return max(8, 8 * round(channels * self.width / 8))
 
-    def normalisation(self, channels: int) -> nn.Module:
-        """Of maps (N, channels, H, W); the most groups that divide the channels, 32 at most."""
-        if self.norm == "batch":
-            return nn.BatchNorm2d(channels)
-        if self.norm == "group":
-            most = max(1, min(_MOST_GROUPS, channels // _LEAST_CHANNELS))
-            groups = next(count for count in range(most, 0, -1) if channels % count == 0)
-            return nn.GroupNorm(groups, channels)
-        return nn.Identity()
-
     def convolution(
         self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, groups: int = 1
     ) -> nn.Conv2d:
-        """Padded; a bias only where no normalisation follows, which would cancel it."""
+        """Padded; without a bias, which the normalisation that follows would cancel."""
         return nn.Conv2d(
-            inputs, outputs, kernel, stride=stride, padding=kernel // 2, groups=groups,
-            bias=self.norm == "none",
-        )  # fmt: skip
+            inputs, outputs, kernel, stride=stride, padding=kernel // 2, groups=groups, bias=False
+        )
 
     def first_convolution(self, outputs: int) -> nn.Conv2d:
         """3 x 3 with stride 1 for small images, 7 x 7 with stride 2 for large ones."""
-        if self.stem == "small":
+        if self.image_size < _LARGE:
             return self.convolution(self.channels, outputs, 3)
         return self.convolution(self.channels, outputs, 7, stride=2)
 
     def first_pooling(self) -> nn.Module:
         """No pooling for small images, 3 x 3 maxima with stride 2 for large ones."""
-        return nn.Identity() if self.stem == "small" else nn.MaxPool2d(3, stride=2, padding=1)
+        return nn.Identity() if self.image_size < _LARGE else nn.MaxPool2d(3, stride=2, padding=1)
 
     def last_layer(self, channels: int) -> tuple[nn.Module, int]:
         """The linear layer behind the pooled channels, or none; and how many features come out."""
@@ -83,7 +64,7 @@ class EncoderShape:
 
 @torch.no_grad()
 def _initialise(module: nn.Module, mode: Literal["fan_in", "fan_out"]) -> None:
-    """He's normal start of every convolution, biases 0; other layers keep PyTorch's own.
+    """He's normal start of every convolution; other layers keep PyTorch's own.
 
     "fan_out" keeps the variance of gradients (ResNet), "fan_in" that of activations. Source: He et
     al., "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
@@ -91,8 +72,6 @@ def _initialise(module: nn.Module, mode: Literal["fan_in", "fan_out"]) -> None:
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode=mode, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
 
 
 class CNN(nn.Sequential):
@@ -113,7 +92,7 @@ class CNN(nn.Sequential):
                 self.conv1 = shape.first_convolution(outputs)
             else:
                 self.add_module(f"conv{number}", shape.convolution(inputs, outputs, 3))
-            self.add_module(f"bn{number}", shape.normalisation(outputs))
+            self.add_module(f"bn{number}", nn.BatchNorm2d(outputs))
             if number == 1:
                 self.maxpool = shape.first_pooling()
             if number in (1, 2, 4):
@@ -131,7 +110,7 @@ def _shortcut(shape: EncoderShape, inputs: int, outputs: int, stride: int) -> nn
     if stride == 1 and inputs == outputs:
         return None
     convolution = shape.convolution(inputs, outputs, 1, stride=stride)
-    return nn.Sequential(convolution, shape.normalisation(outputs))
+    return nn.Sequential(convolution, nn.BatchNorm2d(outputs))
 
 
 class _BasicBlock(nn.Module):
@@ -140,10 +119,10 @@ class _BasicBlock(nn.Module):
     def __init__(self, shape: EncoderShape, inputs: int, planes: int, stride: int) -> None:
         super().__init__()
         self.conv1 = shape.convolution(inputs, planes, 3, stride=stride)
-        self.bn1 = shape.normalisation(planes)
+        self.bn1 = nn.BatchNorm2d(planes)
         self.relu = nn.ReLU(inplace=True)
         self.conv2 = shape.convolution(planes, planes, 3)
-        self.bn2 = shape.normalisation(planes)
+        self.bn2 = nn.BatchNorm2d(planes)
         self.downsample = _shortcut(shape, inputs, planes, stride)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -168,11 +147,11 @@ class _Bottleneck(nn.Module):
         super().__init__()
         inner, outputs = widening * planes, 4 * planes
         self.conv1 = shape.convolution(inputs, inner, 1)
-        self.bn1 = shape.normalisation(inner)
+        self.bn1 = nn.BatchNorm2d(inner)
         self.conv2 = shape.convolution(inner, inner, 3, stride=stride, groups=groups)
-        self.bn2 = shape.normalisation(inner)
+        self.bn2 = nn.BatchNorm2d(inner)
         self.conv3 = shape.convolution(inner, outputs, 1)
-        self.bn3 = shape.normalisation(outputs)
+        self.bn3 = nn.BatchNorm2d(outputs)
         self.relu = nn.ReLU(inplace=True)
         self.downsample = _shortcut(shape, inputs, outputs, stride)
 
@@ -199,7 +178,7 @@ class ResNet(nn.Module):
         super().__init__()
         channels = first = shape.scaled(64)
         self.conv1 = shape.first_convolution(channels)
-        self.bn1 = shape.normalisation(channels)
+        self.bn1 = nn.BatchNorm2d(channels)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = shape.first_pooling()
         stages = []
@@ -244,14 +223,14 @@ class _DenseLayer(nn.Module):
     """Appends `growth` channels to its input: (N, inputs, H, W) -> (N, inputs + growth, H, W).
 
     Handing on all channels together costs one copy per layer; its input is needed for the gradient
-    of `norm1` anyway. ReLU is not in place: without normalisation it would change that input.
+    of `norm1` anyway.
     """
 
     def __init__(self, shape: EncoderShape, inputs: int, growth: int) -> None:
         super().__init__()
-        self.norm1 = shape.normalisation(inputs)
+        self.norm1 = nn.BatchNorm2d(inputs)
         self.conv1 = shape.convolution(inputs, 4 * growth, 1)
-        self.norm2 = shape.normalisation(4 * growth)
+        self.norm2 = nn.BatchNorm2d(4 * growth)
         self.conv2 = shape.convolution(4 * growth, growth, 3)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -269,7 +248,7 @@ class _Transition(nn.Module):
 
     def __init__(self, shape: EncoderShape, inputs: int) -> None:
         super().__init__()
-        self.norm = shape.normalisation(inputs)
+        self.norm = nn.BatchNorm2d(inputs)
         self.conv = shape.convolution(inputs, inputs // 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -289,7 +268,7 @@ class DenseNet121(nn.Module):
         channels = 2 * growth
         self.features = nn.Sequential()
         self.features.conv0 = shape.first_convolution(channels)
-        self.features.norm0 = shape.normalisation(channels)
+        self.features.norm0 = nn.BatchNorm2d(channels)
         self.features.relu0 = nn.ReLU(inplace=True)
         self.features.pool0 = shape.first_pooling()
         for number, depth in enumerate(depths, 1):
@@ -301,7 +280,7 @@ class DenseNet121(nn.Module):
             if number < len(depths):
                 self.features.add_module(f"transition{number}", _Transition(shape, channels))
                 channels //= 2
-        self.features.norm5 = shape.normalisation(channels)
+        self.features.norm5 = nn.BatchNorm2d(channels)
         self.classifier, self.feature_dim = shape.last_layer(channels)
         _initialise(self, "fan_in")
         if isinstance(self.classifier, nn.Linear):

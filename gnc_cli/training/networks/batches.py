@@ -230,7 +230,6 @@ class Batches:
         device: torch.device,
         rank: int = 0,
         size: int = 1,
-        channels_last: bool = False,
     ) -> None:
         self.N = len(labels)
         self.steps = -(-self.N // batch_size)
@@ -250,7 +249,6 @@ class Batches:
         self._labels = torch.from_numpy(np.array(labels, dtype=np.int64))
         self._normalisation, self._augmentation = normalisation, augmentation
         self._device, self._rank, self._size = device, rank, size
-        self._format = torch.channels_last if channels_last else torch.contiguous_format
 
     def epoch(self, epoch: int, start: int = 0) -> Generator[Batch, None, None]:
         """The batches of an epoch, from 0, beginning with step `start`."""
@@ -266,7 +264,7 @@ class Batches:
                 moved = self._augmentation.apply(pixels, drawn[first - begin : last - begin])
                 images = self._normalisation.apply(moved)
                 yield Batch(
-                    images.contiguous(memory_format=self._format),
+                    images.contiguous(memory_format=torch.channels_last),
                     self._labels[chosen].to(self._device, non_blocking=True),
                     (last - first) * self._size / (end - begin),
                 )

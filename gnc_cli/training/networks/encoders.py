@@ -39,11 +39,9 @@ _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
 ENCODERS: tuple[str, ...] = tuple(_BUILDERS)
 """Names that `build_encoder` knows."""
 
-_LARGE = 96
-"""Pixels from which a network halves an image twice before it looks closely."""
 _POOLED = ("cnn", "densenet121")
-"""These halve the stem's maps three times without padding, so 8 pixels must arrive there."""
-_FEWEST = {"small": 8, "imagenet": 29}
+"""These halve the stem's maps three times without padding."""
+_FEWEST = 8
 
 _PREFIX = re.compile(r"(?:(?:module|_orig_mod|model|encoder|backbone|encoder_q)\.)*")
 """Of data parallelism, compilation, trainers, and MoCo's query network."""
@@ -65,27 +63,22 @@ def build_encoder(
     channels: int = 3,
     image_size: int = 32,
     feature_dim: int | None,
-    stem: str = "auto",
     width: float = 1.0,
-    norm: str = "batch",
     seed: int = 0,
 ) -> nn.Module:
     """Network from images (N, channels, S, S) float32 to raw features (N, feature_dim).
 
     `model` is one of `ENCODERS` or `package.module:factory`. Without a `feature_dim` the last
     linear layer is left out; the network's own `feature_dim` says how many features come out.
-    `stem` is `small` (3 x 3, no pooling), `imagenet`, or `auto`: small under 96 pixels; for `width`
-    and `norm` see `EncoderShape`. First values come from `seed` alone; PyTorch's global random
-    numbers stay where they are.
+    First values come from `seed` alone; PyTorch's global random numbers stay where they are.
     """
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would seed the accelerators too.
         torch.default_generator.manual_seed(seed)
         if ":" in model:
-            if (stem, width, norm) != ("auto", 1.0, "batch"):
+            if width != 1.0:
                 raise UsageError(
-                    f"{spelled('model', model)} has its own stem, width and norm; leave "
-                    f"{spelled('stem')}, {spelled('width')} and {spelled('norm')} out"
+                    f"{spelled('model', model)} has its own width; leave {spelled('width')} out"
                 )
             return _build_own(model, channels, image_size, feature_dim)
         if model not in _BUILDERS:
@@ -93,15 +86,12 @@ def build_encoder(
                 f"{spelled('model', model)}: choose from {', '.join(ENCODERS)}, or write "
                 f"package.module:factory for your own; {_SIGNATURE}"
             )
-        if stem == "auto":
-            stem = "small" if image_size < _LARGE else "imagenet"
-        if model in _POOLED and image_size < _FEWEST[stem]:
+        if model in _POOLED and image_size < _FEWEST:
             raise UsageError(
-                f"{spelled('model', model)} with the {stem} stem needs images of {_FEWEST[stem]} "
-                f"pixels or more, these have {image_size}; choose {spelled('model', 'resnet18')} "
-                f"or another {spelled('stem')}"
+                f"{spelled('model', model)} needs images of {_FEWEST} pixels or more, these have "
+                f"{image_size}; choose {spelled('model', 'resnet18')}"
             )
-        return _BUILDERS[model](EncoderShape(channels, feature_dim, stem, width, norm))
+        return _BUILDERS[model](EncoderShape(channels, feature_dim, image_size, width))
 
 
 def _build_own(model: str, channels: int, image_size: int, feature_dim: int | None) -> nn.Module:
@@ -261,5 +251,5 @@ def _is_counter(name: str) -> bool:
 
 
 def _of_another_network(what: str) -> DataError:
-    options = f"{spelled('model')}, {spelled('width')} and {spelled('norm')}"
+    options = f"{spelled('model')} and {spelled('width')}"
     return DataError(f"{what}; choose the {options} that the checkpoint was trained with")

@@ -44,19 +44,13 @@ class Recipe:
     """Of `sgd`."""
     weight_decay: float = 5e-4
     schedule: str = "cosine"
-    """`cosine` to 0, `step` (times `gamma` at each milestone) or `constant`."""
+    """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
     milestones: tuple[int, ...] = ()
     """Of `step`: epochs done at which the learning rate falls."""
-    gamma: float = 0.1
     warmup: float = 0.0
     """Epochs, also a part of one, over which the learning rate rises linearly."""
     precision: str = "float32"
     """Of the encoder: `float32`, `bf16` or `fp16`; head and loss are always float32."""
-    clip: float | None = None
-    """Largest norm of the whole gradient."""
-    channels_last: bool = False
-    compile: bool = False
-    """Compile the encoder with torch.compile."""
 
     def factor(self, step: int, steps_per_epoch: int) -> float:
         """What the learning rate is multiplied by at `step`, from 0, all epochs counted.
@@ -71,7 +65,7 @@ class Recipe:
             return rise
         if self.schedule == "step":
             epoch = step // steps_per_epoch
-            return rise * self.gamma ** sum(epoch >= milestone for milestone in self.milestones)
+            return rise * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
         after = self.epochs * steps_per_epoch - warm
         done = min(1.0, max(0.0, step - warm) / after) if after > 0 else 0.0
         return rise * 0.5 * (1.0 + math.cos(math.pi * done))
@@ -180,13 +174,11 @@ class Training:
         if batches.smallest == 1 and not joined and not trains_on_one(model.encoder, shape):
             raise UsageError(
                 f"{spelled('batch_size', recipe.batch_size)} gives a process a single image of "
-                "some batch, and batch norm needs two; take larger batches, fewer processes or "
-                f"{spelled('norm', 'group')}"
+                "some batch, and batch norm needs two; take larger batches or fewer processes"
             )
         synchronise_batch_norm(model, processes, device)
         model.to(device)
-        if recipe.channels_last:
-            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.model, self.batches, self.recipe = model, batches, recipe
         self.epoch = 0
         """Epochs done."""
@@ -197,9 +189,6 @@ class Training:
         self._trained = [p for p in model.parameters() if p.requires_grad]
         # So that small gradients of fp16 survive.
         self._scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "fp16")
-        if recipe.compile:
-            # The module itself stays, and with it the names in its state.
-            model.encoder.forward = torch.compile(model.encoder.forward)
         self._shared: nn.Module = distribute(model, processes, device)
         self._sums = torch.zeros(3, dtype=torch.float64)
         """Of the epoch that has begun and all processes: losses, right answers, samples."""
@@ -349,9 +338,6 @@ class Training:
         with autocast(self.recipe.precision, self._device):
             losses, right = self._shared(batch.images, batch.labels)
         self._scaler.scale(losses.mean() * batch.weight).backward()
-        if self.recipe.clip is not None:
-            self._scaler.unscale_(self._optimizer)
-            nn.utils.clip_grad_norm_(self._trained, self.recipe.clip)
         self._scaler.step(self._optimizer)
         self._scaler.update()
         sums[0] += losses.detach().sum(dtype=torch.float64)
@@ -406,8 +392,8 @@ class Training:
         else:
             cause = (
                 f"the learning rate {self._lr(self.step - 1):.3g} is likely too large at tau "
-                f"{self.model.head.tau:g}; try a smaller {spelled('lr')}, {spelled('warmup')} or "
-                f"{spelled('clip')}"
+                f"{self.model.head.tau:g}; try a smaller {spelled('lr')} or longer "
+                f"{spelled('warmup')}"
             )
         return NonFiniteLoss(
             f"epoch {self.epoch + 1}, {here} of {self.batches.steps}: the loss or a weight is not "

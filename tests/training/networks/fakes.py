@@ -71,7 +71,7 @@ def fake_training(
     images, labels = fake_images(N)
     batches = Batches(
         images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
-        augmentation=MOVES, device=place, channels_last=recipe.channels_last,
+        augmentation=MOVES, device=place,
         rank=processes.rank, size=processes.size,
     )  # fmt: skip
     model = model or fake_model(**encoder)

@@ -20,7 +20,7 @@ from gnc_cli.training.networks.encoders import ENCODERS, build_encoder
     ],
 )  # fmt: skip
 def test_parameter_counts_are_the_published_ones(model: str, count: int) -> None:
-    assert count_parameters(build_encoder(model, stem="imagenet", feature_dim=100)) == count
+    assert count_parameters(build_encoder(model, image_size=224, feature_dim=100)) == count
 
 
 def _norm(state: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
@@ -81,25 +81,24 @@ def _plain_densenet(state: dict[str, Tensor], x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("model", "stem", "groups"),
+    ("model", "size", "groups"),
     [
-        ("resnet18", "small", 1), ("resnet50", "imagenet", 1), ("resnext50", "small", 8),
-        ("densenet121", "small", 1),
+        ("resnet18", 19, 1), ("resnet50", 96, 1), ("resnext50", 19, 8), ("densenet121", 19, 1),
     ],
 )  # fmt: skip
-def test_features_are_those_of_the_plain_network(model: str, stem: str, groups: int) -> None:
-    encoder = build_encoder(model, stem=stem, width=0.25, feature_dim=5).double().eval()
+def test_features_are_those_of_the_plain_network(model: str, size: int, groups: int) -> None:
+    encoder = build_encoder(model, image_size=size, width=0.25, feature_dim=5).double().eval()
     generator = torch.Generator().manual_seed(1)
     for layer in encoder.modules():
         if isinstance(layer, nn.BatchNorm2d):  # as after some training
             for tensor in (layer.weight, layer.bias, layer.running_mean, layer.running_var):
                 tensor.data.uniform_(0.5, 1.5, generator=generator)  # type: ignore[union-attr]
-    images = torch.randn(2, 3, 19, 19, generator=generator, dtype=torch.float64)
+    images = torch.randn(2, 3, size, size, generator=generator, dtype=torch.float64)
     state = encoder.state_dict()
     if model == "densenet121":
         expected = _plain_densenet(state, images)
     else:
-        expected = _plain_resnet(state, images, small=stem == "small", groups=groups)
+        expected = _plain_resnet(state, images, small=size < 96, groups=groups)
     torch.testing.assert_close(encoder(images).detach(), expected)
 
 

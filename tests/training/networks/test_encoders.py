@@ -14,27 +14,24 @@ from gnc_cli.training.networks.encoders import ENCODERS, build_encoder, load_bac
 
 
 @pytest.mark.parametrize("model", ENCODERS)
-@pytest.mark.parametrize(("stem", "channels", "size"), [("small", 1, 17), ("imagenet", 3, 45)])
-def test_features_have_the_shape_asked_for(model: str, stem: str, channels: int, size: int) -> None:
+@pytest.mark.parametrize(("channels", "size"), [(1, 17), (3, 96)])
+def test_features_have_the_shape_asked_for(model: str, channels: int, size: int) -> None:
     pooled = {"cnn": 64, "resnet18": 128, "densenet121": 256}.get(model, 512)
     for feature_dim in (5, None):
         encoder = build_encoder(
-            model, channels=channels, feature_dim=feature_dim, stem=stem, width=0.25
+            model, channels=channels, image_size=size, feature_dim=feature_dim, width=0.25
         )
         features = encoder.eval()(torch.zeros(2, channels, size, size))
         assert features.shape == (2, feature_dim or pooled) == (2, encoder.feature_dim)
 
 
 @pytest.mark.parametrize("model", ENCODERS)
-@pytest.mark.parametrize("norm", ["batch", "group", "none"])
-def test_gradients_reach_every_parameter(model: str, norm: str) -> None:
-    encoder = build_encoder(model, image_size=16, feature_dim=4, width=0.125, norm=norm)
+def test_gradients_reach_every_parameter(model: str) -> None:
+    encoder = build_encoder(model, image_size=16, feature_dim=4, width=0.125)
     images = torch.randn(4, 3, 16, 16, generator=torch.Generator().manual_seed(3))
     encoder(images).square().sum().backward()
     for name, p in encoder.named_parameters():
         assert p.grad is not None and p.grad.any() and p.grad.isfinite().all(), name
-    found = {type(layer).__name__ for layer in encoder.modules()} & {"BatchNorm2d", "GroupNorm"}
-    assert found == {"batch": {"BatchNorm2d"}, "group": {"GroupNorm"}, "none": set()}[norm]
 
 
 @pytest.mark.parametrize("model", ["cnn", "resnet18", "densenet121"])
@@ -50,16 +47,15 @@ def test_one_seed_one_network_and_the_global_stream_is_untouched(model: str) -> 
             assert not torch.equal(parameter, other.get_parameter(name)), name
 
 
-@pytest.mark.parametrize(("stem", "size"), [("small", 8), ("imagenet", 29)])
 @pytest.mark.parametrize("model", ["cnn", "densenet121"])
-def test_the_smallest_images_that_are_allowed_go_through(model: str, stem: str, size: int) -> None:
-    encoder = build_encoder(model, image_size=size, stem=stem, width=0.125, feature_dim=3)
-    assert encoder.eval()(torch.zeros(1, 3, size, size)).shape == (1, 3)
+def test_the_smallest_images_that_are_allowed_go_through(model: str) -> None:
+    encoder = build_encoder(model, image_size=8, width=0.125, feature_dim=3)
+    assert encoder.eval()(torch.zeros(1, 3, 8, 8)).shape == (1, 3)
     with pytest.raises(RuntimeError):
-        encoder(torch.zeros(1, 3, size - 1, size - 1))
-    message = f"--model {model} with the {stem} stem needs images of {size} pixels or more"
+        encoder(torch.zeros(1, 3, 7, 7))
+    message = f"--model {model} needs images of 8 pixels or more, these have 7"
     with pytest.raises(UsageError, match=message), in_shell():
-        build_encoder(model, image_size=size - 1, stem=stem, feature_dim=3)
+        build_encoder(model, image_size=7, feature_dim=3)
 
 
 MODULE = """
@@ -152,22 +148,20 @@ def test_what_does_not_work_is_said_in_one_line(own: str, model: str, message: s
 
 
 def test_settings_of_the_built_in_networks_are_not_ignored(own: str) -> None:
-    with pytest.raises(UsageError, match="leave stem, width and norm out"):
+    with pytest.raises(UsageError, match="has its own width; leave width out"):
         build_encoder(f"{own}:good", feature_dim=4, width=0.5)
 
 
 State = dict[str, Tensor]
 
 
-def _resnet(feature_dim: int | None = 7, norm: str = "batch") -> nn.Module:
-    return build_encoder(
-        "resnet18", feature_dim=feature_dim, width=0.125, stem="imagenet", norm=norm
-    )
+def _resnet(feature_dim: int | None = 7) -> nn.Module:
+    return build_encoder("resnet18", image_size=96, feature_dim=feature_dim, width=0.125)
 
 
 def _checkpoint(model: str = "resnet18", width: float = 0.125) -> State:
     """What the ImageNet network of this width would leave: other values, 20 classes."""
-    encoder = build_encoder(model, width=width, stem="imagenet", feature_dim=20, seed=5)
+    encoder = build_encoder(model, width=width, image_size=96, feature_dim=20, seed=5)
     state = encoder.state_dict()
     for name, tensor in state.items():
         if name.endswith("running_mean"):
@@ -225,7 +219,7 @@ def test_counters_are_optional_half_precision_is_converted_and_old_names_have_do
     state = _checkpoint("densenet121")
     found = {old(name): tensor.half() for name, tensor in state.items() if "num_b" not in name}
     assert "features.denseblock1.denselayer1.norm.1.running_mean" in found
-    encoder = build_encoder("densenet121", width=0.125, stem="imagenet", feature_dim=7)
+    encoder = build_encoder("densenet121", width=0.125, image_size=96, feature_dim=7)
     assert load_backbone(encoder, found) == ["classifier.weight", "classifier.bias"]
     assert _holds(encoder, {n: t.half().to(t.dtype) for n, t in state.items()}, but="classifier")
 
@@ -259,8 +253,3 @@ def test_another_network_is_refused_and_nothing_changes(
         load_backbone(encoder, change(_checkpoint()))
     assert "\n" not in str(raised.value)
     assert _holds(encoder, before)
-
-
-def test_running_statistics_have_no_place_in_a_network_of_group_norms() -> None:
-    with pytest.raises(DataError, match=r"no place .* bn1\.running_mean.* --norm"), in_shell():
-        load_backbone(_resnet(norm="group"), _checkpoint())

@@ -21,7 +21,7 @@ SCRIPT = """
     alone = Processes()
 
     def training(processes, head, norm="group", idle=False):
-        recipe = Recipe(epochs=3, batch_size=16, lr=0.05, clip=1.0, warmup=1)
+        recipe = Recipe(epochs=3, batch_size=16, lr=0.05, warmup=1)
         model = fake_model(head, norm=norm)
         if idle:
             model.encoder.idle = torch.nn.GroupNorm(2, 8)
