@@ -77,7 +77,7 @@ def test_a_table_counts_in_all_commands(
     rows = random_points(np.random.default_rng(0), 99, 6)
     (compared,) = compare(rows, **table).rows
     (bound,) = bounds(6, 99, **table).best
-    solved = solve(6, 99, method="paper", steps=1, **table)
+    solved = solve(6, 99, method="descent", restarts=1, **table)
     measured = measure(weights=rows, **table)
     assert isinstance(compared, FileRow) and isinstance(bound, BestBounds)
     assert isinstance(solved, SolveResult) and isinstance(measured, MeasureResult)

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from gnc_cli.errors import UsageError
 
 REMOVED: Mapping[str, str] = {
+    "--variants authors": "gnc1_centred and gnc3_centred are always computed",
+    "--variants all": "add --variants classic; gnc1_centred and gnc3_centred are always computed",
     "--method paper": "run python -m benchmarks.paper_recipe in the sources",
     "--stem": "the first layers follow from the size of the images: small under 96 pixels",
     "--norm": "built-in networks have batch norms; write --model package.module:factory for others",

@@ -51,7 +51,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     def small(d: int, K: int, **options: Any) -> Any:
         if "interrupt" in options:
             made.append({"d": d, "K": K, **options})
-        return real(d, K, **{**options, "restarts": 16, "steps": 200, "time_limit": None})
+        return real(d, K, **{**options, "restarts": 4, "time_limit": None})
 
     monkeypatch.setattr(api, "solve", small)
     return made
