@@ -4,7 +4,8 @@
     python -m benchmarks.facts --before /path/to/its/bin/gnc  # and another one beside it
 
 Thirty rows of data/known_codes/table.csv, drawn by the checksum of `d,K`, and the questions of the
-kissing problem. What is printed goes into RESULTS.md.
+kissing problem. Printed are the cosines of `bounds`, and whether `solve`, `measure`, `bounds` and
+`compare` agree with each other and with the table. What is printed goes into RESULTS.md.
 """
 
 import argparse
@@ -24,6 +25,8 @@ _QUESTIONS = [
     "--d 20 --margin 0.5", "--d 22 --margin 0.5", "--d 16 --K 289 --max-cosine 0.25",
     "--d 64 --K 4224", "--d 256 --K 66048",
 ]  # fmt: skip
+_SECONDS = 120.0
+"""Time limit of each command."""
 
 
 def drawn(number: int) -> list[tuple[int, int, str, str]]:
@@ -37,7 +40,8 @@ def drawn(number: int) -> list[tuple[int, int, str, str]]:
 
 def asked(gnc: str, *words: str) -> dict:
     """The JSON of one command."""
-    done = subprocess.run([gnc, *words, "--json", "-q"], capture_output=True, text=True)
+    command = [gnc, *words, "--json", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
     return json.loads(done.stdout)
 
 
@@ -75,7 +79,7 @@ def main() -> None:
     print("| --- |" + " --- |" * len(programs))
     for words in _QUESTIONS:
         print(f"| {words} | " + " | ".join(question(gnc, words) for gnc in programs) + " |")
-    print("\n| d | K | status | table |" + " before |" * bool(before) + " now | four agree |")
+    print("\n| d | K | status | table |" + " before |" * bool(before) + " now | all agree |")
     print("| --- | --- | --- |" + " --- |" * (len(programs) + 2))
     with tempfile.TemporaryDirectory() as folder:
         for d, K, figure, status in drawn(30):

@@ -18,8 +18,10 @@ _NUMBER = re.compile(
     r"[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)"
     r"([eE][-+]?\d{1,4})?", re.ASCII,
 )  # fmt: skip
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
-"""One number, or a list of several."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(,[1-9]\d{0,2}(,\d{3})+)*", re.ASCII)
+"""Numbers with commas between thousands, or a list of smaller ones."""
+_INSIDE = r",(?=\d{3}(,|$))"
+"""A comma before three digits."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
@@ -230,8 +232,8 @@ def _items(value: Any, least: int = 0) -> list[Any]:
         text = value.strip()
         if _THOUSANDS.fullmatch(text) and (",0" in text or int(text.partition(",")[0]) < least):
             raise UsageError(
-                f"{_bare(text)} is a list here, whose numbers stand between commas; for one number "
-                f"write {_bare(text.replace(',', ''))}"
+                f"{_bare(text)} is a list here, whose numbers stand between commas; leave them out "
+                f"inside numbers: write {_bare(re.sub(_INSIDE, '', text))}"
             )
         return value.split(",")
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:

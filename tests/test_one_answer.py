@@ -94,7 +94,7 @@ def test_a_table_counts_in_all_commands(
         asked: dict[str, Any] = {"d": 6, "K": 99} if command in (solve, bounds) else {}
         files = [] if asked else [tmp_path / "code.npy"]
         np.save(tmp_path / "code.npy", rows)
-        with pytest.raises(DataError, match=r"now\.txt, line 2: d = 6, N = 98 .* is impossible"):
+        with pytest.raises(DataError, match=r"now\.txt', line 2: d = 6, N = 98 .* is impossible"):
             command(*files, **asked, **table)  # type: ignore[operator]
 
 

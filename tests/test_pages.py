@@ -150,8 +150,9 @@ def test_a_run_without_a_snapshot_keeps_its_result(
 ) -> None:
     stopped = threading.Event()
     stopped.set()
-    run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
-                     out=tmp_path / "run", interrupt=stopped,
-                     plot=tmp_path / "run.html")  # fmt: skip
-    assert run.outcome == "interrupted" and not (tmp_path / "run.html").exists()
-    assert "no training snapshot yet" in caplog.text
+    for name, missing in (("run.html", "no training snapshot yet"), ("run.png", "no epoch yet")):
+        run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
+                         out=tmp_path / "run", force=True, interrupt=stopped,
+                         plot=tmp_path / name)  # fmt: skip
+        assert run.outcome == "interrupted" and not (tmp_path / name).exists()
+        assert f"{name}' is not written: the run has {missing}; go on with" in caplog.text

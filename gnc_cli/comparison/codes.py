@@ -1,5 +1,6 @@
 """One code beside the best known one: read, measured, judged, recognised."""
 
+import math
 import os
 import time
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ _PRINTED = 1e-9
 """A gap beyond this is due to coordinates coarser than twelve decimals, if it is no gap at all."""
 _EQUAL = 1e-12
 """Rows this near have one direction: what roundings leave of a row that stands there twice."""
+_DECIMALS = range(3, 12)
+"""Of coordinates that were rounded for print; fewer are exact, or no copy of a code."""
 _MOST_PRODUCTS = 1e12
 """K^2 d up to which contacts are counted: about a minute of one core."""
 _OF_ALL_PAIRS = (
@@ -72,10 +75,18 @@ class Code:
 
     @cached_property
     def precision(self) -> float:
-        """What cosines are good to: by the dtype, or as all numbers have float32's digits only."""
-        with np.errstate(over="ignore", under="ignore"):
+        """What cosines are good to: by the dtype, as all numbers have float32's digits only, or as
+        unit rows were rounded to so many decimals, by which their lengths are off."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             single = np.array_equal(self.rows.astype(np.float32), self.rows)
-        return max(spacing(self.storage), spacing("float32" if single else "float64"))
+            off = np.abs(np.linalg.norm(self.rows, axis=1) - 1.0).max()
+        found = max(spacing(self.storage), spacing("float32" if single else "float64"))
+        for decimals in _DECIMALS:
+            # Each row is off by half of this, the cosine of two rows by all of it.
+            error = math.sqrt(self.rows.shape[1]) * 10.0**-decimals
+            if _EQUAL < off <= error and np.array_equal(self.rows.round(decimals), self.rows):
+                return max(found, error)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

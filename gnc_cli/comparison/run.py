@@ -13,7 +13,7 @@ from gnc_cli.comparison.request import Request, read_request
 from gnc_cli.comparison.result import CompareResult, CompareRow, ListedRow, Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.io.outputs import check_apart, is_page
-from gnc_cli.known_codes.best import Table
+from gnc_cli.known_codes.best import Table, our_copy
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import Path, spelled
@@ -49,13 +49,14 @@ def run(
     summary = None
     match request.mode:
         case Mode.LIST:
-            rows = [_listed(entry) for entry in known.select(
+            listed = our_copy().merged(known)
+            rows = [_listed(entry) for entry in listed.select(
                 request.d, request.K, proven=request.proven
             )]  # fmt: skip
             if not request.proven:
                 rows += [_listed_own(code) for code in stored_margins().select(
                     request.d, request.K
-                ) if known.find(code.d, code.K) is None]  # fmt: skip
+                ) if listed.find(code.d, code.K) is None]  # fmt: skip
             rows = sorted(rows, key=lambda row: (row.d, row.K))
             if on_row is not None:
                 for row in rows:

@@ -29,6 +29,7 @@ from gnc_cli.console.numbers import (
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.known_codes.best import our_copy
 from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
 
 _COLOURS = {
@@ -76,6 +77,8 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
     match result.mode:
         case Mode.LIST:
             listed = [row for row in result.rows if isinstance(row, ListedRow)]
+            if result.table.current:
+                notes.append(_stamp(our_copy().stamp))
             return [_list(title, listed, notes, verbose)]
         case Mode.SOLVE | Mode.HUNT:
             solves = [row for row in result.rows if isinstance(row, SolvedRow)]

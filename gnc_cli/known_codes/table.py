@@ -34,6 +34,8 @@ _OURS = 1e-13
 _PUBLIC = 1e-12
 """The public table rounds each cosine up in its twelfth decimal."""
 _ROUNDED_UP = 12
+_ROUNDED_FROM = 6
+"""Decimals from which on a figure of the user's table is a rounded one."""
 _EXACT_FROM = 21
 """Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
@@ -85,8 +87,8 @@ class KnownCode:
     def between(self) -> tuple[Fraction, Fraction]:
         """Ends between which the cosine of the code behind the figure lies.
 
-        Twelve decimals or fewer are rounded up in a public table. All others are good to
-        `rounding`, either way.
+        In a public table twelve decimals are rounded up, and short figures are exact. All others
+        are good to `rounding`, either way.
         """
         figure, slack = self.exact, Fraction(Decimal(str(self.rounding)))
         rounded_up = self.rounding == _PUBLIC and _decimals(self.figure) <= _ROUNDED_UP
@@ -101,10 +103,21 @@ class KnownCodes:
     entries: dict[tuple[int, int], KnownCode]
     claims: tuple[KnownCode, ...] = ()
     """Rows that nobody has checked: they are shown, and count nowhere."""
+    path: str = ""
+    """Of the file."""
 
     def find(self, d: int, K: int) -> KnownCode | None:
         """The entry of (d, K), or None."""
         return self.entries.get((d, K))
+
+    def merged(self, given: "KnownCodes") -> "KnownCodes":
+        """This table with what is new or better in another; of the same figures ours stays."""
+        better = {
+            pair: entry for pair, entry in given.entries.items()
+            if pair not in self.entries or entry.between[1] < self.entries[pair].between[1]
+        }  # fmt: skip
+        claims = (*self.claims, *given.claims)
+        return KnownCodes(given.stamp, self.entries | better, claims, given.path)
 
     def covering(self, d: int, K: int) -> KnownCode | None:
         """The best entry with at least K points in at most d dimensions, or None.
@@ -306,7 +319,7 @@ def _table(
     claims = tuple(entry for entry in found.values() if entry.status == _CLAIMED)
     entries = {pair: entry for pair, entry in found.items() if entry.status != _CLAIMED}
     stamp = TableStamp(len(found), date, sha256(data).hexdigest(), current)
-    return KnownCodes(stamp, entries, claims)
+    return KnownCodes(stamp, entries, claims, path)
 
 
 def _columns(names: list[str], where: str) -> dict[str, int]:
@@ -346,12 +359,19 @@ def _entry(
     return KnownCode(
         d, K, figure, status, rattlers, contacts, named.get("source") or source,
         named.get("date") or date, named.get("note", ""),
-        _PUBLIC if current else _own_rounding(figure), line,
+        _public_rounding(figure) if current else _own_rounding(figure), line,
     )  # fmt: skip
 
 
 def _decimals(figure: str) -> int:
     return len(figure.partition(".")[2])
+
+
+def _public_rounding(figure: str) -> float:
+    """What a figure of the user's is good to: half a unit of its last digit; short ones are exact,
+    as 0.25 is."""
+    decimals = _decimals(figure)
+    return max(_PUBLIC, 0.5 * 10.0**-decimals) if decimals >= _ROUNDED_FROM else _PUBLIC
 
 
 def _own_rounding(figure: str) -> float:

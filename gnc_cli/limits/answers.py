@@ -51,7 +51,7 @@ def _told(
     return {
         "name": limit.name, "side": limit.side(quantity), "exists": limit.exists,
         "proven": limit.proved,
-        "constructive": limit.constructive, "bisector": limit.by_bisector(quantity),
+        "constructive": how is not None, "bisector": limit.by_bisector(quantity),
         "source": limit.cited(found), "how": how,
     }  # fmt: skip
 

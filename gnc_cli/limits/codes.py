@@ -65,7 +65,6 @@ class CodeList(Limit):
     """The best of a list of codes with K points or more in d dimensions or fewer."""
 
     exists = True
-    constructive = True
     listed = True
 
     def __init__(
@@ -97,11 +96,8 @@ def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code
     All exist: published, or made by this project. There is a command where theorem 3.3 or a
     construction gives the same code, or its coordinates are stored.
     """
-    entries = dict(ours.entries)
-    for key, entry in given.entries.items() if given is not None else ():
-        if key not in entries or entry.between[1] < entries[key].between[1]:
-            entries[key] = entry
-    return [_listed(entry, f"known code ({d}, {K})") for (d, K), entry in entries.items()]
+    merged = ours if given is None else ours.merged(given)
+    return [_listed(e, f"known code ({d}, {K})") for (d, K), e in merged.entries.items()]
 
 
 def claimed_codes(table: KnownCodes) -> CodeList:
@@ -125,7 +121,6 @@ class ConstructionLimit(Limit):
     name = "construction"
     source = "constructions, see gnc solve --list-constructions"
     exists = True
-    constructive = True
     listed = True
 
     def at(self, d: int, K: int) -> Finding | None:

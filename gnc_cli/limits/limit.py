@@ -98,8 +98,6 @@ class Limit(ABC):
     of_rho: bool = False
     """Whether it is stated of rho*, so that the bisector theorem makes it one on t*; else the other
     way round."""
-    constructive: bool = False
-    """Whether the code behind it can be built."""
     proved: bool = True
     """Else it is numerical or a claim: it is shown, and counts nowhere."""
     declined: bool = False

@@ -82,7 +82,7 @@ def _check(given: KnownCodes) -> None:
             if clearance > highest:
                 least = "more than " if found.strict else "at least "
                 raise DataError(
-                    f"{entry.source}, line {entry.line}: d = {d}, N = {K} with cosine "
+                    f"{given.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
                     f"{entry.figure} is impossible: {least}{1.0 - found.value:.12g} by "
                     f"{limit.name} ({limit.cited(found)}); mend the line"
                 )

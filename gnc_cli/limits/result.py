@@ -40,7 +40,7 @@ class BoundRow:
     proven: bool
     """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
-    """Whether such a code can be built."""
+    """Whether gnc can build such a code: `how` says with which command."""
     name: str
     """Name of the bound, such as `rankin`."""
     bisector: bool
@@ -124,7 +124,7 @@ class DimensionRow:
     proven: bool
     """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
-    """Whether such a code can be built."""
+    """Whether gnc can build such a code: `how` says with which command."""
     bisector: bool
     """Whether it rests on the bisector theorem."""
     source: str
@@ -181,7 +181,7 @@ class ClassesRow:
     proven: bool
     """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
-    """Whether such a code can be built."""
+    """Whether gnc can build such a code: `how` says with which command."""
     bisector: bool
     """Whether it rests on the bisector theorem."""
     source: str

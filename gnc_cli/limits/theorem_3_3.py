@@ -76,7 +76,6 @@ class _Lower(_Theorem33):
     """The codes themselves, whose one-vs-rest distance is their clearance."""
 
     exists = True
-    constructive = True
 
     def at(self, d: int, K: int) -> Finding | None:
         form = closed_form(d, K)

@@ -127,7 +127,7 @@ def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
         room: whether there is a line for both.
     """
     build: list[Cell] = []
-    if code is not None and code.constructive:
+    if code is not None and (code.constructive or code.name == "known-code"):
         command = code.how or "no construction or stored code of gnc is as good; see its source"
         build = [(Styled("build it:", "bold"), f" {command}")]
     more = Styled(f"all {bounds} bounds with their sources: -v", "dim")

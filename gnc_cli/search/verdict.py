@@ -22,6 +22,9 @@ from gnc_cli.search.result import Optimum
 
 _MEET = 1e-9
 """A code this near to the proved upper end counts as optimal; distances this near are equal."""
+_CLOSED = 1e-6
+"""A wider bracket is open: the search was cut short, and the distance may be far above its lower
+end."""
 _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
@@ -68,13 +71,14 @@ def judge(
         return verify_below(weights, t) is True
 
     distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
+    is_open = problem == "softmax" and rho.upper - rho.lower > _CLOSED
     optimum = _optimum(d, K, distance)
     return Judgement(
         best_known=None if known is None else known.record(),
         status=comparison_status(max_cosine, known, verified),
         gap=None if known is None else known.gap(max_cosine),
         optimum=optimum,
-        verdict=_verdict(known, d, K, distance, optimum, restriction),
+        verdict=_verdict(known, d, K, distance, optimum, restriction, is_open),
     )
 
 
@@ -129,7 +133,7 @@ def _optimum(d: int, K: int, distance: float) -> Optimum:
 
 def _verdict(
     known: Reference | None, d: int, K: int, distance: float, optimum: Optimum,
-    restriction: str | None,
+    restriction: str | None, is_open: bool,
 ) -> str:
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"
@@ -138,7 +142,7 @@ def _verdict(
     if known is None:
         return f"no code of this size is known; {possible}"
     missing = 1.0 - known.max_cosine - distance
-    short = _percent(missing / (1.0 - known.max_cosine))
+    short = "at most " * is_open + _percent(missing / (1.0 - known.max_cosine))
     if known.proven:
         return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:

@@ -20,7 +20,9 @@ from gnc_cli.collapse.plot_epochs import (
 from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import GREY, save, show_heading, styled
+from gnc_cli.errors import DataError
 from gnc_cli.escaping import in_picture
+from gnc_cli.parameters import spelled
 from gnc_cli.training.places import MOST_NAMED, class_labels, show_places
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
@@ -53,21 +55,27 @@ def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) 
         path: an existing picture is replaced, in one step.
 
     Raises:
+        DataError: the run ended before its first epoch did.
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
     with styled():
         one = isinstance(result, TrainResult)
-        figure = _run_figure(result) if one else _series_figure(result)
+        figure = _run_figure(result, path) if one else _series_figure(result)
         figure.get_layout_engine().set(w_pad=0.14, h_pad=0.1)
         _settle(figure)
         save(figure, path)
 
 
-def _run_figure(result: Any) -> Any:
+def _run_figure(result: Any, path: str | os.PathLike[str]) -> Any:
     from matplotlib.figure import Figure
 
     history, extras = result.history, result.extras
+    if not history:
+        raise DataError(
+            f"{os.fspath(path)!r} is not written: the run has no epoch yet; go on with "
+            f"{spelled('resume')}"
+        )
     rows: Any = [["gnc1", "gnc2", "gnc3"], ["accuracy", "accuracy", "loss"]]
     if extras:
         rows = [["places", "gnc1", "gnc2"], ["places", "gnc3", "loss"],

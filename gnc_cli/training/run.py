@@ -80,18 +80,18 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
     with processes, limit_threads(1), guard:
         result = Job(asked, options, processes, device).run()
     result = dataclasses.replace(result, seconds=options.deadline.elapsed)
-    if processes.first and page:
+    if processes.first and options.plot is not None:
         from gnc_cli.collapse.page import write_run
+        from gnc_cli.training.plot import plot_train
 
         last = result if isinstance(result, TrainResult) else result.rows[-1]
         try:
-            write_run(str(options.plot), last.run, last.history, last.forms)
+            if page:
+                write_run(options.plot, last.run, last.history, last.forms)
+            else:
+                plot_train(result, options.plot)
         except DataError as error:  # the result is there all the same
             _log.warning("%s", error)
-    elif processes.first and options.plot is not None:
-        from gnc_cli.training.plot import plot_train
-
-        plot_train(result, options.plot)
     return result
 
 

@@ -302,6 +302,18 @@ def test_a_code_too_large_to_list_its_contacts() -> None:
     assert row.max_cosine >= 1 - nearest**2 / 2 - 1e-12
 
 
+@pytest.mark.parametrize("decimals", [4, 6, 8])
+def test_decimals_say_how_precise_a_text_file_is(decimals: int, tmp_path: Path) -> None:
+    for name in ("icosahedron", "600-cell"):
+        np.savetxt(tmp_path / "copy.txt", built(name), fmt=f"%.{decimals}f")
+        row = only(compare(tmp_path / "copy.txt"))
+        assert row.status is ComparisonStatus.MATCHES and row.passed
+        assert row.gap is not None and row.gap > 1e-9 and "precision of the file" in row.advice
+    for rows in ([[0.6, 0.8], [0.6, -0.8], [-1.0, 0.0]], [[5, 1], [-5, 1], [0, -1]]):
+        row = only(compare(np.array(rows)))  # exact numbers of few digits
+        assert row.status is ComparisonStatus.WORSE
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_coarser_copy_of_a_known_code_is_equal_to_the_precision_of_the_file(
     dtype: str, tmp_path: Path

@@ -91,6 +91,11 @@ def test_between_in_a_public_table(tmp_path: Path) -> None:
     assert rounded.between == (Fraction("0.333333333333"), Fraction("0.333333333334"))
     slack = Fraction(1, 10**12)
     assert longer.between == (longer.exact - slack, longer.exact + slack)
+    table = read_public_table(written(tmp_path, "3,13,0.5426364868\n4,24,0.5\n"))
+    half = Fraction(1, 2 * 10**10)
+    rounded, short = table.entries[3, 13], table.entries[4, 24]
+    assert rounded.between == (rounded.exact - half, rounded.exact + half)
+    assert short.between == (short.exact - slack, short.exact)  # is exact
 
 
 def test_covering() -> None:

@@ -169,3 +169,14 @@ def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.best_known is None and found.gap is None
     assert found.status is ComparisonStatus.NO_ENTRY
     assert found.verdict.startswith("no code of this size is known; at most ")
+
+
+def test_an_open_bracket_says_at_most() -> None:
+    """The certified lower end of a search that was cut short may be far below the distance."""
+    W = random_points(np.random.default_rng(0), 24, 3)
+    upper = minimum_one_vs_rest(W).upper
+    for problem, width, is_open in (
+        ("softmax", 2e-6, True), ("softmax", 5e-7, False), ("tammes", upper, False),
+    ):  # fmt: skip
+        found = judge(problem, 3, 24, W, max_cosine(W), Bracket(upper - width, upper))
+        assert found.verdict.startswith("at most ") == is_open
