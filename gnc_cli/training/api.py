@@ -1,5 +1,6 @@
 """`train`: a network on the sphere or with weight decay, its collapse followed."""
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -365,7 +366,11 @@ def train(
     if config is not None:
         from gnc_cli.training.request import with_config
 
-        return train(**with_config(config, train, asked))
+        completed = with_config(config, train, asked)
+        try:
+            return train(**completed)
+        except UsageError as error:
+            raise UsageError(f"{error} ({os.fspath(config)!r} sets options too)") from error
     from gnc_cli.training.run import run
 
     return run(**asked)

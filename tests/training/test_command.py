@@ -213,6 +213,7 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"), ("epoch = 3", 2, "did you mean epochs?"),
         ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
+        ("momentum = 0.5", 2, "leave it out, or add that ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"), ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
     ):  # fmt: skip
         Path("run.toml").write_text(text)
