@@ -48,7 +48,7 @@ def asked(gnc: str, *words: str) -> dict:
 def answers(gnc: str, d: int, K: int, file: str) -> list[float | None]:
     """The best known cosine by solve, measure, bounds and compare."""
     size = "--d", str(d), "--K", str(K)
-    solved = asked(gnc, "solve", *size, "--method", "paper", "--steps", "1")["best_known"]
+    solved = asked(gnc, "solve", *size, "--restarts", "1", "--time-limit", "2")["best_known"]
     reference = asked(gnc, "measure", "--weights", file)["gnc2_reference"]
     bound = asked(gnc, "bounds", *size)["best"][0]["best_known"]
     row = asked(gnc, "compare", file, "--tolerance", "9")["rows"][0]
