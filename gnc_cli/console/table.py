@@ -140,15 +140,16 @@ def _drawn(table: Table, width: int) -> list["RenderableType"]:
         )
         for place, column in zip(places, zip(*rows, strict=True), strict=True):
             words = place in table.text
+            whole = not words or place == min(table.text)
             # No column is so narrow that its heading or figures break.
             longest = max(len(_plain(cell)) for cell in (table.columns[place], *column))
             grid.add_column(
                 _rich(table.columns[place]),
                 justify="left" if words else "right",
                 overflow="fold",
-                # Names keep their letters; what is wide and made of words may wrap.
-                no_wrap=not words or place == min(table.text),
-                min_width=min(longest, _WORD),
+                # Names and figures keep their letters; what is wide and made of words may wrap.
+                no_wrap=whole,
+                min_width=longest if whole else min(longest, _WORD),
             )
         for row in rows:
             grid.add_row(*(_rich(cell) for cell in row))

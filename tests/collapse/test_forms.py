@@ -81,7 +81,12 @@ def test_the_last_row_decides_for_a_table(
         assert ("centred: " in text) == (one != "GNC1")
 
 
-def test_gnc2_of_class_means_is_marked(relu: dict[str, np.ndarray], series: MeasureSeries) -> None:
+@pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure
+def test_gnc2_of_class_means_is_marked(
+    relu: dict[str, np.ndarray], series: MeasureSeries, monkeypatch: pytest.MonkeyPatch,
+    columns: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     means = measure(features=relu["features"], labels=relu["labels"])
     assert isinstance(means, MeasureResult)
     text = printed(view(replace(series, rows=(series.rows[0], means), groups=()), False), None)
