@@ -17,6 +17,7 @@ from gnc_cli.collapse.class_rows import ClassRows
 from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     CLASSIC,
+    NOISE_TO_COME,
     ClassCounts,
     DuplicatePair,
     Gnc2Reference,
@@ -170,7 +171,8 @@ def assemble(
     warnings: list[str | None] = [_digits_warning(weights.raw) if weights.given else None]
     if moments is not None:
         between, means = statistics.train or moments, moments.means[moments.present]
-        ones = gnc1_forms(moments.within_cov(), between.means[between.present])
+        centres = between.means[between.present]
+        ones = gnc1_forms(moments.within_cov(), centres)
         for key, one in ones.items():
             if one is not None:
                 figures |= {key: one.value, f"{key}_rank": one.rank}
@@ -179,7 +181,9 @@ def assemble(
             figures |= gnc3_forms(weights.rows[moments.present], means)
         warnings += [
             _floor_warning(moments, str(statistics.storage), request.unit),
-            _noise_warning(ones, between),
+            _noise_warning(
+                ones if between is moments else gnc1_forms(between.within_cov(), centres), between
+            ),
         ]
     unit = weights.unit
     left: dict[str, tuple[str, ...]] = {}
@@ -413,24 +417,26 @@ def _order_warning(decisions: Decisions | None) -> list[str]:
 def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> str | None:
     """A warning where GNC1 divides by the noise of the class means, or would at collapse.
 
-    The mean of the class means of N samples is off by `tr(Sigma_W) / N` squared; an eigenvalue of
-    Sigma_B of that size is noise, and so is its inverse.
+    Along a unit vector v the mean of n samples is off by `v^T Sigma_W v / n` squared on average;
+    that is the eigenvalue along v where the true class means have no component, and K GNC1 then
+    has n from v. K true class means that sum to 0 leave d - K + 1 dimensions; the noise of all of
+    these is in the one eigenvalue that is added, a mean over K: `n K / (d - K + 1)` from v.
     """
-    noise = float(np.trace(between.within_cov())) / between.N
-    kept = {key: one for key, one in ones.items() if one is not None and noise > 0.0}
-    names = [key for key, one in kept.items() if one.smallest <= _NOISE * noise]
+    counts = between.counts[between.present]
+    dimensions = max(1.0, (between.d - len(counts) + 1) / len(counts))
+    noise = 1.0 / float((1.0 / counts).mean() * dimensions)
+    names = [key for key, one in ones.items() if one and one.largest >= noise / _NOISE]
     if names:
         verb = "measures" if len(names) == 1 else "measure"
         return (
-            f"{' and '.join(names)} {verb} noise: the smallest eigenvalue of Sigma_B that is kept "
-            "is of the size of the noise of the class means"
+            f"{' and '.join(names)} {verb} noise: an eigenvalue of Sigma_B that is kept is of the "
+            "size of the noise of the class means"
         )
-    one = kept.get("gnc1")
-    if one is None or one.classes_present > between.d:
+    if ones["gnc1_centred"] is None or len(counts) > between.d or not ones["gnc1_centred"].value:
         return None
     return (
-        f"gnc1 tends to noise at the optimum, as K = {one.classes_present} <= d = {between.d}: "
-        "gnc1_centred tends to 0"
+        f"{NOISE_TO_COME} the class means have mean 0, as at the optimum for K = {len(counts)} <= "
+        f"d = {between.d}: gnc1_centred tends to 0"
     )
 
 

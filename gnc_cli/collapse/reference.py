@@ -8,6 +8,7 @@ import os
 
 from gnc_cli import __version__
 from gnc_cli.collapse.result import Gnc2Reference
+from gnc_cli.console.citations import cited
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
@@ -65,7 +66,7 @@ def _of_code(code: Reference) -> Gnc2Reference:
         version = code.date
     else:
         assert code.stamp is not None
-        name = f"table of {code.stamp.date}" + ("" if code.own else f", {size}")
+        name = cited(code.source, code.d, code.K)
         said = f"1 - max_cosine of a code; {code.source}"
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -16,6 +17,8 @@ NAMES = {"gnc1": "GNC1", "gnc1_centred": "GNC1 centred", "gnc3": "GNC3",
 """How tables call the two forms of GNC1 and GNC3."""
 FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""
+NOISE_TO_COME = "gnc1 measures noise once"
+"""Begins a warning for gates and programs: tables show the centred form in place of this one."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
@@ -337,7 +340,8 @@ class MeasureResult(Result):
     @property
     def messages(self) -> tuple[str, ...]:
         """What a person should be careful about."""
-        return tuple(f"warning: {warning}" for warning in self.warnings)
+        shown = (warning for warning in self.warnings if not warning.startswith(NOISE_TO_COME))
+        return tuple(f"warning: {warning}" for warning in shown)
 
     @property
     def forms(self) -> dict[str, str]:
@@ -434,14 +438,16 @@ class MeasureSeries(Result):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Each warning once, with the number of rows that it is of; how far an interrupted series
-        came."""
-        found: dict[str, int] = {}
-        for row in self.rows:
+        """Each warning once, with the number of rows that it is of, and with the shares of the row
+        of the lowest accuracy; how far an interrupted series came."""
+        found: dict[str, list[str]] = {}
+        for row in sorted(self.rows, key=lambda r: math.inf if r.accuracy is None else r.accuracy):
             for warning in row.messages:
-                found[warning] = found.get(warning, 0) + 1
-        total = len(self.rows)
-        said = [w + (f" ({n} of {total} rows)" if total > 1 else "") for w, n in found.items()]
+                found.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
+        total, said = len(self.rows), []
+        for texts in found.values():
+            worst = ", this is the worst" if len({*texts}) > 1 else ""
+            said.append(texts[0] + f" ({len(texts)} of {total} rows{worst})" * (total > 1))
         if self.interrupted and self.rows:
             rest = "; --resume goes on" if str(self.out).endswith(".jsonl") else ""
             said.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")

@@ -167,12 +167,27 @@ def find_role(
 
 
 def bias_of(catalogue: Catalogue, weights: str) -> str | None:
-    """The bias that belongs to a dataset of weights: the same place, the same layer."""
-    cut = max(weights.rfind(sign) for sign in "./_") + 1
-    if weights[cut:] not in (*WEIGHT_WORDS, "classifier", "prototypes"):
-        return None
-    names = (weights[:cut] + word for word in BIAS_WORDS)
-    return next((name for name in names if name in catalogue.entries), None)
+    """The bias that belongs to a dataset of weights: of the same layer, else the only one of the
+    same place with an entry for each row, and with no weights of its own layer."""
+    last = (*WEIGHT_WORDS, "classifier", "prototypes")
+    if own := _of_layer(catalogue, weights, last, BIAS_WORDS):
+        return own[0]
+    near, K = weights[: weights.rfind("/") + 1], catalogue.entries[weights].shape[:1]
+    alone = [
+        name for name, entry in _members(catalogue, near)
+        if entry.shape == K and "bias" in _roles_by_name(name.removeprefix(near))
+        and not _of_layer(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
+    ]  # fmt: skip
+    return alone[0] if len(alone) == 1 else None
+
+
+def _of_layer(
+    catalogue: Catalogue, name: str, last: Collection[str], words: Iterable[str]
+) -> list[str]:
+    """The entries called as `name` but for its last word, which is one of `last`, here `words`."""
+    cut = max(name.rfind(sign) for sign in "./_") + 1
+    names = (name[:cut] + word for word in words if name[cut:] in last)
+    return [each for each in names if each in catalogue.entries]
 
 
 def _only_dataset(

@@ -164,7 +164,7 @@ def _decisions(r: MeasureResult) -> list[Fact]:
     found: list[Fact] = [
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
-        ("accuracy", "accuracy", share, "classifier: raw features, weights and bias, or logits"),
+        ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
         ("NCC agreement", "ncc_agreement", share,
          "classifier and nearest mean name the same class"),
         ("positive margins", "sample_margins.positive_share", share,
@@ -318,6 +318,10 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         of = "* of the class means" if mixed else ": of the class means"
         notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
     notes += forms_note(series)
+    plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
+    if plain:
+        text = ": as the last row needs it; other rows need the centred form, which --csv has"
+        notes.append((Styled(" and ".join(plain), "bold"), text))
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 

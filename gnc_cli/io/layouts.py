@@ -73,15 +73,16 @@ def moment(name: str) -> dict[str, int]:
 
 
 def put_together(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Lists of batches as one dataset each, under the name of the list; a pair (features, labels)
-    and a list of such pairs under these names. Lists of unequal widths stay apart."""
+    """Lists of batches as one dataset each, under the name of the list; a pair of
+    features and labels, in either order, and a list of such pairs under these names. Lists of
+    unequal widths stay apart."""
     lists: dict[str, list[str]] = {}
     for name in entries:
         place, _, last = name.rpartition(".")
         if last.isdigit() and place.rpartition(".")[2] in _BATCHED:
             lists.setdefault(place, []).append(name)
-        elif last in ("0", "1") and (place.isdigit() or not place) and _is_pair(entries, place):
-            lists.setdefault("features" if last == "0" else "labels", []).append(name)
+        elif last in ("0", "1") and (matrix := _matrix_of_pair(entries, place)):
+            lists.setdefault("features" if last == matrix else "labels", []).append(name)
     found = dict(entries)
     for name, parts in lists.items():
         together = [entries[part] for part in parts]
@@ -92,18 +93,21 @@ def put_together(entries: dict[str, Entry]) -> dict[str, Entry]:
     return found
 
 
-def _is_pair(entries: dict[str, Entry], place: str) -> bool:
+def _matrix_of_pair(entries: dict[str, Entry], place: str) -> str | None:
+    """Which of two, `0` or `1`, holds the features of which the other holds the labels."""
     first, second, third = (entries.get(f"{place}.{i}".strip(".")) for i in range(3))
-    if first is None or second is None or third is not None:
-        return False
-    matrix = first.real and len(first.shape) == 2
-    return matrix and second.shape == first.shape[:1] and "int" in second.dtype
+    if first is None or second is None or third is not None or not (place.isdigit() or not place):
+        return None
+    for last, H, y in (("0", first, second), ("1", second, first)):
+        if H.real and len(H.shape) == 2 and y.shape == H.shape[:1] and "int" in y.dtype:
+            return last
+    return None
 
 
 def _one(parts: list[Entry]) -> Entry:
     """The parts below each other."""
     if len(parts) == 1:
-        return replace(parts[0], note="of a pair (features, labels)")
+        return replace(parts[0], note="of a pair of features and labels")
     shape = (sum(part.shape[0] for part in parts if part.shape), *parts[0].shape[1:])
 
     def load() -> Any:

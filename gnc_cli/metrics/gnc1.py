@@ -26,8 +26,9 @@ class Gnc1:
     """Rank of Sigma_B that the pseudo-inverse kept."""
     classes_present: int
     """Classes with at least one sample: the K of the formula."""
-    smallest: float
-    """Smallest eigenvalue of Sigma_B that was kept."""
+    largest: float
+    """Largest of the terms `v^T Sigma_W v / eigenvalue`, v the eigenvectors of Sigma_B that were
+    kept; their sum is K times the value."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
@@ -44,7 +45,7 @@ def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1
     Example:
         >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
         >>> gnc1(features, np.array([0, 0, 1, 1]))
-        Gnc1(value=0.0, rank=2, classes_present=2, smallest=0.5)
+        Gnc1(value=0.0, rank=2, classes_present=2, largest=0.0)
     """
     features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
@@ -94,9 +95,9 @@ def gnc1_from_covariances(
     kept = values > max(classes_present, d) * np.finfo(np.float64).eps * values[-1]
     basis = vectors[:, kept]
     spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
-    value = float((spread / values[kept]).sum() / classes_present)
-    smallest = float(values[kept][0])
-    return Gnc1(max(value, 0.0), int(kept.sum()), int(classes_present), smallest)
+    terms = np.maximum(spread, 0.0) / values[kept]
+    value = float(terms.sum() / classes_present)
+    return Gnc1(value, int(kept.sum()), int(classes_present), float(terms.max()))
 
 
 def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:

@@ -38,6 +38,17 @@ def test_what_is_shown_is_the_true_value_or_called_noise(name: str) -> None:
     assert found.gnc3 == pytest.approx(spread**2 * (d - 1) / 2, rel=0.1)
 
 
+@pytest.mark.parametrize(("across", "noise"), [(0.01, False), (1.0, True)])
+def test_noise_counts_where_class_means_do_not_differ(across: float, noise: bool) -> None:
+    """Class means that differ by 0.2 in ten dimensions, and by noise of `across` in six others; the
+    large spread along their common mean says nothing about noise."""
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(10), 120)
+    features = (1.0 + 0.2 * np.eye(10, 16))[labels] + rng.standard_normal((1200, 1))
+    features += np.repeat([0.01, across], [10, 6]) * rng.standard_normal((1200, 16))
+    found: Any = measure(features=features, labels=labels, normalize="off")
+    assert ("measure noise" in " ".join(found.warnings)) == noise, found.gnc1_centred
+
+
 @pytest.fixture
 def relu() -> dict[str, np.ndarray]:
     """A collapsed network with ReLU features, bias and weight decay: orthonormal class means, their
@@ -61,12 +72,14 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     lines = run.stderr.splitlines()
     paper, centred, three = (line for line in lines if line.startswith("gnc: gate"))
     assert "noise" in paper and "noise" not in centred + three and "gate failed" in three
+    assert not any("noise" in line for line in lines if "gate" not in line)  # gnc1 is not shown
     assert re.search(r"^GNC1 centred ", run.stdout, re.M)
     assert re.search(r"^GNC3 centred ", run.stdout, re.M)
     assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
     assert "centred: GNC1, as K = 10 <= d; GNC3, as |mean of class means|^2 = 0.1" in run.stdout
     for key in ("gnc1", "gnc3"):  # all figures with -v
-        assert f" {key}\n" in gnc("measure", file, "-v").stdout
+        assert f" {key}\n" in (verbose := gnc("measure", file, "-v").stdout)
+    assert "classifier: raw rows, no bias" in verbose
 
 
 def test_the_last_row_decides_for_a_table(
@@ -79,6 +92,7 @@ def test_the_last_row_decides_for_a_table(
         headings = next(line for line in text.splitlines() if "NCC" in line)
         assert re.findall(r"GNC1(?: centred)?", headings) == [one]
         assert ("centred: " in text) == (one != "GNC1")
+        assert ("GNC1 and GNC3: as the last row needs it" in text) == (one == "GNC1")
 
 
 @pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure

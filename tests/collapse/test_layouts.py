@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gnc_cli import measure
+from gnc_cli.collapse.result import NOISE_TO_COME
 from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_points
 
@@ -24,7 +25,7 @@ T = torch.from_numpy
 
 def told(found: Any) -> list[str]:
     """Its warnings, but that three classes in four dimensions want the centred GNC1."""
-    return [warning for warning in found.warnings if not warning.startswith("gnc1 tends")]
+    return [warning for warning in found.warnings if not warning.startswith(NOISE_TO_COME)]
 
 
 def same(found: Any, expected: Any, but: tuple[str, ...] = ()) -> None:
@@ -56,8 +57,10 @@ def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) 
 
 
 @pytest.mark.parametrize(
-    "saved", [(T(H), T(Y)), list(zip(T(H).split(8), T(Y).split(8), strict=True))]
-)
+    "saved",
+    [(T(H), T(Y)), (T(Y), T(H)), list(zip(T(H).split(8), T(Y).split(8), strict=True)),
+     list(zip(T(Y).split(8), T(H).split(8), strict=True))],
+)  # fmt: skip
 def test_a_pair_of_features_and_labels(tmp_path: Path, saved: Any) -> None:
     torch.save(saved, tmp_path / "f.pt")
     found: Any = measure(tmp_path / "f.pt")
@@ -65,6 +68,17 @@ def test_a_pair_of_features_and_labels(tmp_path: Path, saved: Any) -> None:
     assert len(told(found)) == 2
     with pytest.raises(DataError, match="'features'"):
         read_points(tmp_path / "f.pt")
+
+
+def test_the_only_bias_belongs_to_the_weights(tmp_path: Path) -> None:
+    arrays = {"features": H, "labels": Y, "fc_weight": W}
+    expected: Any = measure(features=H, labels=Y, weights=W, bias=B)
+    for others, bias in (({"biases": B}, True), ({"biases": B[:2]}, False),
+                         ({"head_bias": B, "head_weight": W[:2]}, False)):  # fmt: skip
+        np.savez(tmp_path / "f.npz", **arrays, **others)
+        found: Any = measure(tmp_path / "f.npz", weights=f"{tmp_path}/f.npz:fc_weight")
+        assert ("no bias" not in found.policy.spaces["accuracy"]) == bias
+        assert not bias or found.accuracy == expected.accuracy
 
 
 def test_what_is_no_pair_or_batch_stays_apart(tmp_path: Path) -> None:
@@ -98,6 +112,16 @@ def test_permuted_rows_are_a_hint(order: list[int]) -> None:
     (warning,) = told(found)
     assert "the classifier that of" in warning and "order of the labels" in warning
     assert not told(measure(features=H, labels=Y, weights=W))
+
+
+def test_permuted_rows_of_several_sets_are_one_hint(tmp_path: Path) -> None:
+    shares = []
+    for name, order in (("a", [1, 0, 2]), ("b", [1, 2, 0]), ("c", [0, 1, 2])):
+        np.savez(tmp_path / f"{name}.npz", features=H, labels=Y, weights=W[order])
+        shares.append(measure(features=H, labels=Y, weights=W[order]).accuracy)  # type: ignore[union-attr]
+    found: Any = measure(*(tmp_path / f"{name}.npz" for name in "abc"))
+    (hint,) = (text for text in found.messages if "order of the labels" in text)
+    assert f"that of {min(shares):.1%}" in hint and "(2 of 3 rows, this is the worst)" in hint
 
 
 def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
