@@ -88,7 +88,7 @@ def test_a_table_counts_in_all_commands(
     assert compared.best_known == known.max_cosine == 0.58
     reference = measured.gnc2_reference
     assert reference is not None and reference.value == 1.0 - 0.58
-    assert "2001-09-09" in reference.id and "2001-09-09" in str(reference.data_version)
+    assert reference.id == "now.txt" and "2001-09-09" in str(reference.data_version)
     path.write_text("6,99,0.58\n6,98,0.2\n")
     for command in (compare, measure, solve, bounds):
         asked: dict[str, Any] = {"d": 6, "K": 99} if command in (solve, bounds) else {}

@@ -343,7 +343,7 @@ def test_references(tmp_path: Path) -> None:
     )
     known = _one(weights=W).gnc2_reference
     assert known is not None and known.kind == "table" and known.data_version is not None
-    assert known.id == "L. Fejes Toth 1943"
+    assert known.id == "Fejes Tóth 1943"
     assert known.value == pytest.approx(1 - 1 / 5**0.5, abs=1e-12)
     held = _one(weights=W, reference=save(tmp_path / "code.h5", {"weights": W}))
     assert held.gnc2_reference is not None and held.gnc2_reference.kind == "file"
