@@ -371,9 +371,10 @@ def _policy(
         weights="given" if weights.given else "class means stand in",
         head=head,
         class_means=means,
-        classes=request.classes if request.classes is None else os.path.basename(
-            "list" if isinstance(request.classes, Lines) else request.classes
-        ),
+        classes=(
+            "list" if isinstance(request.classes, Lines)
+            else request.classes and os.path.basename(request.classes)
+        ),  # fmt: skip
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
