@@ -7,7 +7,7 @@ dev:  ## install for development, with the tested versions
 format:  ## ruff: sort imports, mend what can be mended, format
 	ruff check --fix && ruff format
 lint:  ## ruff and mypy
-	ruff check && mypy
+	ruff check && ruff format --check && mypy
 test:  ## every test but the slow ones
 	python -m pytest
 test-slow:  ## those as well, and laws on more examples

@@ -50,9 +50,13 @@ Search = Callable[[int, int, int, float, Improved], int]
 
 
 def run(
-    pairs: list[tuple[int, int]], methods: list[str], seeds: int, limits: list[float], cores: int,
+    pairs: list[tuple[int, int]],
+    methods: list[str],
+    seeds: int,
+    limits: list[float],
+    cores: int,
     before: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Run what is not there yet, all methods of a pair and seed in turn."""
     done = {row["case"] for row in rows(ROWS)}
     for d, K in pairs:
@@ -222,16 +226,18 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
     late = max((row["wall"] - row["limit"] for row in ours), default=0.0)
     failed = [f"- {row['case']}: exit {row['failed']}" for row in kept if "failed" in row]
     head = ["(d, K)", "method", "seeds", *(f"{T:g} s" for T in limits)]
-    return "\n\n".join([
-        HEADING,
-        f"Machine: {where}. Certified rho_one_vs_rest, medians over seeds. `gnc`: a process "
-        f"`gnc solve --method descent --time-limit T` for each T, start-up inside; it ended at "
-        f"most {late:.1f} s after T. `pymanopt`: its packing problem, log-sum-exp by conjugate "
-        "gradients with a falling epsilon. `paper`: the paper's recipe. These two start again "
-        "and again in one process per core, without start-up. `-`: nothing yet.",
-        table(head, lines),
-        "From when on gnc is above both others:\n\n" + "\n".join(above + failed),
-    ])  # fmt: skip
+    return "\n\n".join(
+        [
+            HEADING,
+            f"Machine: {where}. Certified rho_one_vs_rest, medians over seeds. `gnc`: a process "
+            f"`gnc solve --method descent --time-limit T` for each T, start-up inside; it ended at "
+            f"most {late:.1f} s after T. `pymanopt`: its packing problem, log-sum-exp by conjugate "
+            "gradients with a falling epsilon. `paper`: the paper's recipe. These two start again "
+            "and again in one process per core, without start-up. `-`: nothing yet.",
+            table(head, lines),
+            "From when on gnc is above both others:\n\n" + "\n".join(above + failed),
+        ]
+    )
 
 
 def _above(methods: dict[str, dict[float, float]]) -> str:

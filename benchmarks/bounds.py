@@ -48,9 +48,19 @@ COMMANDS = {
 TARGETS = {"--d 10 --K 100": 0.5, "--d 512 --K 1e6": 0.5, "--d 2..512 --K 1000 --csv": 3.0}
 """Seconds."""
 PAIRS = [
-    (2, 30), (3, 24), (4, 24), (10, 100), (10, 200), (20, 100), (64, 10**5), (128, 10**6),
-    (512, 10**4), (512, 10**6), (768, 50257), (4096, 128256),
-]  # fmt: skip
+    (2, 30),
+    (3, 24),
+    (4, 24),
+    (10, 100),
+    (10, 200),
+    (20, 100),
+    (64, 10**5),
+    (128, 10**6),
+    (512, 10**4),
+    (512, 10**6),
+    (768, 50257),
+    (4096, 128256),
+]
 """Closed forms and proved codes, the paper's figures, faces, and the vocabularies of two language
 models with the dimensions of their last layers."""
 SIZES = [10**4, 10**5, 10**6, 10**8]
@@ -99,8 +109,15 @@ def times_table(kept: dict[str, Any]) -> str:
         wall, cpu = (sorted(column) for column in zip(*rounds, strict=True))
         target = f"{TARGETS[name]:g}" if name in TARGETS else ""
         asked = "gnc --help" if name == "--help" else f"gnc bounds {name}"
-        rows.append([f"`{asked}`", f"{wall[0]:.2f}", f"{statistics.median(wall):.2f}",
-                     f"{cpu[0]:.2f}", target])  # fmt: skip
+        rows.append(
+            [
+                f"`{asked}`",
+                f"{wall[0]:.2f}",
+                f"{statistics.median(wall):.2f}",
+                f"{cpu[0]:.2f}",
+                target,
+            ]
+        )
     return table(["command", "least s", "median s", "least CPU s", "target s"], rows)
 
 
@@ -127,14 +144,26 @@ def intervals() -> str:
         if K >= d + 2 and before[0] > 1.0:
             before = 1.0, "theorem 3.3, falling with K"
         below, above = ends[best.lower_name, "lower"], ends[best.upper_name, "upper"]
-        rows.append([
-            f"({d}, {K})", _outward(low.value, high.value), _outward(best.lower, before[0]),
-            before[1],
-            f"{best.lower:.6f} (exact)" if best.exact else _outward(best.lower, best.upper),
-            _short(below.source), _short(above.source),
-        ])  # fmt: skip
-    head = ["(d, K)", "theorem 3.9", "without the bisector theorem", "its upper end by", "now",
-            "from below", "from above"]  # fmt: skip
+        rows.append(
+            [
+                f"({d}, {K})",
+                _outward(low.value, high.value),
+                _outward(best.lower, before[0]),
+                before[1],
+                f"{best.lower:.6f} (exact)" if best.exact else _outward(best.lower, best.upper),
+                _short(below.source),
+                _short(above.source),
+            ]
+        )
+    head = [
+        "(d, K)",
+        "theorem 3.9",
+        "without the bisector theorem",
+        "its upper end by",
+        "now",
+        "from below",
+        "from above",
+    ]
     return table(head, rows)
 
 
@@ -164,12 +193,15 @@ def dimensions() -> str:
             theorem = {row.exists: row.d for row in answer.rows if row.name == "theorem-3.9"}
             (best,) = answer.best
             sure = [row for row in answer.rows if row.exists and row.d == best.sufficient]
-            rows.append([
-                f"{K:.0e}".replace("e+0", "e"), f"{margin:g}",
-                f"{theorem[False]} .. {theorem[True] or 'never'}",
-                f"{best.necessary} .. {best.sufficient}",
-                sure[0].name,
-            ])  # fmt: skip
+            rows.append(
+                [
+                    f"{K:.0e}".replace("e+0", "e"),
+                    f"{margin:g}",
+                    f"{theorem[False]} .. {theorem[True] or 'never'}",
+                    f"{best.necessary} .. {best.sufficient}",
+                    sure[0].name,
+                ]
+            )
     head = ["K", "margin", "theorem 3.9", "all bounds", "sufficient by"]
     return table(head, rows)
 

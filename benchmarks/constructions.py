@@ -20,8 +20,20 @@ from typing import Any
 from benchmarks.solve import machine
 
 ROWS = Path(__file__).parent / "work" / "constructions.jsonl"
-HEAD = ["code", "d", "K", "max cosine", "distribution", "attained", "build s", "verify s",
-        "CPU s", "peak GB", "threads", "load"]  # fmt: skip
+HEAD = [
+    "code",
+    "d",
+    "K",
+    "max cosine",
+    "distribution",
+    "attained",
+    "build s",
+    "verify s",
+    "CPU s",
+    "peak GB",
+    "threads",
+    "load",
+]
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -68,9 +80,20 @@ def line(row: dict[str, Any]) -> str:
     neighbours = ", ".join(f"{text}: {number:g}" for text, number in row["distribution"].items())
     value = row["max_cosine"] + ("" if row["as_stated"] else " (not as stated)")
     attained = "yes" if row["attained"] else "upper bound"
-    cells = [row["case"], row["d"], row["K"], value, neighbours, attained,
-             f"{row['build']:.2f}", f"{row['verify']:.2f}", f"{row['cpu']:.2f}",
-             f"{row['peak_mb'] / 1024:.2f}", row["threads"], f"{row['load']:.1f}"]  # fmt: skip
+    cells = [
+        row["case"],
+        row["d"],
+        row["K"],
+        value,
+        neighbours,
+        attained,
+        f"{row['build']:.2f}",
+        f"{row['verify']:.2f}",
+        f"{row['cpu']:.2f}",
+        f"{row['peak_mb'] / 1024:.2f}",
+        row["threads"],
+        f"{row['load']:.1f}",
+    ]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

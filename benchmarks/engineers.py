@@ -45,9 +45,13 @@ def measure(d: int, K: int, written: bool) -> dict[str, Any]:
         megabytes = file.stat().st_size / 1e6 if written else None
     peak = int(run.stderr.split()[-1]) / 1024
     return {
-        "d": d, "K": K, "wall": wall, "peak_mb": peak, "file_mb": megabytes,
+        "d": d,
+        "K": K,
+        "wall": wall,
+        "peak_mb": peak,
+        "file_mb": megabytes,
         "result": json.loads(run.stdout),
-    }  # fmt: skip
+    }
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -58,12 +62,19 @@ def table(rows: list[dict[str, Any]]) -> str:
     for (d, K, _), row in sorted(latest.items()):
         r = row["result"]
         rho = r["rho_one_vs_rest"]
-        lines.append([
-            str(d), f"{K:,}".replace(",", " "), f"{r['max_cosine']:.6f}", f"{rho['lower']:.6f}",
-            f"{rho['upper'] - rho['lower']:.0e}", r["origin"].removeprefix("construction: "),
-            f"{row['wall']:.1f}", f"{row['peak_mb'] / 1024:.2f}",
-            "-" if row["file_mb"] is None else f"{row['file_mb']:.0f}",
-        ])  # fmt: skip
+        lines.append(
+            [
+                str(d),
+                f"{K:,}".replace(",", " "),
+                f"{r['max_cosine']:.6f}",
+                f"{rho['lower']:.6f}",
+                f"{rho['upper'] - rho['lower']:.0e}",
+                r["origin"].removeprefix("construction: "),
+                f"{row['wall']:.1f}",
+                f"{row['peak_mb'] / 1024:.2f}",
+                "-" if row["file_mb"] is None else f"{row['file_mb']:.0f}",
+            ]
+        )
     rule = ["---"] * len(head)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 

@@ -21,10 +21,16 @@ import numpy as np
 from benchmarks.solve import TABLE
 
 _QUESTIONS = [
-    "--d 5 --margin 0.5", "--d 9 --margin 0.5", "--d 10 --margin 0.5", "--d 14 --margin 0.5",
-    "--d 20 --margin 0.5", "--d 22 --margin 0.5", "--d 16 --K 289 --max-cosine 0.25",
-    "--d 64 --K 4224", "--d 256 --K 66048",
-]  # fmt: skip
+    "--d 5 --margin 0.5",
+    "--d 9 --margin 0.5",
+    "--d 10 --margin 0.5",
+    "--d 14 --margin 0.5",
+    "--d 20 --margin 0.5",
+    "--d 22 --margin 0.5",
+    "--d 16 --K 289 --max-cosine 0.25",
+    "--d 64 --K 4224",
+    "--d 256 --K 66048",
+]
 _SECONDS = 120.0
 """Time limit of each command."""
 
@@ -53,9 +59,11 @@ def answers(gnc: str, d: int, K: int, file: str) -> list[float | None]:
     bound = asked(gnc, "bounds", *size)["best"][0]["best_known"]
     row = asked(gnc, "compare", file, "--tolerance", "9")["rows"][0]
     return [
-        solved and solved["max_cosine"], reference and 1.0 - reference["value"],
-        bound and bound["max_cosine"], row["best_known"],
-    ]  # fmt: skip
+        solved and solved["max_cosine"],
+        reference and 1.0 - reference["value"],
+        bound and bound["max_cosine"],
+        row["best_known"],
+    ]
 
 
 def question(gnc: str, words: str) -> str:

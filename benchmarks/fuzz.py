@@ -46,9 +46,19 @@ ROWS = HERE / "work" / "fuzz.jsonl"
 WORK = HERE / "work" / "fuzz"
 CORPUS = HERE.parent / "tests" / "fuzz" / "corpus"
 TARGETS = (
-    "hdf5", "npz", "npy", "safetensors", "pt", "text", "lines", "json", "idx", "toml", "gates",
+    "hdf5",
+    "npz",
+    "npy",
+    "safetensors",
+    "pt",
+    "text",
+    "lines",
+    "json",
+    "idx",
+    "toml",
+    "gates",
     "options",
-)  # fmt: skip
+)
 """Those of `fuzz_targets`, which is imported in the children alone: there it is instrumented."""
 _SECONDS = 5.0
 _MEMORY = 1 << 30
@@ -208,10 +218,17 @@ def _by_libfuzzer(watched: Watched, target: str) -> None:
     signals = [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "xfsz")]
     folders = [str(_own(target)), *(str(f) for f in [CORPUS / target] if f.is_dir())]
     atheris.Setup(
-        ["fuzz", f"-max_len={_LONGEST}", "-timeout=1000000", "-rss_limit_mb=0", "-reload=0",
-         *signals, *folders],
+        [
+            "fuzz",
+            f"-max_len={_LONGEST}",
+            "-timeout=1000000",
+            "-rss_limit_mb=0",
+            "-reload=0",
+            *signals,
+            *folders,
+        ],
         watched,
-    )  # fmt: skip
+    )
     atheris.Fuzz()
 
 
@@ -291,8 +308,12 @@ def run(targets: list[str], seconds: float, slice_seconds: float) -> None:
         ROWS.parent.mkdir(exist_ok=True)
         with ROWS.open("a") as file:
             file.write(json.dumps(row) + "\n")
-        print(name, f"{row['executions']:,} executions, {row['cpu']:.0f} s,", *row["finds"] or "-",
-              flush=True)  # fmt: skip
+        print(
+            name,
+            f"{row['executions']:,} executions, {row['cpu']:.0f} s,",
+            *row["finds"] or "-",
+            flush=True,
+        )
 
 
 def round_of(target: str, seconds: float) -> Row:
@@ -318,9 +339,11 @@ def round_of(target: str, seconds: float) -> Row:
             kind = f"{_end(code)} in {_last_call(said)}"
             _note(total.finds, target, kind, said[-200:], current.read_bytes())
     return {
-        "target": target, "engine": "atheris" if find_spec("atheris") else "hypothesis",
-        "corpus": len([*_own(target).iterdir()]), **asdict(total),
-    }  # fmt: skip
+        "target": target,
+        "engine": "atheris" if find_spec("atheris") else "hypothesis",
+        "corpus": len([*_own(target).iterdir()]),
+        **asdict(total),
+    }
 
 
 def _add(total: Counts, counts: Counts) -> None:
@@ -443,27 +466,49 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
             left += now is not None
             found.append([target, kind, str(find["count"]), now or "mended"])
         guided = [row for row in ours if row["engine"] != _BY_HAND]
-        lines.append([
-            target, str(len(guided)), f"{sum(row['cpu'] for row in guided) / 60:.1f}",
-            f"{sum(row['executions'] for row in guided):,}",
-            f"{sum(row['executions'] for row in ours if row not in guided):,}",
-            str(max(row["corpus"] for row in ours)),
-            str(len(finds)), str(left), f"{max(row['peak_mb'] for row in ours):.0f}",
-            f"{max(row['slowest'] for row in ours):.2f}",
-        ])  # fmt: skip
+        lines.append(
+            [
+                target,
+                str(len(guided)),
+                f"{sum(row['cpu'] for row in guided) / 60:.1f}",
+                f"{sum(row['executions'] for row in guided):,}",
+                f"{sum(row['executions'] for row in ours if row not in guided):,}",
+                str(max(row["corpus"] for row in ours)),
+                str(len(finds)),
+                str(left),
+                f"{max(row['peak_mb'] for row in ours):.0f}",
+                f"{max(row['slowest'] for row in ours):.2f}",
+            ]
+        )
     engines = " and ".join(sorted({row["engine"] for row in kept} - {_BY_HAND}))
-    return "\n\n".join([
-        "## Hostile bytes",
-        f"Machine: {where}. Inputs made by {engines} for every reader, in processes of their own: "
-        "`benchmarks.fuzz`. By hand: valid files, each attribute, field, dataset or option of "
-        "which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A find is "
-        "anything but a result or a refusal: another exception, a warning, a signal, more than 5 s "
-        "of a core or 1 GB of memory (the libraries take some 330 MB of it); finds of one kind "
-        "and place count once. After: those that the readers of this version still show.",
-        table(["target", "rounds", "CPU minutes", "executions", "by hand", "corpus",
-               "finds before", "after", "most MB", "slowest s"], lines),
-        *([table(["target", "find", "times", "today"], found)] if found else []),
-    ])  # fmt: skip
+    return "\n\n".join(
+        [
+            "## Hostile bytes",
+            f"Machine: {where}. Inputs made by {engines} for every reader, in processes of their "
+            "own: "
+            "`benchmarks.fuzz`. By hand: valid files, each attribute, field, dataset or option of "
+            "which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A find "
+            "is anything but a result or a refusal: another exception, a warning, a signal, more than "
+            "5 s of a core or 1 GB of memory (the libraries take some 330 MB of it); finds of one kind "
+            "and place count once. After: those that the readers of this version still show.",
+            table(
+                [
+                    "target",
+                    "rounds",
+                    "CPU minutes",
+                    "executions",
+                    "by hand",
+                    "corpus",
+                    "finds before",
+                    "after",
+                    "most MB",
+                    "slowest s",
+                ],
+                lines,
+            ),
+            *([table(["target", "find", "times", "today"], found)] if found else []),
+        ]
+    )
 
 
 def main() -> None:

@@ -75,9 +75,15 @@ def resumed(path: str) -> None:
     stop = threading.Event()
     stop.set()
     gnc_cli.solve(
-        d, K, method="descent", restarts=2, workers=1, out=path, resume=True,
+        d,
+        K,
+        method="descent",
+        restarts=2,
+        workers=1,
+        out=path,
+        resume=True,
         interrupt=stop,
-    )  # fmt: skip
+    )
 
 
 def with_names(path: str) -> None:
@@ -206,8 +212,14 @@ TARGETS = {
     "pt": Target("a.pt", (read_published, measured, read_tensors, read_run)),
     "text": Target(
         "pack.3.4.txt",
-        (decimals, partial(read_published, d=3), measured, read_public_table, with_names,
-         with_classes),
+        (
+            decimals,
+            partial(read_published, d=3),
+            measured,
+            read_public_table,
+            with_names,
+            with_classes,
+        ),
     ),
     "lines": Target(
         "rows.jsonl",
@@ -218,22 +230,27 @@ TARGETS = {
     "toml": Target("a.toml", (configured,)),
     "gates": Target("a.words", (gates,)),
     "options": Target("a.words", (options,)),
-}  # fmt: skip
+}
 
 
 def seeds(folder: Path) -> dict[str, list[bytes]]:
     """Small valid files by target, written by the commands themselves in `folder`."""
     made: dict[str, list[bytes]] = {name: [] for name in TARGETS}
     code = CodeFile(
-        np.vstack([np.eye(3), -np.eye(3)[:1]]), np.eye(3)[[0, 1, 2, 0]], np.arange(4),
-        np.zeros(4), {"split": "test"}, {"command": "gnc solve", "seed": 0},
-    )  # fmt: skip
+        np.vstack([np.eye(3), -np.eye(3)[:1]]),
+        np.eye(3)[[0, 1, 2, 0]],
+        np.arange(4),
+        np.zeros(4),
+        {"split": "test"},
+        {"command": "gnc solve", "seed": 0},
+    )
     for suffix in (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt"):
         write_code(folder / f"code{suffix}", code)
     gnc_cli.solve(3, 7, method="descent", restarts=2, workers=1, out=folder / "state.h5")
     with h5py.File(folder / "images.h5", "w") as h5:
-        h5.create_dataset("images", data=np.zeros((4, 2, 2), np.uint8), chunks=(2, 2, 2),
-                          compression="gzip")  # fmt: skip
+        h5.create_dataset(
+            "images", data=np.zeros((4, 2, 2), np.uint8), chunks=(2, 2, 2), compression="gzip"
+        )
         h5["labels"] = np.arange(4) % 2
     np.savez(folder / "images.npz", images=np.zeros((8, 8, 8), np.uint8), labels=np.arange(8) % 2)
     np.savez_compressed(folder / "samples.npz", features=np.eye(4), labels=np.arange(4) % 2)
@@ -245,9 +262,15 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     gnc_cli.measure(folder / "samples.npz", out=folder / "measured.jsonl")
     gnc_cli.compare(solve=True, d=2, K=5, out=folder / "pairs.jsonl")
     gnc_cli.train(
-        data=f"npz:{folder / 'images.npz'}", epochs=1, width=0.05, feature_dim=2, batch_size=4,
-        snapshot_every=1, out=folder / "run", threads=1,
-    )  # fmt: skip
+        data=f"npz:{folder / 'images.npz'}",
+        epochs=1,
+        width=0.05,
+        feature_dim=2,
+        batch_size=4,
+        snapshot_every=1,
+        out=folder / "run",
+        threads=1,
+    )
     (folder / "result.json").write_text(gnc_cli.solve(3, 7, restarts=1).dumps())
     (folder / "index.json").write_text('{"weight_map": {"lm_head.weight": "a.safetensors"}}')
     (folder / "labels.idx").write_bytes(_idx(np.arange(4)))
@@ -296,9 +319,21 @@ _GATES = (
     "0.1 < max_cosine <= 1 and converged != false\nrows.0.d = 3",
 )
 _OPTION_TEXTS = (
-    *(chr(k) + "3,5,10..1e4/4" for k in range(33, 127, 2)), *(
-        chr(k) + text for k in (40, 60, 80, 100)
-        for text in ("1..0.001/13", "2..512..2", "1_000.5e-3", "2h", "cuda:1", "cyclic:4",
-                     "epoch=0..100..10", "tcp://host:8786", "identity", "1e6")
-    )
-)  # fmt: skip
+    *(chr(k) + "3,5,10..1e4/4" for k in range(33, 127, 2)),
+    *(
+        chr(k) + text
+        for k in (40, 60, 80, 100)
+        for text in (
+            "1..0.001/13",
+            "2..512..2",
+            "1_000.5e-3",
+            "2h",
+            "cuda:1",
+            "cyclic:4",
+            "epoch=0..100..10",
+            "tcp://host:8786",
+            "identity",
+            "1e6",
+        )
+    ),
+)

@@ -52,10 +52,13 @@ def sample(
     drawn = []
     for d in dimensions:
         sizes = sorted(
-            K for dimension, K in known
-            if dimension == d and held_out(d, K) is not development
-            and K > 2 * d and (d > 3 or K <= _MOST_ON_SPHERE)
-        )  # fmt: skip
+            K
+            for dimension, K in known
+            if dimension == d
+            and held_out(d, K) is not development
+            and K > 2 * d
+            and (d > 3 or K <= _MOST_ON_SPHERE)
+        )
         random.Random(f"{seed} {d}").shuffle(sizes)
         drawn += [(d, K) for K in sorted(sizes[:most])]
     return drawn
@@ -82,8 +85,11 @@ def judged(row: Row, known: Known) -> dict[str, Any]:
     t = result["max_cosine"]
     hit = "no" if t - best > HIT else "by algebra" if by_algebra(result["origin"]) else "yes"
     return {
-        "gap": t - best, "share": (1.0 - t) / (1.0 - best), "hit": hit, "origin": result["origin"],
-    }  # fmt: skip
+        "gap": t - best,
+        "share": (1.0 - t) / (1.0 - best),
+        "hit": hit,
+        "origin": result["origin"],
+    }
 
 
 def by_algebra(origin: str) -> bool:
@@ -102,24 +108,44 @@ def section(kept: list[Row], known: Known, where: str) -> str:
                 summary.append([name, f"{seconds:g}", *_summed([judged(r, known) for r in part])])
     for row in sorted(ours, key=lambda r: (r["d"], r["K"], r["seconds"], r["seed"])):
         found = judged(row, known)
-        lines.append([
-            f"({row['d']}, {row['K']})", f"{row['seconds']:g}", repr(row["result"]["max_cosine"]),
-            f"{found['gap']:.1e}", f"{100.0 * found['share']:.4f} %", found["hit"],
-            found["origin"], f"{row['wall']:.0f}",
-        ])  # fmt: skip
+        lines.append(
+            [
+                f"({row['d']}, {row['K']})",
+                f"{row['seconds']:g}",
+                repr(row["result"]["max_cosine"]),
+                f"{found['gap']:.1e}",
+                f"{100.0 * found['share']:.4f} %",
+                found["hit"],
+                found["origin"],
+                f"{row['wall']:.0f}",
+            ]
+        )
     failed = [f"- {row['case']}: exit {row['failed']}" for row in kept if "failed" in row]
-    return "\n\n".join([
-        "## Held-out codes",
-        f"Machine: {where}. Pairs of data/known_codes/table.csv whose sha256 of `d,K` is odd, "
-        "drawn by `benchmarks.held_out`; `gnc solve --problem tammes --method descent "
-        "--time-limit T`, to which no entry of the table is shown. Hit: within 1e-9 of the best "
-        "known cosine. By algebra: such a hit whose start was made of a construction, not counted "
-        "among the others. Share: of the best known rho, 1 - t.",
-        table(["group", "T s", "runs", "hits by search", "by algebra", "median share",
-               "least share", "largest gap"], summary),
-        table(["(d, K)", "T s", "max_cosine", "gap", "share", "hit", "origin", "s"], lines),
-        *failed,
-    ])  # fmt: skip
+    return "\n\n".join(
+        [
+            "## Held-out codes",
+            f"Machine: {where}. Pairs of data/known_codes/table.csv whose sha256 of `d,K` is odd, "
+            "drawn by `benchmarks.held_out`; `gnc solve --problem tammes --method descent "
+            "--time-limit T`, to which no entry of the table is shown. Hit: within 1e-9 of the "
+            "best known cosine. By algebra: such a hit whose start was made of a construction, not "
+            "counted among the others. Share: of the best known rho, 1 - t.",
+            table(
+                [
+                    "group",
+                    "T s",
+                    "runs",
+                    "hits by search",
+                    "by algebra",
+                    "median share",
+                    "least share",
+                    "largest gap",
+                ],
+                summary,
+            ),
+            table(["(d, K)", "T s", "max_cosine", "gap", "share", "hit", "origin", "s"], lines),
+            *failed,
+        ]
+    )
 
 
 def _summed(found: list[dict[str, Any]]) -> list[str]:
@@ -127,10 +153,12 @@ def _summed(found: list[dict[str, Any]]) -> list[str]:
     runs, shares = len(found), [each["share"] for each in found]
     hits = [sum(each["hit"] == kind for each in found) for kind in ("yes", "by algebra")]
     return [
-        str(runs), *(f"{count} ({100 * count / runs:.0f} %)" for count in hits),
-        f"{100 * median(shares):.4f} %", f"{100 * min(shares):.4f} %",
+        str(runs),
+        *(f"{count} ({100 * count / runs:.0f} %)" for count in hits),
+        f"{100 * median(shares):.4f} %",
+        f"{100 * min(shares):.4f} %",
         f"{max(each['gap'] for each in found):.1e}",
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

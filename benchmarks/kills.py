@@ -81,14 +81,20 @@ COMMANDS = {
 }
 LONG = {
     "solve, long": Command(
-        _LONG_SOLVE, f"{_LONG_SOLVE} --resume --time-limit 10", "a.h5",
-        anew=f"{_LONG_SOLVE} --time-limit 10", between=(20.0, 150.0),
+        _LONG_SOLVE,
+        f"{_LONG_SOLVE} --resume --time-limit 10",
+        "a.h5",
+        anew=f"{_LONG_SOLVE} --time-limit 10",
+        between=(20.0, 150.0),
     ),
     "train, long": Command(
-        _LONG_TRAIN, f"{_LONG_TRAIN} --resume --time-limit 5", "run/last.pt",
-        anew=f"{_LONG_TRAIN} --force --time-limit 5", between=(20.0, 150.0),
+        _LONG_TRAIN,
+        f"{_LONG_TRAIN} --resume --time-limit 5",
+        "run/last.pt",
+        anew=f"{_LONG_TRAIN} --force --time-limit 5",
+        between=(20.0, 150.0),
     ),
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -149,12 +155,16 @@ def kill(number: int, commands: dict[str, Command], whole: dict[str, Whole], pla
         kept = folder / command.kept
         lost = now - max([begun, *([kept.stat().st_mtime] if kept.exists() else [])])
         row = {
-            "command": name, "at": "write" if at_write else "time", "killed": killed,
-            "seconds": round(now - begun, 3), "lost": round(lost, 3),
+            "command": name,
+            "at": "write" if at_write else "time",
+            "killed": killed,
+            "seconds": round(now - begun, 3),
+            "lost": round(lost, 3),
             "saved": kept.exists() and kept.stat().st_mtime > begun,
             "beside": _left_beside(folder),
-            "corrupt": corrupt(folder), "load": round(os.getloadavg()[0], 1),
-        }  # fmt: skip
+            "corrupt": corrupt(folder),
+            "load": round(os.getloadavg()[0], 1),
+        }
         before = progress(folder)
         words = command.again if kept.exists() else command.anew or command.again
         clock = time.time()
@@ -198,9 +208,13 @@ def _furnish(folder: Path, earlier: Path | None) -> None:
 def _started(words: str, folder: Path) -> "subprocess.Popen[str]":
     surroundings = {**os.environ, "TMPDIR": str(folder / "tmp"), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "gnc_cli", *words.split(), "-q"], cwd=folder, env=surroundings,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "gnc_cli", *words.split(), "-q"],
+        cwd=folder,
+        env=surroundings,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
 
 
 def _ended(words: str, folder: Path) -> tuple[int, str]:
@@ -208,9 +222,13 @@ def _ended(words: str, folder: Path) -> tuple[int, str]:
     surroundings = {**os.environ, "TMPDIR": str(folder / "tmp"), "OMP_NUM_THREADS": "1"}
     try:
         told = subprocess.run(
-            [sys.executable, "-m", "gnc_cli", *words.split(), "-q"], cwd=folder, text=True,
-            env=surroundings, capture_output=True, timeout=_SLOWEST,
-        )  # fmt: skip
+            [sys.executable, "-m", "gnc_cli", *words.split(), "-q"],
+            cwd=folder,
+            text=True,
+            env=surroundings,
+            capture_output=True,
+            timeout=_SLOWEST,
+        )
     except subprocess.TimeoutExpired:
         return -9, "hangs"
     return told.returncode, told.stderr
@@ -245,11 +263,16 @@ def _names(folder: Path) -> list[str]:
 def _expected(folder: Path) -> Iterator[str]:
     """Names of inputs and results of the long commands."""
     for name in _names(folder):
-        if name in ("tmp", "tmp/torchinductor_root", "run", "a.h5") or name.endswith(".npz") or (
-            name.startswith("run/") and Path(name).name in (
-                "best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "snapshots")
-            or Path(name).parent.name == "snapshots"
-        ):  # fmt: skip
+        if (
+            name in ("tmp", "tmp/torchinductor_root", "run", "a.h5")
+            or name.endswith(".npz")
+            or (
+                name.startswith("run/")
+                and Path(name).name
+                in ("best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "snapshots")
+                or Path(name).parent.name == "snapshots"
+            )
+        ):
             yield name
 
 
@@ -275,11 +298,13 @@ def corrupt(folder: Path) -> list[str]:
     found = []
     for name, read in (
         ("a.h5", lambda path: (compare(path), measure(weights=path))),
-        ("rows.jsonl", _lines), ("run/metrics.jsonl", _lines),
-        ("run/last.pt", read_run), ("run/best.pt", lambda path: torch.load(path)),
+        ("rows.jsonl", _lines),
+        ("run/metrics.jsonl", _lines),
+        ("run/last.pt", read_run),
+        ("run/best.pt", lambda path: torch.load(path)),
         ("run/config.json", lambda path: json.loads(path.read_text())),
         *((f"run/snapshots/{path.name}", _all_of) for path in folder.glob("run/snapshots/*.h5")),
-    ):  # fmt: skip
+    ):
         path = folder / name
         if path.exists():
             try:
@@ -335,28 +360,46 @@ def section(kept: list[Row], where: str) -> str:
         if not ours:
             continue
         lost = sorted(row["lost"] for row in ours)
-        lines.append([
-            name, str(len(ours)), str(sum(row["at"] == "write" for row in ours)),
-            str(sum(row["saved"] for row in ours)),
-            *(str(sum(bool(row[key]) for row in ours)) for key in ("corrupt", "corrupt_after")),
-            *(str(sum(bool(row[key]) for row in ours)) for key in ("stuck", "redone", "left")),
-            str(sum(row["beside"] for row in ours)),
-            f"{lost[len(lost) // 2]:.1f}", f"{lost[-1]:.1f}",
-            f"{max(row['seconds'] for row in ours):.0f}",
-        ])  # fmt: skip
+        lines.append(
+            [
+                name,
+                str(len(ours)),
+                str(sum(row["at"] == "write" for row in ours)),
+                str(sum(row["saved"] for row in ours)),
+                *(str(sum(bool(row[key]) for row in ours)) for key in ("corrupt", "corrupt_after")),
+                *(str(sum(bool(row[key]) for row in ours)) for key in ("stuck", "redone", "left")),
+                str(sum(row["beside"] for row in ours)),
+                f"{lost[len(lost) // 2]:.1f}",
+                f"{lost[-1]:.1f}",
+                f"{max(row['seconds'] for row in ours):.0f}",
+            ]
+        )
     head = [
-        "command", "kills", "at a write", "after a save", "corrupt", "corrupt after the next run",
-        "cannot go on", "done again although saved", "leftovers", "processes left",
-        "lost s, median", "largest", "longest run s",
-    ]  # fmt: skip
-    return "\n\n".join([
-        "### Kills",
-        f"Machine: {where}. SIGKILL to one process: `benchmarks.kills`. Half of the kills come "
-        "within milliseconds of a change in the command's folder, half anywhere in its life. Lost: "
-        "seconds from the last row, checkpoint or saved state to the kill, from the start where "
-        "there is none.",
-        table(head, lines),
-    ])  # fmt: skip
+        "command",
+        "kills",
+        "at a write",
+        "after a save",
+        "corrupt",
+        "corrupt after the next run",
+        "cannot go on",
+        "done again although saved",
+        "leftovers",
+        "processes left",
+        "lost s, median",
+        "largest",
+        "longest run s",
+    ]
+    return "\n\n".join(
+        [
+            "### Kills",
+            f"Machine: {where}. SIGKILL to one process: `benchmarks.kills`. Half of the kills come "
+            "within milliseconds of a change in the command's folder, half anywhere in its life. "
+            "Lost: "
+            "seconds from the last row, checkpoint or saved state to the kill, from the start "
+            "where there is none.",
+            table(head, lines),
+        ]
+    )
 
 
 def main() -> None:

@@ -80,18 +80,25 @@ def case(N: int, K: int, kind: str, rounds: int) -> str:
         begun = time.perf_counter()
         with limit_threads(1):
             found = stream_decisions(
-                ArrayRows(H), labels, weights=W, bias=bias, means=M, own_counts=counts,
+                ArrayRows(H),
+                labels,
+                weights=W,
+                bias=bias,
+                means=M,
+                own_counts=counts,
                 workers=cores,
-            )  # fmt: skip
+            )
         took.append(time.perf_counter() - begun)
         with limit_threads(cores):
             needed.append(products(H, *small))
     assert found.right is not None and found.ncc_right is not None and found.loo_right is not None
     shares = {
-        "accuracy": found.right.sum(), "NCC": found.ncc_right.sum(),
-        "left out": found.loo_right.sum(), "agree": found.agree or 0,
+        "accuracy": found.right.sum(),
+        "NCC": found.ncc_right.sum(),
+        "left out": found.loo_right.sum(),
+        "agree": found.agree or 0,
         "rechecked": found.rechecked,
-    }  # fmt: skip
+    }
     told = ", ".join(f"{name} {count / N:.4f}" for name, count in shares.items())
     ratios = np.array(took) / needed
     same = agree_with_float64(H, labels, W, bias, M, 2000)

@@ -24,8 +24,19 @@ from gnc_cli.metrics.gnc2 import gnc2_detail
 
 STEPS = 10_000
 HEAD = ["case", "d", "K", "classes", "seconds", "CPU s", "widest bracket", "GNC2"]
-RECIPE = ["case", "d", "K", "ours s", "widest bracket", "torch s", "times", "NumPy s", "times",
-          "error of GNC2", "of a class"]  # fmt: skip
+RECIPE = [
+    "case",
+    "d",
+    "K",
+    "ours s",
+    "widest bracket",
+    "torch s",
+    "times",
+    "NumPy s",
+    "times",
+    "error of GNC2",
+    "of a class",
+]
 
 
 def orthoplex(d: int, K: int, rng: np.random.Generator) -> np.ndarray:
@@ -100,9 +111,14 @@ def measure(W: np.ndarray, every: bool, device: str) -> list[str]:
     wall, busy = time.perf_counter() - begun, time.process_time() - cpu
     width = (detail.upper - detail.lower).max() if every else detail.bracket.width
     return [
-        str(W.shape[1]), str(len(W)), "all" if every else "minimum", f"{wall:.2f}", f"{busy:.2f}",
-        f"{width:.0e}", f"{detail.bracket.lower:.12f}",
-    ]  # fmt: skip
+        str(W.shape[1]),
+        str(len(W)),
+        "all" if every else "minimum",
+        f"{wall:.2f}",
+        f"{busy:.2f}",
+        f"{width:.0e}",
+        f"{detail.bracket.lower:.12f}",
+    ]
 
 
 def recipe(W: np.ndarray, steps: int) -> np.ndarray:
@@ -154,10 +170,15 @@ def against_recipe(name: str, W: np.ndarray, steps: int) -> list[str]:
     error = ours.bracket.lower - theirs.min()
     largest, star = np.abs(ours.upper - theirs).max(), "*" if steps < STEPS else ""
     return [
-        name, str(W.shape[1]), str(len(W)), f"{wall:.3f}", f"{(ours.upper - ours.lower).max():.0e}",
+        name,
+        str(W.shape[1]),
+        str(len(W)),
+        f"{wall:.3f}",
+        f"{(ours.upper - ours.lower).max():.0e}",
         *(cell for t in took for cell in (f"{t:.1f}{star}", f"{t / wall:.0f}")),
-        f"{error:.1e}", f"{largest:.1e}",
-    ]  # fmt: skip
+        f"{error:.1e}",
+        f"{largest:.1e}",
+    ]
 
 
 def main() -> None:

@@ -167,30 +167,63 @@ def cases() -> list[Case]:
     mlp = nn.Sequential(nn.Flatten(), nn.Linear(size, 32), nn.Tanh(), nn.Linear(32, K))
     plain("torch: MLP", mlp, mlp[:-1], mlp[-1])
     cnn = nn.Sequential(
-        nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 3), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(128, K),
-    )  # fmt: skip
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(0.2),
+        nn.Linear(128, K),
+    )
     plain("torch: Sequential CNN", cnn, cnn[:-1], cnn[-1])
     timm, vit = TimmLike(), ViTLike()
-    plain("timm-like ResNet, head.fc", timm, timm.forward_features, timm.get_classifier(),
-          [{"image": a, "label": b} for a, b in pairs])  # fmt: skip
+    plain(
+        "timm-like ResNet, head.fc",
+        timm,
+        timm.forward_features,
+        timm.get_classifier(),
+        [{"image": a, "label": b} for a, b in pairs],
+    )
     indexed = [(a, b, torch.arange(len(b))) for a, b in pairs]
     plain("ViT-like, batches (x, y, index)", vit, vit.forward_features, vit.head, indexed)
 
     encoder = nn.Sequential(nn.Flatten(), nn.Linear(size, 32), nn.Tanh(), nn.Linear(32, 16))
     apart = nn.Linear(16, K)
     trained(nn.ModuleList([encoder, apart]), lambda: F.cross_entropy(apart(encoder(x)), y))
-    found.append(Case("embedding network, no classifier", encoder, pairs, {"weights": "means"},
-                      "weights='means'", lambda: encoder(x), y, None, None))  # fmt: skip
+    found.append(
+        Case(
+            "embedding network, no classifier",
+            encoder,
+            pairs,
+            {"weights": "means"},
+            "weights='means'",
+            lambda: encoder(x),
+            y,
+            None,
+            None,
+        )
+    )
     body = nn.Sequential(nn.Flatten(), nn.Linear(size, 16))
     cosine = nn.Sequential(body, Cosine(16))
     plain("cosine head, prototypes (K, d)", cosine, body, cosine[1])
     arc = ArcFace()
     trained(arc, lambda: arc.loss(x, y))
     W = arc.margin.weight
-    found.append(Case("ArcFace, margin.weight", arc, pairs, {"weights": F.normalize(W)},
-                      "weights=normalize(W)", lambda: arc(x), y, W,
-                      lambda h: F.linear(F.normalize(h), F.normalize(W))))  # fmt: skip
+    found.append(
+        Case(
+            "ArcFace, margin.weight",
+            arc,
+            pairs,
+            {"weights": F.normalize(W)},
+            "weights=normalize(W)",
+            lambda: arc(x),
+            y,
+            W,
+            lambda h: F.linear(F.normalize(h), F.normalize(W)),
+        )
+    )
 
     words = torch.randint(K, 30, (N, 6), generator=torch.Generator().manual_seed(2))
     words[:, 2] = torch.where(torch.rand(N) < 0.8, y, words[:, 2])
@@ -201,20 +234,45 @@ def cases() -> list[Case]:
     trained(bert, lambda: F.cross_entropy(bert(words).logits, y))
     parts = zip(words.split(64), y.split(64), strict=True)
     named = [{"input_ids": a, "labels": b} for a, b in parts]
-    found.append(Case("transformers: BERT classification", bert, named, {}, "",
-                      lambda: bert.bert(words).pooler_output, y, bert.classifier.weight,
-                      bert.classifier))  # fmt: skip
+    found.append(
+        Case(
+            "transformers: BERT classification",
+            bert,
+            named,
+            {},
+            "",
+            lambda: bert.bert(words).pooler_output,
+            y,
+            bert.classifier.weight,
+            bert.classifier,
+        )
+    )
     text = torch.cumsum(torch.randint(1, 3, (120, 12)), dim=1) % 20
     config = GPT2Config(vocab_size=20, n_positions=12, n_embd=32, n_layer=1, n_head=2)
     gpt = GPT2LMHeadModel(config)
     trained(gpt, lambda: gpt(text, labels=text).loss)
     tokens = [{"input_ids": t, "labels": t} for t in text.split(40)]
-    found.append(Case("transformers: GPT-2, next token", gpt, tokens, {}, "",
-                      lambda: gpt.transformer(text).last_hidden_state[:, :-1].flatten(0, 1),
-                      text[:, 1:].flatten(), gpt.lm_head.weight, gpt.lm_head))  # fmt: skip
+    found.append(
+        Case(
+            "transformers: GPT-2, next token",
+            gpt,
+            tokens,
+            {},
+            "",
+            lambda: gpt.transformer(text).last_hidden_state[:, :-1].flatten(0, 1),
+            text[:, 1:].flatten(),
+            gpt.lm_head.weight,
+            gpt.lm_head,
+        )
+    )
     lit = Lit()
-    plain("lightning: module, {'x', 'y'}", lit, lit.network, lit.out,
-          [{"x": a, "y": b} for a, b in pairs])  # fmt: skip
+    plain(
+        "lightning: module, {'x', 'y'}",
+        lit,
+        lit.network,
+        lit.out,
+        [{"x": a, "y": b} for a, b in pairs],
+    )
     return found
 
 
@@ -249,9 +307,11 @@ def printed(case: Case, **step: Any) -> dict[str, Any]:
     except GncError as error:
         return {"error": str(error)}
     return {
-        "K": result.K, "accuracy": result.accuracy, "gnc2": result.gnc2.lower,
+        "K": result.K,
+        "accuracy": result.accuracy,
+        "gnc2": result.gnc2.lower,
         "warnings": list(result.warnings),
-    }  # fmt: skip
+    }
 
 
 def cell(row: dict[str, Any] | None) -> str:
@@ -281,10 +341,15 @@ def main() -> None:
     for case in found:
         plain = printed(case)
         step = printed(case, **case.step) if case.step else None
-        lines.append([
-            case.name, cell(before.get(case.name)), cell(plain),
-            f"`{case.written}`: {cell(step)}" if case.step else "-", cell(truth(case)),
-        ])  # fmt: skip
+        lines.append(
+            [
+                case.name,
+                cell(before.get(case.name)),
+                cell(plain),
+                f"`{case.written}`: {cell(step)}" if case.step else "-",
+                cell(truth(case)),
+            ]
+        )
     table = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
     print(table)
     write_section(

@@ -19,9 +19,14 @@ STEPS = 5000
 
 
 def paper_recipe(
-    d: int, K: int, *, seed: int, steps: int = STEPS, tau: float = 0.1,
+    d: int,
+    K: int,
+    *,
+    seed: int,
+    steps: int = STEPS,
+    tau: float = 0.1,
     stop: Callable[[], bool] = lambda: False,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Weights (K, d) with unit rows, after `steps`, or once `stop()` says so."""
     W, H = _unit(np.random.default_rng([seed, 0]).standard_normal((2, K, d)))
     for step in range(steps):

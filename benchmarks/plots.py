@@ -37,11 +37,18 @@ def intervals(ax: Any) -> None:
         low, high = _numbers(paper)
         ax.plot([low, high], [at, at], color=GREY, lw=2, label="theorem 3.9" if at == 0 else None)
         ends = _numbers(now)
-        ax.plot([ends[0], ends[-1]], [at, at], color=BLUE, lw=6, solid_capstyle="butt",
-                label="all bounds" if at == 0 else None)  # fmt: skip
+        ax.plot(
+            [ends[0], ends[-1]],
+            [at, at],
+            color=BLUE,
+            lw=6,
+            solid_capstyle="butt",
+            label="all bounds" if at == 0 else None,
+        )
         if len(ends) == 1:
-            ax.plot(ends, [at], "o", color=GREEN, label="known exactly" if at == len(rows) - 1
-                    else None)  # fmt: skip
+            ax.plot(
+                ends, [at], "o", color=GREEN, label="known exactly" if at == len(rows) - 1 else None
+            )
     ax.set_yticks(range(len(rows)), [row[0] for row in reversed(rows)])
     ax.set(xlabel="one-vs-rest distance of the best code", title="What is proved of rho*(d, K)")
     ax.grid(axis="x")
@@ -82,8 +89,11 @@ def engineers(ax: Any) -> None:
     for d, points in curves.items():
         ax.plot(*zip(*points, strict=True), "o-", label=f"d = {d}", ms=4)
     ax.set_xscale("log")
-    ax.set(xlabel="classes K", ylabel="certified one-vs-rest distance",
-           title="Codes from algebra, built in seconds")  # fmt: skip
+    ax.set(
+        xlabel="classes K",
+        ylabel="certified one-vs-rest distance",
+        title="Codes from algebra, built in seconds",
+    )
     ax.grid()
     ax.legend(ncols=2, fontsize=8)
 
@@ -93,9 +103,10 @@ def main() -> None:
     from matplotlib.figure import Figure
 
     pictures: dict[str, tuple[Callable[[Any], None], tuple[int, int]]] = {
-        "intervals": (intervals, (1, 1)), "anytime": (anytime, (2, 3)),
+        "intervals": (intervals, (1, 1)),
+        "anytime": (anytime, (2, 3)),
         "engineers": (engineers, (1, 1)),
-    }  # fmt: skip
+    }
     for name in sys.argv[1:] or pictures:
         draw, (down, across) = pictures[name]
         with styled():

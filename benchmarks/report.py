@@ -38,12 +38,17 @@ def _softmax(rows: list[Row]) -> str:
     for row in rows:
         r = row["result"]
         rho = r["rho_one_vs_rest"]
-        lines.append([
-            row["case"], f"{rho['lower']:.12f}", f"{rho['upper'] - rho['lower']:.1e}",
-            f"{r['stationarity']:.1e}" if r["stationarity"] is not None else "-",
-            f"{r['first_order_gain']:.1e}" if r["first_order_gain"] is not None else "-",
-            f"{row['wall']:.0f}", f"{row['cpu']:.0f}",
-        ])  # fmt: skip
+        lines.append(
+            [
+                row["case"],
+                f"{rho['lower']:.12f}",
+                f"{rho['upper'] - rho['lower']:.1e}",
+                f"{r['stationarity']:.1e}" if r["stationarity"] is not None else "-",
+                f"{r['first_order_gain']:.1e}" if r["first_order_gain"] is not None else "-",
+                f"{row['wall']:.0f}",
+                f"{row['cpu']:.0f}",
+            ]
+        )
     head = ["case", "rho lower", "bracket", "stationarity", "first-order gain", "s", "CPU s"]
     return "### Softmax Codes\n\n" + table(head, lines)
 
@@ -74,10 +79,15 @@ def _sphere(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
 
 def _tammes(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
     lines = [
-        [row["case"], repr(row["result"]["max_cosine"]), f"{_gap(row, known):.1e}",
-         f"{row['wall']:.0f}", f"{row['cpu']:.0f}"]
+        [
+            row["case"],
+            repr(row["result"]["max_cosine"]),
+            f"{_gap(row, known):.1e}",
+            f"{row['wall']:.0f}",
+            f"{row['cpu']:.0f}",
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     return "### Tammes, named cases\n\n" + table(
         ["case", "max_cosine", "gap to best known", "s", "CPU s"], lines
     )
@@ -85,10 +95,15 @@ def _tammes(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
 
 def _large(rows: list[Row]) -> str:
     lines = [
-        [row["case"], f"{row['result']['max_cosine']:.6f}",
-         f"{row['result']['rho_one_vs_rest']['lower']:.6f}", row["result"]["outcome"],
-         f"{row['wall']:.0f}", f"{row['peak_mb'] / 1024:.2f}"]
+        [
+            row["case"],
+            f"{row['result']['max_cosine']:.6f}",
+            f"{row['result']['rho_one_vs_rest']['lower']:.6f}",
+            row["result"]["outcome"],
+            f"{row['wall']:.0f}",
+            f"{row['peak_mb'] / 1024:.2f}",
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     head = ["case", "max_cosine", "rho lower", "outcome", "s", "peak GB"]
     return "### Large K\n\n" + table(head, lines)

@@ -147,15 +147,26 @@ def bounded(d: int, K: int) -> Timed:
 _PAIRS = "all pairs: K^2 d"
 SERIES = {
     "step-K": Series(
-        f"search step, 4 starts, d = {_D}", "K", (*_decades(10, 1000), 2896),
-        lambda K: step(K, _D), {"step": (2.0, _PAIRS)}, 2.0,
+        f"search step, 4 starts, d = {_D}",
+        "K",
+        (*_decades(10, 1000), 2896),
+        lambda K: step(K, _D),
+        {"step": (2.0, _PAIRS)},
+        2.0,
     ),
     "step-d": Series(
-        "search step, 4 starts, K = 500", "d", _decades(4, 4000),
-        lambda d: step(500, d), {"step": (1.0, _PAIRS)}, 1.0,
+        "search step, 4 starts, K = 500",
+        "d",
+        _decades(4, 4000),
+        lambda d: step(500, d),
+        {"step": (1.0, _PAIRS)},
+        1.0,
     ),
     "large-K": Series(
-        f"large-scale step, d = {_D}", "K", _decades(100, 100_000), large,
+        f"large-scale step, d = {_D}",
+        "K",
+        _decades(100, 100_000),
+        large,
         {
             "all pairs": (2.0, _PAIRS),
             "list": (1.0, "pairs of a list of bounded length per row; all pairs below K = 4800"),
@@ -164,38 +175,70 @@ SERIES = {
         1.0,
     ),
     "certificate-K": Series(
-        f"certificate of the minimum, random rows, d = {_D}", "K", _decades(100, 100_000),
-        lambda K: certificate(K, _D), {"bracket": (2.0, _PAIRS)}, 1.0,
+        f"certificate of the minimum, random rows, d = {_D}",
+        "K",
+        _decades(100, 100_000),
+        lambda K: certificate(K, _D),
+        {"bracket": (2.0, _PAIRS)},
+        1.0,
     ),
     "certificate-d": Series(
-        "certificate of the minimum, random rows, K = 1000", "d", _decades(4, 4000),
-        lambda d: certificate(1000, d), {"bracket": (1.0, _PAIRS)}, 1.0,
+        "certificate of the minimum, random rows, K = 1000",
+        "d",
+        _decades(4, 4000),
+        lambda d: certificate(1000, d),
+        {"bracket": (1.0, _PAIRS)},
+        1.0,
     ),
     "classes-K": Series(
-        f"certificate of every class, random rows, d = {_D}", "K", _decades(10, 10_000),
-        lambda K: certificate(K, _D, every=True), {"bracket": (2.0, _PAIRS)}, 2.0,
+        f"certificate of every class, random rows, d = {_D}",
+        "K",
+        _decades(10, 10_000),
+        lambda K: certificate(K, _D, every=True),
+        {"bracket": (2.0, _PAIRS)},
+        2.0,
     ),
     "measure-N": Series(
-        "measure, K = 100, d = 64", "N", _decades(1000, 1_000_000),
-        lambda N: measured(N, 100, 64), {"measure": (1.0, "N (K d + d^2)")}, 1.0,
+        "measure, K = 100, d = 64",
+        "N",
+        _decades(1000, 1_000_000),
+        lambda N: measured(N, 100, 64),
+        {"measure": (1.0, "N (K d + d^2)")},
+        1.0,
     ),
     "measure-K": Series(
-        "measure, N = 30000, d = 64", "K", _decades(10, 10_000),
-        lambda K: measured(30_000, K, 64), {"measure": (2.0, "N K d + K^2 d, 1 to 2")}, 1.0,
+        "measure, N = 30000, d = 64",
+        "K",
+        _decades(10, 10_000),
+        lambda K: measured(30_000, K, 64),
+        {"measure": (2.0, "N K d + K^2 d, 1 to 2")},
+        1.0,
     ),
     "measure-d": Series(
-        "measure, N = 10000, K = 100", "d", _decades(4, 4000),
-        lambda d: measured(10_000, 100, d), {"measure": (3.0, "N (K d + d^2) + d^3, 2 to 3")}, 2.0,
+        "measure, N = 10000, K = 100",
+        "d",
+        _decades(4, 4000),
+        lambda d: measured(10_000, 100, d),
+        {"measure": (3.0, "N (K d + d^2) + d^3, 2 to 3")},
+        2.0,
     ),
     "bounds-K": Series(
-        "bounds, d = 100", "K", tuple(10**n for n in range(3, 10)),
-        lambda K: bounded(100, K), {"bounds": (0.0, "independent of K")}, 0.0,
+        "bounds, d = 100",
+        "K",
+        tuple(10**n for n in range(3, 10)),
+        lambda K: bounded(100, K),
+        {"bounds": (0.0, "independent of K")},
+        0.0,
     ),
     "bounds-d": Series(
-        "bounds, K = 10^6", "d", _decades(10, 10_000),
-        lambda d: bounded(d, 10**6), {"bounds": (1.0, "recurrences in d, at most d")}, 0.0,
+        "bounds, K = 10^6",
+        "d",
+        _decades(10, 10_000),
+        lambda d: bounded(d, 10**6),
+        {"bounds": (1.0, "recurrences in d, at most d")},
+        0.0,
     ),
-}  # fmt: skip
+}
 
 
 def follow(name: str, budget: float) -> None:
@@ -275,21 +318,40 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
         for part, seconds in values.items():
             fit, (should, why) = fitted(sizes, seconds), series.should[part]
             title = series.title if len(values) == 1 else f"{series.title}: {part}"
-            lines.append([
-                title, f"{series.variable} = {sizes[0]}..{sizes[-1]}", f"{seconds[-1]:.2g}",
-                _exponent(fit, should), f"{should:g} ({why})", f"{memory[-1] / 1e6:.0f}",
-                _exponent(heap, series.memory) if heap else "-", f"{series.memory:g}",
-            ])  # fmt: skip
-    head = ["what", "sizes", "s at the last", "exponent", "should be at most",
-            "MB above start", "exponent", "should be at most"]  # fmt: skip
-    return "\n\n".join([
-        HEADING,
-        f"Machine: {where}. Exponents are fitted over the last decade of sizes. Memory is the rise "
-        f"of the peak over that after the least size; below {_FEW_BYTES / 1e6:.0f} MB it has no "
-        f"fit. `!` marks an exponent more than {_TOLERANCE} above what it should be at most.",
-        table(head, lines),
-        *outlook(kept),
-    ])  # fmt: skip
+            lines.append(
+                [
+                    title,
+                    f"{series.variable} = {sizes[0]}..{sizes[-1]}",
+                    f"{seconds[-1]:.2g}",
+                    _exponent(fit, should),
+                    f"{should:g} ({why})",
+                    f"{memory[-1] / 1e6:.0f}",
+                    _exponent(heap, series.memory) if heap else "-",
+                    f"{series.memory:g}",
+                ]
+            )
+    head = [
+        "what",
+        "sizes",
+        "s at the last",
+        "exponent",
+        "should be at most",
+        "MB above start",
+        "exponent",
+        "should be at most",
+    ]
+    return "\n\n".join(
+        [
+            HEADING,
+            f"Machine: {where}. Exponents are fitted over the last decade of sizes. Memory is the "
+            "rise "
+            f"of the peak over that after the least size; below {_FEW_BYTES / 1e6:.0f} MB it has "
+            "no "
+            f"fit. `!` marks an exponent more than {_TOLERANCE} above what it should be at most.",
+            table(head, lines),
+            *outlook(kept),
+        ]
+    )
 
 
 def _exponent(fit: Fit | None, should: float) -> str:
@@ -313,11 +375,15 @@ def outlook(kept: list[dict[str, Any]], K: float = 1e8) -> list[str]:
         ["rows, float32", "-", f"{4 * K * _D / 1e9:.0f}", "-"],
         ["search for the near pairs, once", _long(pairs), "", _machines(pairs)],
         ["a step on the list", _long(listed), f"{memory / 1e9:.0f}", _machines(listed)],
-        ["1000 steps, a search every tenth", _long(100 * pairs + 1000 * listed), "",
-         _machines(100 * pairs + 1000 * listed)],
+        [
+            "1000 steps, a search every tenth",
+            _long(100 * pairs + 1000 * listed),
+            "",
+            _machines(100 * pairs + 1000 * listed),
+        ],
         ["exact pass in float64", _long(exact), "", _machines(exact)],
         ["certificate of the minimum", _long(proof), "", _machines(proof)],
-    ]  # fmt: skip
+    ]
     return [
         f"### What K = 10^{np.log10(K):.0f} would need",
         f"d = {_D}, from the largest sizes above, times (K / size)^2 for passes over all pairs and "
@@ -375,8 +441,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")
-    running.add_argument("series", nargs="*", default=[*SERIES], metavar="SERIES",
-                         help=", ".join(SERIES))  # fmt: skip
+    running.add_argument(
+        "series", nargs="*", default=[*SERIES], metavar="SERIES", help=", ".join(SERIES)
+    )
     running.add_argument("--budget", type=float, default=45.0, help="seconds of a series")
     following = commands.add_parser("follow", help="used by run")
     following.add_argument("name", choices=SERIES)

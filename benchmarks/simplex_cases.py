@@ -16,8 +16,21 @@ from benchmarks.report import table
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
 
-HEAD = ["d", "K", "code", "spread", "gnc1 (before)", "true", "gnc1_centred", "true", "shown now",
-        "gnc3 (before)", "gnc3_centred", "shown now", "warning"]  # fmt: skip
+HEAD = [
+    "d",
+    "K",
+    "code",
+    "spread",
+    "gnc1 (before)",
+    "true",
+    "gnc1_centred",
+    "true",
+    "shown now",
+    "gnc3 (before)",
+    "gnc3_centred",
+    "shown now",
+    "warning",
+]
 n = 100
 
 
@@ -31,10 +44,12 @@ def beside(*codes: np.ndarray) -> np.ndarray:
     """Codes in orthogonal subspaces."""
     d = sum(code.shape[1] for code in codes)
     starts = np.cumsum([0, *(code.shape[1] for code in codes)])
-    return np.concatenate([
-        np.pad(code, [(0, 0), (at, d - at - code.shape[1])])
-        for code, at in zip(codes, starts, strict=False)
-    ])  # fmt: skip
+    return np.concatenate(
+        [
+            np.pad(code, [(0, 0), (at, d - at - code.shape[1])])
+            for code, at in zip(codes, starts, strict=False)
+        ]
+    )
 
 
 def icosahedron() -> np.ndarray:
@@ -82,10 +97,19 @@ def row(code: str, W: np.ndarray, spread: float, weights: np.ndarray | None = No
     true, centred = (f"{exact(W, spread, centred):.3g}" for centred in (False, True))
     ones, threes = (f"{r.gnc1:.3g}", f"{r.gnc1_centred:.3g}"), (r.gnc3, r.gnc3_centred)
     return [
-        str(r.d), str(r.K), code, f"{spread:g}", ones[0], true, ones[1], centred, r.forms["gnc1"],
-        *(f"{value:.3g}" for value in threes), r.forms["gnc3"],
+        str(r.d),
+        str(r.K),
+        code,
+        f"{spread:g}",
+        ones[0],
+        true,
+        ones[1],
+        centred,
+        r.forms["gnc1"],
+        *(f"{value:.3g}" for value in threes),
+        r.forms["gnc3"],
         "; ".join(text.partition(":")[0] for text in r.warnings) or "-",
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -31,8 +31,11 @@ NAMED = [(4, 24), (4, 120), (5, 16), (5, 43), (6, 27), (7, 56), (8, 240), (5, 41
 def best_known() -> dict[tuple[int, int], float]:
     """The reference figures; they are compared with, never searched towards."""
     with TABLE.open() as file:
-        return {(int(r["d"]), int(r["K"])): float(Fraction(r["max_cosine"]))
-                for r in csv.DictReader(file) if r["status"] != "claimed"}  # fmt: skip
+        return {
+            (int(r["d"]), int(r["K"])): float(Fraction(r["max_cosine"]))
+            for r in csv.DictReader(file)
+            if r["status"] != "claimed"
+        }
 
 
 def cases(group: str) -> list[tuple[str, list[str]]]:
@@ -47,8 +50,9 @@ def cases(group: str) -> list[tuple[str, list[str]]]:
     if group == "tammes3":
         return [
             (f"tammes (3, {K})", solve(3, K, "--problem", "tammes"))
-            for d, K in sorted(table) if d == 3 and 7 <= K <= 130
-        ]  # fmt: skip
+            for d, K in sorted(table)
+            if d == 3 and 7 <= K <= 130
+        ]
     if group == "tammes":
         return [(f"tammes ({d}, {K})", solve(d, K, "--problem", "tammes")) for d, K in NAMED]
     if group == "large":

@@ -46,18 +46,27 @@ def one(job: dict[str, Any]) -> dict[str, Any]:
         result = train(out=f"{folder}/run", threads=1, device="cpu", **job)
     seen = [row for row in result.history if row.gnc1 is not None]
     keep = ("test_accuracy", "train_accuracy", "test_ncc_accuracy", "ncc_accuracy", "gnc1", "gnc3")
-    ends = [{k: getattr(row, k) for k in keep} | {"gnc2": row.gnc2.lower, "epoch": row.epoch}
-            for row in (seen[0], seen[-1])]  # fmt: skip
+    ends = [
+        {k: getattr(row, k) for k in keep} | {"gnc2": row.gnc2.lower, "epoch": row.epoch}
+        for row in (seen[0], seen[-1])
+    ]
     return {
-        "job": job, "first": ends[0], "last": ends[1], "epochs": result.epochs,
-        "loss": [row.loss for row in result.history], "tau": result.head.tau,
+        "job": job,
+        "first": ends[0],
+        "last": ends[1],
+        "epochs": result.epochs,
+        "loss": [row.loss for row in result.history],
+        "tau": result.head.tau,
         "tests": {row.epoch: row.test_accuracy for row in seen},
-        "trained": result.head.trained_parameters, "saved": result.head.saved_share,
-        "permutation": result.head.permutation, "images_per_second": result.images_per_second,
+        "trained": result.head.trained_parameters,
+        "saved": result.head.saved_share,
+        "permutation": result.head.permutation,
+        "images_per_second": result.images_per_second,
         "measure_share": result.measure_share,
         "reference": result.measured.gnc2_reference.value,
-        "seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu,
-    }  # fmt: skip
+        "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - cpu,
+    }
 
 
 def runs(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,9 +101,15 @@ def placements() -> dict[str, Any]:
     found = {}
     for K, names in LOOKALIKES.items():
         shared = {
-            "classes_subset": names, "image_size": 16, "width": 0.5, "feature_dim": 2,
-            "tau": CIRCLE[K], "epochs": 200, "batch_size": 18, "measure_every": 10,
-        }  # fmt: skip
+            "classes_subset": names,
+            "image_size": 16,
+            "width": 0.5,
+            "feature_dim": 2,
+            "tau": CIRCLE[K],
+            "epochs": 200,
+            "batch_size": 18,
+            "measure_every": 10,
+        }
         alike = HERE / "work" / f"lookalikes-{K}.txt"
         np.savetxt(alike, np.kron(np.eye(K // 2), [[1.0, 0.8], [0.8, 1.0]]))
         ways = {"learned": {}} | {
@@ -119,13 +134,36 @@ def processes() -> dict[str, dict[str, Any]]:
 
 def _curve(head: str, size: int) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
-        asked = ["train", "--classes", "50", "--epochs", "10", "--head", head,
-                 "--model", "tests.training.problems:tiny", "--device", "cpu", "--threads", "1",
-                 "--out", f"{folder}/run", "-q"]  # fmt: skip
+        asked = [
+            "train",
+            "--classes",
+            "50",
+            "--epochs",
+            "10",
+            "--head",
+            head,
+            "--model",
+            "tests.training.problems:tiny",
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+            "--out",
+            f"{folder}/run",
+            "-q",
+        ]
         start = [sys.executable, "-m", "gnc_cli"]
         if size > 1:
-            start = [sys.executable, "-m", "torch.distributed.run", "--standalone",
-                     "--nproc-per-node", str(size), "-m", "gnc_cli"]  # fmt: skip
+            start = [
+                sys.executable,
+                "-m",
+                "torch.distributed.run",
+                "--standalone",
+                "--nproc-per-node",
+                str(size),
+                "-m",
+                "gnc_cli",
+            ]
         subprocess.run(start + asked, check=True, stdout=subprocess.DEVNULL)
         lines = Path(folder, "run", "metrics.jsonl").read_text().splitlines()
     return [json.loads(line)["loss"] for line in lines]
@@ -141,11 +179,14 @@ def speed() -> dict[str, Any]:
     seconds = time.perf_counter() - begun
     measuring = [row.measure_seconds for row in result.history if row.measure_seconds]
     return {
-        "seconds": seconds, "images_per_second": result.images_per_second,
-        "measure_seconds": statistics.median(measuring), "measure_share": result.measure_share,
-        "test_accuracy": result.test_accuracy, "load": os.getloadavg()[0],
+        "seconds": seconds,
+        "images_per_second": result.images_per_second,
+        "measure_seconds": statistics.median(measuring),
+        "measure_share": result.measure_share,
+        "test_accuracy": result.test_accuracy,
+        "load": os.getloadavg()[0],
         "ratio": _beside_a_plain_loop(),
-    }  # fmt: skip
+    }
 
 
 def _beside_a_plain_loop(rounds: int = 7) -> float:
@@ -166,16 +207,22 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     recipe = Recipe(epochs=100, batch_size=64, optimizer="adamw", lr=3e-3)
     grey = channel_statistics(data.images)
     batches = Batches(
-        data.images, data.labels, batch_size=64, seed=0, normalisation=grey,
-        augmentation=Augmentation(), device=cpu,
-    )  # fmt: skip
+        data.images,
+        data.labels,
+        batch_size=64,
+        seed=0,
+        normalisation=grey,
+        augmentation=Augmentation(),
+        device=cpu,
+    )
     ours, plain = (
         Classifier(
             build_encoder("cnn", channels=1, image_size=32, feature_dim=10),
-            SphereHead(10, 100), make_loss("ce", tau=0.1),
+            SphereHead(10, 100),
+            make_loss("ce", tau=0.1),
         ).to(memory_format=torch.channels_last)
         for _ in range(2)
-    )  # fmt: skip
+    )
     training = Training(ours, batches, recipe, processes=Processes(), device=cpu)
     prepared = [(batch.images, batch.labels) for batch in batches.epoch(0)]
     optimizer = torch.optim.AdamW(plain.parameters(), lr=3e-3)
@@ -203,15 +250,31 @@ def temperature_table(found: list[dict[str, Any]]) -> str:
     rows = []
     for run in found:
         first, last = run["first"], run["last"]
-        rows.append([
-            f"{run['tau']:.3g}", f"{first['gnc1']:.3g} -> {last['gnc1']:.3g}",
-            f"{first['gnc2']:.3f} -> {last['gnc2']:.3f}",
-            f"{first['gnc3']:.3g} -> {last['gnc3']:.3g}", f"{last['ncc_accuracy']:.4f}",
-            f"{last['train_accuracy']:.4f}", f"{last['test_accuracy']:.4f}",
-            f"{run['cpu_seconds']:.0f}",
-        ])  # fmt: skip
-    return table(["tau", "GNC1", "GNC2", "GNC3", "NCC, training", "training accuracy",
-                  "test accuracy", "CPU s"], rows)  # fmt: skip
+        rows.append(
+            [
+                f"{run['tau']:.3g}",
+                f"{first['gnc1']:.3g} -> {last['gnc1']:.3g}",
+                f"{first['gnc2']:.3f} -> {last['gnc2']:.3f}",
+                f"{first['gnc3']:.3g} -> {last['gnc3']:.3g}",
+                f"{last['ncc_accuracy']:.4f}",
+                f"{last['train_accuracy']:.4f}",
+                f"{last['test_accuracy']:.4f}",
+                f"{run['cpu_seconds']:.0f}",
+            ]
+        )
+    return table(
+        [
+            "tau",
+            "GNC1",
+            "GNC2",
+            "GNC3",
+            "NCC, training",
+            "training accuracy",
+            "test accuracy",
+            "CPU s",
+        ],
+        rows,
+    )
 
 
 def heads_table(found: dict[str, list[dict[str, Any]]]) -> str:
@@ -219,14 +282,31 @@ def heads_table(found: dict[str, list[dict[str, Any]]]) -> str:
     rows = []
     for kind, some in found.items():
         last = [run["last"] for run in some]
-        rows.append([
-            kind, _spread([e["test_accuracy"] for e in last], 4),
-            _spread([e["train_accuracy"] for e in last], 4), _spread([e["gnc1"] for e in last], 4),
-            _spread([e["gnc2"] for e in last]), _spread([e["gnc3"] for e in last]),
-            f"{some[0]['trained']}", f"{100 * some[0]['saved']:.2f} %",
-        ])  # fmt: skip
-    return table(["classifier", "test accuracy", "training accuracy", "GNC1", "GNC2", "GNC3",
-                  "trained parameters", "saved"], rows)  # fmt: skip
+        rows.append(
+            [
+                kind,
+                _spread([e["test_accuracy"] for e in last], 4),
+                _spread([e["train_accuracy"] for e in last], 4),
+                _spread([e["gnc1"] for e in last], 4),
+                _spread([e["gnc2"] for e in last]),
+                _spread([e["gnc3"] for e in last]),
+                f"{some[0]['trained']}",
+                f"{100 * some[0]['saved']:.2f} %",
+            ]
+        )
+    return table(
+        [
+            "classifier",
+            "test accuracy",
+            "training accuracy",
+            "GNC1",
+            "GNC2",
+            "GNC3",
+            "trained parameters",
+            "saved",
+        ],
+        rows,
+    )
 
 
 def placements_table(found: dict[str, Any]) -> str:
@@ -238,14 +318,29 @@ def placements_table(found: dict[str, Any]) -> str:
         early = [statistics.mean(t[epoch] for t in tests) for epoch in (20, 50, 100)]
         last = [run["last"]["test_accuracy"] for run in some]
         error = statistics.stdev(last) / math.sqrt(len(last))
-        rows.append([
-            ", ".join(LOOKALIKES[int(K)]), way, *(f"{a:.3f}" for a in early),
-            f"{statistics.mean(last):.3f} +- {error:.3f}",
-            f"{statistics.mean(run['last']['train_accuracy'] for run in some):.3f}",
-            f"{statistics.mean(run['loss'][-1] for run in some):.3g}",
-        ])  # fmt: skip
-    return table(["classes", "placement", "test, epoch 20", "epoch 50", "epoch 100",
-                  "epoch 200", "training", "loss"], rows)  # fmt: skip
+        rows.append(
+            [
+                ", ".join(LOOKALIKES[int(K)]),
+                way,
+                *(f"{a:.3f}" for a in early),
+                f"{statistics.mean(last):.3f} +- {error:.3f}",
+                f"{statistics.mean(run['last']['train_accuracy'] for run in some):.3f}",
+                f"{statistics.mean(run['loss'][-1] for run in some):.3g}",
+            ]
+        )
+    return table(
+        [
+            "classes",
+            "placement",
+            "test, epoch 20",
+            "epoch 50",
+            "epoch 100",
+            "epoch 200",
+            "training",
+            "loss",
+        ],
+        rows,
+    )
 
 
 def placements_order(found: dict[str, Any]) -> str:
@@ -325,9 +420,12 @@ def report(kept: dict[str, Any]) -> str:
 def main() -> None:
     """Parts by name, in their order."""
     parts = {
-        "temperature": temperature, "heads": heads, "placements": placements,
-        "processes": processes, "speed": speed,
-    }  # fmt: skip
+        "temperature": temperature,
+        "heads": heads,
+        "placements": placements,
+        "processes": processes,
+        "speed": speed,
+    }
     for word in sys.argv[1:]:
         kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
         if word == "report":

@@ -1,8 +1,8 @@
 """gnc: certified spherical codes and collapse analysis.
 
-    >>> from gnc_cli import solve
-    >>> round(solve(d=3, K=4).max_cosine, 12)
-    -0.333333333333
+>>> from gnc_cli import solve
+>>> round(solve(d=3, K=4).max_cosine, 12)
+-0.333333333333
 """
 
 TYPE_CHECKING = False
@@ -12,8 +12,15 @@ if TYPE_CHECKING:  # `python -m gnc_cli` begins here, the current folder first a
 __version__ = "0.1.0"
 
 __all__ = [
-    "GNCMetrics", "__version__", "bounds", "compare", "measure", "measure_model", "solve", "train",
-]  # fmt: skip
+    "GNCMetrics",
+    "__version__",
+    "bounds",
+    "compare",
+    "measure",
+    "measure_model",
+    "solve",
+    "train",
+]
 
 _MODULES = {
     "GNCMetrics": "collapse.gnc_metrics",

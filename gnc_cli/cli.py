@@ -125,13 +125,15 @@ def _gnc(
     """Certified spherical codes, Softmax Codes and collapse analysis."""
 
 
-app = program({
-    solve: "gnc solve --d 10 --K 100 --out code.h5",
-    measure: "gnc measure features.h5",
-    bounds: "gnc bounds --K 1e6 --margin 0.3",
-    train: "gnc train --classes 100 --feature-dim 10 --plot run.png",
-    compare: "gnc compare code.h5",
-})  # fmt: skip
+app = program(
+    {
+        solve: "gnc solve --d 10 --K 100 --out code.h5",
+        measure: "gnc measure features.h5",
+        bounds: "gnc bounds --K 1e6 --margin 0.3",
+        train: "gnc train --classes 100 --feature-dim 10 --plot run.png",
+        compare: "gnc compare code.h5",
+    }
+)
 
 
 def main() -> None:

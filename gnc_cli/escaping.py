@@ -22,9 +22,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return re.sub(
-        r"[^\n]", lambda c: c[0] if c[0].isprintable() else ascii(c[0])[1:-1], text
-    )
+    return re.sub(r"[^\n]", lambda c: c[0] if c[0].isprintable() else ascii(c[0])[1:-1], text)
 
 
 def in_html(text: str) -> str:

@@ -102,14 +102,18 @@ class Parameter:
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """A whole number; `1e6` and `10.0` are whole."""
-    return Kind("INT", lambda value: parsing.integer(value, least=least, most=most),
-                noun="a whole number")
+    return Kind(
+        "INT", lambda value: parsing.integer(value, least=least, most=most), noun="a whole number"
+    )
 
 
 def wholes(least: int | None = None, most: int | None = None) -> Kind:
     """One or several whole numbers, each once: `3,5,8`, `2..64`, `[3, 5]`."""
-    return Kind("INTS", lambda value: tuple(parsing.integers(value, least=least, most=most)),
-                noun="whole numbers")
+    return Kind(
+        "INTS",
+        lambda value: tuple(parsing.integers(value, least=least, most=most)),
+        noun="whole numbers",
+    )
 
 
 def real(
@@ -140,9 +144,7 @@ def one_of(choices: type[StrEnum]) -> Kind:
         try:
             return choices(value)
         except ValueError:
-            raise UsageError(
-                f"{parsing.shown(value)} is not one of {', '.join(choices)}"
-            ) from None
+            raise UsageError(f"{parsing.shown(value)} is not one of {', '.join(choices)}") from None
 
     return Kind(None, read, choices)
 
@@ -191,9 +193,10 @@ def plain_signature(signature: inspect.Signature) -> inspect.Signature:
     """What `help` shows: the types alone, without the declarations."""
     plain = [
         parameter.replace(annotation=get_args(annotation)[0])
-        if get_origin(annotation := parameter.annotation) is Annotated else parameter
+        if get_origin(annotation := parameter.annotation) is Annotated
+        else parameter
         for parameter in signature.parameters.values()
-    ]  # fmt: skip
+    ]
     return signature.replace(parameters=plain)
 
 
@@ -254,50 +257,80 @@ Seed = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    Parameter("Wall time, 90 (seconds), 15m or 2h; the best so far is written when it ends. "
-              "Default none.", DURATION, "Effort and machine"),
-]  # fmt: skip
+    Parameter(
+        "Wall time, 90 (seconds), 15m or 2h; the best so far is written when it ends. "
+        "Default none.",
+        DURATION,
+        "Effort and machine",
+    ),
+]
 Device = Annotated[
     str,
-    Parameter("auto, cpu, cuda or cuda:1. Default auto: the first GPU where there is one and the "
-              "work is large enough for it, else the CPU.", text(parsing.device, "DEVICE"),
-              "Effort and machine"),
-]  # fmt: skip
+    Parameter(
+        "auto, cpu, cuda or cuda:1. Default auto: the first GPU where there is one and the "
+        "work is large enough for it, else the CPU.",
+        text(parsing.device, "DEVICE"),
+        "Effort and machine",
+    ),
+]
 Threads = Annotated[
     int | None,
-    Parameter("CPU threads. Default adapts to the size of the problem.", whole(1, MOST_THREADS),
-              "Effort and machine"),
-]  # fmt: skip
+    Parameter(
+        "CPU threads. Default adapts to the size of the problem.",
+        whole(1, MOST_THREADS),
+        "Effort and machine",
+    ),
+]
 Workers = Annotated[
     int | None,
-    Parameter("Processes that work side by side, of one thread each. Default: one per core.",
-              whole(1, MOST_THREADS), "Effort and machine"),
-]  # fmt: skip
+    Parameter(
+        "Processes that work side by side, of one thread each. Default: one per core.",
+        whole(1, MOST_THREADS),
+        "Effort and machine",
+    ),
+]
 Cluster = Annotated[
     str | None,
-    Parameter("Work on a cluster: tcp://host:8786, the address of a Dask scheduler. Needs "
-              "gnc-cli[cluster].", text(parsing.scheduler, "URL"), "Effort and machine"),
-]  # fmt: skip
+    Parameter(
+        "Work on a cluster: tcp://host:8786, the address of a Dask scheduler. Needs "
+        "gnc-cli[cluster].",
+        text(parsing.scheduler, "URL"),
+        "Effort and machine",
+    ),
+]
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
 """What a code can be written as; `io/formats.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 PublicTable = Annotated[
     Any,
-    Parameter("A current table of known codes, d,N,cosine per line, held beside our copy. Default "
-              "the file in GNC_TABLE, if it is set.", TABLE, "Known codes", metavar="FILE",
-              reads=True),
-]  # fmt: skip
+    Parameter(
+        "A current table of known codes, d,N,cosine per line, held beside our copy. Default "
+        "the file in GNC_TABLE, if it is set.",
+        TABLE,
+        "Known codes",
+        metavar="FILE",
+        reads=True,
+    ),
+]
 Plot = Annotated[
     Path | None,
-    Parameter("Draw the result: .png, .svg or .pdf.", group="Output", metavar="FILE",
-              writes=(".png", ".svg", ".pdf")),
-]  # fmt: skip
+    Parameter(
+        "Draw the result: .png, .svg or .pdf.",
+        group="Output",
+        metavar="FILE",
+        writes=(".png", ".svg", ".pdf"),
+    ),
+]
 PlotOrPage = Annotated[
     Path | None,
-    Parameter("Draw the result: .png, .svg or .pdf; .html is a page to turn it (needs plotly).",
-              group="Output", metavar="FILE", writes=(".png", ".svg", ".pdf", ".html")),
-]  # fmt: skip
+    Parameter(
+        "Draw the result: .png, .svg or .pdf; .html is a page to turn it (needs plotly).",
+        group="Output",
+        metavar="FILE",
+        writes=(".png", ".svg", ".pdf", ".html"),
+    ),
+]
 
 
 def declared(function: Callable[..., Any]) -> dict[str, Parameter]:

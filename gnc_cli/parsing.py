@@ -16,8 +16,9 @@ from gnc_cli.errors import UsageError
 
 _NUMBER = re.compile(
     r"[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)"
-    r"([eE][-+]?\d{1,4})?", re.ASCII,
-)  # fmt: skip
+    r"([eE][-+]?\d{1,4})?",
+    re.ASCII,
+)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(,[1-9]\d{0,2}(,\d{3})+)*", re.ASCII)
 """Numbers with commas between thousands, or a list of smaller ones."""
 _INSIDE = r",(?=\d{3}(,|$))"
@@ -261,9 +262,7 @@ def _decimal(value: Any) -> Decimal:
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(float(value)):
                 return Decimal(repr(float(value)))
-    raise UsageError(
-        f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000"
-    )
+    raise UsageError(f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000")
 
 
 def _short(value: float) -> str:
@@ -303,9 +302,7 @@ def _range(item: str, default_step: Decimal | None, longest: int = _LONGEST) -> 
     return [first + i * step for i in range(int((last - first) / step) + 1)]
 
 
-def _geometric(
-    first: Decimal, last: Decimal, count: int, item: str, longest: int
-) -> list[Decimal]:
+def _geometric(first: Decimal, last: Decimal, count: int, item: str, longest: int) -> list[Decimal]:
     if first * last <= 0:
         raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
     longest = min(longest, _MOST_POWERS)

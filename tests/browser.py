@@ -45,9 +45,14 @@ def chromium() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
     options.binary_location = program
     for argument in (
-        "--headless=new", "--no-sandbox", "--window-size=1280,900", "--use-gl=angle",
-        "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage",
-    ):  # fmt: skip
+        "--headless=new",
+        "--no-sandbox",
+        "--window-size=1280,900",
+        "--use-gl=angle",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--disable-dev-shm-usage",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
@@ -69,8 +74,12 @@ def shown_as(browser: Any, *, width: int = 1280, scheme: str = "light") -> Itera
     Below 600 points the screen is a phone's.
     """
     phone = width < 600
-    screen = {"width": width, "height": 844 if phone else 900,
-              "deviceScaleFactor": 2 if phone else 1, "mobile": phone}  # fmt: skip
+    screen = {
+        "width": width,
+        "height": 844 if phone else 900,
+        "deviceScaleFactor": 2 if phone else 1,
+        "mobile": phone,
+    }
     preferred = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": preferred})

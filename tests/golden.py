@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Any
 
 OF_THE_DAY = {
-    "seconds", "measure_seconds", "images_per_second", "measure_share", "version", "steps",
-}  # fmt: skip
+    "seconds",
+    "measure_seconds",
+    "images_per_second",
+    "measure_share",
+    "version",
+    "steps",
+}
 """Keys whose values are of the clock, or of the processor."""
 
 

@@ -217,35 +217,74 @@ _SQRT5 = math.sqrt(5.0)
 PROBLEMS: tuple[Problem, ...] = (
     *(
         Problem(
-            "polygon", 2, K, math.cos(2.0 * math.pi / K), True, "[T]", 0, K, True,
+            "polygon",
+            2,
+            K,
+            math.cos(2.0 * math.pi / K),
+            True,
+            "[T]",
+            0,
+            K,
+            True,
             partial(polygon, K),
         )
         for K in (4, 5, 7, 12, 30)
     ),
     *(
         Problem(
-            "simplex", d, K, -1.0 / (K - 1), True, "[RR] [T]", 0, K * (K - 1) // 2, True,
+            "simplex",
+            d,
+            K,
+            -1.0 / (K - 1),
+            True,
+            "[RR] [T]",
+            0,
+            K * (K - 1) // 2,
+            True,
             partial(simplex, d, K),
         )
         for d, K in ((2, 2), (2, 3), (3, 4), (5, 6), (10, 4), (9, 10))
     ),
     *(
         Problem(
-            "orthoplex", d, 2 * d, 0.0, True, "[RR] [T]", 0, 2 * d * (d - 1), True,
+            "orthoplex",
+            d,
+            2 * d,
+            0.0,
+            True,
+            "[RR] [T]",
+            0,
+            2 * d * (d - 1),
+            True,
             partial(orthoplex, d),
         )
         for d in (3, 4, 5, 8)
     ),
     *(
         Problem(
-            "within-orthoplex", d, K, 0.0, True, "[RR] [T]", None, None, True,
+            "within-orthoplex",
+            d,
+            K,
+            0.0,
+            True,
+            "[RR] [T]",
+            None,
+            None,
+            True,
             partial(orthoplex, d, K),
         )
         for d, K in ((3, 5), (5, 8), (8, 12))
     ),
     Problem("seven", 3, 7, _seven(), True, "[SW]", 0, 12, points=seven),
     Problem(
-        "antiprism", 3, 8, (2.0 * math.sqrt(2.0) - 1.0) / 7.0, True, "[SW]", 0, 16,
+        "antiprism",
+        3,
+        8,
+        (2.0 * math.sqrt(2.0) - 1.0) / 7.0,
+        True,
+        "[SW]",
+        0,
+        16,
         points=antiprism,
     ),
     Problem("nine", 3, 9, 1.0 / 3.0, True, "[SW]", 0, 18),

@@ -71,8 +71,9 @@ def test_stored_codes_are_those_that_nothing_else_gives(
     # The 24-cell is a construction, and 32 of the 33 points are as good as the code of 32.
     assert stored.write(kept, tmp_path, codes) == 1
     assert (tmp_path / "margins.csv").read_text().splitlines()[1:] == [
-        "4,33,0.389999999999,gnc solve --seed 1", "10,100,0.66,gnc solve"
-    ]  # fmt: skip
+        "4,33,0.389999999999,gnc solve --seed 1",
+        "10,100,0.66,gnc solve",
+    ]
     assert (tmp_path / "coordinates" / "4.33.txt").read_text() == "1 0 0 0\n-1 0 0 0\n"
 
 
@@ -82,9 +83,7 @@ def test_the_smooth_maximum_and_its_gradient() -> None:
     value, gradient, top = anytime.smooth_maximum(points, 0.1)
     gram = points @ points.T
     assert top == np.max(gram - 9 * np.eye(5)) and top < value < top + 0.1 * np.log(20)
-    other = approx_fprime(
-        points.ravel(), lambda x: anytime.smooth_maximum(x.reshape(5, 3), 0.1)[0]
-    )
+    other = approx_fprime(points.ravel(), lambda x: anytime.smooth_maximum(x.reshape(5, 3), 0.1)[0])
     assert gradient.ravel() == pytest.approx(other, abs=1e-5)
 
 
@@ -111,9 +110,12 @@ def _timed(method: str, limit: float, rho: float | None, seed: int = 0) -> dict[
 def test_medians_over_seeds_and_from_when_on_gnc_is_above() -> None:
     rows = [
         *(_timed("gnc", 1.0, rho, seed) for seed, rho in enumerate((0.5, 0.1, 0.4))),
-        _timed("gnc", 5.0, 0.66), _timed("pymanopt", 1.0, 0.45), _timed("pymanopt", 5.0, 0.65),
-        _timed("paper", 1.0, None), _timed("paper", 5.0, 0.6),
-    ]  # fmt: skip
+        _timed("gnc", 5.0, 0.66),
+        _timed("pymanopt", 1.0, 0.45),
+        _timed("pymanopt", 5.0, 0.65),
+        _timed("paper", 1.0, None),
+        _timed("paper", 5.0, 0.6),
+    ]
     assert anytime.medians(rows)[10, 100]["gnc"] == {1.0: 0.4, 5.0: 0.66}
     text = anytime.section(rows, "a machine")
     assert "| (10, 100) | paper | 1 | - | 0.600000 |" in text
@@ -138,11 +140,15 @@ def test_exponents_are_of_the_last_decade_and_marked_where_too_large() -> None:
 def test_what_more_classes_would_need_follows_from_the_largest_sizes() -> None:
     parts = {"all pairs": 1.0, "list": 0.1, "exact pass": 2.0}
     rows = [
-        *({"series": "large-K", "size": size, "parts": parts, "bytes": 1e4 * size + 5e7}
-          for size in (10**4, 10**5)),
-        *({"series": "certificate-K", "size": size, "parts": {"bracket": 4.0}, "bytes": 0.0}
-          for size in (10**4, 10**5)),
-    ]  # fmt: skip
+        *(
+            {"series": "large-K", "size": size, "parts": parts, "bytes": 1e4 * size + 5e7}
+            for size in (10**4, 10**5)
+        ),
+        *(
+            {"series": "certificate-K", "size": size, "parts": {"bracket": 4.0}, "bytes": 0.0}
+            for size in (10**4, 10**5)
+        ),
+    ]
     (_, _, needs) = scaling.outlook(rows, 1e7)
     assert "| search for the near pairs, once | 2.8 hours |  | 1 |" in needs
     assert "| a step on the list | 10 s | 100 | 1 |" in needs
@@ -178,9 +184,16 @@ def test_lengths_and_angles_of_a_regular_polygon() -> None:
 
 
 def test_figures_without_a_run_are_named_with_their_command() -> None:
-    row = {"figure": "b2", "name": "sphere, tau 0.02", "case": "b2", "wall": 60.0,
-           "weights": [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]], "gnc2": {"lower": 0.5},
-           "train_accuracy": None, "test_accuracy": None}  # fmt: skip
+    row = {
+        "figure": "b2",
+        "name": "sphere, tau 0.02",
+        "case": "b2",
+        "wall": 60.0,
+        "weights": [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]],
+        "gnc2": {"lower": 0.5},
+        "train_accuracy": None,
+        "test_accuracy": None,
+    }
     text = tables.section([row], "a machine")
     assert "| sphere, tau 0.02 | 1 to 2 | 90.00 to 180.00 | 0.5000 |" in text
     assert "1 of 2 runs, 1.0 min" in text

@@ -149,9 +149,12 @@ def test_a_second_pass(
 
 
 def test_dashboards(
-    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float],
+    recipes: dict[str, Any],
+    network: Network,
+    batches: list[Any],
+    expected: dict[str, float],
     told: list[Any],
-) -> None:  # fmt: skip
+) -> None:
     result = recipes["collapse"](network.encoder, network.head, batches)
     for name in ("to_wandb", "to_mlflow", "to_tensorboard"):
         recipes[name](result, 9)

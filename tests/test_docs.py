@@ -16,10 +16,18 @@ from tests.documents import PAGES, ROOT, Block, outputs, runnable
 
 DOCUMENTS = [
     *(str(page.relative_to(ROOT)) for page in PAGES),
-    "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "Makefile",
-    "benchmarks/RESULTS.md", "constraints.txt", "pyproject.toml", "data/known_codes/SOURCES.md",
-    ".ci/run", "docs/conf.py",
-]  # fmt: skip
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "CITATION.cff",
+    "LICENSE",
+    "Makefile",
+    "benchmarks/RESULTS.md",
+    "constraints.txt",
+    "pyproject.toml",
+    "data/known_codes/SOURCES.md",
+    ".ci/run",
+    "docs/conf.py",
+]
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _EXACT = ("one-vs-rest distance", "one-vs-one distance", "largest cosine")

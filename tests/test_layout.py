@@ -15,11 +15,31 @@ import gnc_cli
 PACKAGE = Path(__file__).parent.parent / "gnc_cli"
 
 LAYERS = (
-    "__main__", "cli", "training", "integrations", "collapse", "comparison", "search", "limits",
-    "console", "known_codes", "constructions", "codes", "metrics", "geometry", "io", "runtime",
-    "schemas", "parameters", "parsing", "read_back", "records",
-    "escaping", "errors", "__init__",
-)  # fmt: skip
+    "__main__",
+    "cli",
+    "training",
+    "integrations",
+    "collapse",
+    "comparison",
+    "search",
+    "limits",
+    "console",
+    "known_codes",
+    "constructions",
+    "codes",
+    "metrics",
+    "geometry",
+    "io",
+    "runtime",
+    "schemas",
+    "parameters",
+    "parsing",
+    "read_back",
+    "records",
+    "escaping",
+    "errors",
+    "__init__",
+)
 """From the top: a module imports from its own folder and from names further right."""
 
 COMMANDS = ("solve", "measure", "bounds", "train", "compare")

@@ -75,8 +75,12 @@ def test_what_is_left_out_is_said_and_chosen_evenly(tmp_path: Path) -> None:
     around = np.histogram(np.arctan2(arcs[:, 1], arcs[:, 0]), 8, (-np.pi, np.pi))[0]
     assert around.min() > 0.9 * around.max()
     assert "points" in legend and "one-vs-one rattlers (7)" in legend
-    for said in ("3,000 of 4,000 points", f"{len(arcs):,} of 11,994 contacts",
-                 "400 of 4,000 points in the heat map", "evenly"):  # fmt: skip
+    for said in (
+        "3,000 of 4,000 points",
+        f"{len(arcs):,} of 11,994 contacts",
+        "400 of 4,000 points in the heat map",
+        "evenly",
+    ):
         assert said in legend, said
 
 
@@ -105,8 +109,15 @@ def test_samples_are_drawn_from_each_class_and_means_keep_their_class(tmp_path: 
 
 
 def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
-    run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
-                     out=tmp_path / "run", plot=tmp_path / "run.html")  # fmt: skip
+    run: Any = train(
+        classes=3,
+        feature_dim=3,
+        image_size=16,
+        width=0.25,
+        epochs=2,
+        out=tmp_path / "run",
+        plot=tmp_path / "run.html",
+    )
     measure(tmp_path / "run/snapshots", select={"split": "train"}, plot=tmp_path / "file.html")
     page = _page(tmp_path / "run.html")
     file = _page(tmp_path / "file.html")
@@ -151,8 +162,16 @@ def test_a_run_without_a_snapshot_keeps_its_result(
     stopped = threading.Event()
     stopped.set()
     for name, missing in (("run.html", "no training snapshot yet"), ("run.png", "no epoch yet")):
-        run: Any = train(classes=3, feature_dim=3, image_size=16, width=0.25, epochs=2,
-                         out=tmp_path / "run", force=True, interrupt=stopped,
-                         plot=tmp_path / name)  # fmt: skip
+        run: Any = train(
+            classes=3,
+            feature_dim=3,
+            image_size=16,
+            width=0.25,
+            epochs=2,
+            out=tmp_path / "run",
+            force=True,
+            interrupt=stopped,
+            plot=tmp_path / name,
+        )
         assert run.outcome == "interrupted" and not (tmp_path / name).exists()
         assert f"{name}' is not written: the run has {missing}; go on with" in caplog.text

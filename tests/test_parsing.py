@@ -13,19 +13,48 @@ from gnc_cli.errors import UsageError
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("100", 100), ("1e6", 10**6), ("1_000_000", 10**6), ("1e2", 100), ("10.0", 10), ("+7", 7),
-     (" 5 ", 5), ("2.5e1", 25), ("-3", -3), ("1,000,000", 10**6),
-     ("9_007_199_254_740_993", 2**53 + 1)],
-)  # fmt: skip
+    [
+        ("100", 100),
+        ("1e6", 10**6),
+        ("1_000_000", 10**6),
+        ("1e2", 100),
+        ("10.0", 10),
+        ("+7", 7),
+        (" 5 ", 5),
+        ("2.5e1", 25),
+        ("-3", -3),
+        ("1,000,000", 10**6),
+        ("9_007_199_254_740_993", 2**53 + 1),
+    ],
+)
 def test_integer_reads(text: str, value: int) -> None:
     assert parsing.integer(text) == value
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "ten", "10.5", "1e-3", "0x10", "1__0", "_1", "1_", "nan", "inf", "1e999999999", "1e400",
-     "9e18e", "1e19", "١٠", "1,2", "0,500", "1,0000", "2..4"],
-)  # fmt: skip
+    [
+        "",
+        "ten",
+        "10.5",
+        "1e-3",
+        "0x10",
+        "1__0",
+        "_1",
+        "1_",
+        "nan",
+        "inf",
+        "1e999999999",
+        "1e400",
+        "9e18e",
+        "1e19",
+        "١٠",
+        "1,2",
+        "0,500",
+        "1,0000",
+        "2..4",
+    ],
+)
 def test_integer_refuses_and_quotes(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parsing.integer(text)
@@ -46,9 +75,16 @@ def test_bounds_are_said() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90.0), ("90s", 90.0), ("15m", 900.0), ("2h", 7200.0), (" 1.5 h ", 5400.0),
-     ("1e-3", 1e-3), (10, 10.0)],
-)  # fmt: skip
+    [
+        ("90", 90.0),
+        ("90s", 90.0),
+        ("15m", 900.0),
+        ("2h", 7200.0),
+        (" 1.5 h ", 5400.0),
+        ("1e-3", 1e-3),
+        (10, 10.0),
+    ],
+)
 def test_durations_read(text: Any, seconds: float) -> None:
     assert parsing.duration(text) == seconds
 
@@ -79,11 +115,17 @@ def test_pairs_have_two_parts(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "values"),
-    [("3,5,8", [3, 5, 8]), ("2..6", [2, 3, 4, 5, 6]), ("2..9..3", [2, 5, 8]),
-     ("5..2", [5, 4, 3, 2]),
-     ("10..1e4/4", [10, 100, 1000, 10000]), ("2..5/20", [2, 3, 4, 5]), ("7", [7]),
-     ("1e2,2..3", [100, 2, 3])],
-)  # fmt: skip
+    [
+        ("3,5,8", [3, 5, 8]),
+        ("2..6", [2, 3, 4, 5, 6]),
+        ("2..9..3", [2, 5, 8]),
+        ("5..2", [5, 4, 3, 2]),
+        ("10..1e4/4", [10, 100, 1000, 10000]),
+        ("2..5/20", [2, 3, 4, 5]),
+        ("7", [7]),
+        ("1e2,2..3", [100, 2, 3]),
+    ],
+)
 def test_integers_read(text: str, values: list[int]) -> None:
     assert parsing.integers(text) == values
 
@@ -103,18 +145,40 @@ def test_long_range_of_the_contract() -> None:
 
 @pytest.mark.parametrize(
     ("text", "values"),
-    [("0.1", [0.1]), ("1,0.5,1e-3", [1.0, 0.5, 1e-3]), ("0.1..0.5..0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
-     ("1..0.01/3", [1.0, 0.1, 0.01]), ("-1..-4/3", [-1.0, -2.0, -4.0])],
-)  # fmt: skip
+    [
+        ("0.1", [0.1]),
+        ("1,0.5,1e-3", [1.0, 0.5, 1e-3]),
+        ("0.1..0.5..0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
+        ("1..0.01/3", [1.0, 0.1, 0.01]),
+        ("-1..-4/3", [-1.0, -2.0, -4.0]),
+    ],
+)
 def test_numbers_read(text: str, values: list[float]) -> None:
     assert parsing.numbers(text) == values
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", ",", "1,", "1..", "..2", "1..2..3..4", "1..2..0.5/3", "1..2..0", "0..1/3", "-1..1/3",
-     "1..2/1", "1..2/2.5", "1..2/x", "1..2", "0..1e9..1e-3", "1..2/1e7", "1..1e6/10001"],
-)  # fmt: skip
+    [
+        "",
+        ",",
+        "1,",
+        "1..",
+        "..2",
+        "1..2..3..4",
+        "1..2..0.5/3",
+        "1..2..0",
+        "0..1/3",
+        "-1..1/3",
+        "1..2/1",
+        "1..2/2.5",
+        "1..2/x",
+        "1..2",
+        "0..1e9..1e-3",
+        "1..2/1e7",
+        "1..1e6/10001",
+    ],
+)
 def test_numbers_refuse(text: str) -> None:
     with pytest.raises(UsageError):
         parsing.numbers(text)
@@ -142,9 +206,13 @@ def test_every_printed_float_reads_back(value: float) -> None:
 @given(st.text(max_size=20))
 def test_nothing_but_a_usage_error_comes_out(text: str) -> None:
     for parse in (
-        parsing.integer, parsing.integers, parsing.number, parsing.numbers, parsing.device,
+        parsing.integer,
+        parsing.integers,
+        parsing.number,
+        parsing.numbers,
+        parsing.device,
         parsing.symmetry,
-    ):  # fmt: skip
+    ):
         try:
             parse(text)
         except UsageError as error:

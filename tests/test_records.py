@@ -42,8 +42,16 @@ def test_columns_of_csv_do_not_depend_on_what_is_null() -> None:
     names, (row,) = bare.csv_rows()
     assert names == filled.csv_rows()[0]
     assert names[:4] == ["schema", "command", "version", "seconds"]
-    own = {"d", "low", "bracket.lower", "bracket.upper", "inner.low", "inner.bracket.lower",
-           "inner.bracket.upper", "words"}  # fmt: skip
+    own = {
+        "d",
+        "low",
+        "bracket.lower",
+        "bracket.upper",
+        "inner.low",
+        "inner.bracket.lower",
+        "inner.bracket.upper",
+        "words",
+    }
     assert own == {*names[4:]} and row["d"] == 3
     assert filled.csv_rows()[1][0]["words"] == "a; b"
 

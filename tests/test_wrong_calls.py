@@ -165,7 +165,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: _metrics().compute(E, time_limit="5"), "^time_limit must be a number, got '5'$"),
     (lambda: _metrics().compute(E, deadline=5), "deadline must be a Deadline, got 5"),
     (lambda: _metrics().judge(E, LABELS, workers=0), "workers 0 is too small"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "message"), CALLS, ids=[m[:40] for _, m in CALLS])
@@ -179,8 +179,9 @@ def test_arguments(call: Callable[[], Any], message: str, tmp_path: Any, monkeyp
 
 
 REQUIRED: dict[str, dict[str, Any]] = {
-    "GNCMetrics": {"d": 3, "K": 4}, "measure_model": {"model": None, "loader": ()},
-}  # fmt: skip
+    "GNCMetrics": {"d": 3, "K": 4},
+    "measure_model": {"model": None, "loader": ()},
+}
 
 
 @pytest.mark.parametrize("name", [n for n in dir(gnc_cli) if not n.startswith("__")])

@@ -34,9 +34,20 @@ PACKAGES = (
     "fonts-unfonts-extra fonts-baekmuk (--fonts DIR where they lie elsewhere)."
 )
 _KEPT = (
-    "test_accuracy", "ood_accuracy", "train_accuracy", "test_ncc_accuracy", "ncc_accuracy", "gnc1",
-    "gnc3", "loss", "images_per_second", "seconds", "gnc2", "gnc2_reference", "head",
-)  # fmt: skip
+    "test_accuracy",
+    "ood_accuracy",
+    "train_accuracy",
+    "test_ncc_accuracy",
+    "ncc_accuracy",
+    "gnc1",
+    "gnc3",
+    "loss",
+    "images_per_second",
+    "seconds",
+    "gnc2",
+    "gnc2_reference",
+    "head",
+)
 
 
 def run(figures: list[str], fonts: Path, most: float) -> None:
@@ -57,8 +68,11 @@ def run(figures: list[str], fonts: Path, most: float) -> None:
             ROWS.parent.mkdir(exist_ok=True)
             with ROWS.open("a") as file:
                 file.write(json.dumps(row) + "\n")
-            print(f"{case.case}: {row['wall']:.0f} s, test accuracy {row['test_accuracy']}, GNC2 "
-                  f"{row['gnc2']['lower']:.3f}", flush=True)  # fmt: skip
+            print(
+                f"{case.case}: {row['wall']:.0f} s, test accuracy {row['test_accuracy']}, GNC2 "
+                f"{row['gnc2']['lower']:.3f}",
+                flush=True,
+            )
 
 
 def measured(case: Case, fonts: Path) -> dict[str, Any]:
@@ -77,14 +91,20 @@ def measured(case: Case, fonts: Path) -> dict[str, Any]:
         plane = _plane(last) if result["d"] == 2 else {}
     history = [
         {key: value for key, value in epoch.items() if key in ("epoch", *_KEPT)}
-        for epoch in result.get("history", []) if epoch["gnc2"] is not None
-    ]  # fmt: skip
+        for epoch in result.get("history", [])
+        if epoch["gnc2"] is not None
+    ]
     kept = {key: result.get(key) for key in _KEPT}
     sizes = {key: result[key] for key in ("d", "K")}
     return about | {
-        "options": list(case.options), "wall": wall, "load": os.getloadavg()[0], **sizes, **kept,
-        "history": history, **plane,
-    }  # fmt: skip
+        "options": list(case.options),
+        "wall": wall,
+        "load": os.getloadavg()[0],
+        **sizes,
+        **kept,
+        "history": history,
+        **plane,
+    }
 
 
 def _done(
@@ -94,10 +114,24 @@ def _done(
     words = [w.replace(FONTS, str(fonts)).replace(BEFORE, str(before)) for w in options]
     machine_options = [] if "--device" in words else ["--device", "cpu"]
     return subprocess.run(
-        [sys.executable, "-m", "gnc_cli", *words, *machine_options, "--threads", "1", "--out",
-         str(out), "--json", "-q"],
-        capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "gnc_cli",
+            *words,
+            *machine_options,
+            "--threads",
+            "1",
+            "--out",
+            str(out),
+            "--json",
+            "-q",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
 
 
 def _plane(path: Path) -> dict[str, Any]:
@@ -105,9 +139,10 @@ def _plane(path: Path) -> dict[str, Any]:
     with h5py.File(path) as file:
         found: list[list[list[float]]] = []
         file.visititems(
-            lambda name, item: found.append(item[:].tolist())
-            if name.rpartition("/")[2] == "weights" else None
-        )  # fmt: skip
+            lambda name, item: (
+                found.append(item[:].tolist()) if name.rpartition("/")[2] == "weights" else None
+            )
+        )
     return {"weights": found[-1]}
 
 

@@ -56,40 +56,56 @@ class Figure:
 FIGURES = {
     "4": Figure(
         "Figure 4: four classes on the circle, learned and placed",
-        "learned 91.45 %; fixed 91.90, 92.13 and, cat and dog apart, 89.95 %", 30),
+        "learned 91.45 %; fixed 91.90, 92.13 and, cat and dog apart, 89.95 %",
+        30,
+    ),
     "b2": Figure(
         "Figure B.2: 30 unconstrained features in the plane",
-        "weight decay: lengths and angles uneven; sphere: even", 1),
+        "weight decay: lengths and angles uneven; sphere: even",
+        1,
+    ),
     "b1": Figure(
         "Figure B.1: 30 syllables in the plane, weight decay against the sphere",
-        "weight decay: lengths and angles uneven; sphere: even", 10),
+        "weight decay: lengths and angles uneven; sphere: even",
+        10,
+    ),
     "2": Figure(
         "Figure 2 and table B.5: temperatures, Fashion-MNIST, d = 3, K = 10",
         "tau 1, 1/5, 1/6, 1/7: GNC2 ~0, .553, .582, .591; test 41.99, 73.95, 73.94, 74.14 %; NCC "
-        "51.7 % at tau 1 against 99.85 %", 25),
+        "51.7 % at tau 1 against 99.85 %",
+        25,
+    ),
     "b6": Figure(
         "Figure B.6: six classes on the circle, learned and placed",
-        "learned 91.82 %; fixed 91.60, 91.95 and, pairs apart, 86.37 %", 35),
+        "learned 91.82 %; fixed 91.60, 91.95 and, pairs apart, 86.37 %",
+        35,
+    ),
     "5": Figure(
         "Figure 5: class means, learned and fixed classifiers, Hangul, d = 10, K = 200",
-        "class means and learned equal within noise, with fewer parameters", 40),
-    "3": Figure(
-        "Figure 3: test accuracy against d, Hangul, K = 200", "shape only", 45),
+        "class means and learned equal within noise, with fewer parameters",
+        40,
+    ),
+    "3": Figure("Figure 3: test accuracy against d, Hangul, K = 200", "shape only", 45),
     "fine-tuning": Figure(
         "Section 5: fine-tuning to other fonts, Hangul, d = 10, K = 200",
         "MoCo v2 to CIFAR10, there and on STL10: class means 98.00 and 90.67, learned 97.00 and "
-        "87.42 %", 30),
-    "2-hangul": Figure(
-        "Figure 2 on Hangul, d = 10, K = 500", "see figure 2", 60),
+        "87.42 %",
+        30,
+    ),
+    "2-hangul": Figure("Figure 2 on Hangul, d = 10, K = 500", "see figure 2", 60),
     "b3": Figure(
         "Figure B.3: Hangul, d = 64, K = 2000",
-        "faces, d = 512, K = 10000: GNC2 ends at .695 to .716", 40),
-    "heads": Figure(
-        "Which d and which head: Hangul, K = 1000", "no such table", 50),
+        "faces, d = 512, K = 10000: GNC2 ends at .695 to .716",
+        40,
+    ),
+    "heads": Figure("Which d and which head: Hangul, K = 1000", "no such table", 50),
     "b4": Figure(
         "Figure B.4: ResNet18, Hangul, d = 512, K = 10000",
-        "faces, tau 1/10, 1/20, 1/50: GNC2 .399, .641, .695", 120, cuda=True),
-}  # fmt: skip
+        "faces, tau 1/10, 1/20, 1/50: GNC2 .399, .641, .695",
+        120,
+        cuda=True,
+    ),
+}
 """In the order of their cost."""
 
 
@@ -188,9 +204,13 @@ def _first_fonts() -> tuple[str, ...]:
 def _fine_tuning() -> _Runs:
     """It goes on to the Un fonts, and is tested on them and on the Baekmuk fonts."""
     shared = (
-        *_hangul(200, 10, "/unfonts-core"), "--ood", f"glyphs:{FONTS}/baekmuk", "--init-from",
-        BEFORE, *"--tau 0.1 --epochs 20 --measure-every 5 --optimizer adam".split(),
-    )  # fmt: skip
+        *_hangul(200, 10, "/unfonts-core"),
+        "--ood",
+        f"glyphs:{FONTS}/baekmuk",
+        "--init-from",
+        BEFORE,
+        *"--tau 0.1 --epochs 20 --measure-every 5 --optimizer adam".split(),
+    )
     for rate in ("0.0003", "0.003"):
         for head in ("learned", "cmf"):
             yield f"{head}, rate {rate}", (*shared, "--head", head, "--lr", rate)
@@ -222,9 +242,11 @@ def _heads() -> _Runs:
         kinds = {"learned": "--head learned", "fixed": "--head fixed:solve"}
         if d == 32:
             kinds |= {
-                "cmf": "--head cmf", "CosFace": "--loss cosface", "ArcFace": "--loss arcface",
+                "cmf": "--head cmf",
+                "CosFace": "--loss cosface",
+                "ArcFace": "--loss arcface",
                 "fixed, CosFace": "--head fixed:solve --loss cosface",
-            }  # fmt: skip
+            }
         for name, more in kinds.items():
             words = f"--width 0.5 --tau 0.05 --epochs 10 --measure-every 5 {more}"
             yield f"d = {d}, {name}", (*_hangul(1000, d), *words.split())
@@ -237,6 +259,16 @@ def _b4() -> _Runs:
 
 
 _RUNS = {
-    "4": _figure4, "b2": _b2, "b1": _b1, "2": _figure2, "b6": _b6, "5": _figure5, "3": _figure3,
-    "fine-tuning": _fine_tuning, "2-hangul": _figure2_hangul, "b3": _b3, "heads": _heads, "b4": _b4,
-}  # fmt: skip
+    "4": _figure4,
+    "b2": _b2,
+    "b1": _b1,
+    "2": _figure2,
+    "b6": _b6,
+    "5": _figure5,
+    "3": _figure3,
+    "fine-tuning": _fine_tuning,
+    "2-hangul": _figure2_hangul,
+    "b3": _b3,
+    "heads": _heads,
+    "b4": _b4,
+}

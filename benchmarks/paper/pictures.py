@@ -111,8 +111,14 @@ def _dimensions(panel: Any, found: dict[str, list[Row]]) -> None:
         if rho[at] < interval.lower:
             code: Any = solve(d=d, K=K, restarts=16)
             rho[at] = code.rho_one_vs_rest.lower
-    panel.fill_between(dimensions, [p.lower for p in proved], [p.upper for p in proved],
-                       color=GREY, alpha=0.3, label="proved interval of rho*")  # fmt: skip
+    panel.fill_between(
+        dimensions,
+        [p.lower for p in proved],
+        [p.upper for p in proved],
+        color=GREY,
+        alpha=0.3,
+        label="proved interval of rho*",
+    )
     panel.plot(dimensions, rho, "o-", color=GREEN, label="rho*, best known")
     panel.plot(dimensions, accuracies, "o-", color=BLUE, label="test accuracy")
     panel.set_xscale("log")

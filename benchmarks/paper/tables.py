@@ -54,29 +54,69 @@ def _train_table(found: dict[str, list[Row]]) -> str:
     tested = {"test accuracy": "test_accuracy"}
     if any(row.get("ood_accuracy") is not None for some in found.values() for row in some):
         tested["other fonts"] = "ood_accuracy"
-    head = ["run", "seeds", *tested, "training accuracy", "NCC, training", "GNC1", "GNC2",
-            "best known", "GNC3", "loss", "trained parameters", "s"]  # fmt: skip
-    return table(head, [
-        [name, str(len(some)), *(spread(some, key, "{:.3f}") for key in tested.values()),
-         spread(some, "train_accuracy", "{:.3f}"), spread(some, "ncc_accuracy", "{:.3f}"),
-         spread(some, "gnc1", "{:.2g}"), spread(some, "gnc2", "{:.3f}"),
-         f"{some[0]['gnc2_reference']['value']:.3f}", spread(some, "gnc3", "{:.2g}"),
-         spread(some, "loss", "{:.2g}"), f"{some[0]['head']['trained_parameters']:,}",
-         f"{mean(row['wall'] for row in some):.0f}"]
-        for name, some in found.items()
-    ])  # fmt: skip
+    head = [
+        "run",
+        "seeds",
+        *tested,
+        "training accuracy",
+        "NCC, training",
+        "GNC1",
+        "GNC2",
+        "best known",
+        "GNC3",
+        "loss",
+        "trained parameters",
+        "s",
+    ]
+    return table(
+        head,
+        [
+            [
+                name,
+                str(len(some)),
+                *(spread(some, key, "{:.3f}") for key in tested.values()),
+                spread(some, "train_accuracy", "{:.3f}"),
+                spread(some, "ncc_accuracy", "{:.3f}"),
+                spread(some, "gnc1", "{:.2g}"),
+                spread(some, "gnc2", "{:.3f}"),
+                f"{some[0]['gnc2_reference']['value']:.3f}",
+                spread(some, "gnc3", "{:.2g}"),
+                spread(some, "loss", "{:.2g}"),
+                f"{some[0]['head']['trained_parameters']:,}",
+                f"{mean(row['wall'] for row in some):.0f}",
+            ]
+            for name, some in found.items()
+        ],
+    )
 
 
 def _circle_table(found: dict[str, list[Row]]) -> str:
-    head = ["run", "seeds", "test accuracy", "training accuracy", "GNC2", "GNC3", "loss",
-            "around the circle, per seed"]  # fmt: skip
-    return table(head, [
-        [name, str(len(some)), spread(some, "test_accuracy", "{:.3f}"),
-         spread(some, "train_accuracy", "{:.3f}"), spread(some, "gnc2", "{:.3f}"),
-         spread(some, "gnc3", "{:.2g}"), spread(some, "loss", "{:.2g}"),
-         "; ".join(map(around, some))]
-        for name, some in found.items()
-    ])  # fmt: skip
+    head = [
+        "run",
+        "seeds",
+        "test accuracy",
+        "training accuracy",
+        "GNC2",
+        "GNC3",
+        "loss",
+        "around the circle, per seed",
+    ]
+    return table(
+        head,
+        [
+            [
+                name,
+                str(len(some)),
+                spread(some, "test_accuracy", "{:.3f}"),
+                spread(some, "train_accuracy", "{:.3f}"),
+                spread(some, "gnc2", "{:.3f}"),
+                spread(some, "gnc3", "{:.2g}"),
+                spread(some, "loss", "{:.2g}"),
+                "; ".join(map(around, some)),
+            ]
+            for name, some in found.items()
+        ],
+    )
 
 
 def around(row: Row) -> str:
@@ -92,14 +132,24 @@ def _plane_table(found: dict[str, list[Row]]) -> str:
     lines = []
     for name, (row, *_) in found.items():
         lengths, gaps = lengths_and_gaps(row["weights"])
-        lines.append([
-            name, f"{min(lengths):.3g} to {max(lengths):.3g}",
-            f"{min(gaps):.2f} to {max(gaps):.2f}", f"{row['gnc2']['lower']:.4f}",
-            "-" if row["train_accuracy"] is None else f"{row['train_accuracy']:.3f}",
-            "-" if row["test_accuracy"] is None else f"{row['test_accuracy']:.3f}",
-        ])  # fmt: skip
-    head = ["run", "lengths of the rows", "degrees between neighbours", "GNC2",
-            "training accuracy", "test accuracy"]  # fmt: skip
+        lines.append(
+            [
+                name,
+                f"{min(lengths):.3g} to {max(lengths):.3g}",
+                f"{min(gaps):.2f} to {max(gaps):.2f}",
+                f"{row['gnc2']['lower']:.4f}",
+                "-" if row["train_accuracy"] is None else f"{row['train_accuracy']:.3f}",
+                "-" if row["test_accuracy"] is None else f"{row['test_accuracy']:.3f}",
+            ]
+        )
+    head = [
+        "run",
+        "lengths of the rows",
+        "degrees between neighbours",
+        "GNC2",
+        "training accuracy",
+        "test accuracy",
+    ]
     even = "An even circle has 12 degrees between neighbours and GNC2 = 1 - cos 12 = 0.0219."
     return table(head, lines) + f"\n\n{even}"
 

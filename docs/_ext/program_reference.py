@@ -172,8 +172,11 @@ class ExitCodes(_Table):
     def rows(self) -> Iterator[tuple[str, ...]]:
         (tree,) = ast.parse(inspect.getsource(errors.ExitCode)).body
         assert isinstance(tree, ast.ClassDef)
-        texts = [s.value.value for s in tree.body
-                 if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)][1:]
+        texts = [
+            s.value.value
+            for s in tree.body
+            if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+        ][1:]
         for code, text in zip(errors.ExitCode, texts, strict=True):
             for other in errors.ExitCode:
                 text = str(text).replace(other.name, str(other.value))
@@ -218,9 +221,12 @@ def _plain_signature(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, directive in (
-        ("gnc-program", Program), ("gnc-options", Options), ("gnc-keys", Keys),
-        ("gnc-exit-codes", ExitCodes), ("gnc-constructions", Constructions),
-    ):  # fmt: skip
+        ("gnc-program", Program),
+        ("gnc-options", Options),
+        ("gnc-keys", Keys),
+        ("gnc-exit-codes", ExitCodes),
+        ("gnc-constructions", Constructions),
+    ):
         app.add_directive(name, directive)
     app.connect("autodoc-process-signature", _plain_signature)
     return {"parallel_read_safe": True}

@@ -90,9 +90,12 @@ def certify_code(
         rho = rho.narrowed(Bracket(0.0, upper_end))
     else:
         found = gnc2_detail(
-            weights, minimum_only=not every, rattler_tolerance=tolerance, maxima=maxima,
+            weights,
+            minimum_only=not every,
+            rattler_tolerance=tolerance,
+            maxima=maxima,
             deadline=deadline,
-        )  # fmt: skip
+        )
         rho = rho.narrowed(found.bracket)
     return Certified(
         max_cosine=float(row_max.max()),

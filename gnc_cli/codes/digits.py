@@ -204,9 +204,13 @@ def _with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: De
     if freedom <= _rotations(X):
         how = "contacts"
         found = _newton(
-            equations, start, lambda state: _contact_inverse(equations, floats(state.x))[0],
-            inverse, close, deadline,
-        )  # fmt: skip
+            equations,
+            start,
+            lambda state: _contact_inverse(equations, floats(state.x))[0],
+            inverse,
+            close,
+            deadline,
+        )
     else:
         how = "first-order conditions"
         found = _optimum(OptimumEquations(inner), start, X, close, deadline)

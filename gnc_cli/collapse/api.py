@@ -91,38 +91,70 @@ _OUTPUT = "Output"
 def measure(
     *files: Annotated[
         Path,
-        Parameter("Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
-                  ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. Or the "
-                  "folder of a run of gnc train, or of a Hugging Face model (hf:org/name@revision "
-                  "is one of its hub). One row of the result per file and snapshot; '-' is HDF5 on "
-                  "stdin.",
-                  group=_WHAT, metavar="FILES", argument=True, repeatable=True, reads=True),
+        Parameter(
+            "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
+            ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. Or the "
+            "folder of a run of gnc train, or of a Hugging Face model (hf:org/name@revision "
+            "is one of its hub). One row of the result per file and snapshot; '-' is HDF5 on "
+            "stdin.",
+            group=_WHAT,
+            metavar="FILES",
+            argument=True,
+            repeatable=True,
+            reads=True,
+        ),
     ],
     features: Annotated[
         Any,
-        Parameter("Features (N, d): a file, or its dataset KEY. Repeatable; several files and "
-                  "globs are shards of one set.",
-                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Features (N, d): a file, or its dataset KEY. Repeatable; several files and "
+            "globs are shards of one set.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     labels: Annotated[
         Any,
-        Parameter("Labels (N,), whole numbers 0..K-1. Repeatable, as --features.",
-                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Labels (N,), whole numbers 0..K-1. Repeatable, as --features.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     weights: Annotated[
         Any,
-        Parameter("Classifier (K, d), one row per class. Repeatable; globs such as 'rank_*.pt' "
-                  "are joined.", group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Classifier (K, d), one row per class. Repeatable; globs such as 'rank_*.pt' "
+            "are joined.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     bias: Annotated[
         Any,
-        Parameter("Bias (K,) of the classifier, for accuracy. Repeatable.",
-                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Bias (K,) of the classifier, for accuracy. Repeatable.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     logits: Annotated[
         Any,
-        Parameter("Logits (N, K) for accuracy, in place of weights and bias. Repeatable.",
-                  group=_WHAT, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Logits (N, K) for accuracy, in place of weights and bias. Repeatable.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     shards: Annotated[
         bool, Parameter("All FILES are parts of one set of features.", group=_WHAT)
@@ -132,69 +164,111 @@ def measure(
     ] = False,
     labels_are: Annotated[
         str,
-        Parameter("zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
-                  "Default zero-based.", one_of(LabelForm), _WHAT),
+        Parameter(
+            "zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
+            "Default zero-based.",
+            one_of(LabelForm),
+            _WHAT,
+        ),
     ] = LabelForm.ZERO_BASED,
     K: Annotated[
         int | None,
-        Parameter("Number of classes; an error where the files have another. Default: that of the "
-                  "files.", whole(2, MOST_CLASSES), _WHAT, short="-K"),
+        Parameter(
+            "Number of classes; an error where the files have another. Default: that of the files.",
+            whole(2, MOST_CLASSES),
+            _WHAT,
+            short="-K",
+        ),
     ] = None,
     select: Annotated[
         Mapping[str, Any] | Iterable[Any] | None,
-        Parameter("Only snapshots whose attribute KEY has this value, one of these values or lies "
-                  "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
-                  text(_selection, "KEY=VALUE", "a dictionary or pairs of a key and values"),
-                  _WHAT, repeatable=True),
+        Parameter(
+            "Only snapshots whose attribute KEY has this value, one of these values or lies "
+            "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
+            text(_selection, "KEY=VALUE", "a dictionary or pairs of a key and values"),
+            _WHAT,
+            repeatable=True,
+        ),
     ] = None,
     normalize: Annotated[
         str,
-        Parameter("auto: unit rows where the metric needs them; require: refuse rows that are not "
-                  "unit; off: use rows as stored (sample margins still use unit rows; there is no "
-                  "reference or ratio). Default auto.",
-                  one_of(Normalize), _HOW),
+        Parameter(
+            "auto: unit rows where the metric needs them; require: refuse rows that are not "
+            "unit; off: use rows as stored (sample margins still use unit rows; there is no "
+            "reference or ratio). Default auto.",
+            one_of(Normalize),
+            _HOW,
+        ),
     ] = Normalize.AUTO,
     means_from: Annotated[
         Path | None,
-        Parameter("Take the class means of this set (train.h5) for GNC1, NCC, agreement and "
-                  "NC1 to NC4, as is right for test data; own: of the set itself. Default: own, "
-                  "and for other splits of a run those of its snapshot of split train.",
-                  group=_HOW, metavar="FILE", reads=True),
+        Parameter(
+            "Take the class means of this set (train.h5) for GNC1, NCC, agreement and "
+            "NC1 to NC4, as is right for test data; own: of the set itself. Default: own, "
+            "and for other splits of a run those of its snapshot of split train.",
+            group=_HOW,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     variants: Annotated[
         str,
-        Parameter("classic: show NC1 to NC4 and CDNV, compute them for more than 5000 classes too, "
-                  "and add energies and effective ranks. Default none.", one_of(Variants), _HOW),
+        Parameter(
+            "classic: show NC1 to NC4 and CDNV, compute them for more than 5000 classes too, "
+            "and add energies and effective ranks. Default none.",
+            one_of(Variants),
+            _HOW,
+        ),
     ] = Variants.NONE,
     ood: Annotated[
         Any,
-        Parameter("Features of other data (out of distribution), for NECO's orthogonality "
-                  "deviation. Repeatable, as --features.",
-                  group=_HOW, metavar="F[:KEY]", repeatable=True, reads=True),
+        Parameter(
+            "Features of other data (out of distribution), for NECO's orthogonality "
+            "deviation. Repeatable, as --features.",
+            group=_HOW,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
     ] = None,
     bootstrap: Annotated[
         int | None,
-        Parameter("Number of bootstrap replicates for 95 % intervals; samples are resampled within "
-                  "each class. Default none.",
-                  whole(2, 100_000), _HOW),
+        Parameter(
+            "Number of bootstrap replicates for 95 % intervals; samples are resampled within "
+            "each class. Default none.",
+            whole(2, 100_000),
+            _HOW,
+        ),
     ] = None,
     reference: Annotated[
         float | Path | None,
-        Parameter("Compare GNC2 with this code, or this distance. Default: the best known for d "
-                  "and K.", text(_reference, "FILE|NUMBER", "a number or the path of a file"),
-                  _GNC2, reads=True),
+        Parameter(
+            "Compare GNC2 with this code, or this distance. Default: the best known for d and K.",
+            text(_reference, "FILE|NUMBER", "a number or the path of a file"),
+            _GNC2,
+            reads=True,
+        ),
     ] = None,
     table: PublicTable = None,
     duplicates: Annotated[
         float | None,
-        Parameter("List pairs of classes above this cosine, and GNC2 without them.",
-                  real(-1.0, 1.0), _GNC2, metavar="COS"),
+        Parameter(
+            "List pairs of classes above this cosine, and GNC2 without them.",
+            real(-1.0, 1.0),
+            _GNC2,
+            metavar="COS",
+        ),
     ] = None,
     classes: Annotated[
         Path | Sequence[int | str] | None,
-        Parameter("Only these classes: one label per line, or one name where --class-names has "
-                  "it; nonzero: those whose weight is not zero.", LINES,
-                  group=_GNC2, metavar="FILE", reads=True),
+        Parameter(
+            "Only these classes: one label per line, or one name where --class-names has "
+            "it; nonzero: those whose weight is not zero.",
+            LINES,
+            group=_GNC2,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     min_count: Annotated[
         int | None,
@@ -202,50 +276,75 @@ def measure(
     ] = None,
     class_names: Annotated[
         Path | Sequence[str] | None,
-        Parameter("Names for tables and pictures, one per line in the order of the labels.", LINES,
-                  group=_GNC2, metavar="FILE", reads=True),
+        Parameter(
+            "Names for tables and pictures, one per line in the order of the labels.",
+            LINES,
+            group=_GNC2,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     seed: Annotated[
         int,
-        Parameter("Seed of the bootstrap, and of the sample of classes that quantiles of GNC2 are "
-                  "estimated from where K is large. Default 0.", whole(0), "Effort and machine"),
+        Parameter(
+            "Seed of the bootstrap, and of the sample of classes that quantiles of GNC2 are "
+            "estimated from where K is large. Default 0.",
+            whole(0),
+            "Effort and machine",
+        ),
     ] = 0,
     time_limit: Annotated[
         float | None,
-        Parameter("Wall time after which GNC2 of a row is cut short, its bracket certified but "
-                  "wider; samples are read to their end. Default none.",
-                  DURATION, "Effort and machine"),
+        Parameter(
+            "Wall time after which GNC2 of a row is cut short, its bracket certified but "
+            "wider; samples are read to their end. Default none.",
+            DURATION,
+            "Effort and machine",
+        ),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
     out: Annotated[
         Path | None,
-        Parameter("Write the rows: .csv, .json (as --json prints it) or .h5; .jsonl keeps each as "
-                  "it is ready.", group=_OUTPUT, metavar="FILE",
-                  writes=(".csv", ".json", ".h5", ".jsonl")),
+        Parameter(
+            "Write the rows: .csv, .json (as --json prints it) or .h5; .jsonl keeps each as "
+            "it is ready.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv", ".json", ".h5", ".jsonl"),
+        ),
     ] = None,
     resume: Annotated[
         bool,
-        Parameter("Go on with --out rows.jsonl: rows that it has already are not measured again.",
-                  group=_OUTPUT),
+        Parameter(
+            "Go on with --out rows.jsonl: rows that it has already are not measured again.",
+            group=_OUTPUT,
+        ),
     ] = False,
     per_class: Annotated[
         Path | None,
-        Parameter("Write one row per class: .csv or .h5. Count, mean norm, spread, one-vs-rest "
-                  "bracket, nearest class, rattler, accuracy, margin.", group=_OUTPUT,
-                  metavar="FILE", writes=(".csv", ".h5")),
+        Parameter(
+            "Write one row per class: .csv or .h5. Count, mean norm, spread, one-vs-rest "
+            "bracket, nearest class, rattler, accuracy, margin.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv", ".h5"),
+        ),
     ] = None,
     group: Annotated[
         str | None,
-        Parameter("Mean and deviation over rows that differ only in this key, such as seed.",
-                  group=_OUTPUT, metavar="KEY"),
+        Parameter(
+            "Mean and deviation over rows that differ only in this key, such as seed.",
+            group=_OUTPUT,
+            metavar="KEY",
+        ),
     ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[MeasureResult], None] | None" = None,
-) -> "MeasureResult | MeasureSeries":  # fmt: skip
+) -> "MeasureResult | MeasureSeries":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
     Features with labels, only a classifier, or both. The table says which numbers

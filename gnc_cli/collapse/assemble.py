@@ -55,9 +55,14 @@ _APART = 0.5
 _NOISE = 5.0
 """Eigenvalues of Sigma_B up to so many times the noise of the class means may be noise."""
 _OF_MEANS = (
-    "gnc1", "gnc1_rank", "gnc1_centred", "gnc1_centred_rank", "gnc3", "gnc3_centred",
+    "gnc1",
+    "gnc1_rank",
+    "gnc1_centred",
+    "gnc1_centred_rank",
+    "gnc3",
+    "gnc3_centred",
     "global_mean_squared",
-)  # fmt: skip
+)
 _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
 _COINCIDE = 1e-6
 """Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
@@ -192,12 +197,20 @@ def assemble(
         of_rows = labels[weights.classes]  # class means leave out the classes without samples
         pairs, without = _in_time(
             lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
-            "--duplicates", ("duplicates", "without_duplicates"), deadline, left,
-        ) or (None, None)  # fmt: skip
+            "--duplicates",
+            ("duplicates", "without_duplicates"),
+            deadline,
+            left,
+        ) or (None, None)
     found = gnc2_detail(
-        weights.rows, every_class=request.every_class or None, seed=request.seed,
-        deadline=deadline, device=request.device, minimum_only=not detail, unit=unit,
-    )  # fmt: skip
+        weights.rows,
+        every_class=request.every_class or None,
+        seed=request.seed,
+        deadline=deadline,
+        device=request.device,
+        minimum_only=not detail,
+        unit=unit,
+    )
     rho, cosines = found.bracket, found.nearest_cosine
     nearest = found.nearest if request.duplicates is None and rho.upper <= _COINCIDE else None
     if nearest is not None and cosines is not None:
@@ -242,7 +255,7 @@ def assemble(
         per_class=rows,
         one_vs_rest=(found.lower, found.upper),
         undecided=tuple(undecided),
-    )  # fmt: skip
+    )
 
 
 def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float | None:
@@ -303,17 +316,26 @@ def _of_others(
     even, other = None, None
     how: dict[str, Any] = {"seed": request.seed, "deadline": deadline}
     if request.wants_classic(raw.d, raw.K):
-        found |= _in_time(
-            lambda: classic(raw, W, means_of=statistics.raw_train, **how),
-            "NC1 to NC3", tuple(key for key in CLASSIC if key != "nc4"), deadline, left,
-        ) or {}  # fmt: skip
+        found |= (
+            _in_time(
+                lambda: classic(raw, W, means_of=statistics.raw_train, **how),
+                "NC1 to NC3",
+                tuple(key for key in CLASSIC if key != "nc4"),
+                deadline,
+                left,
+            )
+            or {}
+        )
         right = "agree_raw" if request.unit else "agree"
         found["nc4"] = _share(statistics.decisions, right)
     if request.classic:
         even = _in_time(
             lambda: evenness(by.means[by.present], W, **how),
-            "--variants classic", ("variants.classic",), deadline, left,
-        )  # fmt: skip
+            "--variants classic",
+            ("variants.classic",),
+            deadline,
+            left,
+        )
     if statistics.ood is not None:
         other = neco(by, statistics.ood)
     return found | {"variants": Variants(even, other)}
@@ -364,23 +386,29 @@ def _policy(
     return Policy(
         normalize=request.normalize,
         spaces={
-            "gnc1": own, "gnc2": own, "gnc3": own, "ncc": own, "sample_margins": "unit rows",
-            "accuracy": statistics.accuracy, "classic": "raw rows",
+            "gnc1": own,
+            "gnc2": own,
+            "gnc3": own,
+            "ncc": own,
+            "sample_margins": "unit rows",
+            "accuracy": statistics.accuracy,
+            "classic": "raw rows",
             "energies": "unit rows",
         },
         weights="given" if weights.given else "class means stand in",
         head=head,
         class_means=means,
         classes=(
-            "list" if isinstance(request.classes, Lines)
+            "list"
+            if isinstance(request.classes, Lines)
             else request.classes and os.path.basename(request.classes)
-        ),  # fmt: skip
+        ),
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
         ood=request.ood,
         variants=request.variants,
-    )  # fmt: skip
+    )
 
 
 def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | None:

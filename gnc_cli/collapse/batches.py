@@ -160,10 +160,18 @@ class Accumulated:
         if self.judged is not None or not self.answered.any():
             return self.judged
         return Decisions(
-            right=self.right, ncc_right=None, loo_right=None, loo_counted=None, agree=None,
-            agree_raw=None, counted=self.answered, positive=None, margin_min=None, margin_sum=None,
+            right=self.right,
+            ncc_right=None,
+            loo_right=None,
+            loo_counted=None,
+            agree=None,
+            agree_raw=None,
+            counted=self.answered,
+            positive=None,
+            margin_min=None,
+            margin_sum=None,
             rechecked=0,
-        )  # fmt: skip
+        )
 
     @property
     def stale(self) -> bool:

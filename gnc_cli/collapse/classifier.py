@@ -165,9 +165,10 @@ def classifier_warning(network: nn.Module, found: Classifier, K: int) -> str | N
     if rows <= K:
         return None
     fitting = [
-        f"{name!r} {tuple(matrix.shape)}" for name, matrix in network.state_dict().items()
+        f"{name!r} {tuple(matrix.shape)}"
+        for name, matrix in network.state_dict().items()
         if tuple(matrix.shape) in ((K, rows), (rows, K))
-    ]  # fmt: skip
+    ]
     named = f", such as its own {', '.join(fitting[:_LISTED])}" if fitting else ""
     return (
         f"head {found.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it gives "
@@ -242,17 +243,21 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     sizes = [part.shape for part in parts]
     convolutions = [name for name in calls if isinstance(modules[name], _CONVOLUTIONS)]
     linear = [
-        name for name, (_, given, gave) in calls.items()
+        name
+        for name, (_, given, gave) in calls.items()
         if name not in convolutions
         and sorted((given[-1], gave[-1])) == sorted(_rows(modules[name], None).shape)
-    ]  # fmt: skip
+    ]
     found = [
         name for name in (*linear, *convolutions) if any(calls[name][0]() is p for p in parts)
     ] or [name for name in linear if calls[name][2] in sizes]
     # Behind a convolution places are averaged or left out: its channels are then the classes.
-    return found or [
-        name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)
-    ][-1:]
+    return (
+        found
+        or [name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)][
+            -1:
+        ]
+    )
 
 
 def _listed(modules: dict[str, nn.Module]) -> str:

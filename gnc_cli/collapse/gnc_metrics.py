@@ -192,11 +192,18 @@ class GNCMetrics:
         moments, raw_moments = state.own_space, state.moments.get("raw")
         raw_means = None if raw is None or raw_moments is None else raw_moments.means
         found = stream_decisions(
-            ArrayRows(rows), known, weights=raw, bias=offset, means=moments.means,
-            raw_means=raw_means if self.normalize else None, present=moments.present,
-            own_counts=moments.counts if own else None, unit=self.normalize, where="the batch",
+            ArrayRows(rows),
+            known,
+            weights=raw,
+            bias=offset,
+            means=moments.means,
+            raw_means=raw_means if self.normalize else None,
+            present=moments.present,
+            own_counts=moments.counts if own else None,
+            unit=self.normalize,
+            where="the batch",
             workers=workers,
-        )  # fmt: skip
+        )
         together = self._together
         self._own = replace(
             self._own,
@@ -341,18 +348,26 @@ class GNCMetrics:
         by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
-            moments, state.moments.get("raw"), state.decisions,
+            moments,
+            state.moments.get("raw"),
+            state.decisions,
             accuracy=self._by if by_weights else by_logits,
-            judge=None if state.own else "other", storage=state.storage,
-        )  # fmt: skip
+            judge=None if state.own else "other",
+            storage=state.storage,
+        )
         device = str(weights.device) if on_cuda(weights) else "cpu"
         m = len(rows.rows)
         with limit_threads(threads_for(2.0 * m * m * self.d)):
             result = assemble(
-                replace(self._request, device=device), statistics, rows, labels=labels,
-                reference=self._held_against(m), detail=detail, deadline=deadline,
+                replace(self._request, device=device),
+                statistics,
+                rows,
+                labels=labels,
+                reference=self._held_against(m),
+                detail=detail,
+                deadline=deadline,
                 started=started,
-            )  # fmt: skip
+            )
         if result.accuracy is None and by_logits == "logits":
             # A second pass without weights says nothing of the classifier; the logits did.
             accuracy = int(state.right.sum()) / int(state.answered.sum())

@@ -20,16 +20,30 @@ _LANGUAGE = re.compile(
 )
 _CLASSIFIER = re.compile(r"For\w*Classification(WithTeacher)?$")
 _LANGUAGE_HEADS = (
-    "lm_head.weight", "embed_out.weight", "output.weight", "output_layer.weight",
-    "lm_head.decoder.weight", "predictions.decoder.weight", "vocab_projector.weight",
-    "generator_lm_head.weight", "proj_out.weight", "lm_loss.weight", "pred_layer.proj.weight",
+    "lm_head.weight",
+    "embed_out.weight",
+    "output.weight",
+    "output_layer.weight",
+    "lm_head.decoder.weight",
+    "predictions.decoder.weight",
+    "vocab_projector.weight",
+    "generator_lm_head.weight",
+    "proj_out.weight",
+    "lm_loss.weight",
+    "pred_layer.proj.weight",
     "head.weight",
-)  # fmt: skip
+)
 _CLASSIFIERS = (
-    "classifier.weight", "score.weight", "classifier.out_proj.weight",
-    "classification_head.out_proj.weight", "logits_proj.weight", "classifier.1.weight",
-    "cls_classifier.weight", "fc.weight", "head.weight",
-)  # fmt: skip
+    "classifier.weight",
+    "score.weight",
+    "classifier.out_proj.weight",
+    "classification_head.out_proj.weight",
+    "logits_proj.weight",
+    "classifier.1.weight",
+    "cls_classifier.weight",
+    "fc.weight",
+    "head.weight",
+)
 """Endings of the names of output heads, the likelier first."""
 _WORDS = re.compile(
     r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear|arc|(arc|cos)face|cent(er|re)s|"
@@ -127,11 +141,16 @@ def check_only(
     """
     shape, layer = members[head].shape, ".".join(head.split(".")[-2:])
     rivals = [
-        name for name, entry in members.items()
-        if entry.shape == shape and entry.real and not NO_PARAMETER.search(name)
-        and "/" not in name and not name.endswith(EMBEDDINGS) and not _AUXILIARY.search(name)
+        name
+        for name, entry in members.items()
+        if entry.shape == shape
+        and entry.real
+        and not NO_PARAMETER.search(name)
+        and "/" not in name
+        and not name.endswith(EMBEDDINGS)
+        and not _AUXILIARY.search(name)
         and (name == head or name.endswith(f".{layer}") or _WORDS.search(name))
-    ]  # fmt: skip
+    ]
     if len(rivals) > 1:
         raise _several(catalogue.path, dict.fromkeys([head, *rivals], shape), option)
 
@@ -151,16 +170,20 @@ def only_head(
         DataError: there are several; lists them with shapes, and the command for one.
     """
     real = {
-        name: entry for name, entry in members.items()
+        name: entry
+        for name, entry in members.items()
         if entry.real and len(entry.shape) >= 2 and not NO_PARAMETER.search(name)
-    }  # fmt: skip
+    }
     stacked = _stacked({name: entry.shape for name, entry in real.items()})
     single = [
-        name for name, entry in real.items()
-        if name.endswith(".weight") and "embed" not in name.lower()
-        and len(entry.shape) == 2 and min(entry.shape) > 1
+        name
+        for name, entry in real.items()
+        if name.endswith(".weight")
+        and "embed" not in name.lower()
+        and len(entry.shape) == 2
+        and min(entry.shape) > 1
         and name not in stacked
-    ]  # fmt: skip
+    ]
     called = [name for name in single if _WORDS.search(name)]
     taken = Counter(entry.shape[1] for entry in real.values())
     found = []
@@ -197,9 +220,10 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
     of the others those with more rows first."""
     known = {name: entry for name, entry in entries.items() if entry and entry.problem is None}
     shapes = {
-        name: entry.shape for name, entry in known.items()
+        name: entry.shape
+        for name, entry in known.items()
         if entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
-    }  # fmt: skip
+    }
     stacked = _stacked(shapes)
     found = sorted(shapes, key=lambda name: (name in stacked, -shapes[name][0]))
     return {name: shapes[name] for name in found} or dict.fromkeys(entries)

@@ -74,9 +74,12 @@ class Measurer:
             ood = self._ood.moments(prepared.d)
             training = self._train.of(source)
             statistics = _read_statistics(
-                prepared, request, self.reading, self._train.moments(training, prepared),
+                prepared,
+                request,
+                self.reading,
+                self._train.moments(training, prepared),
                 self._train.name(training),
-            )  # fmt: skip
+            )
             statistics = replace(statistics, ood=ood)
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
@@ -90,7 +93,9 @@ class Measurer:
         deadline, (K, d) = self.reading.deadline(), weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
             result = assemble(
-                request, statistics, weights,
+                request,
+                statistics,
+                weights,
                 labels=prepared.kept,
                 left_out=prepared.K_in_file - prepared.K,
                 names=prepared.names,
@@ -99,7 +104,7 @@ class Measurer:
                 head=source.head,
                 deadline=deadline,
                 started=started,
-            )  # fmt: skip
+            )
         wide = _open_bracket(result.gnc2, deadline)
         alone = self._train.lacking(source) if prepared.features is not None else None
         counted = missing = None
@@ -131,9 +136,7 @@ def _predicted(prepared: Prepared, request: Request) -> Prediction:
     rows = K if prepared.weights is not None else min(K, N)
     gnc2 = predict_gnc2(d, rows, request.every_class)
     passes = 6.0 * N * d * max(d, K) / FLOPS
-    return Prediction(
-        moments.memory + gnc2.memory + 50e6 + 24.0 * N, seconds=passes + gnc2.seconds
-    )
+    return Prediction(moments.memory + gnc2.memory + 50e6 + 24.0 * N, seconds=passes + gnc2.seconds)
 
 
 def _given(prepared: Prepared, request: Request) -> Weights | None:

@@ -27,9 +27,10 @@ class TrainingMeans:
         self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
-            source for name in named
+            source
+            for name in named
             for source in find_samples([name], labels_are=request.labels_are)
-        ]  # fmt: skip
+        ]
 
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
@@ -84,9 +85,10 @@ class TrainingMeans:
             return self._sources[0]
         # Test sets are none, nor is what is measured, unless its file calls it a training set.
         fit = [
-            s for s in self._sources
+            s
+            for s in self._sources
             if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
-        ]  # fmt: skip
+        ]
         if len(fit) == 1 and None in (fit[0].attrs.get("epoch"), source.attrs.get("epoch")):
             return fit[0]
         for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
@@ -94,8 +96,11 @@ class TrainingMeans:
                 if place(source) is not None and place(candidate) == place(source):
                     return candidate
         names = [
-            f"{s.file}/{s.snapshot}.h5" if os.path.isdir(str(s.file))
-            else f"{s.file}:snapshots/{s.snapshot}" if s.snapshot else f"{s.file}"
+            f"{s.file}/{s.snapshot}.h5"
+            if os.path.isdir(str(s.file))
+            else f"{s.file}:snapshots/{s.snapshot}"
+            if s.snapshot
+            else f"{s.file}"
             for s in sorted(fit, key=lambda s: s.snapshot is None)
         ]
         if not names:
@@ -159,9 +164,18 @@ class OutOfDistribution:
                 assert rows is not None
                 one = np.zeros(1, dtype=np.int64)
                 whole = Prepared(
-                    rows, np.zeros(rows.shape[0], dtype=np.int64), None, None, None,
-                    samples.where, (), None, kept=one, K_in_file=1, d=rows.shape[1],
-                )  # fmt: skip
+                    rows,
+                    np.zeros(rows.shape[0], dtype=np.int64),
+                    None,
+                    None,
+                    None,
+                    samples.where,
+                    (),
+                    None,
+                    kept=one,
+                    K_in_file=1,
+                    d=rows.shape[1],
+                )
                 raw = replace(self._request, normalize="off")
                 self._found = Reader(whole, raw, self._reading).moments().moments["raw"]
         if self._found is not None and self._found.d != d:

@@ -40,9 +40,12 @@ def drawn_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> li
 
 
 def write_snapshots(
-    path: str | os.PathLike[str], sources: Sequence[Source], names: Sequence[str],
-    row_of: Callable[[Source], Any], forms: Mapping[str, str],
-) -> None:  # fmt: skip
+    path: str | os.PathLike[str],
+    sources: Sequence[Source],
+    names: Sequence[str],
+    row_of: Callable[[Source], Any],
+    forms: Mapping[str, str],
+) -> None:
     """Write the page of `drawn_sources`, in their order.
 
     Args:
@@ -61,15 +64,20 @@ def write_snapshots(
             snapshots.append(_snapshot(source, samples, _figures(row_of(source), forms)))
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
-        path, title=f"Features and class weights: d = {d:,}, K = {K:,}",
-        facts=f"unit rows, {len(snapshots)} snapshots", snapshots=snapshots, names=names,
-    )  # fmt: skip
+        path,
+        title=f"Features and class weights: d = {d:,}, K = {K:,}",
+        facts=f"unit rows, {len(snapshots)} snapshots",
+        snapshots=snapshots,
+        names=names,
+    )
 
 
 def write_run(
-    path: str | os.PathLike[str], folder: str | os.PathLike[str], history: Sequence[Any],
+    path: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    history: Sequence[Any],
     forms: Mapping[str, str],
-) -> None:  # fmt: skip
+) -> None:
     """Write the page of a run folder of `gnc train`: its training snapshots, with the figures of
     its epochs, `history`.
 
@@ -86,17 +94,26 @@ def write_run(
         )
     rows = {row.epoch: row for row in history}
     write_snapshots(
-        path, drawn_sources(path, find_samples(files)), config["class_names"],
-        lambda source: rows.get(source.attrs.get("epoch")), forms,
-    )  # fmt: skip
+        path,
+        drawn_sources(path, find_samples(files)),
+        config["class_names"],
+        lambda source: rows.get(source.attrs.get("epoch")),
+        forms,
+    )
 
 
 def _figures(row: Any, forms: Mapping[str, str]) -> str:
     """The figures of a row of `measure` or an epoch of `train`, as far as it has them."""
     one, three = forms["gnc1"], forms["gnc3"]
-    keys = {NAMES[one]: one, "GNC2": "gnc2", NAMES[three]: three, "NCC": "ncc_accuracy",
-            "accuracy": "accuracy", "training accuracy": "train_accuracy",
-            "test accuracy": "test_accuracy"}  # fmt: skip
+    keys = {
+        NAMES[one]: one,
+        "GNC2": "gnc2",
+        NAMES[three]: three,
+        "NCC": "ncc_accuracy",
+        "accuracy": "accuracy",
+        "training accuracy": "train_accuracy",
+        "test accuracy": "test_accuracy",
+    }
     found = {name: getattr(row, key, None) for name, key in keys.items()}
     numbers = {name: getattr(value, "lower", value) for name, value in found.items()}
     return ", ".join(f"{name} {v:.4g}" for name, v in numbers.items() if v is not None)

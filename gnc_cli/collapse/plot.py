@@ -54,11 +54,13 @@ Row = MeasureResult | MeasureGroup
 _ACCURACY = ("accuracy", "ncc_accuracy")
 _CLASSIC = (
     ("NC1: variability within classes", ("nc1",)),
-    ("NC2: norms (solid), angles (dashed), ETF (dotted)",
-     ("nc2_equinorm_means", "nc2_equiangularity", "nc2_etf_error")),
+    (
+        "NC2: norms (solid), angles (dashed), ETF (dotted)",
+        ("nc2_equinorm_means", "nc2_equiangularity", "nc2_etf_error"),
+    ),
     ("NC3: distance from self-duality", ("nc3",)),
     ("NC4: classifier agrees with nearest mean", ("nc4",)),
-)  # fmt: skip
+)
 """Panels of `--variants classic`."""
 _SHARES = (*_ACCURACY, "nc4")
 _STYLES = ("-", "--", ":")
@@ -112,14 +114,17 @@ def _draw_set(figure: Any, result: MeasureResult) -> None:
     samples = "" if result.N is None else f", N = {count(result.N)}"
     one, three = result.forms.values()
     figures = (
-        (NAMES[one], getattr(result, one), ".3g"), ("GNC2", result.gnc2.lower, ".6g"),
-        (NAMES[three], getattr(result, three), ".3g"), ("NCC accuracy", result.ncc_accuracy, ".4f"),
+        (NAMES[one], getattr(result, one), ".3g"),
+        ("GNC2", result.gnc2.lower, ".6g"),
+        (NAMES[three], getattr(result, three), ".3g"),
+        ("NCC accuracy", result.ncc_accuracy, ".4f"),
         ("accuracy", result.accuracy, ".4f"),
-    )  # fmt: skip
+    )
     show_heading(
-        figure, f"{in_picture(title)}     d = {result.d}, K = {count(result.K)}{samples}",
+        figure,
+        f"{in_picture(title)}     d = {result.d}, K = {count(result.K)}{samples}",
         "     ".join(f"{name} {v:{form}}" for name, v, form in figures if v is not None),
-    )  # fmt: skip
+    )
 
 
 def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> None:
@@ -191,10 +196,15 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
     ax.set_yticks(place, [_name(c.label, c.name) for c in worst])
     ax.set_ylim(len(worst) - 0.4, -0.6)
     beside = ax.secondary_yaxis("right")
-    beside.set_yticks(place, [
-        "" if c.nearest is None else f"{_name(c.nearest, c.nearest_name)}  {c.nearest_cosine:.3f}"
-        for c in worst
-    ])  # fmt: skip
+    beside.set_yticks(
+        place,
+        [
+            ""
+            if c.nearest is None
+            else f"{_name(c.nearest, c.nearest_name)}  {c.nearest_cosine:.3f}"
+            for c in worst
+        ],
+    )
     beside.set_ylabel("nearest class, cosine", color=GREY)
     for axis in (ax, beside):
         axis.tick_params(axis="y", length=0)
@@ -215,14 +225,17 @@ def draw_series(figure: Any, result: MeasureSeries) -> None:
     given = [row.policy.weights == "given" for row in result.rows]
     two = TITLES["gnc2"] if all(given) else "GNC2, of class means where there are no weights"
     every: list[tuple[str, tuple[str, ...]]] = [
-        (TITLES[one], (one,)), (two, ("gnc2.lower",)), (TITLES[three], (three,)),
+        (TITLES[one], (one,)),
+        (two, ("gnc2.lower",)),
+        (TITLES[three], (three,)),
         ("Accuracy (solid, filled) and NCC (dashed, open)", _ACCURACY),
-    ]  # fmt: skip
+    ]
     every += _CLASSIC if any(row.policy.variants == "classic" for row in result.rows) else ()
     panels = [
-        panel for panel in every
+        panel
+        for panel in every
         if any(np.isfinite(line.y[key]).any() for line in lines for key in panel[1])
-    ]  # fmt: skip
+    ]
     columns = min(2, max(1, len(panels)))
     rows = -(-len(panels) // columns) or 1
     figure.set_figheight(max(7.6, 3.6 * rows))
@@ -322,10 +335,11 @@ def _line(name: str, x: Sequence[float], rows: Sequence[Row]) -> Line:
     for key in _LINES:
         value = attrgetter(key)
         pairs = [
-            (row.mean.get(key), row.deviation.get(key)) if isinstance(row, MeasureGroup)
+            (row.mean.get(key), row.deviation.get(key))
+            if isinstance(row, MeasureGroup)
             else (value(row), None)
             for row in rows
-        ]  # fmt: skip
+        ]
         y[key], band[key] = np.array(pairs, dtype=float).reshape(-1, 2)[order].T
     grouped = any(isinstance(row, MeasureGroup) for row in rows)
     deviations = {key: np.nan_to_num(values) for key, values in band.items()} if grouped else None

@@ -18,11 +18,12 @@ from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE
 from gnc_cli.escaping import in_picture
 
 TITLES = {
-    "gnc1": "GNC1: variability within classes", "gnc2": "GNC2: one-vs-rest distance",
+    "gnc1": "GNC1: variability within classes",
+    "gnc2": "GNC2: one-vs-rest distance",
     "gnc3": "GNC3: distance from self-duality",
     "gnc1_centred": "GNC1 centred: variability within classes",
     "gnc3_centred": "GNC3 centred: distance from self-duality",
-}  # fmt: skip
+}
 COLOUR_OF_SET = {"train": BLUE, "test": ORANGE, "ood": GREEN}
 _KINDS = {"file": "reached by", "pinned": "given"}
 _BEST = {True: "optimum", False: "best known"}
@@ -54,9 +55,12 @@ class Line:
 
 
 def draw_metrics(
-    ax: Any, lines: Sequence[Line], keys: Mapping[str, str], colours: Sequence[Any],
+    ax: Any,
+    lines: Sequence[Line],
+    keys: Mapping[str, str],
+    colours: Sequence[Any],
     joined: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """Metrics of all lines, each in its style, on a logarithmic axis; zeros lie on its bottom
     edge."""
     for key, style in keys.items():
@@ -73,9 +77,12 @@ def set_shares(ax: Any) -> None:
 
 
 def draw_gnc2(
-    ax: Any, lines: Sequence[Line], colours: Sequence[Any],
-    references: Iterable[Gnc2Reference] = (), joined: bool = True,
-) -> None:  # fmt: skip
+    ax: Any,
+    lines: Sequence[Line],
+    colours: Sequence[Any],
+    references: Iterable[Gnc2Reference] = (),
+    joined: bool = True,
+) -> None:
     """The certified lower end of GNC2, its bracket where that is wide, and what is within reach."""
     for line, colour in zip(lines, colours, strict=True):
         draw_line(ax, line, "gnc2.lower", "linear", colour, "-", joined)
@@ -92,10 +99,16 @@ def draw_gnc2(
             name = reference.source if reference.kind == "pinned" else reference.id
             name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
             ax.annotate(
-                f"{words}\n{in_picture(name)}", (0.98, reference.value), (0, 3),
-                xycoords=("axes fraction", "data"), textcoords="offset points", color=INK,
-                fontsize=9, ha="right", va="bottom",
-            )  # fmt: skip
+                f"{words}\n{in_picture(name)}",
+                (0.98, reference.value),
+                (0, 3),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                color=INK,
+                fontsize=9,
+                ha="right",
+                va="bottom",
+            )
     if len(known) > 1:
         ax.legend(loc="lower right")
     ax.margins(y=0.12)
@@ -104,9 +117,15 @@ def draw_gnc2(
 
 
 def draw_line(
-    ax: Any, line: Line, key: str, scale: str, colour: Any, style: str, joined: bool = True,
+    ax: Any,
+    line: Line,
+    key: str,
+    scale: str,
+    colour: Any,
+    style: str,
+    joined: bool = True,
     label: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """One key of a line: marked points where there are few, filled with style `-`, open with `--`;
     a band where it has deviations. The scale `log` puts zeros on the bottom edge. Values that are
     not finite are left out."""
@@ -118,11 +137,18 @@ def draw_line(
     if not seen.any():
         return
     ax.plot(
-        line.x[seen], y[seen], ls=style if joined else "none", color=colour, lw=1.7,
-        marker=_MARKERS[style] if len(line.x) <= _MANY else None, ms=4.5 if joined else 7,
-        mfc="white" if style == "--" else colour, zorder=2.1 if style == "-" else 2.0, label=label,
+        line.x[seen],
+        y[seen],
+        ls=style if joined else "none",
+        color=colour,
+        lw=1.7,
+        marker=_MARKERS[style] if len(line.x) <= _MANY else None,
+        ms=4.5 if joined else 7,
+        mfc="white" if style == "--" else colour,
+        zorder=2.1 if style == "-" else 2.0,
+        label=label,
         clip_on=False,
-    )  # fmt: skip
+    )
     if line.band is None:
         return
     x, y, deviation = line.x[seen], y[seen], line.band[key][seen]
@@ -178,8 +204,26 @@ def _mark_zeros(ax: Any, x: np.ndarray, colour: Any) -> None:
     if not x.size:
         return
     edge = ax.get_xaxis_transform()
-    ax.plot(x, np.zeros(x.size), ls="none", marker="v", ms=7, color=colour, transform=edge,
-            clip_on=False, zorder=3)  # fmt: skip
+    ax.plot(
+        x,
+        np.zeros(x.size),
+        ls="none",
+        marker="v",
+        ms=7,
+        color=colour,
+        transform=edge,
+        clip_on=False,
+        zorder=3,
+    )
     for at in x[:_MOST_ZEROS]:
-        ax.annotate("0", (at, 0.0), (0, 5), xycoords=edge, textcoords="offset points",
-                    ha="center", va="bottom", color=INK, fontsize=9)  # fmt: skip
+        ax.annotate(
+            "0",
+            (at, 0.0),
+            (0, 5),
+            xycoords=edge,
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color=INK,
+            fontsize=9,
+        )

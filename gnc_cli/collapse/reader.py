@@ -66,11 +66,18 @@ class Reader:
         """Class moments in every space that is needed; `centres` are class means of other data."""
         # Each worker multiplies alone; threads inside the products would wait for each other.
         with limit_threads(1):
-            found = in_all(self.reading.processes, lambda: stream_moments(
-                self.rows, self.labels, self.prepared.K, centres=centres,
-                spaces=self.request.spaces(self.prepared.d, self.prepared.K),
-                span=self.span, **self._effort(self.prepared.d),
-            ))  # fmt: skip
+            found = in_all(
+                self.reading.processes,
+                lambda: stream_moments(
+                    self.rows,
+                    self.labels,
+                    self.prepared.K,
+                    centres=centres,
+                    spaces=self.request.spaces(self.prepared.d, self.prepared.K),
+                    span=self.span,
+                    **self._effort(self.prepared.d),
+                ),
+            )
         return reduce(StreamedMoments.merged, self.reading.processes.each(found))
 
     def decide(self, judges: Mapping[str, ClassMoments], *, own: bool) -> Decisions:
@@ -80,13 +87,23 @@ class Reader:
         judge = judges["unit" if unit else "raw"]
         raw = judges.get("raw") if unit and answered else None
         with limit_threads(1):
-            found = in_all(self.reading.processes, lambda: stream_decisions(
-                self.rows, self.labels, weights=prepared.weights, bias=prepared.bias,
-                logits=prepared.logits, means=judge.means, present=judge.present,
-                raw_means=None if raw is None else raw.means,
-                own_counts=judge.counts if own else None, unit=unit, span=self.span,
-                **self._effort(prepared.K),
-            ))  # fmt: skip
+            found = in_all(
+                self.reading.processes,
+                lambda: stream_decisions(
+                    self.rows,
+                    self.labels,
+                    weights=prepared.weights,
+                    bias=prepared.bias,
+                    logits=prepared.logits,
+                    means=judge.means,
+                    present=judge.present,
+                    raw_means=None if raw is None else raw.means,
+                    own_counts=judge.counts if own else None,
+                    unit=unit,
+                    span=self.span,
+                    **self._effort(prepared.K),
+                ),
+            )
         return reduce(merge, self.reading.processes.each(found))
 
     def resample(
@@ -98,16 +115,29 @@ class Reader:
     ) -> BootstrapIntervals:
         """Intervals; every process draws from all rows."""
         with limit_threads(1):
-            return in_all(self.reading.processes, lambda: bootstrap(
-                self.rows, self.labels, whole, self.prepared.weights, decisions.right,
-                decisions.ncc_right, replicates=replicates, seed=self.request.seed,
-                unit=self.request.unit, means_of=others, **self._effort(self.prepared.d),
-            ))  # fmt: skip
+            return in_all(
+                self.reading.processes,
+                lambda: bootstrap(
+                    self.rows,
+                    self.labels,
+                    whole,
+                    self.prepared.weights,
+                    decisions.right,
+                    decisions.ncc_right,
+                    replicates=replicates,
+                    seed=self.request.seed,
+                    unit=self.request.unit,
+                    means_of=others,
+                    **self._effort(self.prepared.d),
+                ),
+            )
 
     def _effort(self, columns: int) -> dict[str, Any]:
         """Where, how and until when; threads for products with so many columns."""
         work = 2.0 * block_rows(self.rows) * self.rows.shape[1] * columns
         return {
-            "where": self.where, "workers": threads_for(work, self.request.threads),
-            "deadline": self.reading.interruption, "progress": self.reading.progress,
-        }  # fmt: skip
+            "where": self.where,
+            "workers": threads_for(work, self.request.threads),
+            "deadline": self.reading.interruption,
+            "progress": self.reading.progress,
+        }

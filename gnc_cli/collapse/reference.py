@@ -87,6 +87,10 @@ def _certified(path: str, d: int, K: int, deadline: Deadline | None) -> Gnc2Refe
     source = f"{made}; certified rho of {rows} points in {columns} dimensions"
     version = code.attrs.get("gnc_version")
     return Gnc2Reference(
-        rho.lower, "file", os.path.basename(path), source,
-        f"gnc {version}" if version else None, False,
-    )  # fmt: skip
+        rho.lower,
+        "file",
+        os.path.basename(path),
+        source,
+        f"gnc {version}" if version else None,
+        False,
+    )

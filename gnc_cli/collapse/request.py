@@ -103,10 +103,13 @@ def read_request(
             f"{spelled('out', 'rows.jsonl')}"
         )
     return Request(
-        means_from=_text(means_from), classes=_text(classes), class_names=_text(class_names),
+        means_from=_text(means_from),
+        classes=_text(classes),
+        class_names=_text(class_names),
         table=_text(table or os.environ.get("GNC_TABLE") or None),
-        every_class=per_class is not None, **others,
-    )  # fmt: skip
+        every_class=per_class is not None,
+        **others,
+    )
 
 
 def is_ledger(out: Path | None) -> bool:

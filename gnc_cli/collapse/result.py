@@ -12,8 +12,12 @@ from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Rattlers, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
-NAMES = {"gnc1": "GNC1", "gnc1_centred": "GNC1 centred", "gnc3": "GNC3",
-         "gnc3_centred": "GNC3 centred"}  # fmt: skip
+NAMES = {
+    "gnc1": "GNC1",
+    "gnc1_centred": "GNC1 centred",
+    "gnc3": "GNC3",
+    "gnc3_centred": "GNC3 centred",
+}
 """How tables call the two forms of GNC1 and GNC3."""
 FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""

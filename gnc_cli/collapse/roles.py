@@ -13,9 +13,21 @@ from gnc_cli.io.layouts import BIAS_WORDS, NAMES, WEIGHT_WORDS
 from gnc_cli.parameters import spelled
 
 _WRAPPERS = {
-    "module", "model", "_orig_mod", "state_dict", "model_state_dict", "model_state", "net",
-    "network", "decoder", "language_model", "gpt_neox", "bert", "state_dict_softmax_fc", "training",
-}  # fmt: skip
+    "module",
+    "model",
+    "_orig_mod",
+    "state_dict",
+    "model_state_dict",
+    "model_state",
+    "net",
+    "network",
+    "decoder",
+    "language_model",
+    "gpt_neox",
+    "bert",
+    "state_dict_softmax_fc",
+    "training",
+}
 """What training frameworks put before the names of a model's parameters."""
 _LISTED = 8
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
@@ -87,8 +99,9 @@ def roles_of_group(
 
     def look(role: str, place: str) -> None:
         if missing(role) and (name := find_role(catalogue, role, place)) not in (
-            None, *found.values()
-        ):  # fmt: skip
+            None,
+            *found.values(),
+        ):
             found[role] = str(name)
 
     for role in ("features", "labels", "weights", "logits"):
@@ -174,10 +187,12 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
         return own[0]
     near, K = weights[: weights.rfind("/") + 1], catalogue.entries[weights].shape[:1]
     alone = [
-        name for name, entry in _members(catalogue, near)
-        if entry.shape == K and "bias" in _roles_by_name(name.removeprefix(near))
+        name
+        for name, entry in _members(catalogue, near)
+        if entry.shape == K
+        and "bias" in _roles_by_name(name.removeprefix(near))
         and not _of_layer(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
-    ]  # fmt: skip
+    ]
     return alone[0] if len(alone) == 1 else None
 
 
@@ -230,9 +245,11 @@ def _find_unnamed_features(catalogue: Catalogue, group: str, found: dict[str, st
     rest = [
         name
         for name, entry in _members(catalogue, group)
-        if entry.real and len(entry.shape) == 2 and name not in found.values()
+        if entry.real
+        and len(entry.shape) == 2
+        and name not in found.values()
         and not _roles_by_name(name.removeprefix(group))
-    ]  # fmt: skip
+    ]
     if "labels" in found:
         rows = catalogue.entries[found["labels"]].shape[:1]
         rest = [name for name in rest if catalogue.entries[name].shape[:1] == rows]

@@ -30,10 +30,22 @@ from gnc_cli.runtime.together import in_all
 
 _SHARED = ("epoch", "step", "layer", "split", "snapshot")
 _NOT_AVERAGED = (
-    "seconds", "file", *_SHARED, "attrs", "N", "d", "K", "gnc1_rank", "gnc1_centred_rank",
+    "seconds",
+    "file",
+    *_SHARED,
+    "attrs",
+    "N",
+    "d",
+    "K",
+    "gnc1_rank",
+    "gnc1_centred_rank",
     "gnc2_reference",
-    "rattlers", "bootstrap", "classes", "without_duplicates", "policy",
-)  # fmt: skip
+    "rattlers",
+    "bootstrap",
+    "classes",
+    "without_duplicates",
+    "policy",
+)
 """Parts of a row that are no measurement of it, or no mean of rows says anything about."""
 
 
@@ -64,9 +76,14 @@ def run(
     request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
     possible_table(request.table)  # a line of it that is wrong is known before anything is read
     sources = find_sources(
-        files, given, shards=shards, transpose_weights=transpose_weights,
-        labels_are=request.labels_are, K=request.K, select=select or (),
-    )  # fmt: skip
+        files,
+        given,
+        shards=shards,
+        transpose_weights=transpose_weights,
+        labels_are=request.labels_are,
+        K=request.K,
+        select=select or (),
+    )
     if per_class is not None and len(sources) != 1:
         raise UsageError(
             f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
@@ -80,10 +97,17 @@ def run(
     ledger_file = out if is_ledger(out) else None
     with Processes.current() as processes:
         measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
-        with in_all(processes, lambda: Ledger(
-            ledger_file if processes.first else None, _KeptRow.read, "schema", request.identity(),
-            resume=resume, force=force,
-        )) as ledger:  # fmt: skip
+        with in_all(
+            processes,
+            lambda: Ledger(
+                ledger_file if processes.first else None,
+                _KeptRow.read,
+                "schema",
+                request.identity(),
+                resume=resume,
+                force=force,
+            ),
+        ) as ledger:
             series, failure = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
         if group is not None:
@@ -193,9 +217,12 @@ def _write(
         write_rows(result.out, result, force=force)
     if per_class is not None and isinstance(result, MeasureResult):
         made = {
-            "command": "gnc measure", "file": result.file, "snapshot": result.snapshot,
-            "policy": result.policy, "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
-        }  # fmt: skip
+            "command": "gnc measure",
+            "file": result.file,
+            "snapshot": result.snapshot,
+            "policy": result.policy,
+            "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
+        }
         write_per_class(per_class, result.per_class, force=force, provenance=made)
     if plot is not None and is_page(plot):
         from gnc_cli.collapse.page import write_snapshots
@@ -234,8 +261,9 @@ def _group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, 
             values = [numbers[name] for numbers in group if name in numbers]
             mean[name] = statistics.fmean(values)
             deviation[name] = statistics.stdev(values) if len(values) > 1 else None
-        groups.append(MeasureGroup(**json.loads(text), count=len(group), mean=mean,
-                                   deviation=deviation))  # fmt: skip
+        groups.append(
+            MeasureGroup(**json.loads(text), count=len(group), mean=mean, deviation=deviation)
+        )
     return tuple(groups)
 
 

@@ -122,8 +122,10 @@ def open_samples(
         for path, _ in (piece for found in pieces.values() for piece in found):
             if path not in files:
                 files[path] = stack.enter_context(cache.open(path))
-        found = {role: [(files[path], name) for path, name in pieces.get(role, ())]
-                 for role in ("features", "labels", "weights", "bias", "logits")}  # fmt: skip
+        found = {
+            role: [(files[path], name) for path, name in pieces.get(role, ())]
+            for role in ("features", "labels", "weights", "bias", "logits")
+        }
         features, logits = (
             _joined([FileRows(*piece) for piece in found[role]]) for role in ("features", "logits")
         )
@@ -162,8 +164,10 @@ def open_samples(
                 )
         notes = tuple(
             f"{file.where(name)}: {file.entries[name].note}"
-            for places in found.values() for file, name in places if file.entries[name].note
-        )  # fmt: skip
+            for places in found.values()
+            for file, name in places
+            if file.entries[name].note
+        )
         names = None if model is None or weights is None else class_names(model, len(weights))
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
 

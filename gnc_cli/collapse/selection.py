@@ -74,9 +74,7 @@ def selects(rows: Sequence[Mapping[str, Any]], select: Sequence[tuple[str, Wante
     chosen = [all(_meets(row.get(key), wanted) for key, wanted in select) for row in rows]
     if not any(chosen):
         there = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)
-        raise DataError(
-            f"{spelled('select')} leaves none of {len(rows)} row(s); there are {there}"
-        )
+        raise DataError(f"{spelled('select')} leaves none of {len(rows)} row(s); there are {there}")
     return chosen
 
 

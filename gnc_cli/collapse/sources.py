@@ -85,9 +85,12 @@ def find_sources(
     if not arrays:
         paths = [os.fspath(file) for file in files]
         return find_samples(
-            paths, shards=shards, transpose_weights=transpose_weights, labels_are=labels_are,
+            paths,
+            shards=shards,
+            transpose_weights=transpose_weights,
+            labels_are=labels_are,
             **(how | named),
-        )  # fmt: skip
+        )
     if files or named:
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
@@ -153,10 +156,13 @@ def find_samples(
     elif given:
         sources = [find.in_options()]
     else:
-        raise UsageError("nothing to measure; " + wording(
-            "give a file: gnc measure features.h5",
-            "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
-        ))
+        raise UsageError(
+            "nothing to measure; "
+            + wording(
+                "give a file: gnc measure features.h5",
+                "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
+            )
+        )
     sources = [replace(source, training=find.training_set(source)) for source in sources]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not select:
@@ -286,11 +292,14 @@ class _Finder:
         )
         together = {role: tuple(found) for role, found in pieces.items()} | self.named
         opened = partial(
-            open_samples, self.cache, together,
+            open_samples,
+            self.cache,
+            together,
             copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
-            counted=counted, **self.stored,
+            counted=counted,
+            **self.stored,
             model=next((self._models.get(piece) for piece in together.get("weights", ())), None),
-        )  # fmt: skip
+        )
         paths = dict.fromkeys(path for found in together.values() for path, _ in found)
         taken = repr((together, self.stored["transpose"])).encode()
         digest = hashlib.sha256(taken).hexdigest()[:16]

@@ -49,9 +49,13 @@ _BRIEF = ("gnc2", "gnc2_ratio", "ncc_accuracy", "accuracy", "classes.present")
 `gnc2_ratio` names the reference, `ncc_accuracy` has the classifier's beside it, and classes are
 named where some have no samples."""
 _KINDS = {
-    "theorem": "best known", "table": "best known", "solved": "best known, our own code",
-    "construction": "best known, a construction", "file": "of a file", "pinned": "pinned",
-}  # fmt: skip
+    "theorem": "best known",
+    "table": "best known",
+    "solved": "best known, our own code",
+    "construction": "best known, a construction",
+    "file": "of a file",
+    "pinned": "pinned",
+}
 
 
 def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
@@ -140,23 +144,39 @@ def _collapse(r: MeasureResult) -> list[Fact]:
     of = "" if q is None else f"quantiles over {count(q.classes)} classes"
     of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
     return [
-        ("GNC1", "gnc1", figure,
-         f"{space} features, Sigma_B not centred, rank {count(r.gnc1_rank)}"),
-        ("GNC1 centred", "gnc1_centred", figure,
-         f"{space} features, Sigma_B centred, rank {count(r.gnc1_centred_rank)}"),
+        (
+            "GNC1",
+            "gnc1",
+            figure,
+            f"{space} features, Sigma_B not centred, rank {count(r.gnc1_rank)}",
+        ),
+        (
+            "GNC1 centred",
+            "gnc1_centred",
+            figure,
+            f"{space} features, Sigma_B centred, rank {count(r.gnc1_centred_rank)}",
+        ),
         ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
         ("  reference", "gnc2_reference", lambda v: "-" if v is None else f"{v.value:.12f}", why),
         ("  ratio", "gnc2_ratio", lambda v: at_least(rho, v, share(v)), "GNC2 / reference"),
         *(
-            (f"  {name}", f"gnc2_quantiles.{key}", lambda v: proved(v, 9),
-             of if key == "q0_001" else "")
+            (
+                f"  {name}",
+                f"gnc2_quantiles.{key}",
+                lambda v: proved(v, 9),
+                of if key == "q0_001" else "",
+            )
             for key, name in _QUANTILES.items()
         ),
         ("GNC3", "gnc3", figure, f"{space} features and weights, class means not renormalised"),
         ("GNC3 centred", "gnc3_centred", figure, "angles of weights and centred class means"),
-        ("  global mean", "global_mean_squared", figure,
-         "squared length of the mean of the class means"),
-    ]  # fmt: skip
+        (
+            "  global mean",
+            "global_mean_squared",
+            figure,
+            "squared length of the mean of the class means",
+        ),
+    ]
 
 
 def _decisions(r: MeasureResult) -> list[Fact]:
@@ -165,23 +185,39 @@ def _decisions(r: MeasureResult) -> list[Fact]:
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
         ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
-        ("NCC agreement", "ncc_agreement", share,
-         "classifier and nearest mean name the same class"),
-        ("positive margins", "sample_margins.positive_share", share,
-         "share of samples whose one-vs-rest margin is above 0"),
+        (
+            "NCC agreement",
+            "ncc_agreement",
+            share,
+            "classifier and nearest mean name the same class",
+        ),
+        (
+            "positive margins",
+            "sample_margins.positive_share",
+            share,
+            "share of samples whose one-vs-rest margin is above 0",
+        ),
         ("  smallest", "sample_margins.min", figure, "unit features, unit weights"),
         ("  mean", "sample_margins.mean", figure, ""),
-    ]  # fmt: skip
+    ]
     if r.N is not None:
         more = ", ..." if c.missing > len(c.missing_labels) else ""
         missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
         single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
         found += [
-            ("classes", "classes.present", lambda v: f"{count(v)} of {count(r.K)}",
-             missing if c.missing else "with samples"),
-            ("samples per class", "classes.min_count",
-             lambda v: f"{count(v)} to {count(c.max_count)}", single),
-        ]  # fmt: skip
+            (
+                "classes",
+                "classes.present",
+                lambda v: f"{count(v)} of {count(r.K)}",
+                missing if c.missing else "with samples",
+            ),
+            (
+                "samples per class",
+                "classes.min_count",
+                lambda v: f"{count(v)} to {count(c.max_count)}",
+                single,
+            ),
+        ]
     return found
 
 
@@ -196,13 +232,17 @@ def _margins(r: MeasureResult) -> list[Fact]:
         remark = f"no scale is proved to reach {wanted}"
     tolerance = "" if r.rattlers is None else above_minimum(r.rattlers.tolerance)
     return [
-        ("CosFace margin", "margins.cosface", lambda v: at_least(rho, v, figure(v)),
-         "largest m that every class can satisfy"),
+        (
+            "CosFace margin",
+            "margins.cosface",
+            lambda v: at_least(rho, v, figure(v)),
+            "largest m that every class can satisfy",
+        ),
         ("ArcFace margin", "margins.arcface_rad", figure, "smallest angle of two weights, radians"),
         ("scale 1/tau", "margins.scale", figure, remark),
         ("largest cosine", "max_cosine", figure, "of two class weights"),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
-    ]  # fmt: skip
+    ]
 
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
@@ -280,18 +320,17 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         "K": [count(r.K) for r in rows if sizes],
         "N": _column(rows, "N", count),
         NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
-        "GNC2": [
-            proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows
-        ],
+        "GNC2": [proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows],
         "ratio": [
-            None if r.gnc2_ratio is None
+            None
+            if r.gnc2_ratio is None
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
         NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
-    }  # fmt: skip
+    }
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
@@ -302,8 +341,9 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     letters = None if verbose else 50
     references = dict.fromkeys(
         f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
-        for r in rows if r.gnc2_reference is not None
-    )  # fmt: skip
+        for r in rows
+        if r.gnc2_reference is not None
+    )
     notes: list[Cell] = [(Styled("reference", "bold"), text) for text in references]
     others = dict.fromkeys(
         f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
@@ -341,12 +381,14 @@ def _groups(series: MeasureSeries) -> Table:
         **{
             name: [_spread(group, key, form) for group in groups]
             for name, key, form in (
-                (NAMES[forms["gnc1"]], forms["gnc1"], ".3g"), ("GNC2", "gnc2.lower", ".4f"),
+                (NAMES[forms["gnc1"]], forms["gnc1"], ".3g"),
+                ("GNC2", "gnc2.lower", ".4f"),
                 (NAMES[forms["gnc3"]], forms["gnc3"], ".3g"),
-                ("NCC", "ncc_accuracy", ".4f"), ("accuracy", "accuracy", ".4f"),
+                ("NCC", "ncc_accuracy", ".4f"),
+                ("accuracy", "accuracy", ".4f"),
             )
         },
-    }  # fmt: skip
+    }
     return _table(f"mean ± deviation over {series.group}", columns, ("snapshot", "layer", "split"))
 
 

@@ -36,10 +36,16 @@ _GATES = "Gates for CI"
 def compare(
     *files: Annotated[
         Any,
-        Parameter("Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
-                  "one coordinate per line, as in Sloane's tables); FILE:KEY picks a dataset; '-' "
-                  "is HDF5 on stdin.", group=_COMPARE,
-                  metavar="FILES", argument=True, repeatable=True, reads=True),
+        Parameter(
+            "Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
+            "one coordinate per line, as in Sloane's tables); FILE:KEY picks a dataset; '-' "
+            "is HDF5 on stdin.",
+            group=_COMPARE,
+            metavar="FILES",
+            argument=True,
+            repeatable=True,
+            reads=True,
+        ),
     ],
     list: Annotated[
         bool, Parameter("List the table; --d and --K restrict it.", group=_COMPARE)
@@ -49,65 +55,102 @@ def compare(
     ] = False,
     hunt: Annotated[
         bool,
-        Parameter("With --solve: look for codes better than those on record, again and again with "
-                  "more time, until --time-limit; without --d and --K at all pairs with K up to "
-                  "200. Improvements are files in the folder --export.", group=_COMPARE),
+        Parameter(
+            "With --solve: look for codes better than those on record, again and again with "
+            "more time, until --time-limit; without --d and --K at all pairs with K up to "
+            "200. Improvements are files in the folder --export.",
+            group=_COMPARE,
+        ),
     ] = False,
     d: Annotated[
         Any,
-        Parameter("Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
-                  "coordinate per line.", wholes(2, MOST_DIMENSIONS), _COMPARE,
-                  short="-d"),
+        Parameter(
+            "Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
+            "coordinate per line.",
+            wholes(2, MOST_DIMENSIONS),
+            _COMPARE,
+            short="-d",
+        ),
     ] = None,
     K: Annotated[
         Any,
-        Parameter("Numbers of points: 24, 2..100 or 10..100..10.", wholes(2, MOST_POINTS), _COMPARE,
-                  short="-K"),
+        Parameter(
+            "Numbers of points: 24, 2..100 or 10..100..10.",
+            wholes(2, MOST_POINTS),
+            _COMPARE,
+            short="-K",
+        ),
     ] = None,
     proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False,
     table: PublicTable = None,
     digits: Annotated[
         int | None,
-        Parameter("Polish each file's code until its cosine has this many decimals, and propose "
-                  "its minimal polynomial.", whole(1, 1000), _COMPARE),
+        Parameter(
+            "Polish each file's code until its cosine has this many decimals, and propose "
+            "its minimal polynomial.",
+            whole(1, 1000),
+            _COMPARE,
+        ),
     ] = None,
     export: Annotated[
         Path | None,
-        Parameter("Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
-                  "each file's code there. With --hunt the folder of the codes found and of the "
-                  "visits (default hunt).", group="Output", metavar="DIR"),
+        Parameter(
+            "Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
+            "each file's code there. With --hunt the folder of the codes found and of the "
+            "visits (default hunt).",
+            group="Output",
+            metavar="DIR",
+        ),
     ] = None,
     budget: Annotated[
         float | None,
-        Parameter("Time limit of each solve, 90 (seconds) or 2m. Default 10. With --hunt that of "
-                  "the first round; each round doubles it.", DURATION, _SOLVES),
+        Parameter(
+            "Time limit of each solve, 90 (seconds) or 2m. Default 10. With --hunt that of "
+            "the first round; each round doubles it.",
+            DURATION,
+            _SOLVES,
+        ),
     ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
         float | None,
-        Parameter("Time limit of the whole run, 90 (seconds), 15m or 2h; the rows so far are kept. "
-                  "Default none.",
-                  DURATION, "Effort and machine"),
+        Parameter(
+            "Time limit of the whole run, 90 (seconds), 15m or 2h; the rows so far are kept. "
+            "Default none.",
+            DURATION,
+            "Effort and machine",
+        ),
     ] = None,
     threads: Threads = None,
     workers: Workers = None,
     cluster: Cluster = None,
     out: Annotated[
         Path | None,
-        Parameter("With --solve: keep the rows, each as it is ready: .jsonl.", group=_SOLVES,
-                  metavar="FILE", writes=(".jsonl",)),
+        Parameter(
+            "With --solve: keep the rows, each as it is ready: .jsonl.",
+            group=_SOLVES,
+            metavar="FILE",
+            writes=(".jsonl",),
+        ),
     ] = None,
     resume: Annotated[
         bool,
-        Parameter("With --solve: go on from the rows in the --out file; with --hunt from the "
-                  "visits in its folder.", group=_SOLVES),
+        Parameter(
+            "With --solve: go on from the rows in the --out file; with --hunt from the "
+            "visits in its folder.",
+            group=_SOLVES,
+        ),
     ] = False,
     force: Force = False,
     plot: PlotOrPage = None,
     tolerance: Annotated[
         float,
-        Parameter("Exit 5 if the largest cosine exceeds the best known by more than this. "
-                  "Default 1e-9, or the precision of the file.", real(0.0), _GATES),
+        Parameter(
+            "Exit 5 if the largest cosine exceeds the best known by more than this. "
+            "Default 1e-9, or the precision of the file.",
+            real(0.0),
+            _GATES,
+        ),
     ] = TOLERANCE,
     require_entry: Annotated[
         bool,
@@ -116,7 +159,7 @@ def compare(
     interrupt: threading.Event | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
     on_row: "Callable[[CompareRow], None] | None" = None,
-) -> "CompareResult":  # fmt: skip
+) -> "CompareResult":
     """Compare codes with the best known ones, and name those that are known.
 
     Give files; or --list the table, or --solve pairs afresh, or --solve --hunt for better codes.

@@ -47,8 +47,14 @@ _DECIMALS = range(3, 12)
 _MOST_PRODUCTS = 1e12
 """K^2 d up to which contacts are counted: about a minute of one core."""
 _OF_ALL_PAIRS = (
-    "max_cosine", "min_angle_deg", "gap", "status", "rho_one_vs_rest", "rattlers", "contacts",
-)  # fmt: skip
+    "max_cosine",
+    "min_angle_deg",
+    "gap",
+    "status",
+    "rho_one_vs_rest",
+    "rattlers",
+    "contacts",
+)
 _SIDE = 1024
 _BRACKETED = 4
 """Rows of a large code whose distance to the hull of the others is computed, for the upper end."""
@@ -159,10 +165,16 @@ def judge_code(
         except TimeoutError:
             found, known_as, equal = None, Recognised(None, "undecided"), None
         fields = verdict(
-            None if found is None else found.max_cosine, d, K, known, table.stamp,
-            verified=exact.below, rows=lambda: exact.rows, file=code.file,
+            None if found is None else found.max_cosine,
+            d,
+            K,
+            known,
+            table.stamp,
+            verified=exact.below,
+            rows=lambda: exact.rows,
+            file=code.file,
             precision=code.precision,
-        )  # fmt: skip
+        )
     if fields["status"] is ComparisonStatus.IMPROVES and exact.rounded:
         fields["advice"] += ", for the coordinates read as float64"
     if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
@@ -172,7 +184,8 @@ def judge_code(
     if equal is not None:
         fields["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     row = FileRow(
-        d=d, K=K,
+        d=d,
+        K=K,
         max_cosine=None if found is None else found.max_cosine,
         rattlers=None if found is None else found.rattlers,
         contacts=None if found is None else found.contacts,
@@ -184,7 +197,7 @@ def judge_code(
         undecided=(*(_OF_ALL_PAIRS if found is None else found.undecided), *known_as.undecided),
         seconds=time.monotonic() - started,
         **fields,
-    )  # fmt: skip
+    )
     # A limit that nobody gave asks no more of a file than its numbers can say.
     allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
     row = replace(row, passed=passes(row, tolerance=allowed, require_entry=require_entry))
@@ -220,26 +233,33 @@ def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
         found = certify_code(W, tolerance=tolerance, deadline=deadline)
         assert found.rattles_one_vs_one is not None
         return _Measured(
-            found.max_cosine, found.min_angle, found.rho_one_vs_rest, found.rattlers,
+            found.max_cosine,
+            found.min_angle,
+            found.rho_one_vs_rest,
+            found.rattlers,
             None if found.contact_pairs is None else len(found.contact_pairs),
-            found.contact_pairs, found.rattles_one_vs_one,
+            found.contact_pairs,
+            found.rattles_one_vs_one,
             ("rattlers.one_vs_rest",) if found.undecided else (),
-        )  # fmt: skip
+        )
     row_max, _ = row_maxima(W, deadline=deadline)
     rattles = one_vs_one_rattlers(row_max, tolerance)
     cosine = float(row_max.max())
     shortest = float(chord(cosine))
     contacts = count_contacts(W, shortest, tolerance, deadline)
     return _Measured(
-        cosine, angle_from_chord(shortest), rho_bracket(W, row_max, deadline),
-        Rattlers(int(rattles.sum()), None, tolerance), contacts, None, rattles,
+        cosine,
+        angle_from_chord(shortest),
+        rho_bracket(W, row_max, deadline),
+        Rattlers(int(rattles.sum()), None, tolerance),
+        contacts,
+        None,
+        rattles,
         ("contacts",) if contacts is None and deadline.expired else (),
-    )  # fmt: skip
+    )
 
 
-def _equal_rows(
-    W: np.ndarray, max_cosine: float, deadline: Deadline
-) -> tuple[int, int] | None:
+def _equal_rows(W: np.ndarray, max_cosine: float, deadline: Deadline) -> tuple[int, int] | None:
     """Two rows of one direction, if there are any."""
     if max_cosine < 1.0 - _EQUAL:
         return None

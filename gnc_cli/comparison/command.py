@@ -85,6 +85,4 @@ def _place(row: "CompareRow") -> str:
     return f"d = {row.d:,}, K = {row.K:,}" + (f" ({row.file})" if row.file else "")
 
 
-compare = expose(
-    api.compare, view="gnc_cli.comparison.view", verdicts=_verdicts, watch=_watch
-)
+compare = expose(api.compare, view="gnc_cli.comparison.view", verdicts=_verdicts, watch=_watch)

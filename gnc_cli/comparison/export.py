@@ -106,9 +106,11 @@ def export_code(
         decimals = _DECIMALS if texts is None else len(texts[0][0].partition(".")[2])
         with contextlib.suppress(TimeoutError):
             texts, cosine = rounded_coordinates(
-                W if texts is None else texts, decimals, cosine_decimals=max(1, decimals - 1),
+                W if texts is None else texts,
+                decimals,
+                cosine_decimals=max(1, decimals - 1),
                 deadline=deadline,
-            )  # fmt: skip
+            )
             verified = iter([_statement(texts, cosine.text, cosine.tight)])
     spread: _Content = "there are too many different inner products"
     with contextlib.suppress(TimeoutError):

@@ -88,9 +88,12 @@ def hunt(
     pairs = picked(request, table)
     folder = _folder(request)
     options = {
-        "mode": "hunt", "problem": PROBLEM, "budget": request.budget, "seed": request.seed,
+        "mode": "hunt",
+        "problem": PROBLEM,
+        "budget": request.budget,
+        "seed": request.seed,
         "table": table.stamp.sha256,
-    }  # fmt: skip
+    }
     rows: dict[tuple[int, int, int], HuntRow] = {}
     kept: dict[_Pair, float] = {}
     """Largest cosines of the codes in the folder."""
@@ -118,9 +121,13 @@ def hunt(
         add(row)
 
     with Ledger(
-        folder / _VISITS, partial(read_plain, HuntRow), "d", options, resume=request.resume,
+        folder / _VISITS,
+        partial(read_plain, HuntRow),
+        "d",
+        options,
+        resume=request.resume,
         force=request.force,
-    ) as ledger:  # fmt: skip
+    ) as ledger:
         for row in ledger.rows:
             if (row.d, row.K) not in pairs:
                 continue
@@ -132,9 +139,10 @@ def hunt(
             for visits in _rounds(request, table, pairs):
                 settled = _settled(rows.values())
                 missing = [
-                    v for v in visits
+                    v
+                    for v in visits
                     if (v.round, v.d, v.K) not in rows and (v.d, v.K) not in settled
-                ]  # fmt: skip
+                ]
                 pool.run(visit, missing, deadline, done)
                 if deadline.expired or pairs.keys() <= settled:
                     break
@@ -142,9 +150,11 @@ def hunt(
     made = sorted(rows.values(), key=lambda row: (row.round, places[row.d, row.K]))
     leaders = best_visits(made)
     return made, HuntSummary(
-        len(pairs), len(leaders), sum(row.improved for row in leaders),
+        len(pairs),
+        len(leaders),
+        sum(row.improved for row in leaders),
         sum(row.tied for row in leaders),
-    )  # fmt: skip
+    )
 
 
 def picked(request: Request, table: KnownCodes) -> dict[_Pair, Reference]:
@@ -153,9 +163,7 @@ def picked(request: Request, table: KnownCodes) -> dict[_Pair, Reference]:
     Raises:
         UsageError: there are none.
     """
-    listed = {
-        *table.entries, *our_copy().entries, *((e.d, e.K) for e in stored_margins().entries)
-    }  # fmt: skip
+    listed = {*table.entries, *our_copy().entries, *((e.d, e.K) for e in stored_margins().entries)}
     found: dict[_Pair, Reference] = {}
     shares: dict[_Pair, float] = {}
     """Of the proved bound of the distance."""
@@ -187,9 +195,10 @@ def _settled(rows: Collection[HuntRow]) -> set[_Pair]:
     """Pairs whose best code, on record or of this hunt, was found by enough visits."""
     least = {(row.d, row.K): min(0.0, row.gap or 0.0) for row in best_visits(rows)}
     found = Counter(
-        (row.d, row.K) for row in rows
+        (row.d, row.K)
+        for row in rows
         if row.gap is not None and row.gap <= least[row.d, row.K] + TOLERANCE
-    )  # fmt: skip
+    )
     return {pair for pair, times in found.items() if times >= _ENOUGH}
 
 
@@ -252,10 +261,11 @@ def _file(folder: Path, row: HuntRow) -> Path:
 
 def _write(path: Path, row: HuntRow, W: np.ndarray) -> None:
     provenance = {
-        "method": row.method, "seed": row.seed,
+        "method": row.method,
+        "seed": row.seed,
         "command": f"gnc solve --d {row.d} --K {row.K} --problem {row.problem} --method "
-                   f"{row.method} --seed {row.seed} --time-limit {row.budget:g} --workers 1",
+        f"{row.method} --seed {row.seed} --time-limit {row.budget:g} --workers 1",
         "libraries": {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")},
         "result": plain(row),
-    }  # fmt: skip
+    }
     write_code(path, CodeFile(W, provenance=provenance), force=True)

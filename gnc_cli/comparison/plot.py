@@ -26,8 +26,15 @@ _GAP = "size of the gap, largest cosine - best known"
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
 _TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
-_SIGNED_TICKS = {-1e-1: "-0.1", -1e-5: "-1e-5", -1e-9: "-1e-9", 0.0: "0", 1e-9: "1e-9",
-                 1e-5: "1e-5", 1e-1: "0.1"}  # fmt: skip
+_SIGNED_TICKS = {
+    -1e-1: "-0.1",
+    -1e-5: "-1e-5",
+    -1e-9: "-1e-9",
+    0.0: "0",
+    1e-9: "1e-9",
+    1e-5: "1e-5",
+    1e-1: "0.1",
+}
 _MOST_LABELS = 14
 _NEIGHBOURS = 8
 """Sizes above and below K whose best known codes are shown beside a code."""
@@ -70,9 +77,14 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
 def _write_page(code: Any, path: str | os.PathLike[str]) -> None:
     title, facts = _heading(code.row)
     write_code_page(
-        path, title=title, facts=facts, weights=code.weights, contacts=code.contact_pairs,
-        rattlers=code.rattles, names=code.names,
-    )  # fmt: skip
+        path,
+        title=title,
+        facts=facts,
+        weights=code.weights,
+        contacts=code.contact_pairs,
+        rattlers=code.rattles,
+        names=code.names,
+    )
 
 
 def code_figure(code: Any) -> Any:
@@ -110,10 +122,24 @@ def _show_neighbours(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -
     for proven, face, name in ((True, GREEN, "proved optimal"), (False, "white", "best known")):
         some = [(K, found.max_cosine) for K, found in known.items() if found.proven is proven]
         if some:
-            ax.scatter(*zip(*some, strict=True), s=46, facecolors=face, edgecolors=GREEN,
-                       label=name, zorder=3)  # fmt: skip
-    ax.scatter([row.K], [row.max_cosine], s=170, facecolors="none", edgecolors=ORANGE,
-               linewidths=1.8, label="this code", zorder=4)  # fmt: skip
+            ax.scatter(
+                *zip(*some, strict=True),
+                s=46,
+                facecolors=face,
+                edgecolors=GREEN,
+                label=name,
+                zorder=3,
+            )
+    ax.scatter(
+        [row.K],
+        [row.max_cosine],
+        s=170,
+        facecolors="none",
+        edgecolors=ORANGE,
+        linewidths=1.8,
+        label="this code",
+        zorder=4,
+    )
     ax.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
     _count_points(ax)
     ax.grid()
@@ -129,18 +155,37 @@ def _show_gap(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
     ax.set_yscale("symlog", linthresh=_FLOOR, linscale=0.5)
     ax.axhline(0.0, color=GREY, lw=0.8)
     if others:
-        ax.scatter(others.keys(), others.values(), s=40, facecolors="white", edgecolors=GREEN,
-                   label="best known code of K points", zorder=3, clip_on=False)  # fmt: skip
+        ax.scatter(
+            others.keys(),
+            others.values(),
+            s=40,
+            facecolors="white",
+            edgecolors=GREEN,
+            label="best known code of K points",
+            zorder=3,
+            clip_on=False,
+        )
     colour, marker, size, word = _mark(row)
     ax.vlines(row.K, 0.0, gap, color=colour, lw=1.6)
-    ax.scatter(row.K, gap, s=2 * size, color=colour, marker=marker, zorder=4, clip_on=False,
-               label=f"this code: {word}, gap {gap:.2g}")  # fmt: skip
+    ax.scatter(
+        row.K,
+        gap,
+        s=2 * size,
+        color=colour,
+        marker=marker,
+        zorder=4,
+        clip_on=False,
+        label=f"this code: {word}, gap {gap:.2g}",
+    )
     seen = [*others.values(), gap]
     ax.set_ylim(min(-1e-8, 4.0 * min(seen)), max(1e-8, 4.0 * max(seen)))
     ax.set_yticks(list(_SIGNED_TICKS), list(_SIGNED_TICKS.values()))
     ax.set_yticks([], minor=True)
-    ax.set(title=f"Difference from the best known code of {count(row.K)} points", xlabel="K",
-           ylabel=f"largest cosine - {at:.6g}")  # fmt: skip
+    ax.set(
+        title=f"Difference from the best known code of {count(row.K)} points",
+        xlabel="K",
+        ylabel=f"largest cosine - {at:.6g}",
+    )
     _count_points(ax)
     ax.grid(axis="y")
     ax.legend(loc="upper left")
@@ -189,12 +234,20 @@ def _show_gaps_by_size(
         for row in some:
             colour, marker, size, _ = _mark(row)
             ax.vlines(row.K, _FLOOR, _height(row), color=colour, lw=0.9, alpha=0.6)
-            ax.scatter(row.K, _height(row), s=size, color=colour, marker=marker, zorder=3,
-                       clip_on=False)  # fmt: skip
+            ax.scatter(
+                row.K, _height(row), s=size, color=colour, marker=marker, zorder=3, clip_on=False
+            )
         missed = [row for row in some if _height(row) > _FLOOR]
         for row in missed if len(missed) <= _MOST_LABELS else ():
-            ax.annotate(str(row.K), (row.K, _height(row)), (0, 5), ha="center", fontsize=8,
-                        textcoords="offset points", color=_mark(row)[0])  # fmt: skip
+            ax.annotate(
+                str(row.K),
+                (row.K, _height(row)),
+                (0, 5),
+                ha="center",
+                fontsize=8,
+                textcoords="offset points",
+                color=_mark(row)[0],
+            )
         ax.set_title(f"d = {d}")
         ax.grid(axis="y")
         _count_points(ax)
@@ -212,8 +265,7 @@ def _show_gaps_by_file(ax: Any, rows: Sequence[CompareRow]) -> None:
     for line, row in enumerate(rows):
         colour, marker, size, _ = _mark(row)
         ax.hlines(line, _FLOOR, _height(row), color=colour, lw=1.0, alpha=0.6)
-        ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3,
-                   clip_on=False)  # fmt: skip
+        ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3, clip_on=False)
     names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
     ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -241,8 +293,13 @@ def _show_legend(ax: Any, rows: Sequence[CompareRow]) -> None:
     for colour, marker, size, name in dict.fromkeys(_mark(row) for row in rows):
         ax.scatter([], [], s=size, color=colour, marker=marker, label=name)
     if rows:
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(_MARKS),
-                  handletextpad=0.2, borderaxespad=0.1)  # fmt: skip
+        ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(_MARKS),
+            handletextpad=0.2,
+            borderaxespad=0.1,
+        )
 
 
 # Packing density of the table
@@ -265,8 +322,15 @@ def _density_figure(result: CompareResult) -> Any:
         least = min(least, *density)
         proven = np.array([bool(row.proven) for row in some])
         ax.scatter(K[proven], density[proven], s=24, color=[colour], zorder=3)
-        ax.scatter(K[~proven], density[~proven], s=14, facecolors="white", edgecolors=[colour],
-                   linewidths=0.9, zorder=3)  # fmt: skip
+        ax.scatter(
+            K[~proven],
+            density[~proven],
+            s=14,
+            facecolors="white",
+            edgecolors=[colour],
+            linewidths=0.9,
+            zorder=3,
+        )
         ax.plot([], [], "o", color=colour, ms=4, label=f"d = {d}")
     sizes = [row.K for row in result.rows]
     if sizes and max(sizes) > 30 * min(sizes):

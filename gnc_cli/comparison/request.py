@@ -12,11 +12,21 @@ from gnc_cli.runtime.parallel import processes
 _UNDERSTANDS = {
     Mode.FILES: {"d", "tolerance", "require_entry", "digits", "export", "time_limit", "threads"},
     Mode.LIST: {"d", "K", "proven"},
-    Mode.SOLVE: {"d", "K", "tolerance", "require_entry", "budget", "workers", "cluster",
-                 "seed", "time_limit", "out", "resume"},
-    Mode.HUNT: {"d", "K", "export", "budget", "workers", "cluster", "seed", "time_limit",
-                "resume"},
-}  # fmt: skip
+    Mode.SOLVE: {
+        "d",
+        "K",
+        "tolerance",
+        "require_entry",
+        "budget",
+        "workers",
+        "cluster",
+        "seed",
+        "time_limit",
+        "out",
+        "resume",
+    },
+    Mode.HUNT: {"d", "K", "export", "budget", "workers", "cluster", "seed", "time_limit", "resume"},
+}
 """What each mode takes besides what all take."""
 _DEFAULTS = {"tolerance": TOLERANCE, "seed": 0}
 """Of the others None or False."""
@@ -65,14 +75,20 @@ def read_request(
     if hunt and not solve:
         raise UsageError(f"{spelled('hunt')} is a way to solve; add {spelled('solve')}")
     asked = {
-        Mode.LIST: list, Mode.SOLVE: solve and not hunt, Mode.HUNT: hunt, Mode.FILES: bool(files),
-    }  # fmt: skip
+        Mode.LIST: list,
+        Mode.SOLVE: solve and not hunt,
+        Mode.HUNT: hunt,
+        Mode.FILES: bool(files),
+    }
     modes = [mode for mode, wanted in asked.items() if wanted]
     if not modes:
-        raise UsageError("nothing to compare; " + wording(
-            "give files (gnc compare code.h5), or --list or --solve",
-            "give files, arrays or results, compare('code.h5'), or list=True or solve=True",
-        ))
+        raise UsageError(
+            "nothing to compare; "
+            + wording(
+                "give files (gnc compare code.h5), or --list or --solve",
+                "give files, arrays or results, compare('code.h5'), or list=True or solve=True",
+            )
+        )
     if len(modes) > 1:
         raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
     (mode,) = modes

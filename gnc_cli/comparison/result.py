@@ -225,8 +225,11 @@ def best_visits(rows: Iterable[HuntRow]) -> list[HuntRow]:
 
 
 _ROWS: dict[Mode, type] = {
-    Mode.FILES: FileRow, Mode.LIST: ListedRow, Mode.SOLVE: SolvedRow, Mode.HUNT: HuntRow,
-}  # fmt: skip
+    Mode.FILES: FileRow,
+    Mode.LIST: ListedRow,
+    Mode.SOLVE: SolvedRow,
+    Mode.HUNT: HuntRow,
+}
 
 
 @dataclass(frozen=True)

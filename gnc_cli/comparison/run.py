@@ -50,13 +50,16 @@ def run(
     match request.mode:
         case Mode.LIST:
             listed = our_copy().merged(known)
-            rows = [_listed(entry) for entry in listed.select(
-                request.d, request.K, proven=request.proven
-            )]  # fmt: skip
+            rows = [
+                _listed(entry)
+                for entry in listed.select(request.d, request.K, proven=request.proven)
+            ]
             if not request.proven:
-                rows += [_listed_own(code) for code in stored_margins().select(
-                    request.d, request.K
-                ) if listed.find(code.d, code.K) is None]  # fmt: skip
+                rows += [
+                    _listed_own(code)
+                    for code in stored_margins().select(request.d, request.K)
+                    if listed.find(code.d, code.K) is None
+                ]
             rows = sorted(rows, key=lambda row: (row.d, row.K))
             if on_row is not None:
                 for row in rows:
@@ -76,10 +79,16 @@ def run(
 
             rows, summary = hunt(request, known, deadline, progress, on_row)
     result = CompareResult(
-        seconds=time.monotonic() - started, version=__version__, rows=tuple(rows),
-        table=known.stamp, mode=request.mode, stopped=deadline.interrupted,
-        hunt=summary, unfinished=unfinished, codes=codes,
-    )  # fmt: skip
+        seconds=time.monotonic() - started,
+        version=__version__,
+        rows=tuple(rows),
+        table=known.stamp,
+        mode=request.mode,
+        stopped=deadline.interrupted,
+        hunt=summary,
+        unfinished=unfinished,
+        codes=codes,
+    )
     if plot is not None:
         from gnc_cli.comparison.plot import plot_compare
 
@@ -91,20 +100,37 @@ def _listed(entry: KnownCode) -> ListedRow:
     # The table counts rattlers of the one-vs-one kind, and does not say within which tolerance.
     free = None if entry.rattlers is None else Rattlers(entry.rattlers, None, nan)
     return ListedRow(
-        d=entry.d, K=entry.K, best_known=entry.max_cosine, figure=entry.figure, rattlers=free,
-        contacts=entry.contacts, source=entry.source, date=entry.date, proven=entry.proven,
-        record=entry.status, note=entry.note,
-    )  # fmt: skip
+        d=entry.d,
+        K=entry.K,
+        best_known=entry.max_cosine,
+        figure=entry.figure,
+        rattlers=free,
+        contacts=entry.contacts,
+        source=entry.source,
+        date=entry.date,
+        proven=entry.proven,
+        record=entry.status,
+        note=entry.note,
+    )
 
 
 def _listed_own(code: SolvedMargin) -> ListedRow:
     # Of a Tammes code, whose largest cosine is 1 - rho; rho has twelve decimals.
     figure = f"{1.0 - code.rho:.12f}"
     return ListedRow(
-        d=code.d, K=code.K, best_known=float(figure), figure=figure, rattlers=None, contacts=None,
-        source=code.source, date=stored_margins().date, how=code.command, proven=False,
-        record="solved", note="",
-    )  # fmt: skip
+        d=code.d,
+        K=code.K,
+        best_known=float(figure),
+        figure=figure,
+        rattlers=None,
+        contacts=None,
+        source=code.source,
+        date=stored_margins().date,
+        how=code.command,
+        proven=False,
+        record="solved",
+        note="",
+    )
 
 
 def compare_files(
@@ -142,16 +168,21 @@ def compare_files(
         disk = 0.0 if request.export is None else predict_export(d, K)
         replace(predict_comparison(d, K), disk=disk).within(request.time_limit).require(
             f"comparing {code.file or 'an array'!r} of K={K} points in d={d}",
-            "compare a part of its rows", out=request.export,
+            "compare a part of its rows",
+            out=request.export,
         )
     judged = []
     for at, code in enumerate(codes):
         if deadline.interrupted:
             break
         found = judge_code(
-            code, table, tolerance=request.tolerance, require_entry=request.require_entry,
-            deadline=deadline, threads=request.threads,
-        )  # fmt: skip
+            code,
+            table,
+            tolerance=request.tolerance,
+            require_entry=request.require_entry,
+            deadline=deadline,
+            threads=request.threads,
+        )
         if found.row.status is None and deadline.interrupted:
             break
         polished = None
@@ -163,9 +194,7 @@ def compare_files(
                 exported, left_out = export_code(
                     found, polished, folders[at], deadline, force=request.force
                 )
-                found = replace(
-                    found, row=replace(found.row, exported=exported, left_out=left_out)
-                )
+                found = replace(found, row=replace(found.row, exported=exported, left_out=left_out))
         judged.append(found)
         if on_row is not None:
             on_row(found.row)

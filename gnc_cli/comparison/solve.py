@@ -88,9 +88,12 @@ def compare_solves(
     ]
     # What the rows of one ledger have in common.
     options = {
-        "mode": "solve", "problem": PROBLEM, "budget": request.budget, "seed": request.seed,
+        "mode": "solve",
+        "problem": PROBLEM,
+        "budget": request.budget,
+        "seed": request.seed,
         "table": table.stamp.sha256,
-    }  # fmt: skip
+    }
     rows: dict[tuple[int, int], SolvedRow] = {}
 
     def add(row: SolvedRow) -> None:
@@ -110,9 +113,13 @@ def compare_solves(
             progress("pairs, largest gap", len(rows), len(jobs), gap)
 
     with Ledger(
-        request.out, partial(read_plain, SolvedRow), "d", options, resume=request.resume,
+        request.out,
+        partial(read_plain, SolvedRow),
+        "d",
+        options,
+        resume=request.resume,
         force=request.force,
-    ) as ledger:  # fmt: skip
+    ) as ledger:
         wanted = {(job.d, job.K) for job in jobs}
         for kept in ledger.rows:
             if (kept.d, kept.K) in wanted:
@@ -150,10 +157,20 @@ def solved(job: PairJob, seconds: float, deadline: Deadline, method: str) -> Sol
 
     if method == "descent":
         _warm_up()
-    return cast(SolveResult, solve(
-        job.d, job.K, problem=PROBLEM, method=method, seed=job.seed, time_limit=seconds,
-        threads=1, workers=1, interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
-    ))  # fmt: skip
+    return cast(
+        SolveResult,
+        solve(
+            job.d,
+            job.K,
+            problem=PROBLEM,
+            method=method,
+            seed=job.seed,
+            time_limit=seconds,
+            threads=1,
+            workers=1,
+            interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
+        ),
+    )
 
 
 def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
@@ -169,16 +186,31 @@ def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
         known_as = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING))
     undecided = [key for key in result.undecided if key.startswith("rattlers")]
     return SolvedRow(
-        d=job.d, K=job.K, max_cosine=result.max_cosine,
-        rattlers=result.rattlers, contacts=result.contacts, congruent_to=known_as.name,
-        seconds=result.seconds, rho_one_vs_rest=result.rho_one_vs_rest,
-        problem=PROBLEM, method=method, origin=result.origin, outcome=result.outcome.value,
-        seed=result.seed, restarts=result.restarts, undecided=(*undecided, *known_as.undecided),
+        d=job.d,
+        K=job.K,
+        max_cosine=result.max_cosine,
+        rattlers=result.rattlers,
+        contacts=result.contacts,
+        congruent_to=known_as.name,
+        seconds=result.seconds,
+        rho_one_vs_rest=result.rho_one_vs_rest,
+        problem=PROBLEM,
+        method=method,
+        origin=result.origin,
+        outcome=result.outcome.value,
+        seed=result.seed,
+        restarts=result.restarts,
+        undecided=(*undecided, *known_as.undecided),
         **verdict(
-            result.max_cosine, job.d, job.K, job.known, job.stamp, verified=verified,
+            result.max_cosine,
+            job.d,
+            job.K,
+            job.known,
+            job.stamp,
+            verified=verified,
             rows=lambda: W,
         ),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=1)

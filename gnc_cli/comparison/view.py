@@ -101,15 +101,12 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         free = r.rattlers
         loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
         rows.append(("rattlers", loose, above_minimum(free.tolerance), "rattlers"))
-        rows.append(
-            ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts")
-        )
+        rows.append(("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"))
     if r.rho_one_vs_rest is not None:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     if not verbose:
-        rows = [row for row in rows
-                if row[3] in ("max_cosine", "best_known", "gap")]  # fmt: skip
+        rows = [row for row in rows if row[3] in ("max_cosine", "best_known", "gap")]
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:
@@ -154,10 +151,14 @@ def _digits(found: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
 
 def _files(title: str, rows: Sequence[FileRow], notes: list[Cell], verbose: bool) -> Table:
     cells: list[tuple[Cell, ...]] = [
-        (r.file or "-", *_figures(r),
-         decimals(r.min_angle_deg, 8) if verbose else "", r.congruent_to or "-")
+        (
+            r.file or "-",
+            *_figures(r),
+            decimals(r.min_angle_deg, 8) if verbose else "",
+            r.congruent_to or "-",
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     columns = ("file", *_FIGURES, "degrees", "congruent to")
     return Table(title, columns, cells, notes=notes, text=frozenset({0, 6, 10}))
 
@@ -182,11 +183,19 @@ def _hunt(result: CompareResult, verbose: bool) -> Table:
         rows = [row for row in rows if row.improved] + rest[-_MOST:]
     standing = {True: Styled("IMPROVES", "bold green"), False: Styled("ties", "green")}
     cells: list[tuple[Cell, ...]] = [
-        (str(r.d), str(r.K), decimals(r.max_cosine, 10), _record(r), short(r.gap),
-         standing[r.improved] if r.improved or r.tied else Styled("worse", "red"),
-         count(times[r.d, r.K]), r.origin, r.file if r.improved else "-")
+        (
+            str(r.d),
+            str(r.K),
+            decimals(r.max_cosine, 10),
+            _record(r),
+            short(r.gap),
+            standing[r.improved] if r.improved or r.tied else Styled("worse", "red"),
+            count(times[r.d, r.K]),
+            r.origin,
+            r.file if r.improved else "-",
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     title = (
         f"Hunt for better codes   {plural(len(visits), 'visit')} to {found.visited} of "
         f"{found.entries} entries, {found.improved} improved, {found.tied} tied"
@@ -211,9 +220,15 @@ _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "
 
 def _figures(r: JudgedRow) -> tuple[Cell, ...]:
     return (
-        str(r.d), str(r.K), decimals(r.max_cosine, 10), _record(r), short(r.gap),
-        _status(r.status), _rattlers(r.rattlers), count(r.contacts),
-    )  # fmt: skip
+        str(r.d),
+        str(r.K),
+        decimals(r.max_cosine, 10),
+        _record(r),
+        short(r.gap),
+        _status(r.status),
+        _rattlers(r.rattlers),
+        count(r.contacts),
+    )
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
@@ -221,11 +236,19 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
     terminal = sys.stdout is not None and sys.stdout.isatty()
     short = terminal and not verbose
     cells: list[tuple[Cell, ...]] = [
-        (str(r.d), str(r.K), (r.figure or "")[: _FIGURE if short else None], r.record or "-",
-         _rattlers(r.rattlers), count(r.contacts), r.date or "-",
-         cited(r.source or "") if short else r.source or "", r.note if verbose else "")
+        (
+            str(r.d),
+            str(r.K),
+            (r.figure or "")[: _FIGURE if short else None],
+            r.record or "-",
+            _rattlers(r.rattlers),
+            count(r.contacts),
+            r.date or "-",
+            cited(r.source or "") if short else r.source or "",
+            r.note if verbose else "",
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     columns = ("d", "K", "best known", "status", "rattlers", "contacts", "date", "source", "note")
     text = frozenset({3, 6, 7, 8})
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
@@ -235,8 +258,9 @@ def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
     """A line for each status that calls for one; an improvement has a line of its own."""
     notes: list[Cell] = [
         (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
-        for r in rows if r.status is ComparisonStatus.IMPROVES
-    ]  # fmt: skip
+        for r in rows
+        if r.status is ComparisonStatus.IMPROVES
+    ]
     for status, said in (
         (ComparisonStatus.WORSE, "a better code is known for"),
         (ComparisonStatus.NO_ENTRY, "the table has no entry for"),

@@ -18,13 +18,26 @@ from gnc_cli.parsing import number
 from gnc_cli.records import better_of, look_up, rows_of
 
 IDENTITY = (
-    "command", "problem", "d", "K", "tau", "weight_decay", "n", "split", "layer",
-    "data.name", "data.image_size", "data.train_images", "data.test_images", "policy",
-)  # fmt: skip
+    "command",
+    "problem",
+    "d",
+    "K",
+    "tau",
+    "weight_decay",
+    "n",
+    "split",
+    "layer",
+    "data.name",
+    "data.image_size",
+    "data.train_images",
+    "data.test_images",
+    "policy",
+)
 """What two results must share to be comparable; a key that both lack counts as shared."""
 
 _NEAREST = ("file", "snapshot", "epoch", "step", "name")
 """Among several comparable rows the one that shares most of these is taken, the last at a tie."""
+
 
 @dataclass(frozen=True)
 class Allowance:

@@ -46,10 +46,14 @@ def progress_and_rows(output: OutputOptions, first: str = "working") -> Iterator
 
     with progress_on_terminal(output.quiet, first) as progress:
         # Of several processes under torchrun the first alone prints.
-        yield {} if not is_rank_zero() else {
-            "progress": progress,
-            "on_row": print_line if output.shape is Shape.JSONL else None,
-        }
+        yield (
+            {}
+            if not is_rank_zero()
+            else {
+                "progress": progress,
+                "on_row": print_line if output.shape is Shape.JSONL else None,
+            }
+        )
 
 
 def expose(
@@ -106,9 +110,10 @@ def expose(
                 failure = None
                 try:
                     result = _call(
-                        function, arguments,
+                        function,
+                        arguments,
                         {n: v for n, v in attached.items() if n in signature.parameters},
-                    )  # fmt: skip
+                    )
                 except GncError as error:
                     if error.partial is None:
                         raise
@@ -127,11 +132,15 @@ def expose(
 
             extra = verdicts(result, given) if verdicts is not None else ()
             code = conclude(
-                result, tables, output, gates, verdicts=extra,
+                result,
+                tables,
+                output,
+                gates,
+                verdicts=extra,
                 streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
                 on_stderr=arguments.get("out") == "-",
                 overwrite=bool(given.get("force") or given.get("resume")),
-            )  # fmt: skip
+            )
             raise failure or typer.Exit(code)
 
     command.__name__ = function.__name__
@@ -205,9 +214,13 @@ def _option(name: str, parameter: Parameter) -> Any:
         return typer.Argument(None, metavar=metavar, help=text, show_default=False)
     flags = [parameter.flag or parameter.option(name), *(parameter.short or "").split()]
     return typer.Option(
-        None, *flags, metavar=metavar, help=text, show_default=False,
+        None,
+        *flags,
+        metavar=metavar,
+        help=text,
+        show_default=False,
         rich_help_panel=parameter.group,
-    )  # fmt: skip
+    )
 
 
 def _shell_type(annotation: Any, parameter: Parameter) -> Any:

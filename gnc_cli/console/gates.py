@@ -18,9 +18,20 @@ from gnc_cli.parsing import number
 from gnc_cli.records import Result, key_names, types_under
 
 LABELS = (
-    "d", "K", "problem", "tau", "file", "name", "side", "snapshot", "epoch", "step", "layer",
-    "split", "run",
-)  # fmt: skip
+    "d",
+    "K",
+    "problem",
+    "tau",
+    "file",
+    "name",
+    "side",
+    "snapshot",
+    "epoch",
+    "step",
+    "layer",
+    "split",
+    "run",
+)
 """Keys that tell the rows of a result apart."""
 _MOST_NAMED = 5
 """Rows that a verdict names."""

@@ -33,9 +33,7 @@ def rounded(value: float | None, up: bool, digits: int = 12) -> str:
     return f"{shown:f}"
 
 
-def cosine(
-    value: float | None, up: bool, decimals: int = 12, degrees: float | None = None
-) -> str:
+def cosine(value: float | None, up: bool, decimals: int = 12, degrees: float | None = None) -> str:
     """A cosine to at most so many decimals, rounded down or up.
 
     Args:

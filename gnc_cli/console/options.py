@@ -47,26 +47,32 @@ class OutputOptions:
 
     report: Annotated[
         str | None,
-        Parameter("Write a report: .md (pull request), .xml (JUnit) or .prom (Prometheus).",
-                  group=_OUTPUT, metavar="FILE", writes=(".md", ".xml", ".prom")),
-    ] = None  # fmt: skip
+        Parameter(
+            "Write a report: .md (pull request), .xml (JUnit) or .prom (Prometheus).",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".md", ".xml", ".prom"),
+        ),
+    ] = None
     json: Annotated[
         bool, Parameter("Print one JSON object in place of the table.", group=_OUTPUT)
     ] = False
     csv: Annotated[bool, Parameter("Print CSV: a header, then rows.", group=_OUTPUT)] = False
-    jsonl: Annotated[
-        bool, Parameter("Print one JSON object per row.", group=_OUTPUT)
-    ] = False
+    jsonl: Annotated[bool, Parameter("Print one JSON object per row.", group=_OUTPUT)] = False
     quiet: Annotated[
         bool,
-        Parameter("Nothing but the result and the gates that do not pass: no progress, no notes.",
-                  group=_OUTPUT, short="-q"),
-    ] = False  # fmt: skip
+        Parameter(
+            "Nothing but the result and the gates that do not pass: no progress, no notes.",
+            group=_OUTPUT,
+            short="-q",
+        ),
+    ] = False
     verbose: Annotated[
         bool,
-        Parameter("Show every figure with its key of the JSON, and logs.", group=_OUTPUT,
-                  short="-v"),
-    ] = False  # fmt: skip
+        Parameter(
+            "Show every figure with its key of the JSON, and logs.", group=_OUTPUT, short="-v"
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         chosen = [name for name in ("json", "csv", "jsonl") if getattr(self, name)]
@@ -107,36 +113,63 @@ class GateOptions:
 
     minimum: Annotated[
         list[str] | None,
-        Parameter("Exit 5 if a number of the result is below VALUE, 4 if its bracket straddles it. "
-                  "Repeatable; keys are those of --json, dotted.", group=_GATES, flag="--min",
-                  metavar="KEY=VALUE", repeatable=True),
-    ] = None  # fmt: skip
+        Parameter(
+            "Exit 5 if a number of the result is below VALUE, 4 if its bracket straddles it. "
+            "Repeatable; keys are those of --json, dotted.",
+            group=_GATES,
+            flag="--min",
+            metavar="KEY=VALUE",
+            repeatable=True,
+        ),
+    ] = None
     maximum: Annotated[
         list[str] | None,
-        Parameter("Exit 5 if a number of the result is above VALUE, 4 if its bracket straddles "
-                  "it. Repeatable.", group=_GATES, flag="--max",
-                  metavar="KEY=VALUE", repeatable=True),
-    ] = None  # fmt: skip
+        Parameter(
+            "Exit 5 if a number of the result is above VALUE, 4 if its bracket straddles "
+            "it. Repeatable.",
+            group=_GATES,
+            flag="--max",
+            metavar="KEY=VALUE",
+            repeatable=True,
+        ),
+    ] = None
     check: Annotated[
         list[str] | None,
-        Parameter("Exit 5 if this comparison is false, 4 if a bracket leaves it open. Repeatable.",
-                  group=_GATES, metavar="EXPR", repeatable=True),
-    ] = None  # fmt: skip
+        Parameter(
+            "Exit 5 if this comparison is false, 4 if a bracket leaves it open. Repeatable.",
+            group=_GATES,
+            metavar="EXPR",
+            repeatable=True,
+        ),
+    ] = None
     rows: Annotated[
         Rows,
-        Parameter("Which rows must pass where there are several. Default last: only the last row "
-                  "is judged.", one_of(Rows), _GATES),
-    ] = Rows.LAST  # fmt: skip
+        Parameter(
+            "Which rows must pass where there are several. Default last: only the last row "
+            "is judged.",
+            one_of(Rows),
+            _GATES,
+        ),
+    ] = Rows.LAST
     baseline: Annotated[
         str | None,
-        Parameter("Earlier --json output of the same problem, to compare with by --allow.",
-                  group=_GATES, metavar="FILE", reads=True),
-    ] = None  # fmt: skip
+        Parameter(
+            "Earlier --json output of the same problem, to compare with by --allow.",
+            group=_GATES,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
     allow: Annotated[
         list[str] | None,
-        Parameter("How much worse than the baseline a number may be: 10% is relative, 0.01 "
-                  "absolute. Repeatable.", group=_GATES, metavar="KEY=CHANGE", repeatable=True),
-    ] = None  # fmt: skip
+        Parameter(
+            "How much worse than the baseline a number may be: 10% is relative, 0.01 "
+            "absolute. Repeatable.",
+            group=_GATES,
+            metavar="KEY=CHANGE",
+            repeatable=True,
+        ),
+    ] = None
 
 
 def gate_parameters(command: str) -> dict[str, Parameter]:

@@ -20,9 +20,18 @@ PURPLE = "#CC79A7"
 GREY = "#8A8F98"
 INK = "#22262B"
 COSINES = (
-    "#053061", "#2166AC", "#4393C3", "#92C5DE", "#D1E5F0", "#F7F7F7",
-    "#FDDBC7", "#F4A582", "#D6604D", "#B2182B", "#67001F",
-)  # fmt: skip
+    "#053061",
+    "#2166AC",
+    "#4393C3",
+    "#92C5DE",
+    "#D1E5F0",
+    "#F7F7F7",
+    "#FDDBC7",
+    "#F4A582",
+    "#D6604D",
+    "#B2182B",
+    "#67001F",
+)
 """Of a Gram matrix, evenly spaced from its lowest to its highest value (ColorBrewer's RdBu)."""
 
 _STYLE: Any = {

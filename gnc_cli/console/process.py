@@ -13,8 +13,14 @@ from gnc_cli.runtime.predictions import lacking_memory
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
 _FULL = (
-    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF, errno.EPIPE,
-)  # fmt: skip
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EROFS,
+    errno.EBADF,
+    errno.EPIPE,
+)
 _LOST = ("gloo/transport", "NCCL")
 """Of torch, where the other side of a connection is gone."""
 

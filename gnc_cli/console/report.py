@@ -65,9 +65,12 @@ def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
     failures += [(v.gate, v.status.value, v.detail) for v in verdicts if not v.status.passed]
     name, seconds = f"gnc {result.command}", f"{result.seconds:.3f}"
     counts = {
-        "name": name, "tests": str(len(verdicts) + 1), "failures": str(len(failures)),
-        "errors": "0", "time": seconds,
-    }  # fmt: skip
+        "name": name,
+        "tests": str(len(verdicts) + 1),
+        "failures": str(len(failures)),
+        "errors": "0",
+        "time": seconds,
+    }
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", counts)
     properties = ElementTree.SubElement(suite, "properties")
@@ -76,10 +79,14 @@ def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
         ElementTree.SubElement(properties, "property", {"name": visible(key), "value": text})
     for gate in ("", *(verdict.gate for verdict in verdicts)):
         case = ElementTree.SubElement(
-            suite, "testcase",
-            {"classname": name, "name": visible(gate or _title(result)),
-             "time": "0" if gate else seconds},
-        )  # fmt: skip
+            suite,
+            "testcase",
+            {
+                "classname": name,
+                "name": visible(gate or _title(result)),
+                "time": "0" if gate else seconds,
+            },
+        )
         for failed, kind, detail in failures:
             if failed == gate:
                 ElementTree.SubElement(case, "failure", {"type": kind, "message": visible(detail)})

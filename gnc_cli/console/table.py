@@ -73,9 +73,10 @@ class Table:
     def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
         """The places of the columns that hold anything, and the rows in these columns."""
         places = [
-            i for i in range(len(self.columns))
+            i
+            for i in range(len(self.columns))
             if any(row[i] for row in self.rows) and (keys or i != self.keys)
-        ]  # fmt: skip
+        ]
         return places, [[row[i] for i in places] for row in self.rows]
 
 

@@ -105,28 +105,44 @@ def write_code_page(
     kinds += ["lines: contacts"] if len(lines) else []
     kinds += ["contacts were not counted"] if contacts is None else []
     parts = [
-        (len(shown), K, "points"), (len(lines), len(pairs), "contacts"),
+        (len(shown), K, "points"),
+        (len(lines), len(pairs), "contacts"),
         (len(order), K, "points in the heat map"),
-    ]  # fmt: skip
-    _write(path, title, facts, _legend(kinds, parts), {
-        "views": {name: _packed(points.T) for name, points in views.items()},
-        "arcs": {name: _packed(_lines(points, lines, weights.shape[1] <= 3))
-                 for name, points in views.items()},
-        "labels": labels,
-        "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
-        "opacity": _opacity(len(lines), weights.shape[1]),
-        "sphere": weights.shape[1] <= 3,
-        "heat": {"names": [points[k] for k in order],
-                 "z": _packed(weights[order] @ weights[order].T)},
-        "degrees": None if contacts is None else
-                   {"x": np.flatnonzero(counts).tolist(), "y": counts[counts > 0].tolist()},
-    })  # fmt: skip
+    ]
+    _write(
+        path,
+        title,
+        facts,
+        _legend(kinds, parts),
+        {
+            "views": {name: _packed(points.T) for name, points in views.items()},
+            "arcs": {
+                name: _packed(_lines(points, lines, weights.shape[1] <= 3))
+                for name, points in views.items()
+            },
+            "labels": labels,
+            "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
+            "opacity": _opacity(len(lines), weights.shape[1]),
+            "sphere": weights.shape[1] <= 3,
+            "heat": {
+                "names": [points[k] for k in order],
+                "z": _packed(weights[order] @ weights[order].T),
+            },
+            "degrees": None
+            if contacts is None
+            else {"x": np.flatnonzero(counts).tolist(), "y": counts[counts > 0].tolist()},
+        },
+    )
 
 
 def write_run_page(
-    path: str | os.PathLike[str], *, title: str, facts: str, snapshots: Sequence[Snapshot],
+    path: str | os.PathLike[str],
+    *,
+    title: str,
+    facts: str,
+    snapshots: Sequence[Snapshot],
     names: Sequence[str] = (),
-) -> None:  # fmt: skip
+) -> None:
     """The features of a run as they move over its snapshots, with the class weights.
 
     Beyond three dimensions they are seen along the principal axes of the last weights.
@@ -150,14 +166,21 @@ def write_run_page(
             "of": snapshot.classes.tolist(),
         }
         for snapshot in snapshots
-    ]  # fmt: skip
+    ]
     d = snapshots[-1].weights.shape[1]
     classes, shown = snapshots[-1].classes, [*map(in_html, names)]
     kinds = ["dots: features", "diamonds: class weights"]
-    kinds += ["one colour per class"] if len(classes) > _MOST_NAMED else [
-        _dot(f"hsl({k * 137.508 % 360:.0f} 65% 50%)", shown[k] if k < len(shown) else f"class {k}")
-        for k in classes.tolist()
-    ]
+    kinds += (
+        ["one colour per class"]
+        if len(classes) > _MOST_NAMED
+        else [
+            _dot(
+                f"hsl({k * 137.508 % 360:.0f} 65% 50%)",
+                shown[k] if k < len(shown) else f"class {k}",
+            )
+            for k in classes.tolist()
+        ]
+    )
     kinds += ["projected on the principal axes of the last weights"] if d > 3 else []
     drawn = max(snapshots, key=lambda snapshot: snapshot.N)
     legend = _legend(kinds, [(len(drawn.features), drawn.N, "samples")])
@@ -192,15 +215,17 @@ def _write(
     from plotly.offline import get_plotlyjs
 
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
-    colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE,
-               "cosines": COSINES}  # fmt: skip
+    colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE, "cosines": COSINES}
     # In a script element no text may look like a tag or a comment.
     body = json.dumps(data | {"palette": colours}).replace("<", "\\u003c")
     parts = re.split(r"@(\w+)@", template)
     filled = {
-        "TITLE": in_html(title), "FACTS": in_html(_SPACES.sub(" · ", facts)),
-        "LEGEND": legend, "DATA": body, "PLOTLY": get_plotlyjs(),
-    }  # fmt: skip
+        "TITLE": in_html(title),
+        "FACTS": in_html(_SPACES.sub(" · ", facts)),
+        "LEGEND": legend,
+        "DATA": body,
+        "PLOTLY": get_plotlyjs(),
+    }
     parts[1::2] = [filled[name] for name in parts[1::2]]
     write_text(os.fspath(path), "".join(parts), force=True)
 

@@ -167,8 +167,9 @@ def _polynomial_text(coefficients: tuple[Fraction | int, ...]) -> str:
     below = lcm(*(c.denominator for c in coefficients))
     terms = [
         f"{int(c * below):+}" + ("", "*t", f"*t^{power}")[min(power, 2)]
-        for power, c in reversed([*enumerate(coefficients)]) if c
-    ]  # fmt: skip
+        for power, c in reversed([*enumerate(coefficients)])
+        if c
+    ]
     text = re.sub(r"\b1\*t", "t", "".join(terms)).removeprefix("+") or "0"
     if below == 1:
         return text

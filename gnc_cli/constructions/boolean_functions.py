@@ -331,8 +331,9 @@ def representatives(forms: FormSet, bits: int) -> Iterator[tuple[int, np.ndarray
         # Symmetries that fix the core function sort the sums that are added to it.
         fixing = [
             (_all_sums(images.astype(np.int32)), order)
-            for on_core, images, order in maps if on_core[core] == core
-        ]  # fmt: skip
+            for on_core, images, order in maps
+            if on_core[core] == core
+        ]
         selections, weights = _orbits(1 << bits, fixing)
         yield core, selections, weights * weight
 

@@ -280,10 +280,12 @@ class Family:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         number = r"([1-9]\d{0,8})"
-        return re.compile("-".join(
-            "(.+)" if word == "code" else number if len(word) == 1 else word
-            for word in self.name.split("-")
-        ))
+        return re.compile(
+            "-".join(
+                "(.+)" if word == "code" else number if len(word) == 1 else word
+                for word in self.name.split("-")
+            )
+        )
 
 
 def listed(
@@ -296,6 +298,13 @@ def listed(
             found.setdefault(code.d, []).append(parameters)
     name, title, values, d, K, cosine, reference = texts
     return Family(
-        name, title, values, d, K, cosine, reference,
-        member=lambda *p: codes.get(p), parameters=lambda d: found.get(d, ()),
-    )  # fmt: skip
+        name,
+        title,
+        values,
+        d,
+        K,
+        cosine,
+        reference,
+        member=lambda *p: codes.get(p),
+        parameters=lambda d: found.get(d, ()),
+    )

@@ -133,6 +133,12 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
 
 
 _PAIR = Construction(
-    "pair", "two opposite points", 1, 2, Cosine.of(-1), True, "theorem 3.3",
+    "pair",
+    "two opposite points",
+    1,
+    2,
+    Cosine.of(-1),
+    True,
+    "theorem 3.3",
     build=lambda: IntegerRows(np.array([[1], [-1]])),
-)  # fmt: skip
+)

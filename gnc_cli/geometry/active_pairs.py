@@ -34,9 +34,7 @@ class ActivePairs:
         some = max(1, _ENTRIES // points.shape[1])
         for start in range(0, len(self), some):
             part = self.take(slice(start, start + some))
-            found[start : start + some] = np.einsum(
-                "md,md->m", points[part.a], part.slope(points)
-            )
+            found[start : start + some] = np.einsum("md,md->m", points[part.a], part.slope(points))
         return found
 
     def slope(self, points: np.ndarray) -> np.ndarray:

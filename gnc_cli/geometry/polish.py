@@ -151,9 +151,13 @@ class _State:
         self.multipliers = np.concatenate([self.multipliers, self.mu / slack])
 
     def advance(
-        self, linear: Linearisation, gradient: np.ndarray, shift: float, reach: float,
+        self,
+        linear: Linearisation,
+        gradient: np.ndarray,
+        shift: float,
+        reach: float,
         deadline: Deadline,
-    ) -> tuple[bool, float]:  # fmt: skip
+    ) -> tuple[bool, float]:
         """One damped Newton step; returns whether it moved and the next Levenberg shift."""
         lam, s, m = self.multipliers, self.slack, len(self.slack)
         D = lam / s

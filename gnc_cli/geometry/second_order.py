@@ -145,9 +145,13 @@ class _Block:
     """`H + r J^T J` of one component, rotations made stiff, rows scaled to their multipliers."""
 
     def __init__(
-        self, points: np.ndarray, free: np.ndarray, pairs: ActivePairs, multipliers: np.ndarray,
+        self,
+        points: np.ndarray,
+        free: np.ndarray,
+        pairs: ActivePairs,
+        multipliers: np.ndarray,
         scale: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         held = np.zeros(len(points))
         for rows in (pairs.a, pairs.b) if pairs.e is None else (pairs.a, pairs.b, pairs.e):
             held += np.bincount(rows, multipliers, minlength=len(points))
@@ -208,9 +212,13 @@ def _rotations(
 
 
 def _descended(
-    points: np.ndarray, move: np.ndarray, free: np.ndarray,
-    active_pairs: Callable[[np.ndarray, float], ActivePairs], scale: float, deadline: Deadline,
-) -> np.ndarray | None:  # fmt: skip
+    points: np.ndarray,
+    move: np.ndarray,
+    free: np.ndarray,
+    active_pairs: Callable[[np.ndarray, float], ActivePairs],
+    scale: float,
+    deadline: Deadline,
+) -> np.ndarray | None:
     """Points along the move and corrected, where the largest value falls as the square of steps."""
     start = active_pairs(points, -np.inf).largest(points)
     spacing, falls = float(np.sqrt(2.0 * scale)), []

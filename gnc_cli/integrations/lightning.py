@@ -65,9 +65,7 @@ class CollapseCallback(Callback):
         if trainer.sanity_checking or early:
             return
         with trainer.precision_plugin.forward_context():
-            found = measured(
-                pl_module, _Batches(trainer, self.loader), self.result, **self.how
-            )
+            found = measured(pl_module, _Batches(trainer, self.loader), self.result, **self.how)
         if found is not None:
             self.result = found
             pl_module.log_dict(figures(found), sync_dist=True)

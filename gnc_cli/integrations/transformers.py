@@ -71,9 +71,16 @@ class CollapseCallback(TrainerCallback):
             )
 
     def on_evaluate(
-        self, args: Any, state: Any, control: Any, *, model: nn.Module, eval_dataloader: Any,
-        metrics: dict[str, float], **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        *,
+        model: nn.Module,
+        eval_dataloader: Any,
+        metrics: dict[str, float],
+        **kwargs: Any,
+    ) -> None:
         """Measure, every n evaluations."""
         # One call for each evaluation set; the trainer puts `eval_` and its name before all keys.
         timed = [key for key in metrics if key.endswith("_runtime")]

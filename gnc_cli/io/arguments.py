@@ -108,11 +108,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         UnavailableError: a page (.html) without plotly.
     """
     creation_time()  # NumPy too reads SOURCE_DATE_EPOCH, somewhere in its depths
-    read = {
-        p.named(n): values[n]
-        for n, p in parameters.items()
-        if p.reads and n in values
-    }
+    read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     _check_stdin(read)
     written = {
         name: values[name]
@@ -147,6 +143,4 @@ def _check_stdin(read: Mapping[str, Any]) -> None:
     if len(wanted) > 1:
         raise UsageError(f"{' and '.join(wanted)} both want stdin; give all but one a file")
     if wanted and sys.stdin is not None and sys.stdin.isatty():
-        raise UsageError(
-            f"{wanted[0]} - reads HDF5 from a pipe, not from the terminal; pipe one"
-        )
+        raise UsageError(f"{wanted[0]} - reads HDF5 from a pipe, not from the terminal; pipe one")

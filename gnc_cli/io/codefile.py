@@ -250,9 +250,15 @@ def _stream_hdf5(
         write_attributes(h5, "code", provenance)
         rows = max(1, min(shape[0], _CHUNK_BYTES // (4 * shape[1])))
         weights = h5.create_dataset(
-            "weights", shape, np.float32, chunks=(rows, shape[1]),
-            compression="gzip", compression_opts=1, shuffle=True, track_times=False,
-        )  # fmt: skip
+            "weights",
+            shape,
+            np.float32,
+            chunks=(rows, shape[1]),
+            compression="gzip",
+            compression_opts=1,
+            shuffle=True,
+            track_times=False,
+        )
         for start, values in _blocks(shape, block, rows):
             weights[start : start + len(values)] = values
             if sink.error is not None:

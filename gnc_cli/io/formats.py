@@ -55,10 +55,13 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     found = {"table": table}
     if len(label) == 1 and len(header) > 1:
         found = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
-    yield Catalogue(path, {
-        name: Entry(array.shape, "float64", True, partial(np.asarray, array))
-        for name, array in found.items()
-    })  # fmt: skip
+    yield Catalogue(
+        path,
+        {
+            name: Entry(array.shape, "float64", True, partial(np.asarray, array))
+            for name, array in found.items()
+        },
+    )
 
 
 def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:

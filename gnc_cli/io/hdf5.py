@@ -242,9 +242,7 @@ def _write_state(group: Any, state: dict[str, Any]) -> None:
     group.attrs[_SCALARS] = json.dumps(scalars, sort_keys=True)
 
 
-def _entries(
-    h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]
-) -> dict[str, Entry]:
+def _entries(h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]) -> dict[str, Entry]:
     links: dict[str, str] = {}
     lock = threading.Lock()
 

@@ -77,9 +77,13 @@ class _Helper:
                     code = _START.format(path=path, seconds=LISTING_SECONDS)
                     self._process = subprocess.Popen(
                         [sys.executable, "-I", "-S", "-c", code],
-                        stdin=its.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                        cwd="/", process_group=0, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-                    )  # fmt: skip
+                        stdin=its.fileno(),
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                        cwd="/",
+                        process_group=0,
+                        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                    )
             except BaseException:
                 ours.close()
                 raise

@@ -12,10 +12,18 @@ import numpy as np
 from gnc_cli.io.catalogue import Entry
 
 EMBEDDINGS = (
-    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight",
-    "tok_embeddings.weight", "word_embedding.weight", "shared.weight", "backbone.embeddings.weight",
-    "backbone.embedding.weight", "rwkv.embeddings.weight", "model.embeddings.weight",
-)  # fmt: skip
+    "embed_tokens.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "embed_in.weight",
+    "tok_embeddings.weight",
+    "word_embedding.weight",
+    "shared.weight",
+    "backbone.embeddings.weight",
+    "backbone.embedding.weight",
+    "rwkv.embeddings.weight",
+    "model.embeddings.weight",
+)
 """Endings of the names of input embeddings, which language models with a tied head use twice."""
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "features": (
@@ -29,13 +37,28 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("weights",),
         ("W",),
         (
-            "weight", "classifier", "prototypes", "fc.weight", "head.weight", "head.fc.weight",
-            "classifier.weight", "lm_head.weight", "output.weight", "embed_out.weight",
-            "fc_weight", "fc_weights", "fc_w", "head_weight", "head_weights", "classifier_weight",
+            "weight",
+            "classifier",
+            "prototypes",
+            "fc.weight",
+            "head.weight",
+            "head.fc.weight",
+            "classifier.weight",
+            "lm_head.weight",
+            "output.weight",
+            "embed_out.weight",
+            "fc_weight",
+            "fc_weights",
+            "fc_w",
+            "head_weight",
+            "head_weights",
+            "classifier_weight",
             "classifier_weights",
         ),
         (
-            *EMBEDDINGS, "transformer.wte.weight", "embeddings.word_embeddings.weight",
+            *EMBEDDINGS,
+            "transformer.wte.weight",
+            "embeddings.word_embeddings.weight",
             "transformer.word_embeddings.weight",
         ),
     ),
@@ -43,12 +66,18 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("bias", "biases"),
         ("b",),
         (
-            "fc.bias", "head.bias", "classifier.bias", "lm_head.bias", "fc_bias", "fc_b",
-            "head_bias", "classifier_bias",
+            "fc.bias",
+            "head.bias",
+            "classifier.bias",
+            "lm_head.bias",
+            "fc_bias",
+            "fc_b",
+            "head_bias",
+            "classifier_bias",
         ),
     ),
     "logits": (("logits",), ("logit", "scores")),
-}  # fmt: skip
+}
 """By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
 
 The last tier of weights are input embeddings.

@@ -76,10 +76,14 @@ def load_labels(
         DataError: another shape or dtype, a value that is no class (of K, if given); names its row.
     """
     where = catalogue.where(name)
-    entry = checked(catalogue, name, words=(
-        "words; save numbers, in the order of the rows of the weights: "
-        "names, labels = numpy.unique(words, return_inverse=True)"
-    ))  # fmt: skip
+    entry = checked(
+        catalogue,
+        name,
+        words=(
+            "words; save numbers, in the order of the rows of the weights: "
+            "names, labels = numpy.unique(words, return_inverse=True)"
+        ),
+    )
     refusal = f"{where} has shape {entry.shape}; expected (N,), one class number for each row"
     if len(entry.shape) not in (1, 2) or (prepare is None and entry.shape[1:] not in ((), (1,))):
         raise DataError(refusal)

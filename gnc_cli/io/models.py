@@ -14,9 +14,11 @@ from gnc_cli.runtime.deadline import WAITS
 
 CONFIG = "config.json"
 _FILES = (
-    "model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json",
+    "model.safetensors.index.json",
+    "model.safetensors",
+    "pytorch_model.bin.index.json",
     "pytorch_model.bin",
-)  # fmt: skip
+)
 """Where a model's tensors are; the first that is there counts."""
 _TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
 """Files that list the tokens of a language model; the first that is there counts."""
@@ -53,9 +55,7 @@ def hub_name(text: str) -> HubName | None:
         return None
     match = _HUB.fullmatch(text)
     if match is None or _NO_HUB.search(match["name"]):
-        raise UsageError(
-            f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1"
-        )
+        raise UsageError(f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1")
     return HubName(match["name"], match["revision"], match["key"])
 
 

@@ -16,9 +16,7 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _Path = str | os.PathLike[str]
 
 
-def check_apart(
-    written: Mapping[str, Any], read: Mapping[str, Any] | None = None
-) -> None:
+def check_apart(written: Mapping[str, Any], read: Mapping[str, Any] | None = None) -> None:
     """Refuse before the work that two of its files are one.
 
     Args:
@@ -75,9 +73,7 @@ def read_result(path: str) -> dict[str, Any]:
     return value
 
 
-def check_suffix(
-    path: _Path, suffixes: Collection[str], option: str = "", why: str = ""
-) -> str:
+def check_suffix(path: _Path, suffixes: Collection[str], option: str = "", why: str = "") -> str:
     """The suffix of a file, in lower case.
 
     Raises:

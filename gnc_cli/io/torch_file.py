@@ -40,20 +40,59 @@ _PLAIN = (str, int, float)
 _MAGIC = 0x1950A86A20F9469CFC6C
 """The first number of a file of torch before 1.6."""
 _STEPS = [
-    pickle.PROTO, pickle.GLOBAL, pickle.REDUCE, pickle.BUILD, pickle.NEWOBJ, pickle.BINPERSID,
-    pickle.MARK, pickle.EMPTY_DICT, pickle.EMPTY_LIST, pickle.EMPTY_TUPLE, pickle.APPEND,
-    pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2,
-    pickle.TUPLE3, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT, pickle.BININT1,
-    pickle.BININT2, pickle.LONG1, pickle.BINFLOAT, pickle.BINUNICODE, pickle.SHORT_BINSTRING,
-    pickle.BINGET, pickle.LONG_BINGET, pickle.BINPUT, pickle.LONG_BINPUT, pickle.STOP,
-]  # fmt: skip
+    pickle.PROTO,
+    pickle.GLOBAL,
+    pickle.REDUCE,
+    pickle.BUILD,
+    pickle.NEWOBJ,
+    pickle.BINPERSID,
+    pickle.MARK,
+    pickle.EMPTY_DICT,
+    pickle.EMPTY_LIST,
+    pickle.EMPTY_TUPLE,
+    pickle.APPEND,
+    pickle.APPENDS,
+    pickle.SETITEM,
+    pickle.SETITEMS,
+    pickle.TUPLE,
+    pickle.TUPLE1,
+    pickle.TUPLE2,
+    pickle.TUPLE3,
+    pickle.NONE,
+    pickle.NEWTRUE,
+    pickle.NEWFALSE,
+    pickle.BININT,
+    pickle.BININT1,
+    pickle.BININT2,
+    pickle.LONG1,
+    pickle.BINFLOAT,
+    pickle.BINUNICODE,
+    pickle.SHORT_BINSTRING,
+    pickle.BINGET,
+    pickle.LONG_BINGET,
+    pickle.BINPUT,
+    pickle.LONG_BINPUT,
+    pickle.STOP,
+]
 """What torch.save writes into a pickle."""
 _STORAGES = {
-    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
-    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
-    "Bool": "bool", "ComplexDouble": "complex128", "ComplexFloat": "complex64",
-    "QInt32": "int32", "QInt8": "int8", "QUInt8": "uint8", "Untyped": "uint8",
-}  # fmt: skip
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+    "ComplexDouble": "complex128",
+    "ComplexFloat": "complex64",
+    "QInt32": "int32",
+    "QInt8": "int8",
+    "QUInt8": "uint8",
+    "Untyped": "uint8",
+}
 _NOT_DENSE = "is no plain dense tensor"
 _OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
 _NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
@@ -332,9 +371,14 @@ class _Unpickler(pickle._Unpickler):
 
 
 def _tensor_of(
-    storage: Any, offset: int, size: Any, stride: Any, _: Any = None, __: Any = None,
+    storage: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    _: Any = None,
+    __: Any = None,
     metadata: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Part of a storage; torch refuses what lies outside. `metadata`: it is stored negated."""
     import torch
 
@@ -363,8 +407,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch.Size": _size,
     "torch._utils._rebuild_tensor": _tensor_of,
     "torch._utils._rebuild_tensor_v2": _tensor_of,
-    "torch._utils._rebuild_tensor_v3": lambda storage, *args: (
-        _tensor_of(storage.view(args[5]), *args[:5], *args[6:])
+    "torch._utils._rebuild_tensor_v3": lambda storage, *args: _tensor_of(
+        storage.view(args[5]), *args[:5], *args[6:]
     ),
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
     "torch._utils._rebuild_parameter_with_state": lambda tensor, *_: tensor,
@@ -372,8 +416,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 for _core in ("core", "_core"):  # of NumPy 1 and 2
     _FUNCTIONS[f"numpy.{_core}.multiarray._reconstruct"] = lambda *_: _Array()
-    _FUNCTIONS[f"numpy.{_core}.multiarray.scalar"] = (
-        lambda dtype, data=b"": _Array().build((), dtype, False, data)
+    _FUNCTIONS[f"numpy.{_core}.multiarray.scalar"] = lambda dtype, data=b"": _Array().build(
+        (), dtype, False, data
     )
 
 

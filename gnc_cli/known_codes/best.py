@@ -79,9 +79,17 @@ class Reference:
     def record(self) -> BestKnown:
         """As results show it."""
         return BestKnown(
-            self.max_cosine, _shown(self.figure), self.source, self.proven is True, self.kind,
-            self.d, self.K, self.date, self.table, self.how,
-        )  # fmt: skip
+            self.max_cosine,
+            _shown(self.figure),
+            self.source,
+            self.proven is True,
+            self.kind,
+            self.d,
+            self.K,
+            self.date,
+            self.table,
+            self.how,
+        )
 
     @property
     def table(self) -> str | None:
@@ -148,19 +156,31 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
     built = constructed(min(d, SEARCHED), K)
     if built is not None:
         yield Reference(
-            built.cosine.value, "construction", d, K, f"construction: {built.origin}", own=True,
-            figure=_exact_text(built.cosine), proven=built.proven,
-        )  # fmt: skip
+            built.cosine.value,
+            "construction",
+            d,
+            K,
+            f"construction: {built.origin}",
+            own=True,
+            figure=_exact_text(built.cosine),
+            proven=built.proven,
+        )
     solved = stored_margins().covering(d, K)
     if solved is not None:
         # A Tammes code, whose largest cosine is 1 - rho.
         own = (solved.d, solved.K) == (d, K)
         yield Reference(
-            1.0 - solved.rho, "solved", solved.d, solved.K,
-            _part(solved.d, solved.K, d, K) + solved.source, own=own,
-            figure=f"{1.0 - solved.rho:.12f}", rounding=_SOLVED_DIGITS,
-            date=stored_margins().date, how=solved.command,
-        )  # fmt: skip
+            1.0 - solved.rho,
+            "solved",
+            solved.d,
+            solved.K,
+            _part(solved.d, solved.K, d, K) + solved.source,
+            own=own,
+            figure=f"{1.0 - solved.rho:.12f}",
+            rounding=_SOLVED_DIGITS,
+            date=stored_margins().date,
+            how=solved.command,
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -218,11 +238,18 @@ def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
 def _entry(entry: KnownCode, table: KnownCodes, d: int, K: int) -> Reference:
     own = (entry.d, entry.K) == (d, K)
     return Reference(
-        entry.max_cosine, "table", entry.d, entry.K,
-        _part(entry.d, entry.K, d, K) + entry.source, own, entry.figure,
-        proven=entry.proven if own else False, rounding=entry.rounding, date=entry.date,
+        entry.max_cosine,
+        "table",
+        entry.d,
+        entry.K,
+        _part(entry.d, entry.K, d, K) + entry.source,
+        own,
+        entry.figure,
+        proven=entry.proven if own else False,
+        rounding=entry.rounding,
+        date=entry.date,
         stamp=table.stamp,
-    )  # fmt: skip
+    )
 
 
 def _theorem(d: int, K: int) -> Reference | None:
@@ -233,9 +260,15 @@ def _theorem(d: int, K: int) -> Reference | None:
     if form is None:
         return None
     return Reference(
-        form.cosine.value, "theorem", d, K, f"theorem 3.3: {form.name}", own=True,
-        figure=_exact_text(form.cosine), proven=True,
-    )  # fmt: skip
+        form.cosine.value,
+        "theorem",
+        d,
+        K,
+        f"theorem 3.3: {form.name}",
+        own=True,
+        figure=_exact_text(form.cosine),
+        proven=True,
+    )
 
 
 def _exact_text(cosine: "Cosine") -> str:

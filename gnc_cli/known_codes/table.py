@@ -113,9 +113,10 @@ class KnownCodes:
     def merged(self, given: "KnownCodes") -> "KnownCodes":
         """This table with what is new or better in another; of the same figures ours stays."""
         better = {
-            pair: entry for pair, entry in given.entries.items()
+            pair: entry
+            for pair, entry in given.entries.items()
             if pair not in self.entries or entry.between[1] < self.entries[pair].between[1]
-        }  # fmt: skip
+        }
         claims = (*self.claims, *given.claims)
         return KnownCodes(given.stamp, self.entries | better, claims, given.path)
 
@@ -357,10 +358,18 @@ def _entry(
         for name in ("rattlers", "contacts")
     )
     return KnownCode(
-        d, K, figure, status, rattlers, contacts, named.get("source") or source,
-        named.get("date") or date, named.get("note", ""),
-        _public_rounding(figure) if current else _own_rounding(figure), line,
-    )  # fmt: skip
+        d,
+        K,
+        figure,
+        status,
+        rattlers,
+        contacts,
+        named.get("source") or source,
+        named.get("date") or date,
+        named.get("note", ""),
+        _public_rounding(figure) if current else _own_rounding(figure),
+        line,
+    )
 
 
 def _decimals(figure: str) -> int:

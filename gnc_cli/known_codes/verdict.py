@@ -109,15 +109,20 @@ def verdict(
     gap = None if max_cosine is None or known is None else known.gap(max_cosine)
     return {
         "best_known": known and known.max_cosine,
-        "figure": known and known.record().figure, "gap": gap, "status": status,
-        "source": known and known.source, "proven": known and known.proven,
+        "figure": known and known.record().figure,
+        "gap": gap,
+        "status": status,
+        "source": known and known.source,
+        "proven": known and known.proven,
         "how": known and known.how,
-        "reference": known and known.kind, "date": known and known.date,
+        "reference": known and known.kind,
+        "date": known and known.date,
         "best_known_table": known and known.table,
         "on_record": known is not None and known.on_record,
-        "improves_on": improves_on, "proved_cosine": proved,
+        "improves_on": improves_on,
+        "proved_cosine": proved,
         "advice": advice(status, d, K, file, stamp, proved, known),
-    }  # fmt: skip
+    }
 
 
 def advice(

@@ -49,11 +49,15 @@ def _told(
     """The fields that rows of all questions share; no command where no machine holds its code."""
     how = None if found is None or d * K > _MOST_COORDINATES else found.how
     return {
-        "name": limit.name, "side": limit.side(quantity), "exists": limit.exists,
+        "name": limit.name,
+        "side": limit.side(quantity),
+        "exists": limit.exists,
         "proven": limit.proved,
-        "constructive": how is not None, "bisector": limit.by_bisector(quantity),
-        "source": limit.cited(found), "how": how,
-    }  # fmt: skip
+        "constructive": how is not None,
+        "bisector": limit.by_bisector(quantity),
+        "source": limit.cited(found),
+        "how": how,
+    }
 
 
 # How far apart
@@ -70,10 +74,19 @@ def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> li
         if quantity is Quantity.ONE_VS_ONE:
             value = 1.0 - value
             angle = math.degrees(angle_from_chord(math.sqrt(2.0 * found.value)))
-        rows.append(BoundRow(
-            d=d, K=K, quantity=quantity, value=value, angle_deg=angle, valid=found.valid,
-            condition=found.condition, strict=found.strict, **_told(limit, quantity, found, d, K),
-        ))  # fmt: skip
+        rows.append(
+            BoundRow(
+                d=d,
+                K=K,
+                quantity=quantity,
+                value=value,
+                angle_deg=angle,
+                valid=found.valid,
+                condition=found.condition,
+                strict=found.strict,
+                **_told(limit, quantity, found, d, K),
+            )
+        )
     return rows
 
 
@@ -105,11 +118,20 @@ def pair_best(
     status = _status(built, held, request)
     margin = built.margin if request.margin is None else request.margin
     return BestBounds(
-        d=low.d, K=low.K, quantity=request.quantity, lower=lower, upper=upper,
-        lower_name=low.name, upper_name=high.name, lower_deg=lower_deg, upper_deg=upper_deg,
-        exact=exact, best_known=best_known, status=status,
+        d=low.d,
+        K=low.K,
+        quantity=request.quantity,
+        lower=lower,
+        upper=upper,
+        lower_name=low.name,
+        upper_name=high.name,
+        lower_deg=lower_deg,
+        upper_deg=upper_deg,
+        exact=exact,
+        best_known=best_known,
+        status=status,
         scale=None if status == "excluded" else request.scale(math.log(low.K - 1), margin),
-    )  # fmt: skip
+    )
 
 
 def _status(built: BoundRow, held: Sequence[BoundRow], request: Request) -> Status | None:
@@ -176,9 +198,7 @@ def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
 # How many points
 
 
-def classes_answer(
-    request: Request, limits: Sequence[Limit], dims: Iterable[int]
-) -> ClassesAnswer:
+def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int]) -> ClassesAnswer:
     """For every d: a row per bound, and the interval of numbers of points.
 
     Args:
@@ -189,17 +209,21 @@ def classes_answer(
     for d in dims:
         of_d = [_classes_row(d, limit, request) for limit in limits]
         rows += of_d
-        counts = [(r.exists, Count(r.log10_K, r.K)) for r in of_d
-                  if r.proven and r.log10_K is not None]  # fmt: skip
+        counts = [
+            (r.exists, Count(r.log10_K, r.K)) for r in of_d if r.proven and r.log10_K is not None
+        ]
         there = [count for exists, count in counts if exists]
         excluded = [count for exists, count in counts if not exists]
-        best.append(ClassesBest(d, **_interval(
-            max(there, key=_size, default=None), min(excluded, key=_size, default=None)
-        )))  # fmt: skip
+        best.append(
+            ClassesBest(
+                d,
+                **_interval(
+                    max(there, key=_size, default=None), min(excluded, key=_size, default=None)
+                ),
+            )
+        )
     # Guaranteed in every d asked; excluded in some d asked.
-    sure = [
-        Count(b.log10_guaranteed, b.guaranteed) for b in best if b.log10_guaranteed is not None
-    ]
+    sure = [Count(b.log10_guaranteed, b.guaranteed) for b in best if b.log10_guaranteed is not None]
     first = [Count(b.log10_excluded, b.excluded) for b in best if b.log10_excluded is not None]
     most = min(sure, key=_size, default=None) if len(sure) == len(request.d) else None
     scale = None
@@ -207,9 +231,11 @@ def classes_answer(
         log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
         scale = request.scale(log_others, request.margin)
     return ClassesAnswer(
-        rows=tuple(rows), best=tuple(best), scale=scale,
+        rows=tuple(rows),
+        best=tuple(best),
+        scale=scale,
         **_interval(most, min(first, key=_size, default=None)),
-    )  # fmt: skip
+    )
 
 
 def _size(count: Count) -> tuple[float, int]:
@@ -234,9 +260,11 @@ def _classes_row(d: int, limit: Limit, request: Request) -> ClassesRow:
         count = Count.of(count.exact + 1, count.source)
     K = None if count is None else count.exact
     return ClassesRow(
-        d=d, K=K, log10_K=None if count is None else count.log10,
+        d=d,
+        K=K,
+        log10_K=None if count is None else count.log10,
         **_told(limit, request.quantity, count, d, K or 0),
-    )  # fmt: skip
+    )
 
 
 def _points(d: int, limit: Limit, target: Fraction) -> Count | None:

@@ -32,69 +32,108 @@ _ASKED = "What is asked"
 def bounds(
     d: Annotated[
         int | Iterable[int] | str | None,
-        Parameter("Dimensions, 2 to 1e6: 512, 128,256,512 or 2..512.", wholes(2, 10**6), _ASKED,
-                  short="-d"),
+        Parameter(
+            "Dimensions, 2 to 1e6: 512, 128,256,512 or 2..512.",
+            wholes(2, 10**6),
+            _ASKED,
+            short="-d",
+        ),
     ] = None,
     K: Annotated[
         int | Iterable[int] | str | None,
-        Parameter("Numbers of classes or points, 2 to 1e300: 1e6 or 10572,85742,360232.",
-                  wholes(2, _LARGEST_K), _ASKED, short="-K"),
+        Parameter(
+            "Numbers of classes or points, 2 to 1e300: 1e6 or 10572,85742,360232.",
+            wholes(2, _LARGEST_K),
+            _ASKED,
+            short="-K",
+        ),
     ] = None,
     *,
     margin: Annotated[
         float | None,
-        Parameter("One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
-                  "which d; with --d: how many K; with both: whether such a code exists.",
-                  real(above=0.0, most=2.0), _ASKED),
+        Parameter(
+            "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
+            "which d; with --d: how many K; with both: whether such a code exists.",
+            real(above=0.0, most=2.0),
+            _ASKED,
+        ),
     ] = None,
     arcface_m: Annotated[
         float | None,
-        Parameter("Smallest angle allowed between two points (ArcFace's margin), in place of "
-                  "--margin.", real(above=0.0, most=pi), _ASKED, metavar="RADIANS"),
+        Parameter(
+            "Smallest angle allowed between two points (ArcFace's margin), in place of --margin.",
+            real(above=0.0, most=pi),
+            _ASKED,
+            metavar="RADIANS",
+        ),
     ] = None,
     max_cosine: Annotated[
         float | None,
-        Parameter("Largest cosine allowed between two points, in place of --margin; --d 8 "
-                  "--max-cosine 0.5 is the kissing problem.", real(least=-1.0, below=1.0), _ASKED),
+        Parameter(
+            "Largest cosine allowed between two points, in place of --margin; --d 8 "
+            "--max-cosine 0.5 is the kissing problem.",
+            real(least=-1.0, below=1.0),
+            _ASKED,
+        ),
     ] = None,
     quantity: Annotated[
         str | None,
-        Parameter("one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
-                  "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
-                  one_of(Quantity), _ASKED),
+        Parameter(
+            "one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
+            "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
+            one_of(Quantity),
+            _ASKED,
+        ),
     ] = None,
     probability: Annotated[
         float | None,
-        Parameter("Also print a scale s = 1/tau that is enough for probability P on every class. "
-                  "Default none.", real(above=0.0, below=1.0), _ASKED, metavar="P"),
+        Parameter(
+            "Also print a scale s = 1/tau that is enough for probability P on every class. "
+            "Default none.",
+            real(above=0.0, below=1.0),
+            _ASKED,
+            metavar="P",
+        ),
     ] = None,
     lp: Annotated[
         bool,
-        Parameter("Add Delsarte's linear programme, verified in exact arithmetic: about a second "
-                  "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
-                  group=_ASKED),
+        Parameter(
+            "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
+            "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
+            group=_ASKED,
+        ),
     ] = False,
     table: PublicTable = None,
     time_limit: Annotated[
         float | None,
-        Parameter("Wall time for --lp; bounds that are not ready by then are left out. Default "
-                  "none.", DURATION, "Effort and machine"),
+        Parameter(
+            "Wall time for --lp; bounds that are not ready by then are left out. Default none.",
+            DURATION,
+            "Effort and machine",
+        ),
     ] = None,
     best: Annotated[
         bool,
-        Parameter("In --csv, --jsonl and --out write one row per (d, K), d or K with the best "
-                  "bounds, not one per bound.", group="Output"),
+        Parameter(
+            "In --csv, --jsonl and --out write one row per (d, K), d or K with the best "
+            "bounds, not one per bound.",
+            group="Output",
+        ),
     ] = False,
     out: Annotated[
         Path | None,
-        Parameter("Write the rows: .csv, .json or .h5.", group="Output", metavar="FILE",
-                  writes=(".csv", ".json", ".h5")),
+        Parameter(
+            "Write the rows: .csv, .json or .h5.",
+            group="Output",
+            metavar="FILE",
+            writes=(".csv", ".json", ".h5"),
+        ),
     ] = None,
     force: Force = False,
     plot: Plot = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
-) -> "BoundsResult":  # fmt: skip
+) -> "BoundsResult":
     """Bounds on how far apart K classes can be in d dimensions, proved from both sides.
 
     Give two of d, K and a margin to get the third; give all three to ask

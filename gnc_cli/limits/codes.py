@@ -36,12 +36,14 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
     ours = our_copy()
     solved = [
         _Code(
-            code.d, code.K, code.rho,
+            code.d,
+            code.K,
+            code.rho,
             f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
             partial(_solved, code.d, code.K, code.command),
         )
         for code in stored_margins().entries
-    ]  # fmt: skip
+    ]
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
         CodeList("solved-code", "numerical codes solved by this project", solved, of_rho=True),
@@ -68,7 +70,12 @@ class CodeList(Limit):
     listed = True
 
     def __init__(
-        self, name: str, source: str, codes: list[_Code], *, of_rho: bool = False,
+        self,
+        name: str,
+        source: str,
+        codes: list[_Code],
+        *,
+        of_rho: bool = False,
         proved: bool = True,
     ) -> None:
         self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved

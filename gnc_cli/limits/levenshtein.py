@@ -237,7 +237,6 @@ class _Levenshtein(Limit):
         m, share = _degree(d, float(target), valley)
         log10 = (_log_size(d, m // 2) + math.log(share)) / math.log(10.0)
 
-
         def formula() -> "arb":
             value = _nearly(d, m, target)
             return ball(_nearly(d, m + _astray(d, m, value), target))

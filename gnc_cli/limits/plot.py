@@ -116,9 +116,14 @@ class _Bar:
 
 
 def _bars(
-    ax: "Axes", bars: Sequence[_Bar], left: float, right: float, between: tuple[float, float], *,
+    ax: "Axes",
+    bars: Sequence[_Bar],
+    left: float,
+    right: float,
+    between: tuple[float, float],
+    *,
     upward: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """A line for each bound, the smallest first, before the interval that the best leave open.
 
     Args:
@@ -131,8 +136,14 @@ def _bars(
     for line, bar in enumerate(bars):
         colour = GREY if not bar.counts else BLUE if bar.exists else ORANGE
         start, end = (bar.at, right) if bar.exists is upward else (left, bar.at)
-        ax.barh(line, max(0.0, min(end, right) - start), left=start, height=0.4, color=colour,
-                alpha=0.35)  # fmt: skip
+        ax.barh(
+            line,
+            max(0.0, min(end, right) - start),
+            left=start,
+            height=0.4,
+            color=colour,
+            alpha=0.35,
+        )
         ax.plot([bar.at], [line], "o", color=colour, ms=6)
     ax.fill([], [], color=BLUE, alpha=0.35, label="a code exists")
     if between[1] > between[0]:
@@ -188,8 +199,9 @@ def _dimension_bars(ax: "Axes", answer: DimensionAnswer) -> None:
     # The axis begins below d = 2, so that what ends there can be seen.
     left, right = 1.7, 4.0 * max([2.0, *(bar.at for bar in bars if bar.at < math.inf)])
     (best,) = answer.best
-    low, high = (right if d is None else left if d == 2 else d
-                 for d in (best.necessary, best.sufficient))  # fmt: skip
+    low, high = (
+        right if d is None else left if d == 2 else d for d in (best.necessary, best.sufficient)
+    )
     ax.set_xscale("log")
     _bars(ax, bars, left, right, (low, high), upward=True)
     _number_axis(ax.xaxis)
@@ -226,8 +238,9 @@ def _curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int])
     bottom = min(v for v in lows + highs if v > 0.0) / 1.5 if log else 0.0
     step = math.ceil(len(groups) / _MOST_NAMES)
     for rank, value in enumerate(groups):
-        best = sorted((b for b in result.best if getattr(b, group) == value),
-                      key=lambda b: getattr(b, along))  # fmt: skip
+        best = sorted(
+            (b for b in result.best if getattr(b, group) == value), key=lambda b: getattr(b, along)
+        )
         x = [places[getattr(b, along)] for b in best]
         ends = [b.distances for b in best]
         if len(groups) == 1:
@@ -240,9 +253,17 @@ def _curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int])
             named = rank % step == 0 or value == groups[-1]
             name = f"{group} = {points(value)}" if named else None
             for side, style, label in ((0, "-", name), (1, "--", None)):
-                ax.step(x, [pair[side] for pair in ends], where=_holds(along, side == 0),
-                        color=colour, lw=1.5, ls=style, label=label,
-                        marker="o" if len(x) <= _MOST_MARKS else None, ms=3)  # fmt: skip
+                ax.step(
+                    x,
+                    [pair[side] for pair in ends],
+                    where=_holds(along, side == 0),
+                    color=colour,
+                    lw=1.5,
+                    ls=style,
+                    label=label,
+                    marker="o" if len(x) <= _MOST_MARKS else None,
+                    ms=3,
+                )
     if len(groups) > 1:
         ax.plot([], [], color=INK, lw=1.5, label="a code exists up to here")
         ax.plot([], [], color=INK, lw=1.5, ls="--", label="no code exists above")
@@ -255,11 +276,15 @@ _LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
     ("theorem 3.9, upper", ("theorem-3.9",), False, {"color": GREY, "ls": "--"}),
     ("Levenshtein", ("levenshtein",), False, {"color": PURPLE, "ls": "-."}),
     ("linear programme", ("delsarte-lp",), False, {"color": PURPLE, "ls": ":"}),
-    ("codes", ("known-code", "solved-code", "construction", "theorem-3.3"), True,
-     {"color": GREEN, "ls": "-"}),
+    (
+        "codes",
+        ("known-code", "solved-code", "construction", "theorem-3.3"),
+        True,
+        {"color": GREEN, "ls": "-"},
+    ),
     ("covering", ("covering", "covering-3"), True, {"color": INK, "ls": "-"}),
     ("theorem 3.9, lower", ("theorem-3.9",), True, {"color": GREY, "ls": ":"}),
-)  # fmt: skip
+)
 """What is drawn beside the best ends: a label, the bounds, whether codes exist there, the style."""
 
 
@@ -278,8 +303,16 @@ def _bound_lines(ax: "Axes", result: BoundsResult, along: str, places: dict[int,
         if found:
             marker = "o" if len(found) <= _MOST_MARKS else None
             at = sorted(found)
-            ax.step([places[s] for s in at], [found[s] for s in at], where=_holds(along, exists),
-                    label=label, lw=1.4, ms=3.5, marker=marker, **style)  # fmt: skip
+            ax.step(
+                [places[s] for s in at],
+                [found[s] for s in at],
+                where=_holds(along, exists),
+                label=label,
+                lw=1.4,
+                ms=3.5,
+                marker=marker,
+                **style,
+            )
 
 
 def _dimension_regions(ax: "Axes", answer: DimensionAnswer) -> None:
@@ -306,10 +339,15 @@ def _classes_regions(ax: "Axes", answer: ClassesAnswer) -> None:
 
 
 def _regions(
-    ax: "Axes", along: str, x: Sequence[float],
-    ends: Sequence[tuple[float | None, float | None]], bottom: float, top: float, *,
+    ax: "Axes",
+    along: str,
+    x: Sequence[float],
+    ends: Sequence[tuple[float | None, float | None]],
+    bottom: float,
+    top: float,
+    *,
     upward: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Blue where a code exists, orange where none does, white between.
 
     Args:
@@ -328,8 +366,17 @@ def _regions(
         where = _holds(along, exists)
         ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
         marker = "o" if len(x) <= _MOST_MARKS else None
-        ax.step(x, seen, where=where, color=colour, lw=1.8, marker=marker, ms=5.5, clip_on=False,
-                label=edge_label)  # fmt: skip
+        ax.step(
+            x,
+            seen,
+            where=where,
+            color=colour,
+            lw=1.8,
+            marker=marker,
+            ms=5.5,
+            clip_on=False,
+            label=edge_label,
+        )
 
 
 def _holds(along: str, exists: bool) -> Literal["pre", "post"]:

@@ -33,11 +33,21 @@ def all_limits(
     """
     *exist, exclude = code_limits(table)
     limits: list[Limit] = [
-        THEOREM_3_3_LOWER, THEOREM_3_9_LOWER, COVERING, COVERING_3, *exist,
+        THEOREM_3_3_LOWER,
+        THEOREM_3_9_LOWER,
+        COVERING,
+        COVERING_3,
+        *exist,
         THEOREM_3_3_UPPER,
         THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
-        RANKIN, RANKIN_CAPS, FEJES_TOTH, SIMPLICIAL, LEVENSHTEIN, CARDINALITY, exclude,
-    ]  # fmt: skip
+        RANKIN,
+        RANKIN_CAPS,
+        FEJES_TOTH,
+        SIMPLICIAL,
+        LEVENSHTEIN,
+        CARDINALITY,
+        exclude,
+    ]
     if lp:
         from gnc_cli.limits.delsarte import DelsarteLP
 

@@ -315,11 +315,22 @@ class BoundsResult(Result):
         if len(self.answer.best) != 1:
             return f"BoundsResult({self.title})"
         shown = plain(self.answer.best[0])
-        keys = ("d", "K", "lower", "upper", "status", "sufficient", "necessary",
-                "guaranteed", "excluded")  # fmt: skip
+        keys = (
+            "d",
+            "K",
+            "lower",
+            "upper",
+            "status",
+            "sufficient",
+            "necessary",
+            "guaranteed",
+            "excluded",
+        )
         asked = {"margin": self.margin, "max_cosine": self.max_cosine}
-        said = {**{k: v for k, v in asked.items() if v is not None},
-                **{k: shown[k] for k in keys if shown.get(k) is not None}}  # fmt: skip
+        said = {
+            **{k: v for k, v in asked.items() if v is not None},
+            **{k: shown[k] for k in keys if shown.get(k) is not None},
+        }
         parts = [f"{key}={value!r}" for key, value in said.items()]
         return f"BoundsResult({self.quantity}: {', '.join(parts)})"
 
@@ -377,8 +388,15 @@ class BoundsResult(Result):
                 found.append({"K": row.K, "name": row.name, "side": row.side, "smallest_d": row.d})
             else:
                 most = "largest_K" if row.exists else "excluded_K"
-                found.append({"d": row.d, "name": row.name, "side": row.side,
-                              "log10_K": row.log10_K, most: row.K})  # fmt: skip
+                found.append(
+                    {
+                        "d": row.d,
+                        "name": row.name,
+                        "side": row.side,
+                        "log10_K": row.log10_K,
+                        most: row.K,
+                    }
+                )
         return [plain(head | row) for row in found]
 
 
@@ -388,9 +406,10 @@ def full_names(rows: Iterable[Any]) -> list[str]:
     sides = {(row.name, row.exists) for row in rows}
     return [
         f"{row.name} ({'existence' if row.exists else 'exclusion'})"
-        if (row.name, not row.exists) in sides else row.name
+        if (row.name, not row.exists) in sides
+        else row.name
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def short_decimal(value: float) -> str:

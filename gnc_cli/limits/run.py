@@ -84,14 +84,21 @@ def run(
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     result = BoundsResult(
-        seconds=time.monotonic() - started, version=__version__, quantity=request.quantity,
+        seconds=time.monotonic() - started,
+        version=__version__,
+        quantity=request.quantity,
         margin=request.margin if request.quantity is Quantity.ONE_VS_REST else None,
-        max_cosine=request.max_cosine, arcface_m=request.arcface_m,
+        max_cosine=request.max_cosine,
+        arcface_m=request.arcface_m,
         probability=request.probability,
         outcome="interrupted" if stopped else "time_limit" if declined else "complete",
-        rows=tuple(rows), best=tuple(pairs), dimension=dimension, classes=classes,
-        best_rows=best, lp=lp,
-    )  # fmt: skip
+        rows=tuple(rows),
+        best=tuple(pairs),
+        dimension=dimension,
+        classes=classes,
+        best_rows=best,
+        lp=lp,
+    )
     if out is not None:
         from gnc_cli.io.row_files import write_rows
 

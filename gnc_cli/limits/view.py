@@ -55,8 +55,11 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         exists, excludes = best.lower_name, best.upper_name
         if one:
             exists, excludes = excludes, exists
-        remarks = {"exists": f" ({exists})", "excluded": f" ({excludes})",
-                   "open": ", for gnc has no such code and no bound that excludes one"}  # fmt: skip
+        remarks = {
+            "exists": f" ({exists})",
+            "excluded": f" ({excludes})",
+            "open": ", for gnc has no such code and no bound that excludes one",
+        }
         status = Styled(STATUS[best.status], _COLOURS[best.status])
         key = Styled("   best.0.status", "cyan") if verbose else ""
         answers.append((f"{result.target}: ", status, remarks[best.status], key))
@@ -74,11 +77,15 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         said += [source, *([table] if table else [])]
         lines.append(("best known code", figure, ", ".join(said), "best.0.best_known"))
     lines += [
-        ("not proved", f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}",
-         row.source if verbose else cited(row.source), "")
+        (
+            "not proved",
+            f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}",
+            row.source if verbose else cited(row.source),
+            "",
+        )
         for row in result.rows
         if row.valid and not row.proven and best.lower < row.value < best.upper
-    ]  # fmt: skip
+    ]
     scale = _scale(result, best.scale, "best.0.scale")
     lines += scale
     rows = sorted(
@@ -101,8 +108,10 @@ def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple
     """The lines of a default sheet: whom to cite in short, angles beside their bounds."""
     (best,) = result.best
     low, high = best.distances
-    ends = {"from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
-            "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees")}  # fmt: skip
+    ends = {
+        "from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
+        "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees"),
+    }
     sources: dict[tuple[str, str], str] = {
         (row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows
     }
@@ -160,15 +169,37 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
     digits = 12 if verbose else 8
     what = "largest cosine" if one else "one-vs-rest distance"
     title = f"Bounds   {what} of the best code, {result.title}"
-    heads = ("d", "K", "lower", "by", "upper", "by", "lower degrees", "upper degrees", "exact",
-             "exists?", "scale", "key")  # fmt: skip
+    heads = (
+        "d",
+        "K",
+        "lower",
+        "by",
+        "upper",
+        "by",
+        "lower degrees",
+        "upper degrees",
+        "exact",
+        "exists?",
+        "scale",
+        "key",
+    )
     rows: list[tuple[Cell, ...]] = [
-        (count(b.d), points(b.K), end(b, "lower", digits), b.lower_name, end(b, "upper", digits),
-         b.upper_name, rounded(b.lower_deg, False, digits) if one else None,
-         rounded(b.upper_deg, True, digits) if one else None, "yes" if b.exact else "",
-         b.status and _YES_NO[b.status], _scaled(b.scale), f"best.{place}" if verbose else None)
+        (
+            count(b.d),
+            points(b.K),
+            end(b, "lower", digits),
+            b.lower_name,
+            end(b, "upper", digits),
+            b.upper_name,
+            rounded(b.lower_deg, False, digits) if one else None,
+            rounded(b.upper_deg, True, digits) if one else None,
+            "yes" if b.exact else "",
+            b.status and _YES_NO[b.status],
+            _scaled(b.scale),
+            f"best.{place}" if verbose else None,
+        )
         for place, b in enumerate(result.best)
-    ]  # fmt: skip
+    ]
     notes: list[Cell] = []
     if any(b.scale is not None for b in result.best):
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
@@ -231,22 +262,38 @@ def _answer(
     told = [(place, row) for place, row in enumerate(rows) if _words(row)]
     told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
     if not verbose:
-        first = [next((row for _, row in told if row.exists is exists and row.proven), None)
-                 for exists in (True, False)] if not many else []  # fmt: skip
+        first = (
+            [
+                next((row for _, row in told if row.exists is exists and row.proven), None)
+                for exists in (True, False)
+            ]
+            if not many
+            else []
+        )
         more = [] if many else [row for _, row in told if not row.proven and _says_more(row, first)]
         lines = [
-            (("" if row.proven else "not proved: ") + said, figure,
-             f"{row.name}: {cited(row.source)}")
-            for row in (*first, *more) if row is not None for said, figure in [_words_of(row)]
-        ]  # fmt: skip
+            (
+                ("" if row.proven else "not proved: ") + said,
+                figure,
+                f"{row.name}: {cited(row.source)}",
+            )
+            for row in (*first, *more)
+            if row is not None
+            for said, figure in [_words_of(row)]
+        ]
         code = None if many else first[0]  # of many each has another
         return [*tables, facts("", [*lines, *scale], _more(len(told), code, room=not scale))]
     tables += [facts("", scale, verbose=True)] if scale else []
     cells = [
-        (points(getattr(row, given)) if many else None, row.name, *(_words(row) or ()),
-         Styled(row.source, "dim"), f"{key}.rows.{place}" if verbose else None)
+        (
+            points(getattr(row, given)) if many else None,
+            row.name,
+            *(_words(row) or ()),
+            Styled(row.source, "dim"),
+            f"{key}.rows.{place}" if verbose else None,
+        )
         for place, row in told
-    ]  # fmt: skip
+    ]
     listed = [row for _, row in told]
     notes = _notes(listed, listed, verbose)
     names = full_names(rows)
@@ -384,4 +431,3 @@ def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell
     for command, names in commands.items():
         notes.append((Styled(f"build it ({', '.join(names)}):", "bold"), f" {command}"))
     return notes
-

@@ -178,10 +178,16 @@ class ClassMoments:
         if mine is not None and theirs is not None and not np.array_equal(mine, theirs):
             raise DataError("moments about different centres cannot be merged")
         at = np.flatnonzero(other.present)
-        self._add(ClassSums(
-            at, other.counts[at], other.shifts[at], other.offsets[at], other.squares[at],
-            other.scatter,
-        ))  # fmt: skip
+        self._add(
+            ClassSums(
+                at,
+                other.counts[at],
+                other.shifts[at],
+                other.offsets[at],
+                other.squares[at],
+                other.scatter,
+            )
+        )
 
     def copy(self) -> "ClassMoments":
         """The same moments, independent of these."""

@@ -27,9 +27,16 @@ from gnc_cli.metrics.scores import Samples, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
 _MAY_LACK = (
-    "right", "ncc_right", "loo_right", "loo_counted", "agree", "agree_raw", "positive",
-    "margin_min", "margin_sum",
-)  # fmt: skip
+    "right",
+    "ncc_right",
+    "loo_right",
+    "loo_counted",
+    "agree",
+    "agree_raw",
+    "positive",
+    "margin_min",
+    "margin_sum",
+)
 """What may be None of a record."""
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
@@ -145,12 +152,18 @@ def stream_decisions(
     K = _class_count(rows, labels, weights, logits, means)
     check_labels(labels, len(labels), K)
     decide = partial(
-        _decide_block, K, labels, rows, logits,
+        _decide_block,
+        K,
+        labels,
+        rows,
+        logits,
         None if weights is None else _Classifier(weights, bias),
         None if means is None else _NearestMean(means, present, own_counts, unit),
         None if raw_means is None else _NearestMean(raw_means, present, None, unit=False),
-        unit, where, logits_where,
-    )  # fmt: skip
+        unit,
+        where,
+        logits_where,
+    )
     source = logits if rows is None else rows
     assert source is not None
     first, end = span or (0, len(labels))

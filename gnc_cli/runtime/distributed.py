@@ -168,9 +168,7 @@ def _start(device: Any) -> Processes:
                     store.wait(here, datetime.timedelta(milliseconds=1))
                 time.sleep(0.02)
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
-        dist.init_process_group(
-            backend, store=store, rank=rank, world_size=size, device_id=device
-        )
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, device_id=device)
     except (RuntimeError, ValueError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnavailableError(

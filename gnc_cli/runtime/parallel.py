@@ -198,9 +198,13 @@ class _Board(Generic[T, R]):
                 at = self._waiting.pop()
                 self.handed.add(at)
             yield Call(
-                self.work, at, pickle.dumps(self.tasks[at]), end, stop,
+                self.work,
+                at,
+                pickle.dumps(self.tasks[at]),
+                end,
+                stop,
                 textwrap.shorten(str(self.tasks[at]), 60),
-            )  # fmt: skip
+            )
 
     def work_here(self, deadline: Deadline) -> None:
         """Work on the tasks that wait, until none does or the deadline has expired."""

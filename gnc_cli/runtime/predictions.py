@@ -34,11 +34,15 @@ _CGROUPS = (
 _SIZES = ("batch_size", "width", "image_size", "K", "d", "n", "restarts", "workers", "min_count")
 """Parameters that decide how much memory a command takes, those that cost least first."""
 _NO_MEMORY = (
-    "DefaultCPUAllocator", "not enough memory",  # of torch, on Linux and elsewhere
-    "failed to map segment", "cannot allocate memory", "Cannot allocate memory",
-    "can't start new thread", "cannot apply additional memory protection",
+    "DefaultCPUAllocator",
+    "not enough memory",  # of torch, on Linux and elsewhere
+    "failed to map segment",
+    "cannot allocate memory",
+    "Cannot allocate memory",
+    "can't start new thread",
+    "cannot apply additional memory protection",
     "cannot create shared object descriptor",
-)  # fmt: skip
+)
 """In an error of torch, of Python, of the loader or of the system."""
 
 _log = logging.getLogger(__name__)
@@ -66,9 +70,14 @@ class Prediction:
         return self if limit is None else replace(self, seconds=0.0)
 
     def require(
-        self, what: str, step: str, *, out: str | os.PathLike[str] | None = None,
-        free: float | None = None, where: str = "this machine",
-    ) -> None:  # fmt: skip
+        self,
+        what: str,
+        step: str,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        free: float | None = None,
+        where: str = "this machine",
+    ) -> None:
         """Refuse work that this machine cannot hold; announce long work.
 
         Args:

@@ -140,9 +140,12 @@ class _LokyWorkers:
             if over.is_set():
                 return None
             executor = get_reusable_executor(
-                self.ahead, timeout=_IDLE, initializer=_prepare, initargs=(os.getpid(),),
+                self.ahead,
+                timeout=_IDLE,
+                initializer=_prepare,
+                initargs=(os.getpid(),),
                 env=dict.fromkeys((*_THREADS, _SAFE_PATH), "1"),
-            )  # fmt: skip
+            )
             self._last = executor.submit(call)
             return self._last
 

@@ -55,9 +55,19 @@ _MOST_WORK = 2e10
 STORED = "known"
 """What `--construction` takes for coordinates that this project ships."""
 _OF_A_CODE = (
-    "d", "K", "problem", "target", "construction", "table", "seed", "device", "threads", "out",
-    "force", "plot",
-)  # fmt: skip
+    "d",
+    "K",
+    "problem",
+    "target",
+    "construction",
+    "table",
+    "seed",
+    "device",
+    "threads",
+    "out",
+    "force",
+    "plot",
+)
 """The arguments of `solve` that have a meaning without a search."""
 
 
@@ -75,10 +85,17 @@ def list_constructions(asked: Mapping[str, Any]) -> ConstructionList:
         ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
         for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
     ]
-    rows.append(ConstructionRow(
-        STORED, "coordinates found by gnc, which it ships (give d and K)", "3..8", "up to 512",
-        "as found", None, "best known codes of compare --list that nothing else builds",
-    ))  # fmt: skip
+    rows.append(
+        ConstructionRow(
+            STORED,
+            "coordinates found by gnc, which it ships (give d and K)",
+            "3..8",
+            "up to 512",
+            "as found",
+            None,
+            "best known codes of compare --list that nothing else builds",
+        )
+    )
     rows += [
         ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
         for f in families()
@@ -208,10 +225,14 @@ def constructed_run(request: Request, runtime: RuntimeOptions, choice: Choice) -
             certified = _certified_by_pairs(rows, weights, construction)
             second = _second_order(weights, construction, runtime)
     result = assemble(
-        request, runtime, weights, certified,
-        outcome=Outcome.CONSTRUCTED, origin=f"construction: {construction.origin}{bound}",
+        request,
+        runtime,
+        weights,
+        certified,
+        outcome=Outcome.CONSTRUCTED,
+        origin=f"construction: {construction.origin}{bound}",
         second=second,
-    )  # fmt: skip
+    )
     return result if contacts is None else replace(result, contacts=contacts)
 
 

@@ -58,58 +58,90 @@ _SEARCH = "Search"
 def solve(
     d: Annotated[
         int | None,
-        Parameter("Dimension of the space, at least 2. Needed unless --construction is given.",
-                  whole(2, MOST_DIMENSIONS), _PROBLEM, short="-d"),
+        Parameter(
+            "Dimension of the space, at least 2. Needed unless --construction is given.",
+            whole(2, MOST_DIMENSIONS),
+            _PROBLEM,
+            short="-d",
+        ),
     ] = None,
     K: Annotated[
         int | None,
-        Parameter("Number of points or classes, at least 2. Needed unless --construction is "
-                  "given.", whole(2, MOST_POINTS), _PROBLEM, short="-K"),
+        Parameter(
+            "Number of points or classes, at least 2. Needed unless --construction is given.",
+            whole(2, MOST_POINTS),
+            _PROBLEM,
+            short="-K",
+        ),
     ] = None,
     *,
     problem: Annotated[
         str,
-        Parameter("softmax: largest one-vs-rest distance; tammes: smallest largest cosine; "
-                  "ufm: cross-entropy optimum (needs --tau or --weight-decay). Default softmax.",
-                  one_of(Problem), _PROBLEM),
+        Parameter(
+            "softmax: largest one-vs-rest distance; tammes: smallest largest cosine; "
+            "ufm: cross-entropy optimum (needs --tau or --weight-decay). Default softmax.",
+            one_of(Problem),
+            _PROBLEM,
+        ),
     ] = Problem.SOFTMAX,
     tau: Annotated[
         float | list[float] | str | None,
-        Parameter("ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
-                  "1..0.001/13 (13 geometric points).", reals(above=0.0, longest=1000),
-                  _PROBLEM),
+        Parameter(
+            "ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
+            "1..0.001/13 (13 geometric points).",
+            reals(above=0.0, longest=1000),
+            _PROBLEM,
+        ),
     ] = None,
     weight_decay: Annotated[
         float | None,
-        Parameter("ufm: free lengths in place of unit lengths: mean cross-entropy + LAMBDA/2 times "
-                  "the squared lengths.", real(above=0.0), _PROBLEM, metavar="LAMBDA"),
+        Parameter(
+            "ufm: free lengths in place of unit lengths: mean cross-entropy + LAMBDA/2 times "
+            "the squared lengths.",
+            real(above=0.0),
+            _PROBLEM,
+            metavar="LAMBDA",
+        ),
     ] = None,
     n: Annotated[
         int, Parameter("ufm: samples per class. Default 1.", whole(1, MOST_SAMPLES), _PROBLEM)
     ] = 1,
     fixed: Annotated[
         Any,
-        Parameter("Keep the rows of FILE, scaled to norm 1, and place only the others; a bias is "
-                  "ignored ('-': HDF5 on stdin).",
-                  group=_PROBLEM, metavar="FILE", reads=True),
+        Parameter(
+            "Keep the rows of FILE, scaled to norm 1, and place only the others; a bias is "
+            "ignored ('-': HDF5 on stdin).",
+            group=_PROBLEM,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     symmetry: Annotated[
         str | None,
-        Parameter("antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
-                  "orthogonal map g with g^n = 1; n at most K.",
-                  text(parsing.symmetry, "GROUP"), _PROBLEM),
+        Parameter(
+            "antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
+            "orthogonal map g with g^n = 1; n at most K.",
+            text(parsing.symmetry, "GROUP"),
+            _PROBLEM,
+        ),
     ] = None,
     method: Annotated[
         str,
-        Parameter("auto: theorems and constructions first, then search; descent: search "
-                  "always. Default auto.",
-                  one_of(Method), _SEARCH),
+        Parameter(
+            "auto: theorems and constructions first, then search; descent: search "
+            "always. Default auto.",
+            one_of(Method),
+            _SEARCH,
+        ),
     ] = Method.AUTO,
     construction: Annotated[
         str | None,
-        Parameter("Build this known code (leech, gold-9), or its first --K rows, without a "
-                  "search; see --list-constructions. known: the stored code of --d and --K.",
-                  group=_SEARCH, metavar="NAME"),
+        Parameter(
+            "Build this known code (leech, gold-9), or its first --K rows, without a "
+            "search; see --list-constructions. known: the stored code of --d and --K.",
+            group=_SEARCH,
+            metavar="NAME",
+        ),
     ] = None,
     list_constructions: Annotated[
         bool,
@@ -117,25 +149,40 @@ def solve(
     ] = False,
     init: Annotated[
         Any,
-        Parameter("Start from the rows of FILE ('-': HDF5 on stdin); rows that coincide start at "
-                  "random points.", group=_SEARCH,
-                  metavar="FILE", reads=True),
+        Parameter(
+            "Start from the rows of FILE ('-': HDF5 on stdin); rows that coincide start at "
+            "random points.",
+            group=_SEARCH,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     restarts: Annotated[
         int | None,
-        Parameter(f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
-                  "adapts to d and K.",
-                  whole(0, MOST_SAMPLES), _SEARCH),
+        Parameter(
+            f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
+            "adapts to d and K.",
+            whole(0, MOST_SAMPLES),
+            _SEARCH,
+        ),
     ] = None,
     steps: Annotated[
         int | None,
-        Parameter(f"Descent steps, for K beyond {LARGE} and ufm; others have --restarts. Default "
-                  "adapts to d and K.", whole(1, MOST_SAMPLES), _SEARCH),
+        Parameter(
+            f"Descent steps, for K beyond {LARGE} and ufm; others have --restarts. Default "
+            "adapts to d and K.",
+            whole(1, MOST_SAMPLES),
+            _SEARCH,
+        ),
     ] = None,
     target: Annotated[
         float | None,
-        Parameter("Stop at a one-vs-rest distance of at least this (softmax), or at most this "
-                  "largest cosine (tammes). Exit 4 if it is missed.", real(), _SEARCH),
+        Parameter(
+            "Stop at a one-vs-rest distance of at least this (softmax), or at most this "
+            "largest cosine (tammes). Exit 4 if it is missed.",
+            real(),
+            _SEARCH,
+        ),
     ] = None,
     resume: Annotated[
         bool, Parameter("Go on from the search in the --out file (.h5).", group=_SEARCH)
@@ -149,16 +196,20 @@ def solve(
     cluster: Cluster = None,
     out: Annotated[
         Path | None,
-        Parameter("Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
-                  "writes HDF5 to stdout and the table to stderr.", group="Output", metavar="FILE",
-                  writes=CODE_SUFFIXES),
+        Parameter(
+            "Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
+            "writes HDF5 to stdout and the table to stderr.",
+            group="Output",
+            metavar="FILE",
+            writes=CODE_SUFFIXES,
+        ),
     ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     command_line: str | None = None,
-) -> "SolveResult | SolveSweep | ConstructionList":  # fmt: skip
+) -> "SolveResult | SolveSweep | ConstructionList":
     """Search for K points in d dimensions with a large smallest distance; certify the code found.
 
     The one-vs-rest distance of a point is its distance from the convex hull

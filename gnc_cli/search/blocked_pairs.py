@@ -144,9 +144,15 @@ def log_sum_exp(
     if coarse is None or not math.isfinite(coarse.loss):
         return coarse
     return log_sum_exp(
-        W, sharpness, workers, shift=coarse.loss, frozen=frozen, half=half, deadline=deadline,
+        W,
+        sharpness,
+        workers,
+        shift=coarse.loss,
+        frozen=frozen,
+        half=half,
+        deadline=deadline,
         block=block,
-    )  # fmt: skip
+    )
 
 
 def sparse_log_sum_exp(
@@ -173,9 +179,12 @@ def sparse_log_sum_exp(
             total += float(p.sum(dtype=torch.float64))
             largest = max(largest, float(p.max()))
             gradient[top:bottom] = torch.nn.functional.embedding_bag(
-                torch.arange(last - first, device=W.device), far,
-                neighbours.starts[top:bottom] - first, per_sample_weights=p, mode="sum",
-            )  # fmt: skip
+                torch.arange(last - first, device=W.device),
+                far,
+                neighbours.starts[top:bottom] - first,
+                per_sample_weights=p,
+                mode="sum",
+            )
         return total, largest
 
     parts = workers.map(work)

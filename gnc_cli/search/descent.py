@@ -183,9 +183,12 @@ def lbfgs(
             report(steps, best_value)
 
     options = {
-        "maxiter": max_steps, "maxfun": 4 * max_steps + 20, "maxcor": memory,
-        "ftol": 0.0, "gtol": tolerance,
-    }  # fmt: skip
+        "maxiter": max_steps,
+        "maxfun": 4 * max_steps + 20,
+        "maxcor": memory,
+        "ftol": 0.0,
+        "gtol": tolerance,
+    }
     try:
         minimize(
             evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options

@@ -139,9 +139,11 @@ def _field_group(q: int, index: int) -> Group:
 def _frobenius(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
     if rng.random() < 0.3:
         choices = [
-            (q, index) for q in (4, 8, 9, 16, 25, 27) for index in range(1, q - 1)
+            (q, index)
+            for q in (4, 8, 9, 16, 25, 27)
+            for index in range(1, q - 1)
             if (q - 1) % index == 0 and q * (q - 1) // index <= most
-        ]  # fmt: skip
+        ]
         if not choices:
             return None
         return _represented(rng, _field_group(*choices[rng.integers(len(choices))]), d)

@@ -172,10 +172,11 @@ class _Descent:
         self.optimizers = [
             riemannian_adam(
                 riemannian.ManifoldParameter(self.W[a:b], manifold=riemannian.Sphere()),
-                lr=self.first_rate, betas=(0.9, 0.99),
+                lr=self.first_rate,
+                betas=(0.9, 0.99),
             )
             for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)
-        ]  # fmt: skip
+        ]
         self.near: Neighbours | None = None
         self.life, self.travel_left = 0, 0.0
         self.loss: float | None = None
@@ -184,9 +185,12 @@ class _Descent:
         self.pass_seconds = 0.0
 
     def run(
-        self, steps: int | None, deadline: Deadline, progress: StageProgress | None,
+        self,
+        steps: int | None,
+        deadline: Deadline,
+        progress: StageProgress | None,
         step_done: Callable[[], None],
-    ) -> Outcome:  # fmt: skip
+    ) -> Outcome:
         """Descend until the steps are done or the time is, less what the exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
         planned = steps if steps is not None else _default_steps(self.d, self.K)
@@ -272,9 +276,14 @@ class _Descent:
             return Smoothed(math.nan, self.W, math.nan)
         if not self.uses_lists:
             smoothed = log_sum_exp(
-                self.W, sharpness, self.workers, shift=self.loss, frozen=self.frozen,
-                half=half, deadline=deadline,
-            )  # fmt: skip
+                self.W,
+                sharpness,
+                self.workers,
+                shift=self.loss,
+                frozen=self.frozen,
+                half=half,
+                deadline=deadline,
+            )
         else:
             fresh = self.near is None or (self.travel_left <= 0.0 and self.life >= _SHORTEST_LIFE)
             if fresh and not self._renew_list(deadline):
@@ -305,9 +314,14 @@ class _Descent:
         threshold = choose_threshold(self.W, self.per_row, generator=self.generator)
         self.near = None  # the old list's memory goes to the new one
         self.near = pairs_above(
-            self.W, threshold, self.workers, limit=_MAX_PAIRS, frozen=self.frozen,
-            half=self._search_half(threshold), deadline=deadline,
-        )  # fmt: skip
+            self.W,
+            threshold,
+            self.workers,
+            limit=_MAX_PAIRS,
+            frozen=self.frozen,
+            half=self._search_half(threshold),
+            deadline=deadline,
+        )
         self.life = 0
         return self.near is not None
 

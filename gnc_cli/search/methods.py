@@ -40,9 +40,15 @@ def closed_form_run(request: Request, runtime: RuntimeOptions, exact: Any) -> So
         exact.weights, tolerance=TOLERANCE, deadline=runtime.deadline, upper_end=one
     )
     return assemble(
-        request, runtime, exact.weights, certified, outcome=Outcome.CLOSED_FORM,
-        origin=f"closed form: {exact.name}", stationarity=0.0, gain=0.0,
-    )  # fmt: skip
+        request,
+        runtime,
+        exact.weights,
+        certified,
+        outcome=Outcome.CLOSED_FORM,
+        origin=f"closed form: {exact.name}",
+        stationarity=0.0,
+        gain=0.0,
+    )
 
 
 def stored_run(
@@ -53,9 +59,13 @@ def stored_run(
     with runtime.limited_threads(2.0 * request.K**2 * request.d):
         certified = certify_code(weights, tolerance=TOLERANCE, deadline=runtime.deadline)
     return assemble(
-        request, runtime, weights, certified, outcome=Outcome.STORED,
+        request,
+        runtime,
+        weights,
+        certified,
+        outcome=Outcome.STORED,
         origin=f"stored code: {name.partition(' for d =')[0]}",
-    )  # fmt: skip
+    )
 
 
 def search_run(
@@ -75,10 +85,16 @@ def search_run(
     known = best(request.d, request.K, request.table)
     with runtime.limited_threads(request.K**2 * request.d), runtime.pool(device) as pool:
         found = solve_code(
-            request, deadline, pool, target=_end_of_search(request), device=device,
-            known=None if known is None else known.max_cosine, progress=runtime.progress,
-            state=state, save=save,
-        )  # fmt: skip
+            request,
+            deadline,
+            pool,
+            target=_end_of_search(request),
+            device=device,
+            known=None if known is None else known.max_cosine,
+            progress=runtime.progress,
+            state=state,
+            save=save,
+        )
         order = found.order
         polished = order is not None and (
             order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
@@ -100,13 +116,21 @@ def search_run(
     else:
         outcome = Outcome.STALLED
     result = assemble(
-        request, runtime, found.weights, certified, outcome=outcome,
+        request,
+        runtime,
+        found.weights,
+        certified,
+        outcome=outcome,
         origin=f"descent from {found.origin}" if found.origin else "descent",
         stationarity=None if order is None else order.stationarity,
-        gain=None if order is None else order.gain, second=found.second,
-        restarts=found.restarts, batches=found.batches, hits=found.hits or None, steps=found.steps,
+        gain=None if order is None else order.gain,
+        second=found.second,
+        restarts=found.restarts,
+        batches=found.batches,
+        hits=found.hits or None,
+        steps=found.steps,
         history=found.history,
-    )  # fmt: skip
+    )
     if outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED):
         open_ = [name for name in _OF_A_POLISH if getattr(result, name) in (None, UNDECIDED)]
         result = replace(result, undecided=(*result.undecided, *open_))
@@ -129,18 +153,32 @@ def large_run(request: Request, runtime: RuntimeOptions) -> SolveResult:
     limit = runtime.deadline.seconds
     deadline = runtime.deadline.reserving(min(_LARGE_RESERVE, 0.2 * (limit or 0.0)))
     found = solve_large(
-        request.d, request.K, seed=request.seed, init=request.init, steps=request.steps,
-        deadline=deadline, device=str(resolve_device(runtime.device)), threads=runtime.threads,
-        progress=runtime.stage("large scale: max_cosine"), fixed=request.fixed,
+        request.d,
+        request.K,
+        seed=request.seed,
+        init=request.init,
+        steps=request.steps,
+        deadline=deadline,
+        device=str(resolve_device(runtime.device)),
+        threads=runtime.threads,
+        progress=runtime.stage("large scale: max_cosine"),
+        fixed=request.fixed,
         save=runtime.save,
-    )  # fmt: skip
+    )
     certified = certify_code(
         found.weights, tolerance=_TOLERANCE_ROUGH, row_max=found.row_maxima, deadline=deadline
     )
     return assemble(
-        request, runtime, found.weights, certified, outcome=found.outcome,
-        origin="large-scale descent", restarts=1, steps=found.steps, history=found.history,
-    )  # fmt: skip
+        request,
+        runtime,
+        found.weights,
+        certified,
+        outcome=found.outcome,
+        origin="large-scale descent",
+        restarts=1,
+        steps=found.steps,
+        history=found.history,
+    )
 
 
 def ufm_run(request: Request, runtime: RuntimeOptions) -> SolveResult | SolveSweep:
@@ -164,11 +202,20 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
 
     began = runtime.deadline.elapsed
     found = solve_ufm(
-        request.d, request.K, tau=tau, weight_decay=request.weight_decay, n=request.n,
-        seed=request.seed, restarts=request.restarts, steps=request.steps, init=start,
-        deadline=runtime.deadline, progress=runtime.stage(f"tau = {tau:.4g}"),
-        device=runtime.device, threads=runtime.threads,
-    )  # fmt: skip
+        request.d,
+        request.K,
+        tau=tau,
+        weight_decay=request.weight_decay,
+        n=request.n,
+        seed=request.seed,
+        restarts=request.restarts,
+        steps=request.steps,
+        init=start,
+        deadline=runtime.deadline,
+        progress=runtime.stage(f"tau = {tau:.4g}"),
+        device=runtime.device,
+        threads=runtime.threads,
+    )
     W = found.weights / np.linalg.norm(found.weights, axis=1, keepdims=True)
     H = found.features / np.linalg.norm(found.features, axis=1, keepdims=True)
     with runtime.limited_threads(request.K**2 * request.d):
@@ -180,14 +227,26 @@ def _ufm_row(request: Request, runtime: RuntimeOptions, tau: float, start: Any) 
         rho = proved_interval(request.d, request.K)
         gap = hardmax_gap(request.d, request.K, tau, found.log_total_loss, found.hardmax, rho)
     result = assemble(
-        request, runtime, found.weights, certified, outcome=found.outcome, origin="descent",
-        stationarity=found.stationarity, restarts=found.restarts, steps=found.steps,
+        request,
+        runtime,
+        found.weights,
+        certified,
+        outcome=found.outcome,
+        origin="descent",
+        stationarity=found.stationarity,
+        restarts=found.restarts,
+        steps=found.steps,
         history=found.history,
-    )  # fmt: skip
+    )
     measures = UfmMeasures(
-        tau=tau, weight_decay=request.weight_decay, n=request.n, gnc1=collapse,
-        gnc2=certified.rho_one_vs_rest, gnc3=gnc3(W, means), hardmax_gap=gap,
-    )  # fmt: skip
+        tau=tau,
+        weight_decay=request.weight_decay,
+        n=request.n,
+        gnc1=collapse,
+        gnc2=certified.rho_one_vs_rest,
+        gnc3=gnc3(W, means),
+        hardmax_gap=gap,
+    )
     seconds = runtime.deadline.elapsed - began
     return replace(result, seconds=seconds, features=found.features, ufm=measures)
 
@@ -214,9 +273,15 @@ def assemble(
     judged: dict[str, Any] = dict.fromkeys(field.name for field in fields(Judgement))
     if request.problem != "ufm":  # whose optimum is no code of largest distance
         judgement = judge(
-            request.problem, request.d, request.K, weights, certified.max_cosine,
-            certified.rho_one_vs_rest, request.restriction, request.table,
-        )  # fmt: skip
+            request.problem,
+            request.d,
+            request.K,
+            weights,
+            certified.max_cosine,
+            certified.rho_one_vs_rest,
+            request.restriction,
+            request.table,
+        )
         judged = vars(judgement)
         if judgement.misses_known_optimum and not request.restriction:
             outcome = Outcome.LOCAL_OPTIMUM if outcome is Outcome.CONVERGED else outcome
@@ -233,18 +298,33 @@ def assemble(
         "rattlers_one_vs_rest": None if classes is None else classes.rattles,
     }
     return SolveResult(
-        seconds=runtime.deadline.elapsed, version=__version__, problem=request.problem,
-        d=request.d, K=request.K, origin=origin, outcome=outcome,
-        max_cosine=certified.max_cosine, min_angle_deg=float(np.degrees(certified.min_angle)),
-        rho_one_vs_one=certified.rho_one_vs_one, rho_one_vs_rest=certified.rho_one_vs_rest,
-        rattlers=certified.rattlers, contacts=None if pairs is None else len(pairs),
+        seconds=runtime.deadline.elapsed,
+        version=__version__,
+        problem=request.problem,
+        d=request.d,
+        K=request.K,
+        origin=origin,
+        outcome=outcome,
+        max_cosine=certified.max_cosine,
+        min_angle_deg=float(np.degrees(certified.min_angle)),
+        rho_one_vs_one=certified.rho_one_vs_one,
+        rho_one_vs_rest=certified.rho_one_vs_rest,
+        rattlers=certified.rattlers,
+        contacts=None if pairs is None else len(pairs),
         stationarity=stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
-        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle), **judged,
-        seed=request.seed, restarts=restarts, batches=batches, hits=hits, steps=steps,
-        out=None, weights=weights, features=certified.features,
+        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
+        **judged,
+        seed=request.seed,
+        restarts=restarts,
+        batches=batches,
+        hits=hits,
+        steps=steps,
+        out=None,
+        weights=weights,
+        features=certified.features,
         undecided=("rattlers.one_vs_rest",) if certified.undecided else (),
         extras={k: v for k, v in extras.items() if v is not None},
-    )  # fmt: skip
+    )

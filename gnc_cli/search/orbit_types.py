@@ -130,9 +130,12 @@ def _orbit_type(group: np.ndarray, basis: np.ndarray) -> OrbitType:
     dimension = basis.shape[1]
     swapped = dimension == 1 and bool((np.abs(moved + point).max(1) < _TOLERANCE).any())
     return OrbitType(
-        length=len(first), dimension=dimension, projection=basis @ basis.T, images=group[first],
+        length=len(first),
+        dimension=dimension,
+        projection=basis @ basis.T,
+        images=group[first],
         capacity=(1 if swapped else 2) if dimension == 1 else 1 << 30,
-    )  # fmt: skip
+    )
 
 
 def _merged(moved: np.ndarray, candidates: np.ndarray) -> np.ndarray:

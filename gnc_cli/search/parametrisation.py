@@ -188,11 +188,14 @@ def _union(
     lengths = np.array([kind.length for kind in chosen])
     free_everywhere = all(kind.dimension == d for kind in chosen)
     return Parametrisation(
-        d, K, len(chosen), np.cumsum(lengths) - lengths,
+        d,
+        K,
+        len(chosen),
+        np.cumsum(lengths) - lengths,
         images=np.concatenate([kind.images for kind in chosen]),
         source=np.repeat(np.arange(len(chosen)), lengths),
         projections=None if free_everywhere else np.array([kind.projection for kind in chosen]),
-    )  # fmt: skip
+    )
 
 
 def random_generator(rng: np.random.Generator, d: int, order: int) -> np.ndarray:

@@ -53,9 +53,14 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
         title, facts = _heading(code)
         rattlers, distance = _rattlers(code)
         write_code_page(
-            path, title=title, facts=facts, weights=_unit(code), distance=distance,
-            contacts=code.extras.get("contact_pairs"), rattlers=rattlers,
-        )  # fmt: skip
+            path,
+            title=title,
+            facts=facts,
+            weights=_unit(code),
+            distance=distance,
+            contacts=code.extras.get("contact_pairs"),
+            rattlers=rattlers,
+        )
         return
     with styled():
         if isinstance(result, SolveSweep):
@@ -85,8 +90,9 @@ def code_figure(result: SolveResult) -> Any:
         panels.append(lambda ax: _show_facts(ax, facts))
     few = _few_values(cosines) if result.d > 3 else []
     if few:
-        facts += [("cosines", f"{value:z.6g}", f"{share:.3g} % of the pairs")
-                  for value, share in few]  # fmt: skip
+        facts += [
+            ("cosines", f"{value:z.6g}", f"{share:.3g} % of the pairs") for value, share in few
+        ]
     else:
         panels.append(lambda ax: show_cosines(ax, cosines, result.K, known))
     if result.d > 3 and "contact_pairs" in result.extras:
@@ -172,8 +178,15 @@ def _show_facts(ax: Any, rows: Sequence[tuple[str, str, str]]) -> None:
     for line, (name, value, remark) in enumerate(rows):
         for x, side, text in ((0.0, "left", name), (0.53, "right", value), (0.57, "left", remark)):
             if text != above:
-                ax.annotate(text, (x, 1.0), (0.0, -_LINE * line - 4.0), ha=side, va="top",
-                            xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+                ax.annotate(
+                    text,
+                    (x, 1.0),
+                    (0.0, -_LINE * line - 4.0),
+                    ha=side,
+                    va="top",
+                    xycoords="axes fraction",
+                    textcoords="offset points",
+                )
         above = name
 
 
@@ -282,8 +295,9 @@ def show_cosines(ax: Any, cosines: np.ndarray, K: int, known: float | None = Non
     margin = max(0.0, 0.3 - (top - low) / 2)  # a single cosine should look like one
     half = (top - low + 2 * margin) / 120  # of a bin; simple fractions lie in the middle of one
     bins = np.linspace(low - margin - half, top + margin + half, 62)
-    share, *_ = ax.hist(cosines.ravel(), bins, weights=np.full(cosines.size, 100 / cosines.size),
-                        color=BLUE)  # fmt: skip
+    share, *_ = ax.hist(
+        cosines.ravel(), bins, weights=np.full(cosines.size, 100 / cosines.size), color=BLUE
+    )
     logarithmic = share.max() > 200.0 * share[share > 0.0].min()
     if logarithmic:
         ax.set_yscale("log")
@@ -291,13 +305,32 @@ def show_cosines(ax: Any, cosines: np.ndarray, K: int, known: float | None = Non
     ax.axvline(top, color=ORANGE, lw=1.4, ls="--")
     if known is not None and known < top - 0.002:
         ax.axvline(known, color=GREEN, lw=1.4, ls="--")
-        ax.text(known, 0.86, f"best known {known:z.4f} ", transform=ax.get_xaxis_transform(),
-                ha="right", va="top", color=GREEN, fontsize=9)  # fmt: skip
-    ax.text(top, 0.98, f"largest {top:z.4f} ", transform=ax.get_xaxis_transform(), ha="right",
-            va="top", color=ORANGE, fontsize=9)  # fmt: skip
+        ax.text(
+            known,
+            0.86,
+            f"best known {known:z.4f} ",
+            transform=ax.get_xaxis_transform(),
+            ha="right",
+            va="top",
+            color=GREEN,
+            fontsize=9,
+        )
+    ax.text(
+        top,
+        0.98,
+        f"largest {top:z.4f} ",
+        transform=ax.get_xaxis_transform(),
+        ha="right",
+        va="top",
+        color=ORANGE,
+        fontsize=9,
+    )
     sampled = f" (rows: {count(len(cosines))} of {count(K)})" if len(cosines) < K else ""
-    ax.set(title="Pairwise cosines" + sampled, xlabel=r"cosine of classes $k \neq j$",
-           ylabel="share of pairs (%)")  # fmt: skip
+    ax.set(
+        title="Pairwise cosines" + sampled,
+        xlabel=r"cosine of classes $k \neq j$",
+        ylabel="share of pairs (%)",
+    )
     ax.grid(axis="y")
 
 
@@ -322,14 +355,29 @@ def _show_distances(ax: Any, result: SolveResult, rows: np.ndarray, cosines: np.
     ax.axhline(floor, color=GREEN, lw=1.4, ls="--", zorder=1)
     ax.vlines(rank, low, high, color=GREY, lw=max(0.3, size / 12), alpha=0.7, zorder=2)
     for some, colour, what in ((~free, BLUE, "class"), (free, ORANGE, "rattler")):
-        ax.scatter(rank[some], low[some], s=size, color=colour, label=what, zorder=3, linewidths=0,
-                   rasterized=len(low) > 5000)  # fmt: skip
+        ax.scatter(
+            rank[some],
+            low[some],
+            s=size,
+            color=colour,
+            label=what,
+            zorder=3,
+            linewidths=0,
+            rasterized=len(low) > 5000,
+        )
     # Equal to the last digit is the usual end: keep rounding noise from filling the panel.
     base = min(floor, low[0])
     span = max(high.max() - base, 0.1 * abs(floor), 1e-6)
     ax.set_ylim(base - 0.3 * span, high.max() + (0.25 if free.any() else 0.5) * span)
-    ax.text(0.02, floor - 0.03 * span, f"{name} {floor:.6f}", va="top", color=GREEN, fontsize=9,
-            transform=ax.get_yaxis_transform())  # fmt: skip
+    ax.text(
+        0.02,
+        floor - 0.03 * span,
+        f"{name} {floor:.6f}",
+        va="top",
+        color=GREEN,
+        fontsize=9,
+        transform=ax.get_yaxis_transform(),
+    )
     if free.any():
         ax.legend(loc="upper left", ncols=2, handletextpad=0.2)
     _count_classes(ax, "classes, sorted")
@@ -352,8 +400,15 @@ def _show_convergence(ax: Any, result: SolveResult, history: np.ndarray) -> None
     if np.count_nonzero(seen) >= 2:
         ax.semilogy(step[seen], gap[seen], color=BLUE, lw=1.5, drawstyle="steps-post")
         ax.set_ylabel("|best so far - last|")
-        ax.text(0.98, 0.96, f"last: {value[-1]:.9g}", transform=ax.transAxes, ha="right", va="top",
-                fontsize=9)  # fmt: skip
+        ax.text(
+            0.98,
+            0.96,
+            f"last: {value[-1]:.9g}",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            fontsize=9,
+        )
     else:  # found at once: a margin keeps rounding from being magnified
         ax.plot(step, value, "o-", color=BLUE, lw=1.5, ms=3, drawstyle="steps-post")
         ax.set(ylabel="best so far", ylim=(value.min() - 1e-3, value.max() + 1e-3))
@@ -386,8 +441,16 @@ def _show_length_ratios(ax: Any, weights: np.ndarray, features: np.ndarray) -> N
     reach = max(1.45 * float(np.abs(ratio - middle).max()), 0.05 * middle)
     ax.set(title="Length ratios", ylabel=r"$|w_k|\,/\,|h_k|$")
     ax.set_ylim(middle - reach, middle + reach)
-    ax.text(0.98, 0.97, f"mean {middle:.4f}", transform=ax.transAxes, ha="right", va="top",
-            color=GREEN, fontsize=9)  # fmt: skip
+    ax.text(
+        0.98,
+        0.97,
+        f"mean {middle:.4f}",
+        transform=ax.transAxes,
+        ha="right",
+        va="top",
+        color=GREEN,
+        fontsize=9,
+    )
     _count_classes(ax, "classes, around the circle")
 
 
@@ -439,8 +502,13 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
         (depth < 0.0, {"s": 0.55 * size, "alpha": 0.28, "lw": 0.0, "zorder": 2}),
         (depth >= 0.0, {"s": size, "alpha": 1.0, "lw": min(1.0, size / 30.0), "zorder": 5}),
     ):
-        ax.scatter(*W[some, :2].T, color=colours[some], edgecolors="white", **shown,
-                   rasterized=len(W) > 5000)  # fmt: skip
+        ax.scatter(
+            *W[some, :2].T,
+            color=colours[some],
+            edgecolors="white",
+            **shown,
+            rasterized=len(W) > 5000,
+        )
     _legend(ax, rattlers, "class", "contact" if len(pairs) else None)
 
 
@@ -453,8 +521,9 @@ def draw_sphere(ax: Any) -> None:
     # Lambert's law with a lamp at the upper left; kept pale, the code is the subject.
     light = np.clip(-0.45 * x + 0.5 * x[:, None] + 0.74 * height, 0.0, 1.0)
     shade = np.stack([0.83 + 0.16 * light, 0.86 + 0.13 * light, 0.90 + 0.095 * light], axis=-1)
-    ball = ax.imshow(shade, extent=(-1, 1, -1, 1), origin="lower", interpolation="bilinear",
-                     zorder=0)  # fmt: skip
+    ball = ax.imshow(
+        shade, extent=(-1, 1, -1, 1), origin="lower", interpolation="bilinear", zorder=0
+    )
     rim = Circle((0, 0), 1.0, fill=False, edgecolor=GREY, lw=0.8, zorder=4)
     ax.add_patch(rim)
     ball.set_clip_path(rim)

@@ -44,9 +44,7 @@ class Problem(ABC):
         """Points (P, d) of a whole code (K, d), features on their class weights."""
 
     @abstractmethod
-    def operands(
-        self, points: "torch.Tensor"
-    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+    def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         """Rows (R, M, d), columns (R, K, d), each row's own column (M,): for the smooth maximum."""
 
     @abstractmethod
@@ -116,9 +114,7 @@ class Tammes(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return weights[self.parametrisation.representatives]
 
-    def operands(
-        self, points: "torch.Tensor"
-    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+    def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         own = self.parametrisation.own(points.device)
         return points, self.parametrisation.expand(points), own
 
@@ -166,9 +162,7 @@ class SoftmaxCode(Problem):
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([weights[self.parametrisation.representatives], weights])
 
-    def operands(
-        self, points: "torch.Tensor"
-    ) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+    def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         unknown = self.parametrisation.unknown
         weights = self.parametrisation.expand(points[:, :unknown].contiguous())
         import torch

@@ -50,9 +50,14 @@ class QuickEnd:
 
 
 def quick_descents(
-    parametrisation: Parametrisation, starts: np.ndarray, sharpness: np.ndarray, end: float,
-    deadline: Deadline, stages: int = STAGES, steps: int = STEPS,
-) -> tuple[list[QuickEnd], int, int]:  # fmt: skip
+    parametrisation: Parametrisation,
+    starts: np.ndarray,
+    sharpness: np.ndarray,
+    end: float,
+    deadline: Deadline,
+    stages: int = STAGES,
+    steps: int = STEPS,
+) -> tuple[list[QuickEnd], int, int]:
     """Descend from each start (R, M, d) while the sharpness grows from `sharpness` (R,) to `end`.
 
     Args:
@@ -69,9 +74,14 @@ def quick_descents(
         nonlocal total
         for beta in grid:
             rows, made = lbfgs(
-                _smoothed(parametrisation, beta), rows, on_sphere=True, max_steps=steps, memory=10,
-                tolerance=1e-12, deadline=deadline,
-            )  # fmt: skip
+                _smoothed(parametrisation, beta),
+                rows,
+                on_sphere=True,
+                max_steps=steps,
+                memory=10,
+                tolerance=1e-12,
+                deadline=deadline,
+            )
             total += made
         return rows
 

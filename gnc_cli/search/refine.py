@@ -57,10 +57,13 @@ def polish_candidate(
     A basin that is predicted to end above `bar` is left early.
     """
     done = polish(
-        candidate.whole, problem.active_pairs, problem.movable(),
-        scale=problem.scale(candidate.value), deadline=deadline,
+        candidate.whole,
+        problem.active_pairs,
+        problem.movable(),
+        scale=problem.scale(candidate.value),
+        deadline=deadline,
         give_up=lambda step, predicted: step >= _FAIR_CHANCE and predicted > bar,
-    )  # fmt: skip
+    )
     whole, value = done.points, done.value
     if candidate.restricted is not None:
         whole = candidate.restricted.symmetric(whole)
@@ -88,9 +91,14 @@ def refine(
             break
         smoothed = _smoothed(problem, sharpness / scale)
         points, _ = lbfgs(
-            smoothed, points, on_sphere=True, max_steps=steps, memory=20, tolerance=1e-12,
+            smoothed,
+            points,
+            on_sphere=True,
+            max_steps=steps,
+            memory=20,
+            tolerance=1e-12,
             deadline=deadline,
-        )  # fmt: skip
+        )
     _, gradient = smoothed(points)
     tangent = gradient - (gradient * points).sum(1, keepdims=True) * points
     return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
@@ -153,9 +161,13 @@ def settle(
         if candidate.active is None:
             break
         verdict = second_order(
-            candidate.whole, *candidate.active, problem.movable(), problem.active_pairs,
-            scale=problem.scale(candidate.value), deadline=deadline,
-        )  # fmt: skip
+            candidate.whole,
+            *candidate.active,
+            problem.movable(),
+            problem.active_pairs,
+            scale=problem.scale(candidate.value),
+            deadline=deadline,
+        )
         if verdict.lower is None or candidate.restricted is not None:
             break
         below = Candidate(problem.value(verdict.lower), verdict.lower)
@@ -174,6 +186,10 @@ def examine(weights: np.ndarray, deadline: Deadline) -> SecondOrder:
     active = polish_candidate(problem, candidate, deadline).active
     assert active is not None, "a polish gives multipliers"
     return second_order(
-        weights, *active, problem.movable(), problem.active_pairs,
-        scale=problem.scale(candidate.value), deadline=deadline,
-    )  # fmt: skip
+        weights,
+        *active,
+        problem.movable(),
+        problem.active_pairs,
+        scale=problem.scale(candidate.value),
+        deadline=deadline,
+    )

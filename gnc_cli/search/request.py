@@ -136,10 +136,12 @@ def read_request(asked: Mapping[str, Any]) -> Request:
     missing = [spelled(name) for name in ("d", "K") if asked[name] is None]
     if missing:
         named, some = " and ".join(missing), "s"[: len(missing) - 1]
-        raise UsageError(wording(
-            f"missing option{some} {named}; see gnc solve --help",
-            f"missing argument{some} {named}; write solve(d=3, K=24)",
-        ))
+        raise UsageError(
+            wording(
+                f"missing option{some} {named}; see gnc solve --help",
+                f"missing argument{some} {named}; write solve(d=3, K=24)",
+            )
+        )
     kind, _, order = (asked["symmetry"] or "").partition(":")
     read = {"symmetry": (kind, int(order or 2)) if kind else None, "tau": asked["tau"] or ()}
     request = Request(**({field.name: asked[field.name] for field in fields(Request)} | read))
@@ -214,9 +216,10 @@ def _contradictions(r: Request) -> Iterator[str]:
     if r.restarts == 0 and r.init is None:
         yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
     up_to_large = {
-        spelled("symmetry"): r.symmetry, problem: ufm,
+        spelled("symmetry"): r.symmetry,
+        problem: ufm,
         spelled("restarts", r.restarts): r.restarts is not None,
-    }  # fmt: skip
+    }
     for what in (option for option, value in up_to_large.items() if value and r.large):
         yield f"{what} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
 

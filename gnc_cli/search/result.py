@@ -21,6 +21,7 @@ from gnc_cli.records import (
 
 TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 
+
 class Outcome(Enum):
     """How a solve ended; each ending carries its own advice.
 
@@ -71,9 +72,11 @@ def _worded(advice: str) -> str:
     """With the parameters as the caller writes them."""
     names = ("restarts", "seed", "time_limit", "steps", "target")
     return advice.format(
-        **{name: spelled(name) for name in names}, descent=spelled("method", "descent"),
-        out=spelled("out", "FILE.h5"), resume=wording("--resume", "resume=True"),
-    )  # fmt: skip
+        **{name: spelled(name) for name in names},
+        descent=spelled("method", "descent"),
+        out=spelled("out", "FILE.h5"),
+        resume=wording("--resume", "resume=True"),
+    )
 
 
 @dataclass(frozen=True)
@@ -191,9 +194,7 @@ class SolveResult(Result):
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With a target: how the search ended, whatever became of the target."""
-    extras: dict[str, Any] = field(
-        default_factory=dict, metadata=HIDDEN, repr=False, compare=False
-    )
+    extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
     """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
 
     command = "solve"

@@ -65,9 +65,13 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
     """Solve with checked arguments, by name; see `api.solve`."""
     deadline = Deadline.of_call(asked["time_limit"], asked["interrupt"])
     runtime = RuntimeOptions(
-        deadline, asked["device"], asked["threads"], asked["progress"],
-        processes(asked["workers"], asked["cluster"]), asked["cluster"],
-    )  # fmt: skip
+        deadline,
+        asked["device"],
+        asked["threads"],
+        asked["progress"],
+        processes(asked["workers"], asked["cluster"]),
+        asked["cluster"],
+    )
     out, resume = asked["out"], asked["resume"]
     if resume and (out is None or PurePath(out).suffix.lower() not in (".h5", ".hdf5")):
         raise UsageError(
@@ -86,8 +90,9 @@ def run(asked: Mapping[str, Any]) -> SolveResult | SolveSweep:
         Prediction(disk=request.K * request.d / 8.0).require(
             f"a code of K={request.K} points in d={request.d}",
             f"lower {spelled('K')} or {spelled('d')}, name a file on another disk, "
-            f"or drop {spelled('out')}", out=out,
-        )  # fmt: skip
+            f"or drop {spelled('out')}",
+            out=out,
+        )
     exact = choice = stored = None
     if ships:
         stored = stored_code(asked)
@@ -182,9 +187,7 @@ def _described(request: Request, exact: Any, choice: Choice | None) -> str:
     return f"a search for {of}"
 
 
-def _smaller(
-    request: Request, runtime: RuntimeOptions, exact: Any, choice: Choice | None
-) -> str:
+def _smaller(request: Request, runtime: RuntimeOptions, exact: Any, choice: Choice | None) -> str:
     """The next step where it does not fit."""
     smaller = f"lower {spelled('K')} or {spelled('d')}"
     if request.problem == "ufm":
@@ -351,10 +354,12 @@ class _Files:
     def _provenance(self) -> dict[str, Any]:
         libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
         return {
-            "identity": _identity(self._request), "method": self._request.method,
-            "seed": self._request.seed, "command": self._asked["command_line"],
+            "identity": _identity(self._request),
+            "method": self._request.method,
+            "seed": self._request.seed,
+            "command": self._asked["command_line"],
             "libraries": libraries,
-        }  # fmt: skip
+        }
 
     def _whole(self, state: dict[str, Any] | None) -> dict[str, Any] | None:
         return {**state, "identity": _identity(self._request)} if state else None
@@ -365,7 +370,8 @@ def _identity(request: Request) -> dict[str, Any]:
     given = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
     return {
         **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
-        "weight_decay": request.weight_decay, "n": request.n,
+        "weight_decay": request.weight_decay,
+        "n": request.n,
         "tau": ", ".join(map(str, request.tau)),
         "symmetry": ":".join(map(str, request.symmetry or ())),
         "fixed": sha256(given).hexdigest()[:16] if given else "",

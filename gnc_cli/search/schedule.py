@@ -92,9 +92,13 @@ def search(
 
 
 def _worked(
-    tasks: list[Task], state: SearchState, deadline: Deadline, pool: Pool,
-    tell: Callable[[Found], None], save: Callable[[SearchState], None] | None,
-) -> tuple[dict[int, Found], list[Found]]:  # fmt: skip
+    tasks: list[Task],
+    state: SearchState,
+    deadline: Deadline,
+    pool: Pool,
+    tell: Callable[[Found], None],
+    save: Callable[[SearchState], None] | None,
+) -> tuple[dict[int, Found], list[Found]]:
     """Work on the tasks of a round that have not ended yet: all that have, and those cut short."""
     ended = dict(state.ended)
     waiting = [at for at in range(len(tasks)) if at not in ended]
@@ -124,9 +128,14 @@ def _between(state: SearchState, ended: dict[int, Found], cut: list[Found]) -> S
 
 
 def _tasks(
-    problem: Problem, effort: Effort, seed: int, state: SearchState,
-    symmetry: tuple[str, int] | None, device: str, deadline: Deadline,
-) -> Iterator[Task]:  # fmt: skip
+    problem: Problem,
+    effort: Effort,
+    seed: int,
+    state: SearchState,
+    symmetry: tuple[str, int] | None,
+    device: str,
+    deadline: Deadline,
+) -> Iterator[Task]:
     """The tasks of the round that `state.round` numbers."""
     r = state.round
     size = _FIRST[r] if r < len(_FIRST) else min(_MOST, _ROUND << (r - len(_FIRST)) // 8)
@@ -138,9 +147,16 @@ def _tasks(
         near = [c for c in good if c.value < bar + NEAR * problem.scale(c.value)]
         rough = [c for c in near if not c.polished][: -(-size // 8)]
     plain = Task(
-        "fresh", (seed, r, 0), problem, effort, bar=bar, symmetry=symmetry, device=device,
-        share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r], pool=tuple(good[:1]),
-    )  # fmt: skip
+        "fresh",
+        (seed, r, 0),
+        problem,
+        effort,
+        bar=bar,
+        symmetry=symmetry,
+        device=device,
+        share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r],
+        pool=tuple(good[:1]),
+    )
     for i, candidate in enumerate(rough):
         yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
     size -= len(rough)
@@ -235,13 +251,16 @@ def _learned(
     kept = [c for c in state.pool if c.polished or c.value not in used]
     candidates = kept + [c for each in found for c in each.candidates]
     after = replace(
-        state, round=state.round + 1, ended={}, tasks=state.tasks + len(found),
+        state,
+        round=state.round + 1,
+        ended={},
+        tasks=state.tasks + len(found),
         restarts=state.restarts + sum(each.restarts for each in found),
         steps=state.steps + sum(each.steps for each in found),
         batches=state.batches + sum(each.independent for each in found),
         pool=best_distinct(_once(candidates, problem)),
         credit={name: _FADING * value for name, value in state.credit.items()},
-    )  # fmt: skip
+    )
     best = _front(effort, after)
     if not after.pool:
         return after

@@ -131,10 +131,19 @@ def solve_code(
 
     def searched(state: SearchState, rounds: int | None = None) -> SearchState:
         return search(
-            problem, effort, request.seed, state, deadline=searching, pool=pool, target=goal,
-            symmetry=request.symmetry, device=device, rounds=rounds,
-            progress=_labelled(progress, request, known), save=save,
-        )  # fmt: skip
+            problem,
+            effort,
+            request.seed,
+            state,
+            deadline=searching,
+            pool=pool,
+            target=goal,
+            symmetry=request.symmetry,
+            device=device,
+            rounds=rounds,
+            progress=_labelled(progress, request, known),
+            save=save,
+        )
 
     if state.round == 0:
         # The first task shows how much of a core there is.
@@ -158,7 +167,8 @@ def solve_code(
         second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.all_restarts,
-        batches=state.batches, hits=state.hits,
+        batches=state.batches,
+        hits=state.hits,
         steps=state.all_steps,
         origin=best.origin,
         history=history.reshape(-1, 2),
@@ -229,15 +239,23 @@ def _finish(
     if problem.coordinates <= MAX_UNKNOWNS or deadline.expired:
         return best.whole, None
     return refine(
-        best.restricted or problem, best.whole, scale=problem.scale(best.value),
-        steps=_REFINE_STEPS, deadline=deadline,
-    )  # fmt: skip
+        best.restricted or problem,
+        best.whole,
+        scale=problem.scale(best.value),
+        steps=_REFINE_STEPS,
+        deadline=deadline,
+    )
 
 
 def _around_given_rows(
-    request: Request, parametrisation: Parametrisation, effort: Effort, deadline: Deadline,
-    pool: Pool, device: str, progress: Progress | None,
-) -> SearchState:  # fmt: skip
+    request: Request,
+    parametrisation: Parametrisation,
+    effort: Effort,
+    deadline: Deadline,
+    pool: Pool,
+    device: str,
+    progress: Progress | None,
+) -> SearchState:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a
@@ -247,9 +265,15 @@ def _around_given_rows(
     if deadline.seconds is not None:
         deadline = deadline.within(0.25 * deadline.seconds)
     return search(
-        Tammes(parametrisation), quarter, request.seed, SearchState(), deadline=deadline,
-        pool=pool, device=device, progress=_labelled(progress, replace(request, problem="tammes")),
-    )  # fmt: skip
+        Tammes(parametrisation),
+        quarter,
+        request.seed,
+        SearchState(),
+        deadline=deadline,
+        pool=pool,
+        device=device,
+        progress=_labelled(progress, replace(request, problem="tammes")),
+    )
 
 
 def _parametrisation(request: Request) -> Parametrisation:

@@ -128,8 +128,16 @@ def best_distinct(pool: list[Candidate]) -> list[Candidate]:
 
 
 _COUNTS = (
-    "round", "tasks", "restarts", "steps", "idle", "batches", "hits", "cut_restarts", "cut_steps",
-)  # fmt: skip
+    "round",
+    "tasks",
+    "restarts",
+    "steps",
+    "idle",
+    "batches",
+    "hits",
+    "cut_restarts",
+    "cut_steps",
+)
 _FOUND = ("source", "restarts", "steps", "independent")
 
 
@@ -149,7 +157,7 @@ def to_plain(state: SearchState) -> dict[str, Any]:
             }
             for at, each in state.ended.items()
         },
-    }  # fmt: skip
+    }
 
 
 def from_plain(plain: dict[str, Any], d: int, K: int, *, separate: bool = False) -> SearchState:
@@ -222,8 +230,10 @@ def _candidate_from_plain(plain: dict[str, Any], shape: tuple[int, int]) -> Cand
         proof = {name: np.asarray(array) for name, array in plain["proof"].items()}
         rows = [proof[name] for name in ("a", "b", "e") if name in proof]
         for row in rows:
-            if row.dtype.kind not in "iu" or row.shape != proof["multipliers"].shape or (
-                row.size and not 0 <= row.min() <= row.max() < shape[0]
+            if (
+                row.dtype.kind not in "iu"
+                or row.shape != proof["multipliers"].shape
+                or (row.size and not 0 <= row.min() <= row.max() < shape[0])
             ):
                 raise ValueError("a stored code has pairs of rows that it lacks")
         active = ActivePairs(proof["a"], proof["b"], proof.get("e")), proof["multipliers"]

@@ -56,9 +56,15 @@ class SymmetricDescents:
     """
 
     def __init__(
-        self, rng: np.random.Generator, d: int, K: int, scale: float, end: float, error: float,
+        self,
+        rng: np.random.Generator,
+        d: int,
+        K: int,
+        scale: float,
+        end: float,
+        error: float,
         deadline: Deadline,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rng, self.d, self.K, self.scale, self.end = rng, d, K, scale, end
         self.error, self.deadline = error, deadline
         self.restarts = self.steps = 0

@@ -95,9 +95,13 @@ class _Work:
         return typical_scale(self.problem.d, self.problem.K)
 
     def descend(
-        self, problem: Problem, starts: np.ndarray, decades: tuple[float, float], share: float,
+        self,
+        problem: Problem,
+        starts: np.ndarray,
+        decades: tuple[float, float],
+        share: float,
         origins: Sequence[str] | None = None,
-    ) -> list[Candidate]:  # fmt: skip
+    ) -> list[Candidate]:
         """The finite ends of descents from (R, P, d), best estimate first."""
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
@@ -153,9 +157,14 @@ def _descend_quickly(
     scale = work.scale()
     sharpness = 10 ** work.rng.uniform(*decades, len(starts)) / scale
     ends, work.restarts, work.steps = quick_descents(
-        work.problem.parametrisation, starts, sharpness, _SHARP / scale, work.deadline, STAGES,
+        work.problem.parametrisation,
+        starts,
+        sharpness,
+        _SHARP / scale,
+        work.deadline,
+        STAGES,
         steps_of_a_stage(work.task.share),
-    )  # fmt: skip
+    )
     found = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in ends]
     work.admit(sorted(found, key=lambda c: c.value))
 
@@ -276,6 +285,13 @@ def _shake(work: _Work) -> Found:
 
 
 SOURCES: dict[str, Callable[[_Work], Found]] = {
-    "quick": _quick, "quick hop": _quick_hop, "fresh": _fresh, "symmetric": _symmetric,
-    "neighbour": _neighbour, "algebra": _algebra, "hop": _hop, "polish": _polish, "shake": _shake,
-}  # fmt: skip
+    "quick": _quick,
+    "quick hop": _quick_hop,
+    "fresh": _fresh,
+    "symmetric": _symmetric,
+    "neighbour": _neighbour,
+    "algebra": _algebra,
+    "hop": _hop,
+    "polish": _polish,
+    "shake": _shake,
+}

@@ -126,14 +126,22 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
 def _optimum(d: int, K: int, distance: float) -> Optimum:
     upper, name, source = _upper_end(d, K)
     return Optimum(
-        upper=upper, shortfall=max(0.0, 1.0 - distance / upper),
-        proved=distance >= upper - _MEET, name=name, source=source,
-    )  # fmt: skip
+        upper=upper,
+        shortfall=max(0.0, 1.0 - distance / upper),
+        proved=distance >= upper - _MEET,
+        name=name,
+        source=source,
+    )
 
 
 def _verdict(
-    known: Reference | None, d: int, K: int, distance: float, optimum: Optimum,
-    restriction: str | None, is_open: bool,
+    known: Reference | None,
+    d: int,
+    K: int,
+    distance: float,
+    optimum: Optimum,
+    restriction: str | None,
+    is_open: bool,
 ) -> str:
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"

@@ -25,9 +25,13 @@ from gnc_cli.search.result import (
 )
 
 _COLOURS = {
-    Outcome.CONVERGED: "green", Outcome.CLOSED_FORM: "green", Outcome.TARGET_REACHED: "green",
-    Outcome.NONFINITE: "red", Outcome.TARGET_MISSED: "red", Outcome.INTERRUPTED: "red",
-}  # fmt: skip
+    Outcome.CONVERGED: "green",
+    Outcome.CLOSED_FORM: "green",
+    Outcome.TARGET_REACHED: "green",
+    Outcome.NONFINITE: "red",
+    Outcome.TARGET_MISSED: "red",
+    Outcome.INTERRUPTED: "red",
+}
 
 
 _BRIEF = ("rho_one_vs_rest", "max_cosine", "hardmax_gap", "best_known", "origin", "out")
@@ -45,29 +49,59 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     free = r.rattlers
     loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
     rows: list[tuple[str, ...]] = [
-        ("one-vs-rest distance", lower_end(r.rho_one_vs_rest), certified(r.rho_one_vs_rest),
-         "rho_one_vs_rest"),
+        (
+            "one-vs-rest distance",
+            lower_end(r.rho_one_vs_rest),
+            certified(r.rho_one_vs_rest),
+            "rho_one_vs_rest",
+        ),
         ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
-        ("largest cosine", decimals(r.max_cosine),
-         f"smallest angle {r.min_angle_deg:.8f} degrees", "max_cosine"),
+        (
+            "largest cosine",
+            decimals(r.max_cosine),
+            f"smallest angle {r.min_angle_deg:.8f} degrees",
+            "max_cosine",
+        ),
         *(_feature_model(r.ufm) if r.ufm is not None else []),
-        ("CosFace margin", decimals(r.margins.cosface), "largest m that every class can satisfy",
-         "margins.cosface"),
-        ("ArcFace margin", decimals(r.margins.arcface_rad),
-         "smallest angle of two weights, radians", "margins.arcface_rad"),
+        (
+            "CosFace margin",
+            decimals(r.margins.cosface),
+            "largest m that every class can satisfy",
+            "margins.cosface",
+        ),
+        (
+            "ArcFace margin",
+            decimals(r.margins.arcface_rad),
+            "smallest angle of two weights, radians",
+            "margins.arcface_rad",
+        ),
         ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
         ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
-        ("stationarity", short(r.stationarity), "largest residual of the first-order equations",
-         "stationarity"),
+        (
+            "stationarity",
+            short(r.stationarity),
+            "largest residual of the first-order equations",
+            "stationarity",
+        ),
         ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
-        ("local minimum", r.local_minimum or "-", r.local_minimum_reason or "not examined",
-         "local_minimum"),
-    ]  # fmt: skip
+        (
+            "local minimum",
+            r.local_minimum or "-",
+            r.local_minimum_reason or "not examined",
+            "local_minimum",
+        ),
+    ]
     if r.best_known is not None:
         rows.insert(*_best_known(r, r.best_known, verbose))
     if r.optimum is not None:
-        rows.append(("optimal distance", f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
-                     r.optimum.source, "optimum"))  # fmt: skip
+        rows.append(
+            (
+                "optimal distance",
+                f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
+                r.optimum.source,
+                "optimum",
+            )
+        )
     rows.append(_origin(r, verbose))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
@@ -127,8 +161,14 @@ def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
         ("GNC3", short(ufm.gnc3), "distance from self-duality; 0 when collapsed", "gnc3"),
     ]
     if ufm.hardmax_gap is not None:
-        rows.append(("HardMax gap", short(ufm.hardmax_gap.upper),
-                     "at most: loss above its tau -> 0 limit", "hardmax_gap"))  # fmt: skip
+        rows.append(
+            (
+                "HardMax gap",
+                short(ufm.hardmax_gap.upper),
+                "at most: loss above its tau -> 0 limit",
+                "hardmax_gap",
+            )
+        )
     return rows
 
 
@@ -137,11 +177,17 @@ def _sweep(sweep: SolveSweep) -> Table:
     for r in sweep.rows:
         assert r.ufm is not None, "a sweep is of the feature model"
         gap = r.ufm.hardmax_gap
-        rows.append((
-            f"{r.ufm.tau:.6g}", lower_end(r.rho_one_vs_rest, 8), decimals(r.max_cosine, 8),
-            short(r.ufm.gnc1), short(r.ufm.gnc3), short(gap.upper if gap else None),
-            Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"{r.ufm.tau:.6g}",
+                lower_end(r.rho_one_vs_rest, 8),
+                decimals(r.max_cosine, 8),
+                short(r.ufm.gnc1),
+                short(r.ufm.gnc3),
+                short(gap.upper if gap else None),
+                Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
+            )
+        )
     size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"
     title = f"{TITLES[sweep.problem]}   {size}, {plural(len(rows), 'row')}"
     written = [] if sweep.out in (None, "-") else [(Styled("written", "bold"), f"  {sweep.out}")]

@@ -61,9 +61,7 @@ def _augmentations(value: Any) -> tuple[str, ...]:
     names = () if value == "none" else _names(value)
     for name in names:
         if name not in _AUGMENTATIONS:
-            raise UsageError(
-                f"{name!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none"
-            )
+            raise UsageError(f"{name!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none")
     return names
 
 
@@ -72,92 +70,148 @@ def train(
     *,
     data: Annotated[
         str | None,
-        Parameter("glyphs (characters of fonts, nothing to download); fashion-mnist, mnist, "
-                  "kmnist, emnist, cifar10 or cifar100, each with or without :PATH; folder:PATH "
-                  "(class folders), idx:DIR, npz:FILE or h5:FILE. Default glyphs.",
-                  group=_DATA, metavar="NAME"),
+        Parameter(
+            "glyphs (characters of fonts, nothing to download); fashion-mnist, mnist, "
+            "kmnist, emnist, cifar10 or cifar100, each with or without :PATH; folder:PATH "
+            "(class folders), idx:DIR, npz:FILE or h5:FILE. Default glyphs.",
+            group=_DATA,
+            metavar="NAME",
+        ),
     ] = None,
     classes: Annotated[
         int | None,
-        Parameter("Number of classes (the first K of the data set). Default 100 of glyphs, all of "
-                  "other data.", whole(2, MOST_CLASSES), _DATA, short="--K -K"),
+        Parameter(
+            "Number of classes (the first K of the data set). Default 100 of glyphs, all of "
+            "other data.",
+            whole(2, MOST_CLASSES),
+            _DATA,
+            short="--K -K",
+        ),
     ] = None,
     classes_subset: Annotated[
         Sequence[str] | str | None,
-        Parameter("These classes only, by name: cat,dog,truck.", text(_names, "NAMES", "names"),
-                  _DATA),
+        Parameter(
+            "These classes only, by name: cat,dog,truck.", text(_names, "NAMES", "names"), _DATA
+        ),
     ] = None,
     images_per_class: Annotated[
         int | None,
-        Parameter("Train on the first so many images of each class; tests take all. Default "
-                  "all.", whole(1, MOST_SAMPLES), _DATA, metavar="N"),
+        Parameter(
+            "Train on the first so many images of each class; tests take all. Default all.",
+            whole(1, MOST_SAMPLES),
+            _DATA,
+            metavar="N",
+        ),
     ] = None,
     image_size: Annotated[
         int | None,
-        Parameter("Side of the square images. Default 32 for glyphs, else that of the data.",
-                  whole(8, 1024), _DATA, metavar="PIXELS"),
+        Parameter(
+            "Side of the square images. Default 32 for glyphs, else that of the data.",
+            whole(8, 1024),
+            _DATA,
+            metavar="PIXELS",
+        ),
     ] = None,
     fonts: Annotated[
         Path | None,
-        Parameter("Glyphs of the TrueType and OpenType fonts in this folder, like --data "
-                  "glyphs:DIR. Default: 12 DejaVu styles.", group=_DATA, metavar="DIR"),
+        Parameter(
+            "Glyphs of the TrueType and OpenType fonts in this folder, like --data "
+            "glyphs:DIR. Default: 12 DejaVu styles.",
+            group=_DATA,
+            metavar="DIR",
+        ),
     ] = None,
     script: Annotated[
         str | None,
-        Parameter("Letters of one script, those that most fonts have first: hangul, han, kana, "
-                  "latin, greek, cyrillic, or as Unicode calls it. Default: all that fonts have.",
-                  group=_DATA, metavar="NAME"),
+        Parameter(
+            "Letters of one script, those that most fonts have first: hangul, han, kana, "
+            "latin, greek, cyrillic, or as Unicode calls it. Default: all that fonts have.",
+            group=_DATA,
+            metavar="NAME",
+        ),
     ] = None,
     augment: Annotated[
         Sequence[str] | str | None,
-        Parameter("Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
-                  "with colours and fashion-mnist.",
-                  text(_augmentations, "NAMES", "names"), _DATA),
+        Parameter(
+            "Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
+            "with colours and fashion-mnist.",
+            text(_augmentations, "NAMES", "names"),
+            _DATA,
+        ),
     ] = None,
     ood: Annotated[
         str | None,
-        Parameter("Another set, named like --data, to test on, out of distribution; its classes "
-                  "are matched by name. Of other fonts: glyphs:DIR.",
-                  group=_DATA, metavar="NAME"),
+        Parameter(
+            "Another set, named like --data, to test on, out of distribution; its classes "
+            "are matched by name. Of other fonts: glyphs:DIR.",
+            group=_DATA,
+            metavar="NAME",
+        ),
     ] = None,
     model: Annotated[
         str | None,
-        Parameter("cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory, "
-                  "called as factory(channels=, image_size=, feature_dim=) for a module from "
-                  "images to features. Default cnn for glyphs, else resnet18.",
-                  group=_NETWORK, metavar="NAME"),
+        Parameter(
+            "cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory, "
+            "called as factory(channels=, image_size=, feature_dim=) for a module from "
+            "images to features. Default cnn for glyphs, else resnet18.",
+            group=_NETWORK,
+            metavar="NAME",
+        ),
     ] = None,
     feature_dim: Annotated[
         int | None,
-        Parameter("Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
-                  "with --head fixed:FILE the code's dimension.",
-                  whole(2, MOST_DIMENSIONS), _NETWORK, short="--d -d"),
+        Parameter(
+            "Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
+            "with --head fixed:FILE the code's dimension.",
+            whole(2, MOST_DIMENSIONS),
+            _NETWORK,
+            short="--d -d",
+        ),
     ] = None,
     width: Annotated[
         float | None,
-        Parameter("Channels of the network, times this: 0.25 for small machines. Default 1.",
-                  real(above=0.0, most=100.0), _NETWORK, metavar="FACTOR"),
+        Parameter(
+            "Channels of the network, times this: 0.25 for small machines. Default 1.",
+            real(above=0.0, most=100.0),
+            _NETWORK,
+            metavar="FACTOR",
+        ),
     ] = None,
     backbone_weights: Annotated[
         Path | None,
-        Parameter("Start from a checkpoint with torchvision's names: .pt, .pth, .safetensors.",
-                  group=_NETWORK, metavar="FILE", reads=True),
+        Parameter(
+            "Start from a checkpoint with torchvision's names: .pt, .pth, .safetensors.",
+            group=_NETWORK,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     init_from: Annotated[
         Path | None,
-        Parameter("Start from the network of an earlier run: its folder, or a checkpoint in it.",
-                  group=_NETWORK, metavar="RUN", reads=True),
+        Parameter(
+            "Start from the network of an earlier run: its folder, or a checkpoint in it.",
+            group=_NETWORK,
+            metavar="RUN",
+            reads=True,
+        ),
     ] = None,
     head: Annotated[
         str | None,
-        Parameter("learned; cmf (moving class means, nothing to train); fixed:FILE (a code); "
-                  "fixed:solve (a Softmax Code solved first). Default learned.",
-                  group=_HEAD, metavar="KIND"),
+        Parameter(
+            "learned; cmf (moving class means, nothing to train); fixed:FILE (a code); "
+            "fixed:solve (a Softmax Code solved first). Default learned.",
+            group=_HEAD,
+            metavar="KIND",
+        ),
     ] = None,
     constraint: Annotated[
         str | None,
-        Parameter("sphere: unit features and weights, with --tau; decay: free lengths, held by "
-                  "weight decay. Default sphere.", one_of(Constraint), _HEAD),
+        Parameter(
+            "sphere: unit features and weights, with --tau; decay: free lengths, held by "
+            "weight decay. Default sphere.",
+            one_of(Constraint),
+            _HEAD,
+        ),
     ] = None,
     tau: Annotated[
         float | None,
@@ -165,104 +219,171 @@ def train(
     ] = None,
     beta: Annotated[
         float | None,
-        Parameter("Share of the old weights that cmf keeps at each step. Default 0.9.",
-                  real(least=0.0, below=1.0), _HEAD, in_shell=False),
+        Parameter(
+            "Share of the old weights that cmf keeps at each step. Default 0.9.",
+            real(least=0.0, below=1.0),
+            _HEAD,
+            in_shell=False,
+        ),
     ] = None,
     loss: Annotated[
         str | None,
-        Parameter("ce, hardmax (its limit at temperature 0), cosface, arcface. Default ce.",
-                  one_of(Loss), _HEAD),
+        Parameter(
+            "ce, hardmax (its limit at temperature 0), cosface, arcface. Default ce.",
+            one_of(Loss),
+            _HEAD,
+        ),
     ] = None,
     margin: Annotated[
         float | None,
-        Parameter("Margin of cosface (difference of cosines) or arcface (radians). Default: the "
-                  "largest that the fixed code, or the best known one, can satisfy.",
-                  real(least=0.0), _HEAD),
+        Parameter(
+            "Margin of cosface (difference of cosines) or arcface (radians). Default: the "
+            "largest that the fixed code, or the best known one, can satisfy.",
+            real(least=0.0),
+            _HEAD,
+        ),
     ] = None,
     assignment: Annotated[
         str | None,
-        Parameter("Classes onto a fixed code: identity, random, best or worst (similar classes "
-                  "near or far), a FILE, or all (a run each, up to symmetry). Default identity.",
-                  group=_HEAD, metavar="HOW"),
+        Parameter(
+            "Classes onto a fixed code: identity, random, best or worst (similar classes "
+            "near or far), a FILE, or all (a run each, up to symmetry). Default identity.",
+            group=_HEAD,
+            metavar="HOW",
+        ),
     ] = None,
     similarity: Annotated[
         Path | None,
-        Parameter("Similarity of the classes (K, K) for best and worst. Default: of the class "
-                  "means of a short learned run.", group=_HEAD, metavar="FILE", reads=True),
+        Parameter(
+            "Similarity of the classes (K, K) for best and worst. Default: of the class "
+            "means of a short learned run.",
+            group=_HEAD,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     config: Annotated[
         Path | None,
-        Parameter("Options from a TOML file, by their names (epochs = 20); also the settings that "
-                  "have no option: beta (default 0.9), momentum (0.9) and warmup (a twentieth of "
-                  "the epochs, at most 5). Options given beside it win. It holds neither force, "
-                  "resume nor a model of your own, and no output that exists.",
-                  group=_TRAINING, metavar="FILE", reads=True),
+        Parameter(
+            "Options from a TOML file, by their names (epochs = 20); also the settings that "
+            "have no option: beta (default 0.9), momentum (0.9) and warmup (a twentieth of "
+            "the epochs, at most 5). Options given beside it win. It holds neither force, "
+            "resume nor a model of your own, and no output that exists.",
+            group=_TRAINING,
+            metavar="FILE",
+            reads=True,
+        ),
     ] = None,
     preset: Annotated[
         str | None,
-        Parameter("The paper's settings: figure 2, 4, 5, B.1, B.3 or B.6, or the fine-tuning of "
-                  "section 5. Options given beside it win.",
-                  one_of(Preset), _TRAINING),
+        Parameter(
+            "The paper's settings: figure 2, 4, 5, B.1, B.3 or B.6, or the fine-tuning of "
+            "section 5. Options given beside it win.",
+            one_of(Preset),
+            _TRAINING,
+        ),
     ] = None,
     epochs: Annotated[
         int | None,
-        Parameter("Passes over the training set. Default 200; for glyphs about 900 steps (60 "
-                  "epochs for 100 classes).", whole(1, _MOST_EPOCHS), _TRAINING),
+        Parameter(
+            "Passes over the training set. Default 200; for glyphs about 900 steps (60 "
+            "epochs for 100 classes).",
+            whole(1, _MOST_EPOCHS),
+            _TRAINING,
+        ),
     ] = None,
     batch_size: Annotated[
         int | None,
-        Parameter("Images per step, of all processes together. Default 128; for glyphs 64, or "
-                  "fewer where classes are few.", whole(2, MOST_SAMPLES), _TRAINING),
+        Parameter(
+            "Images per step, of all processes together. Default 128; for glyphs 64, or "
+            "fewer where classes are few.",
+            whole(2, MOST_SAMPLES),
+            _TRAINING,
+        ),
     ] = None,
     optimizer: Annotated[
         str | None,
-        Parameter("Optimizer. Default adamw for glyphs, cnn and models of your own, else sgd with "
-                  "nesterov.", one_of(Optimizer), _TRAINING),
+        Parameter(
+            "Optimizer. Default adamw for glyphs, cnn and models of your own, else sgd with "
+            "nesterov.",
+            one_of(Optimizer),
+            _TRAINING,
+        ),
     ] = None,
     lr: Annotated[
         float | None,
-        Parameter("Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
-                  real(above=0.0, most=1e6), _TRAINING),
+        Parameter(
+            "Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
+            real(above=0.0, most=1e6),
+            _TRAINING,
+        ),
     ] = None,
     momentum: Annotated[
         float | None,
-        Parameter("Momentum of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING,
-                  in_shell=False),
+        Parameter(
+            "Momentum of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING, in_shell=False
+        ),
     ] = None,
     weight_decay: Annotated[
         float | None,
-        Parameter("Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
-                  real(least=0.0, most=1e6), _TRAINING),
+        Parameter(
+            "Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
+            real(least=0.0, most=1e6),
+            _TRAINING,
+        ),
     ] = None,
     schedule: Annotated[
         str | None,
-        Parameter("cosine, step (a tenth at each of --milestones) or constant. Default cosine.",
-                  one_of(Schedule), _TRAINING),
+        Parameter(
+            "cosine, step (a tenth at each of --milestones) or constant. Default cosine.",
+            one_of(Schedule),
+            _TRAINING,
+        ),
     ] = None,
     milestones: Annotated[
         Sequence[int] | str | None,
-        Parameter("Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
-                  wholes(1, _MOST_EPOCHS), _TRAINING, metavar="EPOCHS"),
+        Parameter(
+            "Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
+            wholes(1, _MOST_EPOCHS),
+            _TRAINING,
+            metavar="EPOCHS",
+        ),
     ] = None,
     warmup: Annotated[
         float | None,
-        Parameter("Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
-                  "the presets, except on glyphs.", real(least=0.0), _TRAINING, in_shell=False),
+        Parameter(
+            "Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
+            "the presets, except on glyphs.",
+            real(least=0.0),
+            _TRAINING,
+            in_shell=False,
+        ),
     ] = None,
     precision: Annotated[
         str | None,
-        Parameter("float32, bf16 or fp16 inside the network; head and loss are float32. Default "
-                  "auto: bf16 on GPUs that have it.", one_of(Precision), _RUN),
+        Parameter(
+            "float32, bf16 or fp16 inside the network; head and loss are float32. Default "
+            "auto: bf16 on GPUs that have it.",
+            one_of(Precision),
+            _RUN,
+        ),
     ] = None,
     seed: Annotated[
         int | None,
-        Parameter("Same seed, same machine: same result. Default 0; a resumed run keeps its own.",
-                  whole(0), _RUN),
+        Parameter(
+            "Same seed, same machine: same result. Default 0; a resumed run keeps its own.",
+            whole(0),
+            _RUN,
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        Parameter("Wall time; the run then ends with what was measured last, and can be resumed. "
-                  "Default none.", DURATION, _RUN),
+        Parameter(
+            "Wall time; the run then ends with what was measured last, and can be resumed. "
+            "Default none.",
+            DURATION,
+            _RUN,
+        ),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -272,32 +393,46 @@ def train(
     ] = None,
     resume: Annotated[
         bool,
-        Parameter("Go on from the last checkpoint in the --out folder, with its settings.",
-                  group=_OUTPUT),
+        Parameter(
+            "Go on from the last checkpoint in the --out folder, with its settings.", group=_OUTPUT
+        ),
     ] = False,
     force: Force = False,
     measure_every: Annotated[
         int | None,
-        Parameter("Epochs between measurements of collapse and accuracy; after the first, the "
-                  "last and those of snapshots always. Default: at most 10 % of the run time.",
-                  whole(1, _MOST_EPOCHS), _OUTPUT, metavar="EPOCHS"),
+        Parameter(
+            "Epochs between measurements of collapse and accuracy; after the first, the "
+            "last and those of snapshots always. Default: at most 10 % of the run time.",
+            whole(1, _MOST_EPOCHS),
+            _OUTPUT,
+            metavar="EPOCHS",
+        ),
     ] = None,
     snapshot_every: Annotated[
         int | None,
-        Parameter("Epochs between snapshots of features and weights, for gnc measure. Default: "
-                  "only the last epoch.", whole(1, _MOST_EPOCHS), _OUTPUT, metavar="EPOCHS"),
+        Parameter(
+            "Epochs between snapshots of features and weights, for gnc measure. Default: "
+            "only the last epoch.",
+            whole(1, _MOST_EPOCHS),
+            _OUTPUT,
+            metavar="EPOCHS",
+        ),
     ] = None,
     logger: Annotated[
         str | None,
-        Parameter("Write the numbers of each epoch into the run folder for tensorboard as well "
-                  "(needs the extra trainers).", one_of(Logger), _OUTPUT),
+        Parameter(
+            "Write the numbers of each epoch into the run folder for tensorboard as well "
+            "(needs the extra trainers).",
+            one_of(Logger),
+            _OUTPUT,
+        ),
     ] = None,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
     progress: Progress | None = None,
     on_run: Callable[[str], None] | None = None,
     on_epoch: "Callable[[EpochRow], None] | None" = None,
-) -> "TrainResult | TrainSeries":  # fmt: skip
+) -> "TrainResult | TrainSeries":
     """Train a network as in arXiv 2310.05351 and follow GNC1, GNC2, GNC3 and NCC per epoch.
 
     Options not given come from the preset, else from defaults that depend on data and network.

@@ -58,11 +58,12 @@ def result_of(run: Run, seconds: float) -> TrainResult:
         best=run.best,
         measure_share=run.cadence.measure_seconds / spent if spent else 0.0,
         images_per_second=statistics.median(r.images_per_second for r in history)
-        if history else None,
+        if history
+        else None,
         history=history,
         measured=None if result is None else _named(result, session.data.class_names),
         extras=_drawn(run),
-    )  # fmt: skip
+    )
 
 
 def data_facts(data: ImageData, ood: MatchedSet | None) -> dict[str, Any]:
@@ -115,16 +116,22 @@ def _recipe_facts(session: Session) -> dict[str, Any]:
     recipe, settings = session.training.recipe, session.settings
     start = settings.init_from or settings.backbone_weights
     return {
-        "optimizer": recipe.optimizer, "lr": recipe.lr,
+        "optimizer": recipe.optimizer,
+        "lr": recipe.lr,
         "momentum": recipe.momentum if recipe.optimizer == "sgd" else None,
-        "weight_decay": recipe.weight_decay, "schedule": recipe.schedule,
+        "weight_decay": recipe.weight_decay,
+        "schedule": recipe.schedule,
         "milestones": list(recipe.milestones) if recipe.schedule == "step" else None,
-        "warmup": recipe.warmup, "batch_size": recipe.batch_size, "precision": recipe.precision,
+        "warmup": recipe.warmup,
+        "batch_size": recipe.batch_size,
+        "precision": recipe.precision,
         "augment": list(settings.augment or ()),
-        "mean": list(session.normalisation.mean), "std": list(session.normalisation.std),
-        "width": settings.width, "preset": settings.preset,
+        "mean": list(session.normalisation.mean),
+        "std": list(session.normalisation.std),
+        "width": settings.width,
+        "preset": settings.preset,
         "start": os.path.basename(start.rstrip("/")) if start else None,
-    }  # fmt: skip
+    }
 
 
 def _advice(run: Run) -> str | None:
@@ -154,11 +161,12 @@ def _named(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
     """The same with the names of the classes beside their numbers."""
     worst = tuple(
         dataclasses.replace(
-            row, name=names[row.label],
+            row,
+            name=names[row.label],
             nearest_name=None if row.nearest is None else names[row.nearest],
         )
         for row in result.worst_classes
-    )  # fmt: skip
+    )
     return dataclasses.replace(result, worst_classes=worst)
 
 
@@ -172,6 +180,8 @@ def _drawn(run: Run) -> dict[str, Any]:
         chosen = np.random.default_rng(0).choice(len(labels), _DRAWN, replace=False)
         features, labels = features[chosen], labels[chosen]
     return {
-        "features": features, "labels": labels, "weights": measured.weights,
+        "features": features,
+        "labels": labels,
+        "weights": measured.weights,
         "class_names": run.session.data.class_names,
-    }  # fmt: skip
+    }

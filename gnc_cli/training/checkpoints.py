@@ -39,8 +39,7 @@ _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
 
 
 def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
-    """Write `state` so that `torch.load(path, weights_only=True)` reads it; replaced in one step.
-    """
+    """Write `state` so that `torch.load` reads it; replaced in one step."""
     _check_plain(state)
     with (
         atomic_file(path, force=True, follow=False) as file,
@@ -224,17 +223,17 @@ def _unwrapped(names: list[str]) -> dict[str, str]:
     return {name: name.removeprefix(prefix) for name in names if name.startswith(prefix)}
 
 
-def checkpoint_state(
-    session: "Session", totals: EpochTotals | None, **run: Any
-) -> dict[str, Any]:
+def checkpoint_state(session: "Session", totals: EpochTotals | None, **run: Any) -> dict[str, Any]:
     """Tensors and plain data for last.pt, `run` among them.
 
     `totals` are of the epoch that has just ended and is not yet in metrics.jsonl, if there is one.
     """
     stored = None if totals is None else dataclasses.asdict(totals)
     return {
-        "format": FORMAT, "training": session.training.state(), "run": run | {"totals": stored}
-    } | _data_state(session)  # fmt: skip
+        "format": FORMAT,
+        "training": session.training.state(),
+        "run": run | {"totals": stored},
+    } | _data_state(session)
 
 
 def check_same_data(state: Checkpoint, session: "Session", where: str) -> None:

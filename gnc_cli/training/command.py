@@ -57,18 +57,26 @@ class EpochBar:
             shown += f"{figure} "
         self._bars.start_task(self._task)
         self._bars.update(
-            self._task, completed=done, total=total, epoch=epoch,
-            loss=f"loss {loss:.3g}" if math.isfinite(loss) else "", figures=shown.rstrip(),
-        )  # fmt: skip
+            self._task,
+            completed=done,
+            total=total,
+            epoch=epoch,
+            loss=f"loss {loss:.3g}" if math.isfinite(loss) else "",
+            figures=shown.rstrip(),
+        )
 
     def on_epoch(self, row: "EpochRow") -> None:
         """Keep what was measured last before the eyes; an epoch's steps are known from here on."""
         self._steps = row.step / row.epoch
         rho = None if row.gnc2 is None else row.gnc2.lower
         figures = [
-            ("test", row.test_accuracy, 3), ("GNC2", rho, 2), ("train", row.train_accuracy, 3),
-            ("GNC1", row.gnc1, 2), ("GNC3", row.gnc3, 2), ("OOD", row.ood_accuracy, 3),
-        ]  # fmt: skip
+            ("test", row.test_accuracy, 3),
+            ("GNC2", rho, 2),
+            ("train", row.train_accuracy, 3),
+            ("GNC1", row.gnc1, 2),
+            ("GNC3", row.gnc3, 2),
+            ("OOD", row.ood_accuracy, 3),
+        ]
         said = [f"{name} {x:.{digits}g}" for name, x, digits in figures if x is not None]
         self._figures = [f"@{row.epoch}: {said[0]}", *said[1:]] if said else self._figures
 
@@ -85,9 +93,12 @@ def epochs_on_terminal(quiet: bool = False) -> Iterator[EpochBar | None]:
 
     names = ("epoch", "loss", "figures")
     bars = Progress(
-        BarColumn(bar_width=_BAR), *(TextColumn(f"{{task.fields[{name}]}}") for name in names),
-        Remaining(compact=True), console=Console(stderr=True), transient=True,
-    )  # fmt: skip
+        BarColumn(bar_width=_BAR),
+        *(TextColumn(f"{{task.fields[{name}]}}") for name in names),
+        Remaining(compact=True),
+        console=Console(stderr=True),
+        transient=True,
+    )
     with bars:
         yield EpochBar(bars)
 

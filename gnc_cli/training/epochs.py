@@ -158,9 +158,11 @@ class Run:
         late = None if limit is None else self.deadline.remaining + _LEAST + _SHARE * limit
         try:
             found = self.session.measuring.measure(
-                keep=keep, deadline=self.deadline, late=late,
+                keep=keep,
+                deadline=self.deadline,
+                late=late,
                 patience=None if final else self.cadence.patience,
-            )  # fmt: skip
+            )
         except MeasuringInterrupted:
             if self._interrupted:
                 self.folder.log(f"epoch {epoch} is not measured: interrupted")
@@ -173,9 +175,11 @@ class Run:
         if found.result is not None:
             steps, part = training.batches.steps, training.step
             placed = dataclasses.replace(
-                found.result, epoch=training.epoch + part / steps if part else training.epoch,
-                step=training.epoch * steps + part, split="train",
-            )  # fmt: skip
+                found.result,
+                epoch=training.epoch + part / steps if part else training.epoch,
+                step=training.epoch * steps + part,
+                split="train",
+            )
             found = dataclasses.replace(found, result=placed)
         self.measured = found
         return found
@@ -189,8 +193,11 @@ class Run:
         if accuracy is None or (self.best is not None and accuracy <= self.best["accuracy"]):
             return False
         self.best = {
-            "epoch": row.epoch, "accuracy": accuracy, "of": of, "ood_accuracy": row.ood_accuracy
-        }  # fmt: skip
+            "epoch": row.epoch,
+            "accuracy": accuracy,
+            "of": of,
+            "ood_accuracy": row.ood_accuracy,
+        }
         return True
 
     def _save(self, totals: EpochTotals | None, began: float) -> None:
@@ -220,33 +227,50 @@ def _epoch_row(
 ) -> EpochRow:
     """The row of an epoch; `measured` after it took so many seconds, with all that came with it."""
     row = EpochRow(
-        epoch=totals.epoch, step=totals.step, lr=totals.lr, loss=totals.loss,
-        running_accuracy=totals.accuracy, seconds=totals.seconds,
+        epoch=totals.epoch,
+        step=totals.step,
+        lr=totals.lr,
+        loss=totals.loss,
+        running_accuracy=totals.accuracy,
+        seconds=totals.seconds,
         images_per_second=totals.images_per_second,
-    )  # fmt: skip
+    )
     if measured is None:
         return row
     row = dataclasses.replace(
-        row, test_accuracy=measured.test_accuracy, ood_accuracy=measured.ood_accuracy,
-        test_ncc_accuracy=measured.test_ncc_accuracy, measure_seconds=measure_seconds,
-    )  # fmt: skip
+        row,
+        test_accuracy=measured.test_accuracy,
+        ood_accuracy=measured.ood_accuracy,
+        test_ncc_accuracy=measured.test_ncc_accuracy,
+        measure_seconds=measure_seconds,
+    )
     if (result := measured.result) is None:
         return row
     return dataclasses.replace(
-        row, train_accuracy=result.accuracy, ncc_accuracy=result.ncc_accuracy, gnc1=result.gnc1,
-        gnc1_centred=result.gnc1_centred, gnc2=result.gnc2, gnc3=result.gnc3,
+        row,
+        train_accuracy=result.accuracy,
+        ncc_accuracy=result.ncc_accuracy,
+        gnc1=result.gnc1,
+        gnc1_centred=result.gnc1_centred,
+        gnc2=result.gnc2,
+        gnc3=result.gnc3,
         gnc3_centred=result.gnc3_centred,
-    )  # fmt: skip
+    )
 
 
 def _in_words(row: EpochRow, epochs: int) -> str:
     """An epoch in log.txt."""
     found = {
-        "train": row.train_accuracy, "test": row.test_accuracy, "ood": row.ood_accuracy,
-        "gnc1": row.gnc1, "gnc1_centred": row.gnc1_centred,
+        "train": row.train_accuracy,
+        "test": row.test_accuracy,
+        "ood": row.ood_accuracy,
+        "gnc1": row.gnc1,
+        "gnc1_centred": row.gnc1_centred,
         "gnc2": None if row.gnc2 is None else row.gnc2.lower,
-        "gnc3": row.gnc3, "gnc3_centred": row.gnc3_centred, "ncc": row.ncc_accuracy,
-    }  # fmt: skip
+        "gnc3": row.gnc3,
+        "gnc3_centred": row.gnc3_centred,
+        "ncc": row.ncc_accuracy,
+    }
     words = [f"{name} {value:.4g}" for name, value in found.items() if value is not None]
     return ", ".join([f"epoch {row.epoch}/{epochs}", f"loss {row.loss:.4g}", *words])
 
@@ -305,9 +329,11 @@ class Cadence:
     def state(self) -> dict[str, float | int]:
         """Plain data, from which `load` goes on."""
         return {
-            "every": self.every, "cost": self._cost,
-            "train_seconds": self.train_seconds, "measure_seconds": self.measure_seconds,
-        }  # fmt: skip
+            "every": self.every,
+            "cost": self._cost,
+            "train_seconds": self.train_seconds,
+            "measure_seconds": self.measure_seconds,
+        }
 
     def load(self, state: dict[str, float | int]) -> None:
         """Go on from `state`; an interval that the user asks for now wins."""

@@ -149,10 +149,14 @@ def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
 
     seconds = min(options.deadline.remaining, math.inf if alone else _PATIENCE)
     result = solve(
-        d, K, seed=seed, restarts=_RESTARTS if K <= LARGE else None, threads=options.threads,
+        d,
+        K,
+        seed=seed,
+        restarts=_RESTARTS if K <= LARGE else None,
+        threads=options.threads,
         interrupt=options.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
-    )  # fmt: skip
+    )
     assert isinstance(result, SolveResult)
     if result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED):
         raise DataError(

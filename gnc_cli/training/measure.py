@@ -90,9 +90,13 @@ class Measuring:
         self._metrics = GNCMetrics(model.head.d, model.head.K)
 
     def measure(
-        self, *, keep: bool = False, deadline: Deadline | None = None,
-        patience: float | None = None, late: float | None = None,
-    ) -> Measured:  # fmt: skip
+        self,
+        *,
+        keep: bool = False,
+        deadline: Deadline | None = None,
+        patience: float | None = None,
+        late: float | None = None,
+    ) -> Measured:
         """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
         `keep` also brings the features together in the first process, where they are not too large.
@@ -137,10 +141,16 @@ class Measuring:
         kept = {"train": self.train, "test": self.test} if keep else {}
         (test, test_ncc), (ood, _) = (right.get(split, (None, None)) for split in ("test", "ood"))
         return Measured(
-            result, trouble, test, test_ncc, ood, time.monotonic() - started,
-            stored.copy() if keep else None, features if self._processes.first else {},
+            result,
+            trouble,
+            test,
+            test_ncc,
+            ood,
+            time.monotonic() - started,
+            stored.copy() if keep else None,
+            features if self._processes.first else {},
             tuple(s for s, images in kept.items() if images and not self._fits(images)),
-        )  # fmt: skip
+        )
 
     def class_means(self) -> np.ndarray:
         """Means (K, d) of the unit training features at the last measurement."""
@@ -176,9 +186,13 @@ class Measuring:
                 workers = torch.get_num_threads()
                 with limit_threads(1):
                     one = stream_decisions(
-                        ArrayRows(rows), labels, weights=weights, means=means, present=present,
+                        ArrayRows(rows),
+                        labels,
+                        weights=weights,
+                        means=means,
+                        present=present,
                         workers=workers,
-                    )  # fmt: skip
+                    )
                 found = one if found is None else merge(found, one)
 
         trouble = self._in_all(judge)

@@ -54,9 +54,14 @@ def show_places(
     for (colour, shape), name in zip(marks, names, strict=False):
         ax.plot([], [], ls="none", marker=shape, color=colour, label=name)
     ax.legend(
-        handles=ax.get_legend_handles_labels()[0], title=note, title_fontsize=9,
-        loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, handletextpad=0.2,
-    )  # fmt: skip
+        handles=ax.get_legend_handles_labels()[0],
+        title=note,
+        title_fontsize=9,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=4,
+        handletextpad=0.2,
+    )
 
 
 def _draw_circle(
@@ -83,26 +88,49 @@ def _draw_circle(
     _scatter(ax, dots, y, marks, s=_dot_size(len(H)), alpha=0.55, linewidths=0, zorder=2)
     origin = np.zeros(len(W))
     ax.quiver(
-        origin, origin, *tips.T, color=[colour for colour, _ in marks], angles="xy",
-        scale_units="xy", scale=1.0, width=0.008 if len(W) <= MOST_NAMED else 0.004, zorder=3,
-        edgecolor="white", linewidth=0.5,
-    )  # fmt: skip
+        origin,
+        origin,
+        *tips.T,
+        color=[colour for colour, _ in marks],
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        width=0.008 if len(W) <= MOST_NAMED else 0.004,
+        zorder=3,
+        edgecolor="white",
+        linewidth=0.5,
+    )
     return marks, note
 
 
-def _draw_features_on_sphere(
-    ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray
-) -> list[Mark]:
+def _draw_features_on_sphere(ax: Any, H: np.ndarray, y: np.ndarray, W: np.ndarray) -> list[Mark]:
     view = open_view(_unit(W))
     H, W, marks = _unit(H) @ view.T, _unit(W) @ view.T, class_marks(np.arange(len(W)))
     draw_sphere(ax)
     size = float(np.clip(4200.0 / len(W), 30.0, 150.0))
     for behind in (True, False):
         seen, k = (H[:, 2] < 0.0) == behind, np.flatnonzero((W[:, 2] < 0.0) == behind)
-        _scatter(ax, H[seen, :2], y[seen], marks, s=_dot_size(len(H)), linewidths=0,
-                 alpha=0.12 if behind else 0.75, zorder=2 if behind else 5)  # fmt: skip
-        _scatter(ax, W[k, :2], k, marks, s=size, linewidths=2.2, facecolors="none",
-                 alpha=0.3 if behind else 1.0, zorder=3 if behind else 6)  # fmt: skip
+        _scatter(
+            ax,
+            H[seen, :2],
+            y[seen],
+            marks,
+            s=_dot_size(len(H)),
+            linewidths=0,
+            alpha=0.12 if behind else 0.75,
+            zorder=2 if behind else 5,
+        )
+        _scatter(
+            ax,
+            W[k, :2],
+            k,
+            marks,
+            s=size,
+            linewidths=2.2,
+            facecolors="none",
+            alpha=0.3 if behind else 1.0,
+            zorder=3 if behind else 6,
+        )
     return marks
 
 
@@ -156,8 +184,13 @@ def _scatter(
         seen = shapes == shape
         colours = [marks[k][0] for k in classes[seen]]
         hollow = looks.get("facecolors") == "none"
-        ax.scatter(*points[seen].T, marker=shape, rasterized=len(points) > 1000,
-                   **({"edgecolors": colours} if hollow else {"c": colours}), **looks)  # fmt: skip
+        ax.scatter(
+            *points[seen].T,
+            marker=shape,
+            rasterized=len(points) > 1000,
+            **({"edgecolors": colours} if hollow else {"c": colours}),
+            **looks,
+        )
 
 
 def _dot_size(count: int) -> float:

@@ -34,8 +34,11 @@ _ACCURACIES = (
     ("ncc_accuracy", "NCC, training set", COLOUR_OF_SET["train"], "--"),
     ("test_ncc_accuracy", "NCC, test set", COLOUR_OF_SET["test"], "--"),
 )
-_HEADS = {"learned": "learned classifier", "cmf": "class means as classifier",
-          "fixed": "fixed classifier"}  # fmt: skip
+_HEADS = {
+    "learned": "learned classifier",
+    "cmf": "class means as classifier",
+    "fixed": "fixed classifier",
+}
 _MOST_ROWS = 60
 """Placements that are drawn, the best of them."""
 _BELOW = -0.28
@@ -78,8 +81,11 @@ def _run_figure(result: Any, path: str | os.PathLike[str]) -> Any:
         )
     rows: Any = [["gnc1", "gnc2", "gnc3"], ["accuracy", "accuracy", "loss"]]
     if extras:
-        rows = [["places", "gnc1", "gnc2"], ["places", "gnc3", "loss"],
-                ["places", "accuracy", "accuracy"]]  # fmt: skip
+        rows = [
+            ["places", "gnc1", "gnc2"],
+            ["places", "gnc3", "loss"],
+            ["places", "accuracy", "accuracy"],
+        ]
         figure, widths = Figure(figsize=(15.5, 8.6), layout="constrained"), (1.9, 1.0, 1.0)
     else:
         figure, widths = Figure(figsize=(12.5, 7.9), layout="constrained"), (1.0, 1.0, 1.0)
@@ -172,14 +178,20 @@ def show_accuracies(ax: Any, history: Sequence[EpochRow]) -> None:
             draw_line(ax, line, key, "linear", colour, style, label=name)
     _finish(ax, "Accuracy (solid, filled) and NCC (dashed, open)")
     set_shares(ax)
-    ax.legend(loc="upper left", bbox_to_anchor=(0.0, _BELOW), ncols=6, columnspacing=1.4,
-              borderaxespad=0.2)  # fmt: skip
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, _BELOW),
+        ncols=6,
+        columnspacing=1.4,
+        borderaxespad=0.2,
+    )
 
 
 def _line(history: Sequence[EpochRow], key: str, *others: str) -> Line:
     """The finite values of a key, and what others are there, along their epochs."""
-    values = {k: np.array([attrgetter(k)(row) for row in history], dtype=float)
-              for k in (key, *others)}  # fmt: skip
+    values = {
+        k: np.array([attrgetter(k)(row) for row in history], dtype=float) for k in (key, *others)
+    }
     seen = np.isfinite(values[key])
     epochs = np.array([row.epoch for row in history], dtype=float)[seen]
     return Line("", epochs, {k: y[seen] for k, y in values.items()})
@@ -234,11 +246,21 @@ def show_assignments(ax: Any, rows: Sequence[TrainResult]) -> None:
     for y in height[::2]:
         ax.axhspan(y - 0.5, y + 0.5, color="#F1F3F5", lw=0, zorder=0)
     for (key, name, colour, _), up in zip(_ACCURACIES[:3], (0.2, -0.2, 0.0), strict=True):
-        found = [(getattr(row, key), y + up) for row, y in zip(rows, height, strict=True)
-                 if getattr(row, key) is not None]  # fmt: skip
+        found = [
+            (getattr(row, key), y + up)
+            for row, y in zip(rows, height, strict=True)
+            if getattr(row, key) is not None
+        ]
         if found:
-            ax.plot(*zip(*found, strict=True), "o", ms=5, mec=colour, label=name, clip_on=False,
-                    mfc="white" if key == "train_accuracy" else colour)  # fmt: skip
+            ax.plot(
+                *zip(*found, strict=True),
+                "o",
+                ms=5,
+                mec=colour,
+                label=name,
+                clip_on=False,
+                mfc="white" if key == "train_accuracy" else colour,
+            )
     K = len(rows[0].head.permutation or ())
     ax.set_xlim(0.0, 1.0)
     ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", zorder=1, label=f"chance, 1/{K}")

@@ -30,8 +30,15 @@ _FREE = ("epochs", "measure_every", "snapshot_every")
 """What a resumed run may change; the learning rate then follows the new number of epochs, a step
 schedule too unless its milestones were asked for."""
 _PATHS = (
-    "data", "fonts", "ood", "head", "backbone_weights", "init_from", "assignment", "similarity",
-)  # fmt: skip
+    "data",
+    "fonts",
+    "ood",
+    "head",
+    "backbone_weights",
+    "init_from",
+    "assignment",
+    "similarity",
+)
 """Settings that may hold a path, of which config.json keeps the last part alone."""
 _BELONGS_TO = {
     "margin": ("loss", ("cosface", "arcface")),
@@ -49,39 +56,77 @@ _OF_THE_CALLER = ("force", "resume")
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 
 _COMMON: dict[str, Any] = {
-    "model": "resnet18", "head": "learned", "constraint": "sphere", "loss": "ce",
-    "optimizer": "sgd", "lr": 0.1, "momentum": 0.9, "weight_decay": 5e-4, "schedule": "cosine",
-    "warmup": 0.0, "batch_size": 128, "precision": "auto", "augment": ("crop", "flip", "rotate"),
-}  # fmt: skip
+    "model": "resnet18",
+    "head": "learned",
+    "constraint": "sphere",
+    "loss": "ce",
+    "optimizer": "sgd",
+    "lr": 0.1,
+    "momentum": 0.9,
+    "weight_decay": 5e-4,
+    "schedule": "cosine",
+    "warmup": 0.0,
+    "batch_size": 128,
+    "precision": "auto",
+    "augment": ("crop", "flip", "rotate"),
+}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "fig2": {
-        "data": "cifar100", "feature_dim": 10, "tau": 1 / 7, "epochs": 200, "measure_every": 5,
+        "data": "cifar100",
+        "feature_dim": 10,
+        "tau": 1 / 7,
+        "epochs": 200,
+        "measure_every": 5,
     },
     "fig4": {
-        "data": "cifar10", "classes_subset": ("automobile", "cat", "dog", "truck"),
-        "feature_dim": 2, "tau": 0.05, "epochs": 800, "schedule": "step",
+        "data": "cifar10",
+        "classes_subset": ("automobile", "cat", "dog", "truck"),
+        "feature_dim": 2,
+        "tau": 0.05,
+        "epochs": 800,
+        "schedule": "step",
         "milestones": (200, 400, 600),
     },
     "fig5": {
-        "data": "cifar100", "feature_dim": 10, "tau": 0.1, "epochs": 200, "head": "cmf",
+        "data": "cifar100",
+        "feature_dim": 10,
+        "tau": 0.1,
+        "epochs": 200,
+        "head": "cmf",
         "beta": 0.9,
     },
     "b1": {
-        "data": "cifar100", "classes": 30, "feature_dim": 2, "tau": 1 / 70, "epochs": 1600,
-        "schedule": "step", "milestones": (700, 1400),
+        "data": "cifar100",
+        "classes": 30,
+        "feature_dim": 2,
+        "tau": 1 / 70,
+        "epochs": 1600,
+        "schedule": "step",
+        "milestones": (700, 1400),
     },
     "b3": {"data": "cifar100", "feature_dim": 10, "tau": 0.1, "epochs": 200},
     "b6": {
-        "data": "cifar10", "feature_dim": 2, "tau": 0.2, "epochs": 600, "schedule": "step",
+        "data": "cifar10",
+        "feature_dim": 2,
+        "tau": 0.2,
+        "epochs": 600,
+        "schedule": "step",
         "classes_subset": ("automobile", "cat", "deer", "dog", "horse", "truck"),
         "milestones": (200, 400),
     },
     "finetune": {
-        "data": "cifar10", "model": "resnet50", "image_size": 224, "epochs": 5,
-        "batch_size": 100, "optimizer": "adam", "lr": 1e-5, "weight_decay": 0.0, "augment": (),
+        "data": "cifar10",
+        "model": "resnet50",
+        "image_size": 224,
+        "epochs": 5,
+        "batch_size": 100,
+        "optimizer": "adam",
+        "lr": 1e-5,
+        "weight_decay": 0.0,
+        "augment": (),
     },
-}  # fmt: skip
+}
 """Figures 2, 4, 5, B.1 (both sides: `constraint`), B.3, B.6, and the fine-tuning of section 5."""
 
 _PAPERS_NETWORKS = ("resnet18", "resnet50", "densenet121", "resnext50")
@@ -89,9 +134,18 @@ _OF_THE_DATA = ("classes_subset", "classes", "image_size")
 """Settings that mean nothing on other data than the preset's."""
 _CLASSES_OF_GLYPHS = {"fig4": {"classes": 4}, "b1": {"classes": 30}, "b6": {"classes": 6}}
 _OF_LARGE_SETS = (
-    "model", "optimizer", "lr", "momentum", "weight_decay", "schedule", "milestones", "warmup",
-    "batch_size", "epochs", "augment",
-)  # fmt: skip
+    "model",
+    "optimizer",
+    "lr",
+    "momentum",
+    "weight_decay",
+    "schedule",
+    "milestones",
+    "warmup",
+    "batch_size",
+    "epochs",
+    "augment",
+)
 """Settings that teach a few hundred images nothing: too few steps, too long ones."""
 _OF_THE_OPTIMIZER = ("optimizer", "lr", "momentum", "weight_decay", "warmup")
 """Settings that another optimiser than the preset's does not learn with."""
@@ -328,11 +382,19 @@ def defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """
     glyphs = chosen.get("data", "glyphs").partition(":")[0] == "glyphs"
     found: dict[str, Any] = {
-        "data": "glyphs", "model": "cnn" if glyphs else "resnet18", "width": 1.0,
-        "head": "learned", "constraint": "sphere", "beta": 0.9,
-        "loss": "ce", "epochs": 200, "batch_size": 128,
-        "schedule": "cosine", "momentum": 0.9, "precision": "auto",
-    }  # fmt: skip
+        "data": "glyphs",
+        "model": "cnn" if glyphs else "resnet18",
+        "width": 1.0,
+        "head": "learned",
+        "constraint": "sphere",
+        "beta": 0.9,
+        "loss": "ce",
+        "epochs": 200,
+        "batch_size": 128,
+        "schedule": "cosine",
+        "momentum": 0.9,
+        "precision": "auto",
+    }
     if glyphs:
         K = chosen.get("classes") or len(chosen.get("classes_subset") or ()) or 100
         images = _STYLES * K

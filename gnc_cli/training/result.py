@@ -139,9 +139,7 @@ class TrainResult(Result):
     )
     """Measure's record of the training features when they were measured last; its fields stand in
     the JSON beside those above, `epoch` a fraction where the run stopped inside one."""
-    extras: dict[str, Any] = field(
-        default_factory=dict, metadata=HIDDEN, repr=False, compare=False
-    )
+    extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
     """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
 
     command = "train"

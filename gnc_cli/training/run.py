@@ -54,8 +54,7 @@ def run(**asked: Any) -> TrainResult | TrainSeries:
     asked = {n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in asked.items()}
     if asked["out"] == "-":
         raise UsageError(
-            f"{spelled('out')} '-' names no folder for the run; "
-            "for rows on stdout use --csv"
+            f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
         )
     if asked["resume"] and asked["out"] is None:
         raise UsageError(
@@ -120,9 +119,12 @@ class Job:
         if stored is not None and settings.assignment != "all":
             return self._run(settings, None, out, stored)
         plans = plan_heads(
-            settings, len(self.data.class_names), processes, options,
+            settings,
+            len(self.data.class_names),
+            processes,
+            options,
             partial(self._similarity, settings),
-        )  # fmt: skip
+        )
         if settings.assignment == "all":
             return self._series(settings, plans)
         return self._run(settings, plans[0], out)
@@ -164,23 +166,36 @@ class Job:
         return (in_turn if drawn else in_all)(self.processes, read)
 
     def _run(
-        self, settings: Settings, plan: HeadPlan | None, out: str | None,
+        self,
+        settings: Settings,
+        plan: HeadPlan | None,
+        out: str | None,
         stored: "Stored | None" = None,
-    ) -> TrainResult:  # fmt: skip
+    ) -> TrainResult:
         """One network, from its first epoch or its last checkpoint to its end."""
         began, processes, options = time.monotonic(), self.processes, self.options
         if stored is not None:
             plan = in_all(processes, lambda: stored.plan(self.data))
         assert plan is not None, "a run that begins has a plan"
         session = open_session(
-            settings, plan, self.data, self.ood, processes, self.device, fresh=stored is None,
-            out=out or ".", limited=options.deadline.seconds is not None,
+            settings,
+            plan,
+            self.data,
+            self.ood,
+            processes,
+            self.device,
+            fresh=stored is None,
+            out=out or ".",
+            limited=options.deadline.seconds is not None,
         )
         folder = RunFolder.claim(
-            processes, out, label=settings.label, goes_on=stored is not None,
+            processes,
+            out,
+            label=settings.label,
+            goes_on=stored is not None,
             # One of a series that was killed before its first checkpoint begins again.
             force=options.force or options.resume,
-        )  # fmt: skip
+        )
         if options.on_run is not None and processes.first:
             options.on_run(folder.path)
         with folder:
@@ -190,7 +205,9 @@ class Job:
             if options.logger is not None:
                 folder.open_events(run.history[-1].epoch if run.history else 0)
             folder.config(
-                session.settings, data=data_facts(self.data, self.ood), plan=plan.to_json(),
+                session.settings,
+                data=data_facts(self.data, self.ood),
+                plan=plan.to_json(),
                 class_names=list(self.data.class_names),
             )
             for line in (*self.data.warnings, *([session.start] if session.start else [])):
@@ -224,9 +241,12 @@ class Job:
                 if rows[-1].outcome != "completed":
                     break
         return TrainSeries(
-            seconds=0.0, version=__version__, run=folder.path, outcome=rows[-1].outcome,
+            seconds=0.0,
+            version=__version__,
+            run=folder.path,
+            outcome=rows[-1].outcome,
             rows=tuple(rows),
-        )  # fmt: skip
+        )
 
     def _similarity(self, settings: Settings, d: int) -> np.ndarray:
         """How similar the classes are, (K, K): from a file, or from a short learned run.
@@ -238,11 +258,18 @@ class Job:
         if path is not None:
             return of_first(self.processes, lambda: read_similarity(path, K))
         short = dataclasses.replace(
-            settings, head="learned", loss="ce", margin=None, assignment=None, similarity=None,
-            ood=None, epochs=max(1, settings.epochs // _SHORT), snapshot_every=None,
+            settings,
+            head="learned",
+            loss="ce",
+            margin=None,
+            assignment=None,
+            similarity=None,
+            ood=None,
+            epochs=max(1, settings.epochs // _SHORT),
+            snapshot_every=None,
             warmup=settings.warmup / _SHORT,
             milestones=tuple(dict.fromkeys(max(1, m // _SHORT) for m in settings.milestones)),
-        )  # fmt: skip
+        )
         plan = HeadPlan(d, K, None, None, None, None)
         session = open_session(short, plan, self.data, None, self.processes, self.device)
         silent = dataclasses.replace(self.options, progress=None, on_epoch=None)

@@ -68,9 +68,14 @@ class RunFolder:
 
     @classmethod
     def claim(
-        cls, processes: Processes, path: str | None, *, label: str = "", force: bool = False,
+        cls,
+        processes: Processes,
+        path: str | None,
+        *,
+        label: str = "",
+        force: bool = False,
         goes_on: bool = False,
-    ) -> "RunFolder":  # fmt: skip
+    ) -> "RunFolder":
         """A folder that the first process makes, or opens where a run `goes_on`, and holds alone.
 
         Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a

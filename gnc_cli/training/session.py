@@ -47,10 +47,14 @@ def read_data(
     `note` is called with a line for each thing left out.
     """
     data = load_images(
-        settings.data, classes=settings.classes, subset=settings.classes_subset,
-        image_size=settings.image_size, fonts=settings.fonts, script=settings.script,
+        settings.data,
+        classes=settings.classes,
+        subset=settings.classes_subset,
+        image_size=settings.image_size,
+        fonts=settings.fonts,
+        script=settings.script,
         threads=threads,
-    )  # fmt: skip
+    )
     if settings.images_per_class is not None:
         data = first_per_class(data, settings.images_per_class)
     for warning in data.warnings:
@@ -59,9 +63,13 @@ def read_data(
         return data, None
     shape = data.train.images.shape
     return data, load_matched(
-        settings.ood, data.class_names, image_size=shape[-1], channels=shape[1], note=note,
+        settings.ood,
+        data.class_names,
+        image_size=shape[-1],
+        channels=shape[1],
+        note=note,
         threads=threads,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,18 +128,26 @@ def open_session(
             f"{settings.optimizer} for {settings.epochs} epochs",
             f"take a smaller {spelled('batch_size')}, {spelled('width')} or {spelled('epochs')}, "
             f"or a larger {spelled('snapshot_every')}",
-            out=out, free=free_bytes(device) / (1 if device.type == "cuda" else processes.size),
+            out=out,
+            free=free_bytes(device) / (1 if device.type == "cuda" else processes.size),
             where=str(device),
-        )  # fmt: skip
+        )
     check_head_fits(
-        plan.d, plan.K, batch_size,
+        plan.d,
+        plan.K,
+        batch_size,
         head="decay" if settings.constraint == "decay" else settings.kind,
-        optimizer=settings.optimizer, device=device,
-    )  # fmt: skip
+        optimizer=settings.optimizer,
+        device=device,
+    )
     encoder = build_encoder(
-        settings.model, channels=shape[1], image_size=shape[-1], feature_dim=plan.d,
-        width=settings.width, seed=settings.seed,
-    )  # fmt: skip
+        settings.model,
+        channels=shape[1],
+        image_size=shape[-1],
+        feature_dim=plan.d,
+        width=settings.width,
+        seed=settings.seed,
+    )
     head = build_head(settings, plan)
     model = Classifier(encoder, head, make_loss(settings.loss, tau=head.tau, margin=plan.margin))
     start = _load_start(model.encoder, settings) if fresh else None
@@ -142,18 +158,25 @@ def open_session(
         settings = dataclasses.replace(settings, augment=moves)
     papers = Augmentation()
     augmentation = Augmentation(
-        padding=papers.padding if "crop" in moves else 0, flip="flip" in moves,
+        padding=papers.padding if "crop" in moves else 0,
+        flip="flip" in moves,
         degrees=papers.degrees if "rotate" in moves else 0.0,
-    )  # fmt: skip
+    )
     normalisation = channel_statistics(data.train.images)
     shared = [f.name for f in dataclasses.fields(Recipe) if f.name in vars(settings)]
     precision = precision_on(device, settings.precision)
     recipe = Recipe(**{n: getattr(settings, n) for n in shared} | {"precision": precision})
     batches = Batches(
-        data.train.images, data.train.labels, batch_size=settings.batch_size, seed=settings.seed,
-        normalisation=normalisation, augmentation=augmentation, device=device,
-        rank=processes.rank, size=processes.size,
-    )  # fmt: skip
+        data.train.images,
+        data.train.labels,
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        normalisation=normalisation,
+        augmentation=augmentation,
+        device=device,
+        rank=processes.rank,
+        size=processes.size,
+    )
     training = Training(model, batches, recipe, processes=processes, device=device)
 
     def labelled(images: ImageSet | None) -> Labelled | None:
@@ -162,13 +185,18 @@ def open_session(
         return Labelled(DeviceImages(images.images, device), images.labels)
 
     measuring = Measuring(
-        model, Labelled(batches.images, data.train.labels), labelled(data.test), labelled(ood),
+        model,
+        Labelled(batches.images, data.train.labels),
+        labelled(data.test),
+        labelled(ood),
         processes,
         {
-            "normalisation": normalisation, "device": device, "precision": recipe.precision,
+            "normalisation": normalisation,
+            "device": device,
+            "precision": recipe.precision,
             "batch_size": max(256, settings.batch_size),
         },
-    )  # fmt: skip
+    )
     return Session(
         settings, plan, data, ood, device, training, measuring, normalisation, flops, start
     )
@@ -183,9 +211,12 @@ def _predicted(settings: Settings, d: int, data: ImageData, batch_size: int) -> 
     N, *shape = data.train.images.shape
     with torch.device("meta"):
         encoder = build_encoder(
-            settings.model, channels=shape[0], image_size=shape[-1], feature_dim=d,
+            settings.model,
+            channels=shape[0],
+            image_size=shape[-1],
+            feature_dim=d,
             width=settings.width,
-        )  # fmt: skip
+        )
         outputs, flops = size_of_call(encoder, shape)
     numbers = count_parameters(encoder) * (2 + OPTIMIZER_STATE[settings.optimizer])
     snapshots = settings.epochs // (settings.snapshot_every or settings.epochs)

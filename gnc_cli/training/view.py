@@ -46,9 +46,11 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
 def _accuracy(r: TrainResult) -> list[Fact]:
     """The accuracies in one line, those of the test set first."""
     values = {
-        "test accuracy": r.test_accuracy, "training accuracy": r.train_accuracy,
-        "NCC accuracy": r.ncc_accuracy, "OOD accuracy": r.ood_accuracy,
-    }  # fmt: skip
+        "test accuracy": r.test_accuracy,
+        "training accuracy": r.train_accuracy,
+        "NCC accuracy": r.ncc_accuracy,
+        "OOD accuracy": r.ood_accuracy,
+    }
     known = [(name, _share(value) or "") for name, value in values.items() if value is not None]
     if not known:
         return []
@@ -80,8 +82,9 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
     rows: list[Fact] = [*_form(r, "gnc1")]
     if r.gnc2 is not None:
         remark = f"at most {r.gnc2.upper:.6f}" if r.gnc2.width > 1e-6 else "certified"
-        rows.append(("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "",
-                     "gnc2"))  # fmt: skip
+        rows.append(
+            ("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "", "gnc2")
+        )
     if r.gnc2_reference is not None and r.gnc2_ratio is not None:
         known = f"{r.gnc2_reference.value:.6f}"
         source = reference_text(r.gnc2_reference, None if verbose else 40)
@@ -141,25 +144,44 @@ def _epochs(r: TrainResult) -> Table:
         places = (round(i * (len(rows) - 1) / (_MOST_EPOCHS - 1)) for i in range(_MOST_EPOCHS))
         rows = [rows[place] for place in places]
     cells = [
-        (str(row.epoch), f"{row.loss:.4g}", _share(row.train_accuracy), _share(row.test_accuracy),
-         _share(row.ood_accuracy), figure(getattr(row, ones), 4),
-         None if row.gnc2 is None else proved(row.gnc2, 6),
-         figure(getattr(row, threes), 4), _share(row.ncc_accuracy))
+        (
+            str(row.epoch),
+            f"{row.loss:.4g}",
+            _share(row.train_accuracy),
+            _share(row.test_accuracy),
+            _share(row.ood_accuracy),
+            figure(getattr(row, ones), 4),
+            None if row.gnc2 is None else proved(row.gnc2, 6),
+            figure(getattr(row, threes), 4),
+            _share(row.ncc_accuracy),
+        )
         for row in rows
-    ]  # fmt: skip
-    headings = ("epoch", "loss", "training", "test", "OOD", NAMES[ones], "GNC2", NAMES[threes],
-                "NCC")  # fmt: skip
+    ]
+    headings = (
+        "epoch",
+        "loss",
+        "training",
+        "test",
+        "OOD",
+        NAMES[ones],
+        "GNC2",
+        NAMES[threes],
+        "NCC",
+    )
     return Table("Epochs", headings, cells)
 
 
 def _ran(r: TrainResult, *, whole: bool, notes: Sequence[Cell] = ()) -> Table:
     """What ran; of a run in a series (not `whole`) what it shares with the others."""
     rows = [
-        ("data", _data(r.data)), ("network", _network(r)),
-        ("head", _head(r.head, None if whole else "all")), ("saved", _saved(r.head)),
-        ("recipe", _recipe(r)), ("time", _speed(r) if whole else ""),
+        ("data", _data(r.data)),
+        ("network", _network(r)),
+        ("head", _head(r.head, None if whole else "all")),
+        ("saved", _saved(r.head)),
+        ("recipe", _recipe(r)),
+        ("time", _speed(r) if whole else ""),
         ("run folder", r.run if whole else ""),
-    ]  # fmt: skip
+    ]
     cells = [(Styled(name, "bold"), text) for name, text in rows if text]
     return Table("", ("", ""), cells, notes=notes, text=frozenset({0, 1}))
 
@@ -168,13 +190,30 @@ def _series(series: TrainSeries) -> Table:
     last = series.rows[-1] if series.rows else None
     ones, threes = (FORMS if last is None else last.forms).values()
     rows = [
-        (r.run, " ".join(map(str, r.head.permutation or ())), _share(r.test_accuracy),
-         _share(r.train_accuracy), _share(r.ood_accuracy), figure(getattr(r, ones), 3),
-         figure(getattr(r, threes), 3), _share(r.ncc_accuracy), f"{r.seconds:.3g}")
+        (
+            r.run,
+            " ".join(map(str, r.head.permutation or ())),
+            _share(r.test_accuracy),
+            _share(r.train_accuracy),
+            _share(r.ood_accuracy),
+            figure(getattr(r, ones), 3),
+            figure(getattr(r, threes), 3),
+            _share(r.ncc_accuracy),
+            f"{r.seconds:.3g}",
+        )
         for r in series.rows
-    ]  # fmt: skip
-    headings = ("run", "rows of classes", "test", "training", "OOD", NAMES[ones],
-                NAMES[threes], "NCC", "s")  # fmt: skip
+    ]
+    headings = (
+        "run",
+        "rows of classes",
+        "test",
+        "training",
+        "OOD",
+        NAMES[ones],
+        NAMES[threes],
+        "NCC",
+        "s",
+    )
     title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
     ended = [_outcome(series.outcome)]
     return Table(title, headings, rows, notes=ended, text=frozenset({0, 1}))

@@ -50,9 +50,7 @@ def test_brute_force_and_invariance(size: tuple[int, int, int]) -> None:
     assert found.max_cosine == pytest.approx(gram.max(), abs=1e-15)
     chords = np.linalg.norm(W[:, None] - W[None], axis=2) + 3.0 * np.eye(K)
     assert found.rho_one_vs_one == pytest.approx(chords.min(), abs=1e-14)
-    assert np.array_equal(
-        found.rattles_one_vs_one, chords.min(axis=1) > chords.min() + 1e-7
-    )
+    assert np.array_equal(found.rattles_one_vs_one, chords.min(axis=1) > chords.min() + 1e-7)
     assert found.contact_pairs is not None
     assert len(found.contact_pairs) == (chords[np.triu_indices(K, 1)] <= chords.min() + 1e-7).sum()
     rho = found.rho_one_vs_rest
@@ -82,9 +80,16 @@ def test_the_minimum_alone_agrees_with_every_class(
 
 def test_rattlers_of_both_kinds_are_counted_apart() -> None:
     """Two rows close together hold each other; the two far ones are free."""
-    code = normalise(np.array([
-        [1.0, 0.0, 0.0], [0.9, 0.5, 0.0], [-0.1, -0.2, 1.0], [-1.0, 0.0, -0.5],
-    ]))  # fmt: skip
+    code = normalise(
+        np.array(
+            [
+                [1.0, 0.0, 0.0],
+                [0.9, 0.5, 0.0],
+                [-0.1, -0.2, 1.0],
+                [-1.0, 0.0, -0.5],
+            ]
+        )
+    )
     found = certified(code)
     assert list(found.rattles_one_vs_one) == [False, False, True, True]
     assert found.classes is not None

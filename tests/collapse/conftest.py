@@ -31,12 +31,19 @@ def _data(rng: np.random.Generator) -> dict[str, np.ndarray]:
     W = icosahedron() * rng.uniform(0.5, 2.0, (K, 1)) + 0.05 * rng.standard_normal((K, D))
     labels = rng.permutation(np.repeat(np.arange(K), N // K))
     features = 3.0 * (icosahedron()[labels] + 0.2 * rng.standard_normal((N, D)))
-    return {"features": features, "labels": labels, "weights": W,
-            "bias": 0.1 * rng.standard_normal(K)}  # fmt: skip
+    return {
+        "features": features,
+        "labels": labels,
+        "weights": W,
+        "bias": 0.1 * rng.standard_normal(K),
+    }
 
 
 def by_hand(
-    features: np.ndarray, labels: np.ndarray, weights: np.ndarray, bias: np.ndarray,
+    features: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    bias: np.ndarray,
     unit: bool = True,
 ) -> dict[str, float]:
     """What `measure` finds, one sample, class and pair at a time, under dotted keys."""
@@ -49,14 +56,16 @@ def by_hand(
     called = reference.classifier_scores(features, weights, bias)
     left_out = reference.ncc_leave_one_out(H, labels, K)
     return {
-        "gnc1": reference.gnc1(H, labels), "gnc3": reference.gnc3(U, means),
+        "gnc1": reference.gnc1(H, labels),
+        "gnc3": reference.gnc3(U, means),
         "accuracy": reference.share_right(called, labels),
         "ncc_accuracy": reference.share_right(nearest, labels),
         "ncc_agreement": float((called.argmax(axis=1) == nearest.argmax(axis=1)).mean()),
         "ncc_leave_one_out": float("nan") if left_out is None else left_out,
         "sample_margins.positive_share": float((np.array(margins) > 0.0).mean()),
-        "sample_margins.min": min(margins), "sample_margins.mean": float(np.mean(margins)),
-    }  # fmt: skip
+        "sample_margins.min": min(margins),
+        "sample_margins.mean": float(np.mean(margins)),
+    }
 
 
 def agrees(result: MeasureResult, expected: dict[str, float], digits: float = 1e-9) -> None:
@@ -84,9 +93,12 @@ def save_safetensors(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 
 SAVERS: dict[str, Callable[[Path, dict[str, np.ndarray]], Any]] = {
-    ".h5": save, ".npz": lambda path, arrays: np.savez(path, **arrays), ".pt": save_pt,
-    ".pth": lambda path, arrays: torch.save(arrays, path), ".safetensors": save_safetensors,
-}  # fmt: skip
+    ".h5": save,
+    ".npz": lambda path, arrays: np.savez(path, **arrays),
+    ".pt": save_pt,
+    ".pth": lambda path, arrays: torch.save(arrays, path),
+    ".safetensors": save_safetensors,
+}
 
 
 def put(path: Path, arrays: dict[str, np.ndarray]) -> str:
@@ -99,9 +111,7 @@ def put(path: Path, arrays: dict[str, np.ndarray]) -> str:
     return str(path)
 
 
-def save_run(
-    path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **attrs: Any
-) -> str:
+def save_run(path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **attrs: Any) -> str:
     """A file with a snapshot per epoch, the noise of which falls with the epoch."""
     rng = np.random.default_rng(seed)
     data = _data(np.random.default_rng(7))
@@ -125,9 +135,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
     file = save(folder / "set.h5", _data(np.random.default_rng(7)), epoch=5, split="test")
     with contextlib.chdir(folder):
         found = measure(
-            os.path.basename(file), variants="classic", bootstrap=5, duplicates=0.46,
+            os.path.basename(file),
+            variants="classic",
+            bootstrap=5,
+            duplicates=0.46,
             class_names="names.txt",
-        )  # fmt: skip
+        )
     assert isinstance(found, MeasureResult)
     return found
 

@@ -41,8 +41,9 @@ def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
 
 def test_a_closed_form() -> None:
     code = simplex(4)
-    found = _one(features=np.repeat(code, 3, axis=0), labels=np.repeat(np.arange(5), 3),
-                 weights=code)  # fmt: skip
+    found = _one(
+        features=np.repeat(code, 3, axis=0), labels=np.repeat(np.arange(5), 3), weights=code
+    )
     assert found.gnc1 == pytest.approx(0.0, abs=1e-28)
     assert found.gnc3 == pytest.approx(0.0, abs=1e-14)
     assert found.gnc2.lower == pytest.approx(5 / 4, abs=1e-12)
@@ -95,9 +96,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
         _one(weights=data["weights"], min_count=2)
 
 
-def test_names_follow_the_labels_of_thesave(
-    data: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_names_follow_the_labels_of_thesave(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("\n".join(f"class {k}" for k in range(K)))
     listed = tmp_path / "classes.txt"
@@ -120,8 +119,11 @@ def test_training_means_judge_test_data(
     test = {**data, "labels": labels, "features": noisy}
     found = _one(**test, means_from=train, variants="classic", bootstrap=60)
     assert found.policy.class_means == {
-        "gnc1": "train.h5", "ncc": "train.h5", "classic": "train.h5", "gnc3": "own",
-    }  # fmt: skip
+        "gnc1": "train.h5",
+        "ncc": "train.h5",
+        "classic": "train.h5",
+        "gnc3": "own",
+    }
     H, Z = plain.unit(test["features"]), plain.unit(data["features"])
     means = _means(Z, data["labels"])
     off = H - means[labels]
@@ -174,9 +176,11 @@ def test_shards_are_one_set(data: dict[str, np.ndarray], tmp_path: Path) -> None
         save(tmp_path / f"part_{part}.h5", {n: data[n][rows] for n in ("features", "labels")})
     weights = save(tmp_path / "head.h5", {n: data[n] for n in ("weights", "bias")})
     parts = _one(
-        features=str(tmp_path / "part_*.h5"), labels=str(tmp_path / "part_*.h5"),
-        weights=weights, bias=weights,
-    )  # fmt: skip
+        features=str(tmp_path / "part_*.h5"),
+        labels=str(tmp_path / "part_*.h5"),
+        weights=weights,
+        bias=weights,
+    )
     for key in ("gnc1", "gnc3", "ncc_accuracy", "accuracy", "ncc_leave_one_out"):
         assert getattr(parts, key) == pytest.approx(getattr(whole, key), rel=1e-12), key
 
@@ -231,9 +235,7 @@ def test_rows_before_a_failure_are_kept_and_shown(
     assert not (tmp_path / "r.md").exists()
 
 
-def test_appending_measures_new_rows_alone(
-    data: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_appending_measures_new_rows_alone(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     ledger = tmp_path / "rows.jsonl"
     first, second = (save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2))
     told: list[Any] = []
@@ -261,9 +263,10 @@ def test_rows_are_measured_again_when_another_dataset_is_taken(
     own = {"features": data["features"], "labels": data["labels"] % 3}
     file, other = save(tmp_path / "a.h5", own), save(tmp_path / "o.h5", keys)
     turns: list[dict[str, Any]] = [
-        {"weights": f"{weights}:a"}, {"weights": f"{weights}:b"},
+        {"weights": f"{weights}:a"},
+        {"weights": f"{weights}:b"},
         {"weights": f"{weights}:b", "transpose_weights": True},
-    ]  # fmt: skip
+    ]
     ledger = tmp_path / "rows.jsonl"
     for turn in turns:
         found = [measure(file, out=ledger, resume=True, **turn) for _ in range(2)]
@@ -276,9 +279,7 @@ def test_rows_are_measured_again_when_another_dataset_is_taken(
         measure(file, out=out, resume=True, ood=f"{other}:b")
 
 
-def test_an_interruption_keeps_the_rows_before(
-    data: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_an_interruption_keeps_the_rows_before(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     stop = threading.Event()
     files = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]
     result = measure(*files, interrupt=stop, on_row=lambda row: stop.set())
@@ -413,9 +414,13 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
 ) -> None:
     weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
     found = _one(
-        features=data["features"], labels=data["labels"], weights=weights, variants="classic",
-        duplicates=0.9, time_limit=1e-9,
-    )  # fmt: skip
+        features=data["features"],
+        labels=data["labels"],
+        weights=weights,
+        variants="classic",
+        duplicates=0.9,
+        time_limit=1e-9,
+    )
     assert found.gnc1 is not None and found.accuracy is not None
     assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
@@ -446,9 +451,11 @@ def test_rows_are_measured_again_when_a_file_beside_them_changes(
         if option == "reference":
             points = np.concatenate([icosahedron(), orthoplex(3)[:turn]])
             return Path(save(tmp_path / "code.h5", {"weights": points}))
-        words = [str(k) for k in range(K - turn)] if option == "classes" else [
-            f"{turn} {k}" for k in range(K)
-        ]  # fmt: skip
+        words = (
+            [str(k) for k in range(K - turn)]
+            if option == "classes"
+            else [f"{turn} {k}" for k in range(K)]
+        )
         beside.write_text("\n".join(words) + "\n")
         return beside
 
@@ -502,8 +509,11 @@ def test_snapshots_find_their_own_training_set(tmp_path: Path) -> None:
     series = measure(save_run(tmp_path / "test.h5", (3, 1), seed=1), means_from=train)
     assert isinstance(series, MeasureSeries) and len(series.rows) == 2
     for row, epoch in zip(series.rows, (1, 3), strict=True):
-        own = measure(tmp_path / "test.h5", select={"epoch": epoch},
-                      means_from=f"{train}:snapshots/epoch_{epoch}")  # fmt: skip
+        own = measure(
+            tmp_path / "test.h5",
+            select={"epoch": epoch},
+            means_from=f"{train}:snapshots/epoch_{epoch}",
+        )
         assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
     lacking = save_run(tmp_path / "more.h5", (9,))
     with pytest.raises(DataError, match="epoch_3, and none shares snapshot or epoch"):
@@ -524,8 +534,7 @@ def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
     series = measure(run, select={"split": "test"}, means_from=run)
     assert isinstance(series, MeasureSeries)
     for row, epoch in zip(series.rows, (1, 2), strict=True):
-        own = measure(f"{run}:snapshots/test_{epoch}",
-                      means_from=f"{run}:snapshots/epoch_{epoch}")  # fmt: skip
+        own = measure(f"{run}:snapshots/test_{epoch}", means_from=f"{run}:snapshots/epoch_{epoch}")
         assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
     bare = save_run(tmp_path / "bare.h5", (1, 2))
     with pytest.raises(DataError, match="none shares"):

@@ -23,10 +23,17 @@ HEADER = (
 
 def class_row(label: int, **changes: Any) -> ClassRow:
     fields: dict[str, Any] = dict(
-        label=label, name=None, count=500, mean_norm=0.99, spread=0.0199,
-        one_vs_rest=Bracket(0.66 + 0.001 * label, 0.6600000001 + 0.001 * label), nearest=label + 1,
-        nearest_name=None, nearest_cosine=0.335, rattler=label > 2,
-    )  # fmt: skip
+        label=label,
+        name=None,
+        count=500,
+        mean_norm=0.99,
+        spread=0.0199,
+        one_vs_rest=Bracket(0.66 + 0.001 * label, 0.6600000001 + 0.001 * label),
+        nearest=label + 1,
+        nearest_name=None,
+        nearest_cosine=0.335,
+        rattler=label > 2,
+    )
     return ClassRow(**(fields | changes))
 
 

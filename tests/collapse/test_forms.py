@@ -97,7 +97,9 @@ def test_the_last_row_decides_for_a_table(
 
 @pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure
 def test_gnc2_of_class_means_is_marked(
-    relu: dict[str, np.ndarray], series: MeasureSeries, monkeypatch: pytest.MonkeyPatch,
+    relu: dict[str, np.ndarray],
+    series: MeasureSeries,
+    monkeypatch: pytest.MonkeyPatch,
     columns: str,
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)

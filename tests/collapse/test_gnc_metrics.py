@@ -79,9 +79,13 @@ def _same_numbers(found: dict[str, Any], expected: dict[str, Any], digits: float
 
 @settings(max_examples=40)
 @given(
-    st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 7), st.integers(2, 60),
-    st.integers(1, 6), st.sampled_from([0.6, 1e-2, 1e-7]),
-)  # fmt: skip
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 6),
+    st.integers(2, 7),
+    st.integers(2, 60),
+    st.integers(1, 6),
+    st.sampled_from([0.6, 1e-2, 1e-7]),
+)
 def test_batches_agree_with_plain_loops(
     seed: int, d: int, K: int, N: int, cuts: int, width: float
 ) -> None:
@@ -150,8 +154,11 @@ def test_sums_on_a_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agrees(result, {name: expected[name] for name in ("gnc1", "gnc3", "accuracy")})
     host = _metrics(data, judge=False, variants="classic").compute(data.W)
     _same_numbers(vars(result.variants.classic), vars(host.variants.classic), digits=1e-9)
-    _same_numbers({k: getattr(result, k) for k in CLASSIC},
-                  {k: getattr(host, k) for k in CLASSIC} | {"nc4": result.nc4}, digits=1e-9)
+    _same_numbers(
+        {k: getattr(result, k) for k in CLASSIC},
+        {k: getattr(host, k) for k in CLASSIC} | {"nc4": result.nc4},
+        digits=1e-9,
+    )
 
 
 def test_classic_metrics_are_of_raw_rows() -> None:
@@ -207,7 +214,8 @@ _EACH_PROCESS = """
 @needs_gloo
 def test_two_processes_are_as_good_as_one() -> None:
     told = together(
-        _EACH_PROCESS + """
+        _EACH_PROCESS
+        + """
         update(mine)
         metrics.sync()
         metrics.sync()  # nothing counts twice
@@ -236,7 +244,8 @@ def test_two_processes_are_as_good_as_one() -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_a_second_pass_that_one_process_lost_is_refused(own: bool) -> None:
     told = together(
-        _EACH_PROCESS + f"""
+        _EACH_PROCESS
+        + f"""
         mine = mine if rank == 0 else slice(33, 70)
         update(mine)
         metrics.sync()
@@ -269,7 +278,8 @@ def test_a_second_pass_that_one_process_lost_is_refused(own: bool) -> None:
 @needs_gloo
 def test_a_second_pass_of_one_process_alone_is_refused() -> None:
     together(
-        _EACH_PROCESS + """
+        _EACH_PROCESS
+        + """
         update(mine)
         metrics.sync()
         for judges in (0, 1):
@@ -371,8 +381,10 @@ def test_left_out_samples_are_not_looked_at() -> None:
     expected = _metrics(data).compute(data.W).flat(prefix="")
     data = Data(
         np.vstack([data.features, np.full((2, 5), np.nan), np.zeros((1, 5))]),
-        np.r_[data.labels, -1, -1, -1], data.W, data.bias,
-    )  # fmt: skip
+        np.r_[data.labels, -1, -1, -1],
+        data.W,
+        data.bias,
+    )
     metrics = GNCMetrics(5, 6)
     metrics.update(data.features, data.labels, np.where(data.labels[:, None] < 0, 0, data.logits))
     metrics.judge(data.features, data.labels, data.W, data.bias)

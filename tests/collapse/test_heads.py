@@ -21,8 +21,10 @@ from gnc_cli.io.models import hub_name
 
 V, D = 12, 4
 W = np.random.default_rng(3).standard_normal((V, D)).astype(np.float32)
-BODY = {"model.layers.0.mlp.up_proj.weight": np.ones((9, D), np.float32),
-        "model.norm.weight": np.ones(D, np.float32)}  # fmt: skip
+BODY = {
+    "model.layers.0.mlp.up_proj.weight": np.ones((9, D), np.float32),
+    "model.norm.weight": np.ones(D, np.float32),
+}
 LLAMA = {"architectures": ["LlamaForCausalLM"], "vocab_size": V, "hidden_size": D}
 
 
@@ -58,30 +60,74 @@ EXPECTED = measure(weights=W).gnc2  # type: ignore[union-attr]
 @pytest.mark.parametrize(
     ("config", "names", "head", "why"),
     [
-        (LLAMA | {"tie_word_embeddings": False}, ["model.embed_tokens.weight", "lm_head.weight"],
-         "lm_head.weight", "output head of LlamaForCausalLM"),
+        (
+            LLAMA | {"tie_word_embeddings": False},
+            ["model.embed_tokens.weight", "lm_head.weight"],
+            "lm_head.weight",
+            "output head of LlamaForCausalLM",
+        ),
         (LLAMA, ["model.embed_tokens.weight", "lm_head.weight"], "lm_head.weight", "output head"),
-        (LLAMA | {"tie_word_embeddings": True}, ["model.embed_tokens.weight"],
-         "model.embed_tokens.weight", "tied to its output head by config.json"),
-        ({"architectures": ["GPT2LMHeadModel"], "vocab_size": V}, ["wte.weight"],
-         "wte.weight", "the file has no other"),
-        ({"architectures": ["GPTNeoXForCausalLM"], "vocab_size": V},
-         ["gpt_neox.embed_in.weight", "embed_out.weight"], "embed_out.weight", "output head"),
-        ({"architectures": ["BertForMaskedLM"], "vocab_size": V},
-         ["bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"],
-         "cls.predictions.decoder.weight", "output head"),
-        ({"architectures": ["T5ForConditionalGeneration"], "vocab_size": V,
-          "tie_word_embeddings": True}, ["shared.weight"], "shared.weight", "tied"),
-        ({"architectures": ["LlavaForConditionalGeneration"], "tie_word_embeddings": False,
-          "text_config": {"vocab_size": V}}, ["language_model.lm_head.weight"],
-         "language_model.lm_head.weight", "output head"),
-        ({"architectures": ["ViTForImageClassification"],
-          "id2label": {str(k): str(k) for k in range(V)}}, ["classifier.weight"],
-         "classifier.weight", "output head of ViTForImageClassification"),
-        ({"architectures": ["RobertaForSequenceClassification"], "num_labels": V},
-         ["classifier.out_proj.weight"], "classifier.out_proj.weight", "output head"),
+        (
+            LLAMA | {"tie_word_embeddings": True},
+            ["model.embed_tokens.weight"],
+            "model.embed_tokens.weight",
+            "tied to its output head by config.json",
+        ),
+        (
+            {"architectures": ["GPT2LMHeadModel"], "vocab_size": V},
+            ["wte.weight"],
+            "wte.weight",
+            "the file has no other",
+        ),
+        (
+            {"architectures": ["GPTNeoXForCausalLM"], "vocab_size": V},
+            ["gpt_neox.embed_in.weight", "embed_out.weight"],
+            "embed_out.weight",
+            "output head",
+        ),
+        (
+            {"architectures": ["BertForMaskedLM"], "vocab_size": V},
+            ["bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"],
+            "cls.predictions.decoder.weight",
+            "output head",
+        ),
+        (
+            {
+                "architectures": ["T5ForConditionalGeneration"],
+                "vocab_size": V,
+                "tie_word_embeddings": True,
+            },
+            ["shared.weight"],
+            "shared.weight",
+            "tied",
+        ),
+        (
+            {
+                "architectures": ["LlavaForConditionalGeneration"],
+                "tie_word_embeddings": False,
+                "text_config": {"vocab_size": V},
+            },
+            ["language_model.lm_head.weight"],
+            "language_model.lm_head.weight",
+            "output head",
+        ),
+        (
+            {
+                "architectures": ["ViTForImageClassification"],
+                "id2label": {str(k): str(k) for k in range(V)},
+            },
+            ["classifier.weight"],
+            "classifier.weight",
+            "output head of ViTForImageClassification",
+        ),
+        (
+            {"architectures": ["RobertaForSequenceClassification"], "num_labels": V},
+            ["classifier.out_proj.weight"],
+            "classifier.out_proj.weight",
+            "output head",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_config_says_which_matrix_is_the_head(
     tmp_path: Path, config: dict[str, Any], names: list[str], head: str, why: str
 ) -> None:
@@ -177,14 +223,23 @@ def test_a_padding_row_of_zeros_is_left_out_when_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "arrays", "words"),
     [
-        (LLAMA | {"architectures": ["LlamaModel"]}, {"embed_tokens.weight": W},
-         ["LlamaModel has no output head", "m:embed_tokens.weight", "(12, 4)"]),
-        (LLAMA | {"tie_word_embeddings": False}, {"model.embed_tokens.weight": W},
-         ["no output head of LlamaForCausalLM is known", "m:model.embed_tokens.weight"]),
-        (LLAMA | {"vocab_size": 99}, {"lm_head.weight": W},
-         ["(12, 4)", "vocab_size of config.json says 99", "m:lm_head.weight"]),
+        (
+            LLAMA | {"architectures": ["LlamaModel"]},
+            {"embed_tokens.weight": W},
+            ["LlamaModel has no output head", "m:embed_tokens.weight", "(12, 4)"],
+        ),
+        (
+            LLAMA | {"tie_word_embeddings": False},
+            {"model.embed_tokens.weight": W},
+            ["no output head of LlamaForCausalLM is known", "m:model.embed_tokens.weight"],
+        ),
+        (
+            LLAMA | {"vocab_size": 99},
+            {"lm_head.weight": W},
+            ["(12, 4)", "vocab_size of config.json says 99", "m:lm_head.weight"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_model_without_a_head_lists_its_matrices(
     tmp_path: Path, config: dict[str, Any], arrays: dict[str, np.ndarray], words: list[str]
 ) -> None:
@@ -234,18 +289,35 @@ def state(*layers: tuple[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
 
 PLAUSIBLE = {
     "perceptron": state(("0.weight", (64, 784)), ("2.weight", (32, 64)), ("4.weight", (10, 32))),
-    "vgg": state(("features.0.weight", (64, 3, 3, 3)), ("classifier.0.weight", (40, 196)),
-                 ("classifier.3.weight", (40, 40)), ("classifier.6.weight", (10, 40))),
-    "nested": state(("net.backbone.conv.weight", (8, 3, 3, 3)), ("net.backbone.fc.weight", (32, 8)),
-                    ("net.my_head.weight", (10, 32))),
-    "classes as wide as a layer": state(("body.weight", (10, 10)), ("mlp.weight", (20, 10)),
-                                        ("out.head.weight", (10, 20))),
-    "transformer": state(*((f"blocks.{i}.{name}.weight", shape) for i in range(2)
-                           for name, shape in (("qkv", (24, 8)), ("up", (32, 8)), ("down", (8, 32)))
-                           ), ("tok_embed.weight", (50, 8)), ("my_logits.weight", (10, 8))),
-    "optimizer": state(("model.body.weight", (32, 8)), ("model.last.weight", (10, 32)),
-                       ("optimizer_states.0.state.1.weight", (10, 32))),
-}  # fmt: skip
+    "vgg": state(
+        ("features.0.weight", (64, 3, 3, 3)),
+        ("classifier.0.weight", (40, 196)),
+        ("classifier.3.weight", (40, 40)),
+        ("classifier.6.weight", (10, 40)),
+    ),
+    "nested": state(
+        ("net.backbone.conv.weight", (8, 3, 3, 3)),
+        ("net.backbone.fc.weight", (32, 8)),
+        ("net.my_head.weight", (10, 32)),
+    ),
+    "classes as wide as a layer": state(
+        ("body.weight", (10, 10)), ("mlp.weight", (20, 10)), ("out.head.weight", (10, 20))
+    ),
+    "transformer": state(
+        *(
+            (f"blocks.{i}.{name}.weight", shape)
+            for i in range(2)
+            for name, shape in (("qkv", (24, 8)), ("up", (32, 8)), ("down", (8, 32)))
+        ),
+        ("tok_embed.weight", (50, 8)),
+        ("my_logits.weight", (10, 8)),
+    ),
+    "optimizer": state(
+        ("model.body.weight", (32, 8)),
+        ("model.last.weight", (10, 32)),
+        ("optimizer_states.0.state.1.weight", (10, 32)),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PLAUSIBLE)
@@ -286,9 +358,11 @@ ALIKE = {
     "centres of a loss": (("model.fc.weight", "criterion.centers"), ()),
     "rows of ArcFace": (("head.weight", "arcface.W"), ()),
     "by words": (("net.my_head.weight", "loss.prototypes"), ()),
-    "one is taken": (("fc.weight",), ("aux1.fc2.weight", "optimizer.state.fc.weight",
-                                      "embed_tokens.weight", "body.weight")),
-}  # fmt: skip
+    "one is taken": (
+        ("fc.weight",),
+        ("aux1.fc2.weight", "optimizer.state.fc.weight", "embed_tokens.weight", "body.weight"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -373,8 +447,13 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
 
     class RevisionNotFoundError(OSError): ...
 
-    for kind in (EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError,
-                 GatedRepoError, RevisionNotFoundError):  # fmt: skip
+    for kind in (
+        EntryNotFoundError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        GatedRepoError,
+        RevisionNotFoundError,
+    ):
         setattr(errors, kind.__name__, kind)
     network = {"down": False}
 
@@ -411,9 +490,12 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[s
         return str(path)
 
     vars(package).update(
-        try_to_load_from_cache=cached, hf_hub_url=url, get_hf_file_metadata=metadata,
-        hf_hub_download=download, errors=errors,
-    )  # fmt: skip
+        try_to_load_from_cache=cached,
+        hf_hub_url=url,
+        get_hf_file_metadata=metadata,
+        hf_hub_download=download,
+        errors=errors,
+    )
     monkeypatch.setitem(sys.modules, "huggingface_hub", package)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
 
@@ -457,11 +539,13 @@ def test_names_that_the_hub_does_not_allow(monkeypatch: pytest.MonkeyPatch, name
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("org/none", "no public model 'hf:org/none'"), ("org/gated", "accept its terms"),
-        ("org/m@v9", "no such revision"), ("org/bare", "has none of model.safetensors"),
+        ("org/none", "no public model 'hf:org/none'"),
+        ("org/gated", "accept its terms"),
+        ("org/m@v9", "no such revision"),
+        ("org/bare", "has none of model.safetensors"),
         ("org/empty", "has no config.json"),
     ],
-)  # fmt: skip
+)
 def test_models_that_the_hub_does_not_give(
     tmp_path: Path, hub: Callable[..., list[str]], name: str, words: str
 ) -> None:

@@ -72,11 +72,15 @@ def tensors(path: Path) -> None:
 
 
 MAKERS: dict[str, tuple[str, Callable[[Path], None]]] = {
-    "h5": (".h5", h5), "gzip": (".h5", gzip), "npy": (".npy", lambda path: np.save(path, H)),
+    "h5": (".h5", h5),
+    "gzip": (".h5", gzip),
+    "npy": (".npy", lambda path: np.save(path, H)),
     "npz": (".npz", lambda path: np.savez(path, features=H, labels=Y)),
     "packed": (".npz", lambda path: np.savez_compressed(path, features=H, labels=Y)),
-    "pt": (".pt", pt), "legacy": (".pt", pt_legacy), "safetensors": (".safetensors", tensors),
-}  # fmt: skip
+    "pt": (".pt", pt),
+    "legacy": (".pt", pt_legacy),
+    "safetensors": (".safetensors", tensors),
+}
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -298,8 +302,14 @@ def test_an_index_that_leaves_its_folder(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     safetensors.torch.save_file({"weight": torch.from_numpy(W)}, tmp_path / "m.safetensors")
     index = tmp_path / "deep" / "model.safetensors.index.json"
-    for target in ("../m.safetensors", str(tmp_path / "m.safetensors"), "", "..", "/etc/passwd",
-                   "m.pt"):  # fmt: skip
+    for target in (
+        "../m.safetensors",
+        str(tmp_path / "m.safetensors"),
+        "",
+        "..",
+        "/etc/passwd",
+        "m.pt",
+    ):
         index.write_text(json.dumps({"weight_map": {"weight": target}}))
         message = refusal(index)
         assert "its own folder" in message

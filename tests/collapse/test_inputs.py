@@ -39,8 +39,11 @@ def test_measure_says_what_train_said(trained: TrainResult) -> None:
     assert own.gnc2 == test.gnc2 == last.gnc2
     assert (own.gnc1, own.gnc3) == pytest.approx((last.gnc1, last.gnc3), rel=1e-12)
     assert test.policy.class_means == {
-        "gnc1": "split train", "ncc": "split train", "classic": "split train", "gnc3": "own",
-    }  # fmt: skip
+        "gnc1": "split train",
+        "ncc": "split train",
+        "classic": "split train",
+        "gnc3": "own",
+    }
     assert own.policy.class_means is not None and {*own.policy.class_means.values()} == {"own"}
     assert not test.warnings and own.ncc_leave_one_out is not None
 
@@ -77,9 +80,7 @@ def test_the_only_training_split_of_a_run_serves_a_file_outside(
     """The run has a test split too, which is no training set."""
     copied, outside = tmp_path / "run", tmp_path / "outside.h5"
     shutil.copytree(trained.run, copied)
-    with (
-        h5py.File(copied / "snapshots/epoch-0002-test.h5") as h5, h5py.File(outside, "w") as new
-    ):  # fmt: skip
+    with h5py.File(copied / "snapshots/epoch-0002-test.h5") as h5, h5py.File(outside, "w") as new:
         for name in ("features", "labels"):
             h5.copy(name, new)
     for path in copied.glob("snapshots/*-0001-*"):
@@ -112,9 +113,7 @@ def test_a_test_class_that_the_training_split_lacks(trained: TrainResult, tmp_pa
         measure(copied)
 
 
-def test_a_run_without_snapshots_gives_its_classifier(
-    trained: TrainResult, tmp_path: Path
-) -> None:
+def test_a_run_without_snapshots_gives_its_classifier(trained: TrainResult, tmp_path: Path) -> None:
     copied = tmp_path / "assignment-1"
     shutil.copytree(trained.run, copied)
     for path in copied.glob("snapshots/*"):

@@ -55,11 +55,13 @@ def test_labels_from_one_without_weights(data: dict[str, np.ndarray]) -> None:
 @pytest.mark.parametrize(
     ("values", "form", "words"),
     [
-        ([0, 1, 2], "one-based", "label 0 at row 0"), ([0, 1, 2], "one-hot", "(3,) is not one-hot"),
-        ([[1, 0], [1, 1]], "one-hot", "is not one-hot"), ([[1, 0], [0, 1]], "one-based", "one-hot"),
+        ([0, 1, 2], "one-based", "label 0 at row 0"),
+        ([0, 1, 2], "one-hot", "(3,) is not one-hot"),
+        ([[1, 0], [1, 1]], "one-hot", "is not one-hot"),
+        ([[1, 0], [0, 1]], "one-based", "one-hot"),
         ([[0.0, 1.0], [1.0, 0.0]], "zero-based", "is one-hot, shape (2, 2)"),
     ],
-)  # fmt: skip
+)
 def test_labels_in_another_form_than_said(values: list[Any], form: str, words: str) -> None:
     with pytest.raises(DataError) as caught:
         zero_based(np.array(values), "y", form)

@@ -41,11 +41,14 @@ def same(found: Any, expected: Any, but: tuple[str, ...] = ()) -> None:
     "saved",
     [
         {"features": T(H).split(8), "labels": T(Y).split(8), "weights": T(W), "bias": T(B)},
-        {"out": {"feats": list(T(H).split(8)), "y": list(T(Y).split(8))}, "fc_weight": T(W),
-         "fc_bias": T(B)},
+        {
+            "out": {"feats": list(T(H).split(8)), "y": list(T(Y).split(8))},
+            "fc_weight": T(W),
+            "fc_bias": T(B),
+        },
     ],
     ids=["lists", "nested"],
-)  # fmt: skip
+)
 def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) -> None:
     torch.save(saved, tmp_path / "f.pt")
     names = ("f.pt:out.feats", "f.pt:out.y") if "out" in saved else ("f.pt", "f.pt")
@@ -58,9 +61,13 @@ def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) 
 
 @pytest.mark.parametrize(
     "saved",
-    [(T(H), T(Y)), (T(Y), T(H)), list(zip(T(H).split(8), T(Y).split(8), strict=True)),
-     list(zip(T(Y).split(8), T(H).split(8), strict=True))],
-)  # fmt: skip
+    [
+        (T(H), T(Y)),
+        (T(Y), T(H)),
+        list(zip(T(H).split(8), T(Y).split(8), strict=True)),
+        list(zip(T(Y).split(8), T(H).split(8), strict=True)),
+    ],
+)
 def test_a_pair_of_features_and_labels(tmp_path: Path, saved: Any) -> None:
     torch.save(saved, tmp_path / "f.pt")
     found: Any = measure(tmp_path / "f.pt")
@@ -73,8 +80,11 @@ def test_a_pair_of_features_and_labels(tmp_path: Path, saved: Any) -> None:
 def test_the_only_bias_belongs_to_the_weights(tmp_path: Path) -> None:
     arrays = {"features": H, "labels": Y, "fc_weight": W}
     expected: Any = measure(features=H, labels=Y, weights=W, bias=B)
-    for others, bias in (({"biases": B}, True), ({"biases": B[:2]}, False),
-                         ({"head_bias": B, "head_weight": W[:2]}, False)):  # fmt: skip
+    for others, bias in (
+        ({"biases": B}, True),
+        ({"biases": B[:2]}, False),
+        ({"head_bias": B, "head_weight": W[:2]}, False),
+    ):
         np.savez(tmp_path / "f.npz", **arrays, **others)
         found: Any = measure(tmp_path / "f.npz", weights=f"{tmp_path}/f.npz:fc_weight")
         assert ("no bias" not in found.policy.spaces["accuracy"]) == bias
@@ -134,8 +144,10 @@ def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
         file.create_group("epoch_" + "1" * 5000)
     found: Any = measure(tmp_path / "run.h5")
     assert [(row.epoch, row.snapshot) for row in found.rows] == [
-        (1, "epoch_001"), (2, "epoch_002"), (10, "epoch_010")
-    ]  # fmt: skip
+        (1, "epoch_001"),
+        (2, "epoch_002"),
+        (10, "epoch_010"),
+    ]
     same(found.rows[2], measure(features=H * 10 + 0.1, labels=Y, weights=W))
     one: Any = measure(tmp_path / "run.h5", select={"epoch": 2})
     assert one.snapshot == "epoch_002"
@@ -184,9 +196,14 @@ def test_headers_of_tables(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("weights", "bias"),
-    [("weights", "biases"), ("weight", "bias"), ("fc_weight", "fc_bias"), ("prototypes", "bias"),
-     ("W", "b")],
-)  # fmt: skip
+    [
+        ("weights", "biases"),
+        ("weight", "bias"),
+        ("fc_weight", "fc_bias"),
+        ("prototypes", "bias"),
+        ("W", "b"),
+    ],
+)
 def test_names_of_a_classifier(tmp_path: Path, weights: str, bias: str) -> None:
     np.savez(tmp_path / "f.npz", **{"features": H, "labels": Y, weights: W, bias: B})
     found: Any = measure(tmp_path / "f.npz")
@@ -213,15 +230,24 @@ def _model(folder: Path, config: dict[str, Any], name: str) -> Path:
 @pytest.mark.parametrize(
     ("file", "content", "names"),
     [
-        ("tokenizer.json", {"model": {"vocab": {"the": 0, "\u0120cat": 1}}, "added_tokens":
-         [{"id": 2, "content": "<pad>"}]}, ["the", "\u0120cat", "<pad>"]),
-        ("tokenizer.json", {"model": {"vocab": [["a", -1.0], ["\n", -2.0]]}},
-         ["a", "\\n", "(no token)"]),
+        (
+            "tokenizer.json",
+            {
+                "model": {"vocab": {"the": 0, "\u0120cat": 1}},
+                "added_tokens": [{"id": 2, "content": "<pad>"}],
+            },
+            ["the", "\u0120cat", "<pad>"],
+        ),
+        (
+            "tokenizer.json",
+            {"model": {"vocab": [["a", -1.0], ["\n", -2.0]]}},
+            ["a", "\\n", "(no token)"],
+        ),
         ("vocab.json", {"a": 1, "b": 0, "c": 2}, ["b", "a", "c"]),
         ("vocab.txt", "a\nb\nc\n", ["a", "b", "c"]),
         ("vocab.txt", "a\n", None),
     ],
-)  # fmt: skip
+)
 def test_tokens_name_the_classes(tmp_path: Path, file: str, content: Any, names: Any) -> None:
     config = {"architectures": ["LlamaForCausalLM"], "vocab_size": K}
     folder = _model(tmp_path / "m", config, "lm_head.weight")

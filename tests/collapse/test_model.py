@@ -142,8 +142,9 @@ class Convolutional(nn.Module):
     def _as_convolution(layer: nn.Linear) -> nn.Conv2d:
         same = nn.Conv2d(layer.in_features, layer.out_features, 1).double()
         state = layer.state_dict()
-        same.load_state_dict({k: v.reshape(*v.shape, 1, 1) if k == "weight" else v
-                              for k, v in state.items()})  # fmt: skip
+        same.load_state_dict(
+            {k: v.reshape(*v.shape, 1, 1) if k == "weight" else v for k, v in state.items()}
+        )
         return same
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -411,8 +412,9 @@ def test_tokens() -> None:
     features = network.embedding(tokens).cumsum(dim=1).detach()
     head = network.lm_head
     for kind, x, y in (
-        (TinyForCausalLM, features[:, :-1], labels[:, 1:]), (TinyTagger, features, labels)
-    ):  # fmt: skip
+        (TinyForCausalLM, features[:, :-1], labels[:, 1:]),
+        (TinyTagger, features, labels),
+    ):
         keep = y != -100
         expected: Any = measure(
             features=x[keep], labels=y[keep], weights=head.weight, bias=head.bias

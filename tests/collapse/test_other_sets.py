@@ -40,8 +40,9 @@ def test_neco_of_arrays_and_files(
     expected = by_torch(class_means(data["features"], data["labels"]), OTHER)
     found = measured(**data, ood=OTHER, normalize=normalize)
     assert vars(found.variants.neco) == {
-        "orthogonality_deviation": pytest.approx(expected, rel=1e-12), "ood_samples": 50,
-    }  # fmt: skip
+        "orthogonality_deviation": pytest.approx(expected, rel=1e-12),
+        "ood_samples": 50,
+    }
     assert found.variants.classic is None and found.policy.ood == "array"
     file = save(tmp_path / "a.h5", data)
     parts = [put(tmp_path / f"ood_{i}.npy", {"x": OTHER[i::2]}) for i in (0, 1)]
@@ -84,18 +85,22 @@ def test_neco_of_every_snapshot(gnc: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ood", "words"),
-    [(OTHER[:, :2], "dimension 2, and those measured have 3"), (OTHER * np.nan, "NaN"),
-     (OTHER[0], "expected real numbers")],
-)  # fmt: skip
+    [
+        (OTHER[:, :2], "dimension 2, and those measured have 3"),
+        (OTHER * np.nan, "NaN"),
+        (OTHER[0], "expected real numbers"),
+    ],
+)
 def test_features_that_are_none(data: dict[str, np.ndarray], ood: np.ndarray, words: str) -> None:
     with pytest.raises(DataError, match=words):
         measure(**data, ood=ood)
 
 
 @pytest.mark.parametrize(
-    "how", [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}, {"bootstrap": 9}],
+    "how",
+    [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}, {"bootstrap": 9}],
     ids=lambda how: next(iter(how)),
-)  # fmt: skip
+)
 def test_options_about_samples_are_refused_for_weights(
     data: dict[str, np.ndarray], how: dict[str, Any]
 ) -> None:

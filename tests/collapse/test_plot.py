@@ -24,9 +24,12 @@ def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
     weights = measure(weights=np.eye(3))
     assert isinstance(weights, MeasureResult)
     inside = Bracket(0.0, 0.0)
-    odd = [replace(c, name=name, nearest_name="$5 \\frac", one_vs_rest=inside)
-           for c, name in zip(result.worst_classes, ("$x", "a very long name, indeed", "_^{}"),
-                              strict=False)]  # fmt: skip
+    odd = [
+        replace(c, name=name, nearest_name="$5 \\frac", one_vs_rest=inside)
+        for c, name in zip(
+            result.worst_classes, ("$x", "a very long name, indeed", "_^{}"), strict=False
+        )
+    ]
     many = [replace(r, file=f"{i}.h5") for i in range(14) for r in series.rows[::2]]
     models = tuple(replace(weights, file=f"{i}.h5") for i in range(20))
     flat = np.full(12, 0.66), np.full(12, 0.66)
@@ -42,11 +45,12 @@ def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
         "many runs": replace(series, rows=tuple(many), groups=()),
         "models": replace(series, rows=models, groups=()),
         "groups of models": replace(
-            series, rows=models,
+            series,
+            rows=models,
             groups=(MeasureGroup(None, None, None, None, None, {}, 2, {"gnc2.lower": 0.5}, {}),),
         ),
         "no rows": replace(series, rows=(), groups=()),
-    }  # fmt: skip
+    }
 
 
 def test_every_measurement_has_a_picture(
@@ -121,8 +125,9 @@ def test_layers_of_one_moment_stand_in_their_order(series: MeasureSeries) -> Non
     one = series.rows[0]
     layers = [
         replace(one, layer=layer, split=split, snapshot=f"{layer}-{split}")
-        for layer in ("stem", "body", "head") for split in ("train", "test")
-    ]  # fmt: skip
+        for layer in ("stem", "body", "head")
+        for split in ("train", "test")
+    ]
     axis, lines, ticks = lines_of(replace(series, rows=tuple(layers), groups=()))
     assert (axis, ticks) == ("layer", ["stem", "body", "head"])
     assert {line.name: line.x.tolist() for line in lines} == {"train": [0, 1, 2], "test": [0, 1, 2]}

@@ -130,8 +130,12 @@ def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
     np.save(tmp_path / "e.npy", W)
     sources = find_samples([f"{tmp_path}/*.*"])
     assert [Path(s.file or "").name for s in sources] == [
-        "c.pt", "b.npz", "d.safetensors", "a.h5", "e.npy",
-    ]  # fmt: skip
+        "c.pt",
+        "b.npz",
+        "d.safetensors",
+        "a.h5",
+        "e.npy",
+    ]
     assert sources[0].attrs == {"epoch": 10, "layer": "fc"}
     assert sources[1].attrs == {"epoch": 20, "seed": 4}
 

@@ -88,22 +88,34 @@ def test_spellings_of_features(tmp_path: Path, suffix: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "bias"),
     [
-        ("weights", "bias"), ("W", "b"), ("weight", "bias"), ("classifier", None),
-        ("prototypes", None), ("fc.weight", "fc.bias"), ("head.weight", "head.bias"),
-        ("classifier.weight", "classifier.bias"), ("lm_head.weight", "lm_head.bias"),
-        ("output.weight", None), ("embed_out.weight", None), ("module.fc.weight", "module.fc.bias"),
+        ("weights", "bias"),
+        ("W", "b"),
+        ("weight", "bias"),
+        ("classifier", None),
+        ("prototypes", None),
+        ("fc.weight", "fc.bias"),
+        ("head.weight", "head.bias"),
+        ("classifier.weight", "classifier.bias"),
+        ("lm_head.weight", "lm_head.bias"),
+        ("output.weight", None),
+        ("embed_out.weight", None),
+        ("module.fc.weight", "module.fc.bias"),
         ("_orig_mod.module.head.weight", "_orig_mod.module.head.bias"),
         ("state_dict.model.fc.weight", "state_dict.model.fc.bias"),
-        ("model.embed_tokens.weight", None), ("transformer.wte.weight", None),
+        ("model.embed_tokens.weight", None),
+        ("transformer.wte.weight", None),
         ("bert.embeddings.word_embeddings.weight", None),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 def test_spellings_of_weights(tmp_path: Path, suffix: str, name: str, bias: str | None) -> None:
     others = {
-        "layer1.weight": np.ones((7, 7)), "conv.bias": np.ones(9), "layer1.bias": np.ones(7),
-        "encoder.bias": np.zeros(K), "norm.weight": np.ones(D),
-    }  # fmt: skip
+        "layer1.weight": np.ones((7, 7)),
+        "conv.bias": np.ones(9),
+        "layer1.bias": np.ones(7),
+        "encoder.bias": np.zeros(K),
+        "norm.weight": np.ones(D),
+    }
     expected = {"weights": W} | ({"bias": B} if bias else {})
     path = put(tmp_path / f"a{suffix}", {name: W} | others | ({bias: B} if bias else {}))
     same(one(path), expected)
@@ -218,18 +230,30 @@ def test_groups_of_a_file(tmp_path: Path) -> None:
     path = put(tmp_path / "a.h5", arrays)
     same(one(f"{path}:test"), {"features": -H, "labels": Y, "weights": W})
     same(one(features=f"{path}:train"), {"features": H, "labels": Y, "weights": W})
-    torch.save({"train": {"x": torch.from_numpy(H)}, "test": [torch.from_numpy(-H)]},
-               tmp_path / "a.pt")  # fmt: skip
+    torch.save(
+        {"train": {"x": torch.from_numpy(H)}, "test": [torch.from_numpy(-H)]}, tmp_path / "a.pt"
+    )
     same(one(features=f"{tmp_path}/a.pt:train"), {"features": H})
     same(one(features=f"{tmp_path}/a.pt:test.0"), {"features": -H})
 
 
 def test_a_lightning_checkpoint(tmp_path: Path) -> None:
-    state = {"model.conv.weight": torch.ones(3, 3, 3, 3), "model.fc.weight": torch.from_numpy(W),
-             "model.fc.bias": torch.from_numpy(B)}  # fmt: skip
+    state = {
+        "model.conv.weight": torch.ones(3, 3, 3, 3),
+        "model.fc.weight": torch.from_numpy(W),
+        "model.fc.bias": torch.from_numpy(B),
+    }
     optimizer = [{"state": {0: {"exp_avg": torch.ones(K, D)}}, "param_groups": [{"lr": 0.1}]}]
-    torch.save({"epoch": 7, "global_step": 700, "state_dict": state, "np": np.float64(3.0),
-                "optimizer_states": optimizer}, tmp_path / "a.ckpt")  # fmt: skip
+    torch.save(
+        {
+            "epoch": 7,
+            "global_step": 700,
+            "state_dict": state,
+            "np": np.float64(3.0),
+            "optimizer_states": optimizer,
+        },
+        tmp_path / "a.ckpt",
+    )
     (source,) = find_samples([str(tmp_path / "a.ckpt")])
     same(read(source), {"weights": W, "bias": B})
     assert (source.attrs["epoch"], source.attrs["step"]) == (7, 700)
@@ -274,8 +298,10 @@ def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
     ("labels", "words"),
     [
         (Y > 1, ["bool"]),
-        (np.where(Y == 0, -2, Y), ["3 value(s)", "-2", "row 0",
-                                   "expected integers from 0 on: remove or renumber"]),
+        (
+            np.where(Y == 0, -2, Y),
+            ["3 value(s)", "-2", "row 0", "expected integers from 0 on: remove or renumber"],
+        ),
         (Y + 0.25, ["12 value(s)", "0.25", "row 0"]),
         (np.where(Y == 2, np.nan, Y), ["nan", "row 2"]),
         (np.where(Y == 3, np.inf, Y), ["inf", "row 3"]),
@@ -286,9 +312,20 @@ def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
         (Y.astype("S3"), ["S3", "words", "numpy.unique(words, return_inverse=True)"]),
         (Y[:-1], ["11 row(s)", "12 row(s)"]),
     ],
-    ids=["bool", "minus two", "fraction", "nan", "inf", "huge", "one-hot", "scalar",
-         "complex", "text", "short"],
-)  # fmt: skip
+    ids=[
+        "bool",
+        "minus two",
+        "fraction",
+        "nan",
+        "inf",
+        "huge",
+        "one-hot",
+        "scalar",
+        "complex",
+        "text",
+        "short",
+    ],
+)
 @pytest.mark.parametrize("suffix", [".h5", ".npz"])
 def test_labels_that_are_none(
     tmp_path: Path, suffix: str, labels: np.ndarray, words: list[str]
@@ -386,8 +423,11 @@ def test_columns_are_never_taken_for_rows(tmp_path: Path) -> None:
 def test_an_index_of_safetensors(tmp_path: Path) -> None:
     put(tmp_path / "m-1.safetensors", {"model.embed_tokens.weight": 2 * W})
     put(tmp_path / "m-2.safetensors", {"lm_head.weight": W, "lm_head.bias": B})
-    names = {"model.embed_tokens.weight": "m-1.safetensors", "lm_head.weight": "m-2.safetensors",
-             "lm_head.bias": "m-2.safetensors"}  # fmt: skip
+    names = {
+        "model.embed_tokens.weight": "m-1.safetensors",
+        "lm_head.weight": "m-2.safetensors",
+        "lm_head.bias": "m-2.safetensors",
+    }
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {}, "weight_map": names}))
     same(one(index), {"weights": W, "bias": B})
@@ -438,8 +478,10 @@ def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     stdin()
     same(one("-:run/W"), {"weights": 2 * W})
     stdin()
-    same(one(features="-:features", labels="-:labels", weights="-:run/W"),
-         {"features": H, "labels": Y, "weights": 2 * W})  # fmt: skip
+    same(
+        one(features="-:features", labels="-:labels", weights="-:run/W"),
+        {"features": H, "labels": Y, "weights": 2 * W},
+    )
 
 
 def test_the_stamp_follows_the_file(tmp_path: Path) -> None:

@@ -36,9 +36,17 @@ def test_every_line_fits(
 
 def test_a_sheet_names_everything(result: MeasureResult) -> None:
     text = shown(result, verbose=True)
-    for words in ("set.h5   N = 240, d = 3, K = 12   epoch 5, split test", "95 %: ", "median",
-                  "samples per class", "NC2 ETF", "class 3 (3)", "duplicates: ",
-                  "GNC2 without them", "variants: classic"):  # fmt: skip
+    for words in (
+        "set.h5   N = 240, d = 3, K = 12   epoch 5, split test",
+        "95 %: ",
+        "median",
+        "samples per class",
+        "NC2 ETF",
+        "class 3 (3)",
+        "duplicates: ",
+        "GNC2 without them",
+        "variants: classic",
+    ):
         assert words in text, words
 
 
@@ -68,10 +76,12 @@ def test_wide_brackets_are_marked_and_rounded_down(
 ) -> None:
     rho = Bracket(0.4917407, 0.6)
     wide = replace(
-        result, gnc2=rho, gnc2_ratio=0.7349997,
+        result,
+        gnc2=rho,
+        gnc2_ratio=0.7349997,
         margins=replace(result.margins, cosface=rho.lower),
         worst_classes=tuple(replace(c, one_vs_rest=rho) for c in result.worst_classes),
-    )  # fmt: skip
+    )
     text = shown(wide, verbose=True)
     assert re.search(r"^GNC2 +0\.491740 +certified lower end", text, re.MULTILINE)
     marked = ("  ratio +>=0.734999 ", "CosFace margin +>=0.491740 ", r"class \d+.* >=0.491740 ")
@@ -96,8 +106,9 @@ def test_raw_rows_are_called_raw(data: dict[str, np.ndarray]) -> None:
     text = shown(measure(**data, normalize="off"), verbose=True)
     assert "raw features, Sigma_B not centred" in text and "references are of unit rows" in text
     assert re.findall(r"unit \w+", text.replace("references are of unit rows", "")) == [
-        "unit features", "unit weights",
-    ]  # fmt: skip
+        "unit features",
+        "unit weights",
+    ]
 
 
 def test_nothing_left_without_duplicates_is_said(result: MeasureResult) -> None:
@@ -126,6 +137,10 @@ def test_markdown_has_the_same_tables(result: MeasureResult, series: MeasureSeri
 
 def test_figures() -> None:
     assert [figure(x) for x in (None, 0.0, 1e-4, 0.5, 12345678.0)] == [
-        "-", "0", "1.00000e-04", "0.500000", "1.23457e+07",
-    ]  # fmt: skip
+        "-",
+        "0",
+        "1.00000e-04",
+        "0.500000",
+        "1.23457e+07",
+    ]
     assert [share(x) for x in (1.0, 1.0 - 1e-8, 0.5)] == ["1.000000", "0.999999990", "0.500000"]

@@ -97,9 +97,11 @@ def test_rows_are_reported_in_order() -> None:
     reported: list[CompareRow] = []
     stages: list[tuple[str, int, int, float]] = []
     result = compare(
-        np.eye(3), built("petersen"), on_row=reported.append,
+        np.eye(3),
+        built("petersen"),
+        on_row=reported.append,
         progress=lambda *a: stages.append(a),
-    )  # fmt: skip
+    )
     assert reported == list(result.rows)
     assert [s[1:3] for s in stages] == [(1, 2), (2, 2)]
 

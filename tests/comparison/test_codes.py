@@ -33,9 +33,17 @@ from tests.problems import WITH_POINTS, Problem
 
 @pytest.mark.parametrize(
     ("name", "contacts"),
-    [("icosahedron", 30), ("snub-cube", 60), ("24-cell", 96), ("600-cell", 720),
-     ("hemicube", 80), ("schlaefli", 216), ("e8-roots", 6720), ("petersen", 30)],
-)  # fmt: skip
+    [
+        ("icosahedron", 30),
+        ("snub-cube", 60),
+        ("24-cell", 96),
+        ("600-cell", 720),
+        ("hemicube", 80),
+        ("schlaefli", 216),
+        ("e8-roots", 6720),
+        ("petersen", 30),
+    ],
+)
 def test_named_codes_match_and_are_recognised(
     name: str, contacts: int, rng: np.random.Generator
 ) -> None:
@@ -53,9 +61,16 @@ def test_named_codes_match_and_are_recognised(
 
 @pytest.mark.parametrize(
     ("pair", "name"),
-    [((3, 4), "simplex-3"), ((5, 4), "simplex-3"), ((4, 8), "orthoplex-4"), ((2, 4), "polygon-4"),
-     ((4, 7), "orthoplex-4, 7 of its 8 points"), ((2, 7), "polygon-7"), ((3, 2), None)],
-)  # fmt: skip
+    [
+        ((3, 4), "simplex-3"),
+        ((5, 4), "simplex-3"),
+        ((4, 8), "orthoplex-4"),
+        ((2, 4), "polygon-4"),
+        ((4, 7), "orthoplex-4, 7 of its 8 points"),
+        ((2, 7), "polygon-7"),
+        ((3, 2), None),
+    ],
+)
 def test_theorem_3_3_is_known(
     pair: tuple[int, int], name: str | None, rng: np.random.Generator
 ) -> None:
@@ -123,8 +138,10 @@ def test_single_precision_keeps_its_contacts() -> None:
 
 
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
-    for K, name in ((13, "best known for d = 3, K = 13"),
-                    (19, "best known for d = 3, K = 19, rattlers aside")):  # fmt: skip
+    for K, name in (
+        (13, "best known for d = 3, K = 13"),
+        (19, "best known for d = 3, K = 19, rattlers aside"),
+    ):
         ((_, W),) = stored_codes(3, K)
         row = only(compare(turned(W, rng)))
         assert row.status is ComparisonStatus.MATCHES and row.congruent_to == name
@@ -185,9 +202,7 @@ def test_impossible_tables_are_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def worse_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if 0.7231 were all that is known of 24 points in three dimensions."""
-    record = Reference(
-        0.7231, "table", 3, 24, "a test", True, "0.7231", rounding=1e-12
-    )
+    record = Reference(0.7231, "table", 3, 24, "a test", True, "0.7231", rounding=1e-12)
     monkeypatch.setattr(module, "best", lambda *_: record)
 
 
@@ -219,9 +234,7 @@ def test_the_very_decimals_of_a_text_are_proved(
 
 
 @pytest.mark.usefixtures("worse_record")
-def test_decimals_that_floats_cannot_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_decimals_that_floats_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zeros behind the digits change nothing; 1e-18 more does, though the floats are the same."""
     whole = exact_cosine.largest_cosine_above
     monkeypatch.setattr(exact_cosine, "largest_cosine_above", lambda rows, _: whole(rows, 30))
@@ -296,9 +309,7 @@ def test_a_code_too_large_to_list_its_contacts() -> None:
     rho = row.rho_one_vs_rest
     assert row.max_cosine is not None and rho is not None
     assert 0.0 <= rho.lower <= 1.0 - row.max_cosine <= rho.upper
-    nearest = min(
-        np.sort(np.linalg.norm(rows[k] - rows, axis=1))[1] for k in range(0, 3200, 100)
-    )
+    nearest = min(np.sort(np.linalg.norm(rows[k] - rows, axis=1))[1] for k in range(0, 3200, 100))
     assert row.max_cosine >= 1 - nearest**2 / 2 - 1e-12
 
 

@@ -46,9 +46,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("file", "good.npy --digits 30 --export out"), ("list", "--list --d 4 --K 10..24 --proven"),
-     ("solve", "--solve --d 2 --K 5")],
-)  # fmt: skip
+    [
+        ("file", "good.npy --digits 30 --export out"),
+        ("list", "--list --d 4 --K 10..24 --proven"),
+        ("solve", "--solve --d 2 --K 5"),
+    ],
+)
 def test_golden_json(gnc: Run, folder: Path, name: str, arguments: str) -> None:
     """Each shape, from a real run: keys in order, and values."""
     run = gnc("compare", *arguments.split(), "--json")
@@ -89,9 +92,7 @@ def test_golden_json(gnc: Run, folder: Path, name: str, arguments: str) -> None:
         ("good.npy --list", 2, "exclude each other"),
     ],
 )
-def test_every_ending(
-    gnc: Run, folder: Path, arguments: str, status: int, words: str
-) -> None:
+def test_every_ending(gnc: Run, folder: Path, arguments: str, status: int, words: str) -> None:
     before = sorted(os.listdir(folder))
     words_given = [word.strip("'") for word in arguments.split()]
     run = gnc("compare", *words_given)
@@ -180,10 +181,17 @@ def test_a_terminal_has_a_short_line_for_each_entry(
     [
         ("r.md", ["## gnc compare\n", "| good.npy |", "❌ failed", "| --tolerance 1e-09 |"]),
         ("r.xml", ["<testsuites", "--tolerance 1e-09", 'failures="1"']),
-        ("r.prom", ["gnc_compare_gap{d=", 'file="bad.npy"', 'status="worse"',
-                    "gnc_compare_counts_worse 1"]),
+        (
+            "r.prom",
+            [
+                "gnc_compare_gap{d=",
+                'file="bad.npy"',
+                'status="worse"',
+                "gnc_compare_counts_worse 1",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_reports(gnc: Run, folder: Path, name: str, words: list[str]) -> None:
     assert gnc("compare", "good.npy", "bad.npy", "--report", name).exit_code == 5
     text = Path(name).read_text()
@@ -240,10 +248,13 @@ def test_rattlers_that_time_left_open_pass_no_gate(
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = f'"{sys.executable}" -m gnc_cli '
     return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command.replace("gnc ", program)], cwd=folder,
-        capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        ["bash", "-o", "pipefail", "-c", command.replace("gnc ", program)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    )
 
 
 def test_a_code_through_a_pipe(folder: Path) -> None:

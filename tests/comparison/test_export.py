@@ -92,9 +92,10 @@ def test_what_is_proved_of_the_decimals(tmp_path: Path) -> None:
     """The written decimals, read again by the definition, have the cosine claimed of them."""
     compare(built("snub-cube"), export=tmp_path, digits=40)
     proof = dict(
-        line.split() for line in (tmp_path / "verified.txt").read_text().splitlines()
+        line.split()
+        for line in (tmp_path / "verified.txt").read_text().splitlines()
         if not line.startswith("#")
-    )  # fmt: skip
+    )
     written = (tmp_path / "coordinates.txt").read_bytes()
     assert (proof["points"], proof["dimension"]) == ("24", "3")
     assert proof["sha256_of_coordinates"] == hashlib.sha256(written).hexdigest()
@@ -126,9 +127,11 @@ def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
     reported: list[CompareRow] = []
     with pytest.raises(UsageError, match="two codes"):
         compare(
-            tmp_path / "a/one.npy", tmp_path / "b/one.npy", export=tmp_path / "new",
+            tmp_path / "a/one.npy",
+            tmp_path / "b/one.npy",
+            export=tmp_path / "new",
             on_row=reported.append,
-        )  # fmt: skip
+        )
     assert reported == [] and not (tmp_path / "new").exists()
 
 

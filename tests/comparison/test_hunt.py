@@ -131,9 +131,16 @@ def test_no_figure_enters_the_search_and_rounds_grow(calls: Calls) -> None:
     assert [call["time_limit"] for call in calls] == [3.0] * 3 + [6.0] * 3 + [12.0, 24.0]
     for call in calls:
         assert call.keys() == {
-            "d", "K", "problem", "method", "seed", "time_limit", "threads", "workers",
+            "d",
+            "K",
+            "problem",
+            "method",
+            "seed",
+            "time_limit",
+            "threads",
+            "workers",
             "interrupt",
-        }  # fmt: skip
+        }
         assert call["method"] == "descent"
     # The same code again is no second improvement, and its rows name the file.
     summary = result.hunt
@@ -247,10 +254,25 @@ def test_what_is_proved_or_algebra_is_left_alone(
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     request = module.Request(
-        mode=None, files=(), d=None, K=None, proven=False, tolerance=0.0, require_entry=False,
-        digits=None, export=None, budget=10.0, workers=1, cluster=None, seed=0, time_limit=1.0,
-        threads=None, out=None, resume=False, force=False,
-    )  # fmt: skip
+        mode=None,
+        files=(),
+        d=None,
+        K=None,
+        proven=False,
+        tolerance=0.0,
+        require_entry=False,
+        digits=None,
+        export=None,
+        budget=10.0,
+        workers=1,
+        cluster=None,
+        seed=0,
+        time_limit=1.0,
+        threads=None,
+        out=None,
+        resume=False,
+        force=False,
+    )
     pairs = module.picked(request, read_table())
     own = [pair for pair, found in pairs.items() if found.kind == "solved"]
     assert own and list(pairs)[: len(own)] == own

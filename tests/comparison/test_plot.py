@@ -20,11 +20,26 @@ STAMP = TableStamp(286, "2026-10", "0" * 64, False)
 
 def row(d: int, K: int, status: ComparisonStatus | None, gap: float | None) -> FileRow:
     return FileRow(
-        d=d, K=K, max_cosine=0.5, best_known=None if gap is None else 0.5, gap=gap, status=status,
-        rattlers=Rattlers(0, 0, 1e-7), contacts=9, source="x", proven=K < 9, rho_one_vs_rest=None,
-        reference=None, date=None, on_record=True, improves_on=None, proved_cosine=None,
-        advice="", min_angle_deg=None, congruence=None,
-    )  # fmt: skip
+        d=d,
+        K=K,
+        max_cosine=0.5,
+        best_known=None if gap is None else 0.5,
+        gap=gap,
+        status=status,
+        rattlers=Rattlers(0, 0, 1e-7),
+        contacts=9,
+        source="x",
+        proven=K < 9,
+        rho_one_vs_rest=None,
+        reference=None,
+        date=None,
+        on_record=True,
+        improves_on=None,
+        proved_cosine=None,
+        advice="",
+        min_angle_deg=None,
+        congruence=None,
+    )
 
 
 def result(mode: Mode, *rows: Any, codes: tuple[Any, ...] = ()) -> CompareResult:
@@ -49,19 +64,38 @@ def random_code(d: int, K: int) -> np.ndarray:
 
 
 SOLVES = [
-    row(d, K, *(
-        (ComparisonStatus.MATCHES, 0.0) if K % 5 else
-        (ComparisonStatus.WORSE, 10.0**-K) if K % 2 else
-        (ComparisonStatus.IMPROVES, -1e-6) if K < 11 else (ComparisonStatus.NO_ENTRY, None)
-    ))
-    for d in (3, 4, 5) for K in range(4, 21)
-]  # fmt: skip
+    row(
+        d,
+        K,
+        *(
+            (ComparisonStatus.MATCHES, 0.0)
+            if K % 5
+            else (ComparisonStatus.WORSE, 10.0**-K)
+            if K % 2
+            else (ComparisonStatus.IMPROVES, -1e-6)
+            if K < 11
+            else (ComparisonStatus.NO_ENTRY, None)
+        ),
+    )
+    for d in (3, 4, 5)
+    for K in range(4, 21)
+]
 FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in SOLVES[:6]]
 LISTED = [
-    ListedRow(d=d, K=K, best_known=1 - d / K, rattlers=None, contacts=None, source="x",
-              proven=K < 2 * d, figure="0.5", record="proved")
-    for d in (3, 4, 24) for K in (d + 2, 3 * d, 100 * d)
-]  # fmt: skip
+    ListedRow(
+        d=d,
+        K=K,
+        best_known=1 - d / K,
+        rattlers=None,
+        contacts=None,
+        source="x",
+        proven=K < 2 * d,
+        figure="0.5",
+        record="proved",
+    )
+    for d in (3, 4, 24)
+    for K in (d + 2, 3 * d, 100 * d)
+]
 
 RESULTS = {
     "solve": result(Mode.SOLVE, *SOLVES),
@@ -77,13 +111,18 @@ RESULTS = {
     "orthoplex": result(Mode.FILES, codes=(code(orthoplex(5)),)),
     "no contacts": result(Mode.FILES, codes=(code(random_code(6, 30), contact_pairs=None),)),
     "nothing measured": result(
-        Mode.FILES, codes=(code(
-            random_code(6, 30), contact_pairs=None, rattles=None,
-            row=dataclasses.replace(row(6, 30, None, None), max_cosine=None),
-        ),),
+        Mode.FILES,
+        codes=(
+            code(
+                random_code(6, 30),
+                contact_pairs=None,
+                rattles=None,
+                row=dataclasses.replace(row(6, 30, None, None), max_cosine=None),
+            ),
+        ),
     ),
     "very many points": result(Mode.FILES, codes=(code(random_code(5, 2500)),)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -101,11 +140,17 @@ def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("gap", [0.0037, 1e-9, 0.0, -1e-5])
 def test_a_small_gap_is_seen_beside_the_neighbours_in_the_table(gap: float) -> None:
     known = 0.542636486830
-    status = (ComparisonStatus.WORSE if gap > 0 else ComparisonStatus.IMPROVES if gap < 0
-              else ComparisonStatus.MATCHES)  # fmt: skip
-    judged = code(random_code(3, 13), row=dataclasses.replace(
-        row(3, 13, status, gap), max_cosine=known + gap, best_known=known
-    ))  # fmt: skip
+    status = (
+        ComparisonStatus.WORSE
+        if gap > 0
+        else ComparisonStatus.IMPROVES
+        if gap < 0
+        else ComparisonStatus.MATCHES
+    )
+    judged = code(
+        random_code(3, 13),
+        row=dataclasses.replace(row(3, 13, status, gap), max_cosine=known + gap, best_known=known),
+    )
     figure = code_figure(judged)
     left, right = figure.axes
     ring = left.collections[-1]

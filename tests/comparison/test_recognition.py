@@ -62,11 +62,19 @@ def test_other_codes_of_the_orthoplex_size_are_not_taken_for_it() -> None:
 
 
 NAMED = [
-    (3, 7, "tammes-7"), (3, 8, "square-antiprism"), (3, 9, "tammes-9"), (3, 12, "icosahedron"),
-    (3, 24, "snub-cube"), (4, 10, "petersen"), (4, 24, "24-cell"), (4, 120, "600-cell"),
-    (5, 16, "hemicube"), (6, 27, "schlaefli"), (7, 56, "equiangular-28"),
+    (3, 7, "tammes-7"),
+    (3, 8, "square-antiprism"),
+    (3, 9, "tammes-9"),
+    (3, 12, "icosahedron"),
+    (3, 24, "snub-cube"),
+    (4, 10, "petersen"),
+    (4, 24, "24-cell"),
+    (4, 120, "600-cell"),
+    (5, 16, "hemicube"),
+    (6, 27, "schlaefli"),
+    (7, 56, "equiangular-28"),
     pytest.param(8, 240, "e8-roots", marks=pytest.mark.slow),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("d", "K", "name"), NAMED, ids=lambda v: str(v))
@@ -75,9 +83,13 @@ def test_named_codes_are_found_from_random_starts(d: int, K: int, name: str) -> 
     best = solve(construction=name, problem="tammes")
     assert isinstance(best, SolveResult)
     found = solve(
-        d, K, problem="tammes", method="descent", restarts=200,
+        d,
+        K,
+        problem="tammes",
+        method="descent",
+        restarts=200,
         target=best.max_cosine + 1e-9,
-    )  # fmt: skip
+    )
     assert isinstance(found, SolveResult)
     # From random rows, or orbits of random groups; no construction.
     assert found.origin == "descent" or found.origin.startswith("descent from orbits of ")

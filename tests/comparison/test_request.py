@@ -24,8 +24,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"files": ("a.h5",), "workers": 2}, "--workers belongs to --solve"),
     ({"list": True, "cluster": "tcp://here:8786"}, "--cluster belongs to --solve"),
     ({"solve": True, "d": 3, "K": 4, "cluster": "here"}, "--cluster 'here' is not the address"),
-    ({"solve": True, "d": 3, "K": 4, "cluster": "tcp://here:8786", "workers": 2},
-     "--workers and --cluster exclude each other"),
+    (
+        {"solve": True, "d": 3, "K": 4, "cluster": "tcp://here:8786", "workers": 2},
+        "--workers and --cluster exclude each other",
+    ),
     ({"files": ("a.h5",), "out": "r.jsonl"}, "--out belongs to --solve"),
     ({"files": ("a.h5",), "resume": True}, "--resume belongs to --solve"),
     ({"files": ("a.h5",), "K": 3}, "--K belongs to --list and --solve"),

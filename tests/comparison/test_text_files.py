@@ -42,9 +42,7 @@ def test_the_dimension_may_be_given(tmp_path: Path) -> None:
         ("pack.1.12.txt", None, "d >= 2"),
     ],
 )
-def test_numbers_that_make_no_points(
-    tmp_path: Path, name: str, d: int | None, words: str
-) -> None:
+def test_numbers_that_make_no_points(tmp_path: Path, name: str, d: int | None, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         read_published(single(tmp_path / name), d)
     assert name in str(caught.value) and "\n" not in str(caught.value)

@@ -95,11 +95,34 @@ def test_statuses(text: str, status: Status | None) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "rho", "rho =", "rho = 1", "rho <=", "<= 1", "rho <= 1 and", "or rho<1", "(rho < 1",
-     "rho < 1)", "rho < 1 rho", "rho <> 1", "rho < 1; import os", "__import__('os')", "rho < 5x",
-     "rho < 1.2.3", "not rho < 1", "rho. < 1", ".rho < 1", "rho < 'x", "a && b", "()",
-     "(" * 300 + "a<1" + ")" * 300, "rho < 1e999"],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "rho",
+        "rho =",
+        "rho = 1",
+        "rho <=",
+        "<= 1",
+        "rho <= 1 and",
+        "or rho<1",
+        "(rho < 1",
+        "rho < 1)",
+        "rho < 1 rho",
+        "rho <> 1",
+        "rho < 1; import os",
+        "__import__('os')",
+        "rho < 5x",
+        "rho < 1.2.3",
+        "not rho < 1",
+        "rho. < 1",
+        ".rho < 1",
+        "rho < 'x",
+        "a && b",
+        "()",
+        "(" * 300 + "a<1" + ")" * 300,
+        "rho < 1e999",
+    ],
+)
 def test_malformed(text: str) -> None:
     with pytest.raises(UsageError):
         parse(text)

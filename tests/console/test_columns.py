@@ -50,12 +50,14 @@ def _bounded(best: bool) -> dict[type, list[Result]]:
             bounds(10, 100, margin=0.6, lp=True, best=best),
         ],
         row[best]: [
-            bounds(K=100, margin=0.3, best=best), bounds(K=[3, 9], arcface_m=2.0, best=best),
+            bounds(K=100, margin=0.3, best=best),
+            bounds(K=[3, 9], arcface_m=2.0, best=best),
         ],
         interval[best]: [
-            bounds(d=8, max_cosine=0.5, best=best), bounds(d=[512, 64], margin=0.9, best=best),
+            bounds(d=8, max_cosine=0.5, best=best),
+            bounds(d=[512, 64], margin=0.9, best=best),
         ],
-    }  # fmt: skip
+    }
 
 
 def _compared() -> dict[type, list[Result]]:

@@ -128,9 +128,7 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("args", "words"), BAD_OPTIONS)
-def test_bad_options_exit_2_before_any_work(
-    args: tuple[str, ...], words: str
-) -> None:
+def test_bad_options_exit_2_before_any_work(args: tuple[str, ...], words: str) -> None:
     run = runner(app)(*args)
     assert run.exit_code == ExitCode.USAGE
     assert run.stdout == ""
@@ -139,9 +137,7 @@ def test_bad_options_exit_2_before_any_work(
     assert "Traceback" not in line and "Value error" not in line
 
 
-def test_unwritable_outputs_exit_3_before_any_work(
-    gnc: Any, fake: StandIn, tmp_path: Path
-) -> None:
+def test_unwritable_outputs_exit_3_before_any_work(gnc: Any, fake: StandIn, tmp_path: Path) -> None:
     existing = tmp_path / "code.h5"
     existing.write_bytes(b"precious")
     lost = tmp_path / "nowhere" / "code.h5"

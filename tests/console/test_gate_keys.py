@@ -75,12 +75,18 @@ def test_every_key_of_a_row_can_be_named() -> None:
     pytest.importorskip("torch")
     square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     results: list[Result] = [
-        solve(3, 6), solve(2, 3, problem="ufm", tau=[1.0, 0.5]), solve(list_constructions=True),
-        bounds(3, 5), bounds(K=9, margin=0.3), bounds(d=9, max_cosine=0.3),
-        compare(square), compare(list=True, d=3), compare(solve=True, d=3, K=4),
+        solve(3, 6),
+        solve(2, 3, problem="ufm", tau=[1.0, 0.5]),
+        solve(list_constructions=True),
+        bounds(3, 5),
+        bounds(K=9, margin=0.3),
+        bounds(d=9, max_cosine=0.3),
+        compare(square),
+        compare(list=True, d=3),
+        compare(solve=True, d=3, K=4),
         measure(features=square, labels=[0, 1, 2, 3], weights=square, variants="classic"),
         made_run(),
-    ]  # fmt: skip
+    ]
 
     def paths(value: Any, prefix: str) -> list[str]:
         inner: list[tuple[str, Any]] = []

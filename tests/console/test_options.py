@@ -41,9 +41,11 @@ def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
     np.savetxt(code, np.vstack([np.eye(3), -np.eye(3)]))
     np.savez(sets, features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
     for words in (
-        ("solve", "--d", 3, "--K", 6), ("measure", sets), ("bounds", "--d", 3, "--K", 6),
+        ("solve", "--d", 3, "--K", 6),
+        ("measure", sets),
+        ("bounds", "--d", 3, "--K", 6),
         ("compare", code),
-    ):  # fmt: skip
+    ):
         run = gnc(*words, "--check", EXAMPLES[words[0]])
         assert run.exit_code == 0, run.stderr
 

@@ -111,8 +111,9 @@ def test_a_reader_that_left_gets_no_traceback(options: tuple[str, ...], lines: i
 def test_a_help_text_may_be_cut_short(words: tuple[str, ...]) -> None:
     read, write = os.pipe()
     os.close(read)
-    run = subprocess.run([sys.executable, "-m", "gnc_cli", *words], stdout=write,
-                         stderr=subprocess.PIPE)  # fmt: skip
+    run = subprocess.run(
+        [sys.executable, "-m", "gnc_cli", *words], stdout=write, stderr=subprocess.PIPE
+    )
     os.close(write)
     assert (run.returncode, run.stderr) == (0, b"")
 

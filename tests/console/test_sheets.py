@@ -28,13 +28,25 @@ from tests.training.pictures import gaps, run
 
 View = Callable[[Any, bool], list[Table]]
 OURS = BestKnown(
-    0.33, "0.33", "found by gnc", False, "solved", 10, 100, "2026-11", None,
+    0.33,
+    "0.33",
+    "found by gnc",
+    False,
+    "solved",
+    10,
+    100,
+    "2026-11",
+    None,
     "gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160",
-)  # fmt: skip
+)
 EVERYWHERE = {
-    Outcome.CONVERGED: 64, Outcome.LOCAL_OPTIMUM: 160, Outcome.STALLED: 1, Outcome.TIME_LIMIT: 9999,
-    Outcome.MAX_STEPS_REACHED: 64, Outcome.NONFINITE: 2,
-}  # fmt: skip
+    Outcome.CONVERGED: 64,
+    Outcome.LOCAL_OPTIMUM: 160,
+    Outcome.STALLED: 1,
+    Outcome.TIME_LIMIT: 9999,
+    Outcome.MAX_STEPS_REACHED: 64,
+    Outcome.NONFINITE: 2,
+}
 SENTENCES = (
     "0.0043 % below the best known code; at most 0.0043 % below the optimum",
     "no record for (6, 99) here; the best part of a larger code is 0.067 worse; at most 11.1 % "
@@ -65,13 +77,27 @@ def _snapshot() -> Any:
     """One set of a run's snapshots, with the classes that it lacks."""
     found = _set(missing=True)
     assert isinstance(found, MeasureResult)
-    return replace(found, file="runs/night/snapshots", snapshot="epoch-0100-test", epoch=100.0,
-                   step=120000.0, split="test", out="rows.jsonl")  # fmt: skip
+    return replace(
+        found,
+        file="runs/night/snapshots",
+        snapshot="epoch-0100-test",
+        epoch=100.0,
+        step=120000.0,
+        split="test",
+        out="rows.jsonl",
+    )
 
 
 def _searched(outcome: Outcome, verdict: str) -> Any:
-    return code(best_known=OURS, verdict=verdict, outcome=outcome, out="code.h5",
-                restarts=EVERYWHERE[outcome], steps=1_234_567, seconds=12_345.6)  # fmt: skip
+    return code(
+        best_known=OURS,
+        verdict=verdict,
+        outcome=outcome,
+        out="code.h5",
+        restarts=EVERYWHERE[outcome],
+        steps=1_234_567,
+        seconds=12_345.6,
+    )
 
 
 SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
@@ -84,9 +110,11 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
     "solve, ufm in a file": (solved, lambda: ufm(0.1, out="code.h5")),
     **{
         f"solve, {outcome.value}, {verdict}": (
-            solved, lambda o=outcome, v=verdict: _searched(o, v)  # type: ignore[misc]
+            solved,
+            lambda o=outcome, v=verdict: _searched(o, v),  # type: ignore[misc]
         )
-        for outcome in EVERYWHERE for verdict in SENTENCES
+        for outcome in EVERYWHERE
+        for verdict in SENTENCES
     },
     "measure": (measured, _set),
     "measure, raw rows": (measured, lambda: _set(missing=True, normalize="off")),
@@ -103,10 +131,11 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
     "compare, not on record": (compared, lambda: compare(np.eye(7) + 0.3)),
     "train": (trained, run),
     "train, with gaps": (trained, gaps),
-    "train, near chance": (trained, lambda: run(
-        advice="accuracy 0.0278 is near chance; try more --epochs or another --lr"
-    )),
-}  # fmt: skip
+    "train, near chance": (
+        trained,
+        lambda: run(advice="accuracy 0.0278 is near chance; try more --epochs or another --lr"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SHEETS)
@@ -132,27 +161,52 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
 @pytest.mark.parametrize(
     ("view", "ask", "answers", "details"),
     [
-        (solved, lambda: code(best_known=OURS),
-         "one-vs-rest distance, best known distance, largest cosine, found by, verdict",
-         "one-vs-one distance, CosFace margin, ArcFace margin, rattlers, contacts, stationarity, "
-         "optimal distance"),
-        (solved, lambda: ufm(0.1), "one-vs-rest distance, HardMax gap, verdict",
-         "temperature tau, GNC1, GNC3, rattlers"),
-        (measured, _set, "GNC1, GNC2, GNC3, NCC accuracy",
-         "accuracy, classes, CosFace margin, rattlers, samples per class, policy"),
-        (bounded, lambda: result("pair"),
-         "one-vs-rest distance, from below, from above, margin, build it:",
-         "lower, upper, by the bisector theorem"),
-        (bounded, lambda: result("dimension"), "a code of K, softmax scale, exists from",
-         "covering, rankin-caps, say nothing here"),
-        (compared, lambda: compare(built("icosahedron")),
-         "largest cosine, best known, gap, matches",
-         "rattlers, contacts, one-vs-rest distance, known codes"),
-        (trained, run, "test accuracy, GNC1, GNC2, GNC3, run, completed",
-         "training accuracy, NCC accuracy, network, head, recipe, epoch,   reference"),
+        (
+            solved,
+            lambda: code(best_known=OURS),
+            "one-vs-rest distance, best known distance, largest cosine, found by, verdict",
+            "one-vs-one distance, CosFace margin, ArcFace margin, rattlers, contacts, "
+            "stationarity, optimal distance",
+        ),
+        (
+            solved,
+            lambda: ufm(0.1),
+            "one-vs-rest distance, HardMax gap, verdict",
+            "temperature tau, GNC1, GNC3, rattlers",
+        ),
+        (
+            measured,
+            _set,
+            "GNC1, GNC2, GNC3, NCC accuracy",
+            "accuracy, classes, CosFace margin, rattlers, samples per class, policy",
+        ),
+        (
+            bounded,
+            lambda: result("pair"),
+            "one-vs-rest distance, from below, from above, margin, build it:",
+            "lower, upper, by the bisector theorem",
+        ),
+        (
+            bounded,
+            lambda: result("dimension"),
+            "a code of K, softmax scale, exists from",
+            "covering, rankin-caps, say nothing here",
+        ),
+        (
+            compared,
+            lambda: compare(built("icosahedron")),
+            "largest cosine, best known, gap, matches",
+            "rattlers, contacts, one-vs-rest distance, known codes",
+        ),
+        (
+            trained,
+            run,
+            "test accuracy, GNC1, GNC2, GNC3, run, completed",
+            "training accuracy, NCC accuracy, network, head, recipe, epoch,   reference",
+        ),
     ],
     ids=["solve", "solve --tau", "measure", "bounds", "bounds --margin", "compare", "train"],
-)  # fmt: skip
+)
 def test_a_sheet_answers_and_verbose_has_the_rest(
     view: View, ask: Callable[[], Any], answers: str, details: str
 ) -> None:

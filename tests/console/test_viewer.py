@@ -27,9 +27,14 @@ def _code(path: Path, name: str, rattler: int | None = None) -> int:
         free[rattler] = True
     contacts = contact_pairs(W, 1e-9)
     write_code_page(
-        path, title=f"{name} & co</script>", facts="one     two", weights=W, contacts=contacts,
-        rattlers=free, names=[f"class <{k}>" for k in range(len(W))],
-    )  # fmt: skip
+        path,
+        title=f"{name} & co</script>",
+        facts="one     two",
+        weights=W,
+        contacts=contacts,
+        rattlers=free,
+        names=[f"class <{k}>" for k in range(len(W))],
+    )
     return len(contacts)
 
 
@@ -113,9 +118,7 @@ def test_a_code_on_its_sphere_turns_until_it_is_touched(pages: tuple[Any, str]) 
     points = _points(browser, 1)
     assert points.shape == (24, 3)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0, atol=1e-4)
-    colours = browser.execute_script(
-        "return document.getElementById('space').data[1].marker.color"
-    )
+    colours = browser.execute_script("return document.getElementById('space').data[1].marker.color")
     assert [k for k, colour in enumerate(colours) if colour != colours[0]] == [3]
     assert browser.find_element("css selector", "h1").text == "snub-cube & co</script>"
     assert errors(browser) == []

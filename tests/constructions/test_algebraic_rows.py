@@ -60,7 +60,7 @@ def test_the_smallest_differences_keep_their_sign(n: int) -> None:
         a, b = b, a + b
     assert GOLDEN.sign((-b, a)) == (1 if n % 2 else -1)
     value = GOLDEN.cosine((-b, a), (1, 0)).value
-    assert value == pytest.approx(-((1 - sqrt(5)) / 2) ** n, rel=1e-11)
+    assert value == pytest.approx(-(((1 - sqrt(5)) / 2) ** n), rel=1e-11)
 
 
 @given(numbers(3, 1000))
@@ -93,14 +93,17 @@ def test_texts_are_formulas(drawn: tuple[RealField, list[tuple]], below: int) ->
     assert field.cosine(tuple(7 * c for c in x), tuple(7 * below * c for c in one)) == cosine
 
 
-@pytest.mark.parametrize(("x", "y", "text"), [
-    ((0, 1), (2, 0), "(1+sqrt(5))/4"),
-    ((0, 1), (2, 1), "1/sqrt(5)"),
-    ((0, -1), (2, 1), "-1/sqrt(5)"),
-    ((1, -1), (2, 0), "(1-sqrt(5))/4"),
-    ((3, 0), (-6, 0), "-1/2"),
-    ((0, 4), (1, 0), "2+2*sqrt(5)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("x", "y", "text"),
+    [
+        ((0, 1), (2, 0), "(1+sqrt(5))/4"),
+        ((0, 1), (2, 1), "1/sqrt(5)"),
+        ((0, -1), (2, 1), "-1/sqrt(5)"),
+        ((1, -1), (2, 0), "(1-sqrt(5))/4"),
+        ((3, 0), (-6, 0), "-1/2"),
+        ((0, 4), (1, 0), "2+2*sqrt(5)"),
+    ],
+)
 def test_texts(x: tuple[int, int], y: tuple[int, int], text: str) -> None:
     assert GOLDEN.cosine(x, y).text == text
 
@@ -110,12 +113,15 @@ def test_a_conjugate_field_is_another_number() -> None:
     assert CONJUGATE.sign((0, 1)) == -1
 
 
-@pytest.mark.parametrize(("relation", "between", "message"), [
-    ((4, 0), (1, 3), "reducible"),  # t = 2
-    ((0, 1, 0), (Fraction(1, 2), 2), "reducible"),  # t = 0, 1, -1
-    ((1, 1), (2, 3), "does not isolate"),  # none there
-    ((1, 1), (-2, 2), "does not isolate"),  # two
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("relation", "between", "message"),
+    [
+        ((4, 0), (1, 3), "reducible"),  # t = 2
+        ((0, 1, 0), (Fraction(1, 2), 2), "reducible"),  # t = 0, 1, -1
+        ((1, 1), (2, 3), "does not isolate"),  # none there
+        ((1, 1), (-2, 2), "does not isolate"),  # two
+    ],
+)
 def test_what_is_not_a_field(
     relation: tuple[int, ...], between: tuple[Fraction | int, Fraction | int], message: str
 ) -> None:
@@ -137,8 +143,10 @@ def test_integers_are_a_special_case(n: int, seed: int) -> None:
     ours = AlgebraicRows(GOLDEN, rational(shuffled)).verify()
     theirs = IntegerRows(shuffled).verify()
     assert (ours.K, ours.distinct, ours.distribution) == (
-        theirs.K, theirs.distinct, theirs.distribution
-    )  # fmt: skip
+        theirs.K,
+        theirs.distinct,
+        theirs.distribution,
+    )
 
 
 def test_weights_are_squares_of_axes() -> None:
@@ -157,8 +165,9 @@ def test_weights_are_squares_of_axes() -> None:
     np.testing.assert_allclose(
         spectrum(gram(fourth)),
         [c.value for c, pairs in fourth.verify().distribution or () for _ in range(pairs)],
-        rtol=0, atol=1e-15,
-    )  # fmt: skip
+        rtol=0,
+        atol=1e-15,
+    )
 
 
 def test_a_double_row_is_seen() -> None:
@@ -167,20 +176,21 @@ def test_a_double_row_is_seen() -> None:
     assert not verified.distinct and verified.max_cosine.text == "1"
 
 
-@pytest.mark.parametrize(("vectors", "weights", "message"), [
-    ([[[1, 0], [0, 0]], [[0, 1], [0, 0]]], None, "different lengths"),
-    ([[[0, 0], [0, 0]]], None, "are zero"),
-    ([[[1, 0], [0, 0]]], [[1, 0], [1, -1]], "not positive"),  # 1 - t < 0
-    ([[[1, 0], [0, 0]]], [[1, 0], [0, 0]], "not positive"),
-    ([[[2**31, 0], [0, 0]]], None, "too large"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("vectors", "weights", "message"),
+    [
+        ([[[1, 0], [0, 0]], [[0, 1], [0, 0]]], None, "different lengths"),
+        ([[[0, 0], [0, 0]]], None, "are zero"),
+        ([[[1, 0], [0, 0]]], [[1, 0], [1, -1]], "not positive"),  # 1 - t < 0
+        ([[[1, 0], [0, 0]]], [[1, 0], [0, 0]], "not positive"),
+        ([[[2**31, 0], [0, 0]]], None, "too large"),
+    ],
+)
 def test_what_is_refused(
     vectors: list[list[list[int]]], weights: list[list[int]] | None, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        AlgebraicRows(
-            GOLDEN, np.array(vectors), None if weights is None else np.array(weights)
-        )
+        AlgebraicRows(GOLDEN, np.array(vectors), None if weights is None else np.array(weights))
 
 
 @pytest.mark.parametrize(

@@ -50,19 +50,43 @@ def test_every_construction_holds(batch: list[Construction]) -> None:
 
 def test_the_literature_is_all_here() -> None:
     exact = {
-        (3, 12), (3, 24), (4, 10), (4, 24), (4, 120), (5, 16), (6, 27), (7, 56), (8, 240),
-        (10, 40), (16, 288), (20, 56), (21, 50), (21, 77), (21, 112), (21, 162), (22, 100),
-        (22, 275), (22, 891), (23, 552), (23, 4600), (52, 325), (105, 756),
-    }  # fmt: skip
+        (3, 12),
+        (3, 24),
+        (4, 10),
+        (4, 24),
+        (4, 120),
+        (5, 16),
+        (6, 27),
+        (7, 56),
+        (8, 240),
+        (10, 40),
+        (16, 288),
+        (20, 56),
+        (21, 50),
+        (21, 77),
+        (21, 112),
+        (21, 162),
+        (22, 100),
+        (22, 275),
+        (22, 891),
+        (23, 552),
+        (23, 4600),
+        (52, 325),
+        (105, 756),
+    }
     assert exact <= {(code.d, code.K) for code in CODES}
     large = {
-        "leech": (24, 196560, "1/2"), "kerdock-8": (256, 66048, "1/16"),
-        "kerdock-10": (1024, 1050624, "1/32"), "gold-9": (512, 525312, "1/16"),
-        "bch3-7": (128, 4194304, "1/4"), "bch3-9": (512, 268435456, "1/8"),
+        "leech": (24, 196560, "1/2"),
+        "kerdock-8": (256, 66048, "1/16"),
+        "kerdock-10": (1024, 1050624, "1/32"),
+        "gold-9": (512, 525312, "1/16"),
+        "bch3-7": (128, 4194304, "1/4"),
+        "bch3-9": (512, 268435456, "1/8"),
         "bch3-9-shortened-8": (504, 2**20, "1/9"),
-        "delsarte-goethals-6": (64, 131072, "1/4"), "delsarte-goethals-8": (256, 8388608, "1/8"),
+        "delsarte-goethals-6": (64, 131072, "1/4"),
+        "delsarte-goethals-8": (256, 8388608, "1/8"),
         "bch-64-18": (64, 262144, "5/16"),
-    }  # fmt: skip
+    }
     for name, figures in large.items():
         code = find(name)
         assert code is not None and (code.d, code.K, code.cosine.text) == figures, name
@@ -77,30 +101,93 @@ def test_names_are_unique_and_found_again() -> None:
     assert len(names()) == len(set(names())) == len([*single_codes()]) + len(families())
 
 
-@pytest.mark.parametrize("name", [
-    "nothing", "", "simplex-1", "simplex-0", "orthoplex-1", "polygon-2", "simplex", "simplex-",
-    "simplex-03", "simplex--3", "simplex-3.5", "Simplex-3", "hexagon-6", "simplex-3 ",
-    "polygon-1e3", "gold-8", "bch-64-11", "isotropic-6", "isotropic-02", "mub-12",
-    "delsarte-goethals-6-1", "paley-21", "paley-013", "paley-", "net-6-3", "net-5-7", "net-11-10",
-    "net-03-3", "net-3-2", "net-97-88", "quadratic-8", "quadratic-07", "cubic-9", "cubic-3",
-    "quartic-5", "odd-cubic-", "quadric-2-4", "quadric-3-5-extended", "quadric-3-7", "unitary-4",
-    "unitary-67", "unitary-03", "gold-9-shortened-0", "gold-9-punctured-17",
-    "gold-9-shortened-10",  # no more rows than an orthoplex
-    "bch3-5-punctured-8",  # rows would repeat
-    "bch-64-18-punctured-1", "gold-4-shortened-1", "gold-9-doubled-1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nothing",
+        "",
+        "simplex-1",
+        "simplex-0",
+        "orthoplex-1",
+        "polygon-2",
+        "simplex",
+        "simplex-",
+        "simplex-03",
+        "simplex--3",
+        "simplex-3.5",
+        "Simplex-3",
+        "hexagon-6",
+        "simplex-3 ",
+        "polygon-1e3",
+        "gold-8",
+        "bch-64-11",
+        "isotropic-6",
+        "isotropic-02",
+        "mub-12",
+        "delsarte-goethals-6-1",
+        "paley-21",
+        "paley-013",
+        "paley-",
+        "net-6-3",
+        "net-5-7",
+        "net-11-10",
+        "net-03-3",
+        "net-3-2",
+        "net-97-88",
+        "quadratic-8",
+        "quadratic-07",
+        "cubic-9",
+        "cubic-3",
+        "quartic-5",
+        "odd-cubic-",
+        "quadric-2-4",
+        "quadric-3-5-extended",
+        "quadric-3-7",
+        "unitary-4",
+        "unitary-67",
+        "unitary-03",
+        "gold-9-shortened-0",
+        "gold-9-punctured-17",
+        "gold-9-shortened-10",  # no more rows than an orthoplex
+        "bch3-5-punctured-8",  # rows would repeat
+        "bch-64-18-punctured-1",
+        "gold-4-shortened-1",
+        "gold-9-doubled-1",
+    ],
+)
 def test_names_that_are_none(name: str) -> None:
     assert find(name) is None
 
 
-@pytest.mark.parametrize(("d", "found"), [
-    (7, {"simplex-7", "orthoplex-7", "equiangular-28", "e7-roots", "unitary-3", "paley-13",
-         "odd-cubic-7", "odd-quintic-7", "gold-3-shortened-1", "gold-3-punctured-1"}),
-    (254, {"quadratic-127", "cubic-127"}), (131, {"odd-cubic-131"}), (162, {"quadratic-81"}),
-    (3721 - 61, {"unitary-61-section"}), (3721 - 60, {"unitary-61"}),
-    (72, {"net-8-9", "net-9-8"}), (500, {"quadric-5-3"}), (105, {"isotropic-5"}),
-    (64, {"kerdock-6", "delsarte-goethals-6", "bch-64-18", "bch-64-24"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "found"),
+    [
+        (
+            7,
+            {
+                "simplex-7",
+                "orthoplex-7",
+                "equiangular-28",
+                "e7-roots",
+                "unitary-3",
+                "paley-13",
+                "odd-cubic-7",
+                "odd-quintic-7",
+                "gold-3-shortened-1",
+                "gold-3-punctured-1",
+            },
+        ),
+        (254, {"quadratic-127", "cubic-127"}),
+        (131, {"odd-cubic-131"}),
+        (162, {"quadratic-81"}),
+        (3721 - 61, {"unitary-61-section"}),
+        (3721 - 60, {"unitary-61"}),
+        (72, {"net-8-9", "net-9-8"}),
+        (500, {"quadric-5-3"}),
+        (105, {"isotropic-5"}),
+        (64, {"kerdock-6", "delsarte-goethals-6", "bch-64-18", "bch-64-24"}),
+    ],
+)
 def test_what_a_dimension_has(d: int, found: set[str]) -> None:
     here = [code.name for code in in_dimension(d)]
     assert found <= set(here) and len(here) == len(set(here))
@@ -110,12 +197,16 @@ def test_what_a_dimension_has(d: int, found: set[str]) -> None:
 
 def test_formulas_of_the_families_hold() -> None:
     for family, name, values in (
-        ("simplex-d", "simplex-8", {"d": 8}), ("orthoplex-d", "orthoplex-8", {"d": 8}),
-        ("polygon-K", "polygon-7", {"K": 7}), ("isotropic-q", "isotropic-5", {"q": 5}),
-        ("kerdock-m", "kerdock-6", {"m": 6}), ("bch3-m", "bch3-7", {"m": 7}),
-        ("quadratic-q", "quadratic-9", {"q": 9}), ("unitary-q", "unitary-5", {"q": 5}),
+        ("simplex-d", "simplex-8", {"d": 8}),
+        ("orthoplex-d", "orthoplex-8", {"d": 8}),
+        ("polygon-K", "polygon-7", {"K": 7}),
+        ("isotropic-q", "isotropic-5", {"q": 5}),
+        ("kerdock-m", "kerdock-6", {"m": 6}),
+        ("bch3-m", "bch3-7", {"m": 7}),
+        ("quadratic-q", "quadratic-9", {"q": 9}),
+        ("unitary-q", "unitary-5", {"q": 5}),
         ("unitary-q-section", "unitary-5-section", {"q": 5}),
-    ):  # fmt: skip
+    ):
         texts = next(f for f in families() if f.name == family)
         code = find(name)
         assert code is not None

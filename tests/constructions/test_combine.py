@@ -78,9 +78,15 @@ def test_sums_name_their_parts_and_need_room() -> None:
 
 def test_a_repeated_row_is_seen_through_every_operation() -> None:
     spoilt = Construction(
-        "spoilt", "", 2, 3, Cosine("0", 0.0), False, "",
+        "spoilt",
+        "",
+        2,
+        3,
+        Cosine("0", 0.0),
+        False,
+        "",
         lambda: IntegerRows(np.array([[1, 0], [0, 1], [1, 0]])),
-    )  # fmt: skip
+    )
     for made in (embedded(spoilt, 3), orthogonal_sum([named("24-cell"), spoilt], 6)):
         verified = made.build().verify()
         assert not verified.distinct and verified.max_cosine.text == "1"

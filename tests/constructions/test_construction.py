@@ -9,10 +9,24 @@ from gnc_cli.constructions import construction
 from tests.constructions.checks import check_parts, named
 
 NAMES = (
-    "polygon-9", "petersen", "icosahedron", "gold-3", "kerdock-4-shortened-2", "quadratic-9",
-    "cubic-5", "odd-cubic-7", "odd-quintic-7", "paley-13", "quadric-3-2", "quadric-5-1",
-    "quadric-3-3-shortened-2", "quadric-4-2-extended", "net-4-5", "unitary-3", "unitary-3-section",
-)  # fmt: skip
+    "polygon-9",
+    "petersen",
+    "icosahedron",
+    "gold-3",
+    "kerdock-4-shortened-2",
+    "quadratic-9",
+    "cubic-5",
+    "odd-cubic-7",
+    "odd-quintic-7",
+    "paley-13",
+    "quadric-3-2",
+    "quadric-5-1",
+    "quadric-3-3-shortened-2",
+    "quadric-4-2-extended",
+    "net-4-5",
+    "unitary-3",
+    "unitary-3-section",
+)
 """A code of each kind of rows."""
 
 

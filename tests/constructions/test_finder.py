@@ -12,10 +12,19 @@ from gnc_cli.constructions.finder import best_construction, largest_construction
 from gnc_cli.constructions.registry import in_dimension
 
 ENGINEERS = {
-    (128, 10**4): 0.1182, (256, 10**4): 0.0552, (384, 10**4): 1 / 20, (512, 10**4): 1 / 24,
-    (512, 10**5): 27 / 486, (768, 10**4): 1 / 48, (768, 10**6): 0.0722, (1024, 10**4): 15 / 783,
-    (1024, 10**6): 1 / 32, (2048, 10**4): 1 / 170, (4096, 10**4): 1 / 257, (100, 10**6): 0.3477,
-}  # fmt: skip
+    (128, 10**4): 0.1182,
+    (256, 10**4): 0.0552,
+    (384, 10**4): 1 / 20,
+    (512, 10**4): 1 / 24,
+    (512, 10**5): 27 / 486,
+    (768, 10**4): 1 / 48,
+    (768, 10**6): 0.0722,
+    (1024, 10**4): 15 / 783,
+    (1024, 10**6): 1 / 32,
+    (2048, 10**4): 1 / 170,
+    (4096, 10**4): 1 / 257,
+    (100, 10**6): 0.3477,
+}
 """No larger cosine than this."""
 
 
@@ -80,11 +89,16 @@ def test_the_largest_is_the_last_that_is_good_enough(d: int, cosine: float) -> N
 
 @pytest.mark.parametrize(
     ("d", "cosine", "origin", "K"),
-    [(24, 0.5, "leech", 196560), (9, 0.5, "e8-roots + pair", 242), (512, 0.0625, "gold-9", 525312),
-     (24, 0.49, "leech, the 47104 rows at cosine 1/4 from one row, embedded", 47104),
-     (10, 1 / 7, "smith, the 24 rows at cosine 1/6 from one row, embedded", 24),
-     (40, 0.0, None, None), (40, -0.1, None, None)],
-)  # fmt: skip
+    [
+        (24, 0.5, "leech", 196560),
+        (9, 0.5, "e8-roots + pair", 242),
+        (512, 0.0625, "gold-9", 525312),
+        (24, 0.49, "leech, the 47104 rows at cosine 1/4 from one row, embedded", 47104),
+        (10, 1 / 7, "smith, the 24 rows at cosine 1/6 from one row, embedded", 24),
+        (40, 0.0, None, None),
+        (40, -0.1, None, None),
+    ],
+)
 def test_the_largest_for_a_cosine(d: int, cosine: float, origin: str | None, K: int | None) -> None:
     found = largest_construction(d, cosine)
     assert K == (None if found is None else found.K)

@@ -28,9 +28,14 @@ with atomic_file("a.bin") as file:
 
 def run(*words: str, cwd: Path, limit: Callable[[], None] | None = None) -> tuple[int, str]:
     told = subprocess.run(
-        [sys.executable, *words], cwd=cwd, capture_output=True, text=True, preexec_fn=limit,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
     return told.returncode, told.stderr
 
 
@@ -66,13 +71,22 @@ def test_temporary_files_of_others_are_left_alone(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 7
 
 
-@pytest.mark.parametrize("words", [
-    "solve --d 3 --K 40 --restarts 1 --out a.h5",
-    *(pytest.param(words, marks=pytest.mark.slow) for words in (
-        "solve --d 3 --K 40 --restarts 1 --out a.npz",
-        "solve --d 2 --K 4 --plot a.svg", "bounds --d 3..40 --K 2..40 --out a.csv",
-        "bounds --d 3..40 --K 7 --report a.md", "compare --list --plot a.png")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve --d 3 --K 40 --restarts 1 --out a.h5",
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                "solve --d 3 --K 40 --restarts 1 --out a.npz",
+                "solve --d 2 --K 4 --plot a.svg",
+                "bounds --d 3..40 --K 2..40 --out a.csv",
+                "bounds --d 3..40 --K 7 --report a.md",
+                "compare --list --plot a.png",
+            )
+        ),
+    ],
+)
 def test_a_full_disk_leaves_nothing(words: str, tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk."""
     small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # noqa: E731
@@ -99,11 +113,15 @@ def test_of_two_commands_with_one_rows_file_one_goes_on(tmp_path: Path) -> None:
     words = "compare --solve --d 3 --K 5..9 --budget 1 --out rows.jsonl --resume".split()
     both = [
         subprocess.Popen(
-            [sys.executable, "-m", "gnc_cli", *words], cwd=tmp_path, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            [sys.executable, "-m", "gnc_cli", *words],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     said = "".join(one.communicate()[1] for one in both)
     assert sorted(one.returncode for one in both) in ([0, 0], [0, 3]), said
     with Ledger(tmp_path / "rows.jsonl", dict, "d", None, resume=True) as kept:

@@ -19,9 +19,14 @@ from gnc_cli.escaping import in_csv, in_markdown, visible
 from tests.conftest import runner
 from tests.console.test_report import SAMPLE
 
-CLASSES = ["</script><!--<script>", "=HYPERLINK(\"http://a\")", "\x1b[31m$\\frac{1", "-1"]
-SNAPSHOTS = ["<img src=x onerror=alert(1)>", "[x](javascript:alert(1)) | `b` | *c*",
-             "@SUM(1)\x1b]0;title\x07", " +1+1 $a$ $b", "\u202e-2+3\\\""]  # fmt: skip
+CLASSES = ["</script><!--<script>", '=HYPERLINK("http://a")', "\x1b[31m$\\frac{1", "-1"]
+SNAPSHOTS = [
+    "<img src=x onerror=alert(1)>",
+    "[x](javascript:alert(1)) | `b` | *c*",
+    "@SUM(1)\x1b]0;title\x07",
+    " +1+1 $a$ $b",
+    '\u202e-2+3\\"',
+]
 FILE = "<b>$x^{$ \x1b[2J|.h5"
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 

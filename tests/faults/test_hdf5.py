@@ -135,8 +135,11 @@ def shared_texts(path: str, count: int) -> None:
         texts = ["x" * (1 << 21), *["y"] * (count - 1)]
         h5.attrs.create("class_names", texts, dtype=h5py.string_dtype())
     data = Path(path).read_bytes()
-    at = next(m.start() for m in re.finditer((1 << 21).to_bytes(4, "little"), data)
-              if data[m.start() + 16 : m.start() + 20] == b"\1\0\0\0")  # fmt: skip
+    at = next(
+        m.start()
+        for m in re.finditer((1 << 21).to_bytes(4, "little"), data)
+        if data[m.start() + 16 : m.start() + 20] == b"\1\0\0\0"
+    )
     whole = data[:at] + count * data[at : at + 16] + data[at + 16 * count :]
     Path(path).write_bytes(whole)
 
@@ -147,8 +150,14 @@ def test_texts_that_share_a_place_are_not_all_read(tmp_path: Path) -> None:
         shared_texts("a.h5", 4000)
         with open("a.h5", "rb") as file, open_hdf5(file, "a.h5") as (catalogue, _):
             assert not catalogue.attrs and "weights" in catalogue.entries
-        check(Case("measure --weights a.h5", lambda: shared_texts("a.h5", 3), 3,
-                   "a.h5' has too much to list: 1 groups, datasets and attributes, 6,291,456"))
+        check(
+            Case(
+                "measure --weights a.h5",
+                lambda: shared_texts("a.h5", 3),
+                3,
+                "a.h5' has too much to list: 1 groups, datasets and attributes, 6,291,456",
+            )
+        )
 
 
 def test_attributes_of_every_plain_kind_are_read(tmp_path: Path) -> None:
@@ -293,7 +302,7 @@ def test_threads_share_the_helper(fresh: Any, tmp_path: Path) -> None:
         threads = [
             threading.Thread(target=lambda k=k: found.append(measure(f"{k}.h5").K))
             for k in range(4)
-        ]  # fmt: skip
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -324,9 +333,11 @@ def test_it_ends_with_its_process_and_knows_nothing_of_the_folder(
             "print(p._HELPER._process.pid, flush=True); sys.stdin.read()"
         )
         program = subprocess.Popen(
-            [sys.executable, "-P", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-P", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
         with program:
             assert program.stdout is not None and program.stdin is not None
             pid = int(program.stdout.readline())
@@ -355,6 +366,7 @@ def test_a_forked_copy_has_a_helper_of_its_own(fresh: Any, tmp_path: Path) -> No
             "if copy: assert os.waitpid(copy, 0)[1] == 0\n"
         )
         subprocess.run(
-            [sys.executable, "-W", "error", "-c", script], check=True,
+            [sys.executable, "-W", "error", "-c", script],
+            check=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )

@@ -43,9 +43,10 @@ def pipe(name: str) -> None:
 
 ENDLESS = [
     (words, f"{make.__name__}{suffix}", make)
-    for words, suffixes in NAMED.items() for suffix in suffixes.split()
+    for words, suffixes in NAMED.items()
+    for suffix in suffixes.split()
     for make in (device, pipe)
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("words", "name", "make"), ENDLESS)
@@ -111,40 +112,84 @@ def many_tensors(name: str) -> None:
 BOMBS = [
     Case("measure --weights a.h5", lambda: packed_chunks("a.h5"), 3, "more than is unpacked"),
     Case("train --data npz:a.npz", lambda: zeros("a.npz"), 3, "more than is unpacked"),
-    Case("train --data idx:.", lambda: packed_images("train-images-idx3-ubyte.gz") or
-         put("train-labels-idx1-ubyte", "a")(), 3, "784000000 bytes, and has"),
-    Case("measure a.safetensors", lambda: many_tensors("a.safetensors"), 3,
-         "at most 100,000 tensors"),
-    Case("measure a.safetensors", put("a.safetensors", (1 << 25).to_bytes(8, "little") +
-         b"{" + bytes(1 << 25)), 3, "at most 20000000 are read"),
-    Case("measure a.index.json", put("a.index.json", bytes(60_000_000)), 3,
-         "GB of text that are read"),
-    Case("compare a.txt --allow gap=0 --baseline b.json",
-         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 26)), 3,
-         "0.0671 GB, more than the 0.05 GB of text that are read"),
+    Case(
+        "train --data idx:.",
+        lambda: (
+            packed_images("train-images-idx3-ubyte.gz") or put("train-labels-idx1-ubyte", "a")()
+        ),
+        3,
+        "784000000 bytes, and has",
+    ),
+    Case(
+        "measure a.safetensors", lambda: many_tensors("a.safetensors"), 3, "at most 100,000 tensors"
+    ),
+    Case(
+        "measure a.safetensors",
+        put("a.safetensors", (1 << 25).to_bytes(8, "little") + b"{" + bytes(1 << 25)),
+        3,
+        "at most 20000000 are read",
+    ),
+    Case(
+        "measure a.index.json",
+        put("a.index.json", bytes(60_000_000)),
+        3,
+        "GB of text that are read",
+    ),
+    Case(
+        "compare a.txt --allow gap=0 --baseline b.json",
+        lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 26)),
+        3,
+        "0.0671 GB, more than the 0.05 GB of text that are read",
+    ),
     Case("compare a.npz", lambda: bomb("a.npz", 1 << 40), 3, "its header declares"),
     Case("measure --weights a.npz", lambda: bomb("a.npz", 1 << 33), 3, "its header declares"),
     Case("compare a.h5", lambda: compressed("a.h5"), 3, "a.h5': dataset 'weights' declares"),
     Case("measure --weights a.h5", lambda: compressed("a.h5"), 3, "chunks were ever written"),
-    Case("compare a.txt", lambda: (put("a.txt", "")(), os.truncate("a.txt", 1 << 40)), 3,
-         "GB of text that are read"),
-    Case("compare a.txt --allow gap=0 --baseline b.json",
-         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 40)), 3,
-         "GB of text that are read"),
-    Case("compare a.txt --allow gap=0 --baseline b.json",
-         lambda: (put("a.txt", CODE)(), put("b.json", "[" * 100_000)()), 3, "is not JSON"),
-    Case("compare a.txt --allow gap=0 --baseline b.json",
-         lambda: (put("a.txt", CODE)(), put("b.json", '{"gap": ' + "9" * 400 + "}")()), 3,
-         "is not JSON (a number of 400 digits)"),
+    Case(
+        "compare a.txt",
+        lambda: (put("a.txt", "")(), os.truncate("a.txt", 1 << 40)),
+        3,
+        "GB of text that are read",
+    ),
+    Case(
+        "compare a.txt --allow gap=0 --baseline b.json",
+        lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 40)),
+        3,
+        "GB of text that are read",
+    ),
+    Case(
+        "compare a.txt --allow gap=0 --baseline b.json",
+        lambda: (put("a.txt", CODE)(), put("b.json", "[" * 100_000)()),
+        3,
+        "is not JSON",
+    ),
+    Case(
+        "compare a.txt --allow gap=0 --baseline b.json",
+        lambda: (put("a.txt", CODE)(), put("b.json", '{"gap": ' + "9" * 400 + "}")()),
+        3,
+        "is not JSON (a number of 400 digits)",
+    ),
     Case("train --config a.toml", put("a.toml", "seed = " + "9" * 5000), 3, "is not TOML"),
     Case("train --config a.toml", put("a.toml", "milestones = " + "[" * 5000), 3, "is not TOML"),
-    Case("train --config a.toml", put("a.toml", "a" + ".a" * 30_000 + " = 1"), 3,
-         "has a key of more than 100 parts"),
-    Case("train --config a.toml", put("a.toml", "lr = {b" + ".a" * 30_000 + " = 1}"), 3,
-         "has a key of more than 100 parts"),
-    Case("measure --weights a.txt --classes b.txt",
-         lambda: (put("a.txt", CODE)(), put("b.txt", "9" * 5000)()), 3, "is no class"),
-]  # fmt: skip
+    Case(
+        "train --config a.toml",
+        put("a.toml", "a" + ".a" * 30_000 + " = 1"),
+        3,
+        "has a key of more than 100 parts",
+    ),
+    Case(
+        "train --config a.toml",
+        put("a.toml", "lr = {b" + ".a" * 30_000 + " = 1}"),
+        3,
+        "has a key of more than 100 parts",
+    ),
+    Case(
+        "measure --weights a.txt --classes b.txt",
+        lambda: (put("a.txt", CODE)(), put("b.txt", "9" * 5000)()),
+        3,
+        "is no class",
+    ),
+]
 
 
 @pytest.mark.parametrize("case", BOMBS, ids=lambda case: f"{case.words}: {case.said}")

@@ -55,7 +55,7 @@ CASES = [
     ("compare code.txt --export small/out", 0, "of disk"),
     ("train --classes 4 --image-size 16 --epochs 1 --out small/run", 1 << 19, "of disk"),
     ("train --classes 4 --image-size 16 --epochs 1 --out small/run", 4096, "of disk"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("words", "left", "said"), CASES, ids=str)
@@ -105,9 +105,14 @@ def test_a_run_on_a_file_system_that_fills_up(
     assert gnc(*words.split(), "--resume").exit_code == 0
 
 
-@pytest.mark.parametrize("words", [
-    f"{SOLVE} --out small/a.h5", f"{SOLVE} --out small/a.npz", f"{SOLVE} --plot small/a.svg",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"{SOLVE} --out small/a.h5",
+        f"{SOLVE} --out small/a.npz",
+        f"{SOLVE} --plot small/a.svg",
+    ],
+)
 def test_a_file_system_that_turns_read_only(
     words: str, small: Path, gnc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,11 +130,15 @@ def test_a_file_system_that_turns_read_only(
     assert os.listdir(small) == []
 
 
-@pytest.mark.parametrize("words", [
-    "measure 0.npz 1.npz --out small/rows.jsonl", "compare code.txt --export small/out",
-    "train --classes 4 --image-size 16 --epochs 1 --width 0.125 --out small/run",
-    "compare --solve --d 3 --K 5..9 --budget 1 --out small/rows.jsonl",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "measure 0.npz 1.npz --out small/rows.jsonl",
+        "compare code.txt --export small/out",
+        "train --classes 4 --image-size 16 --epochs 1 --width 0.125 --out small/run",
+        "compare --solve --d 3 --K 5..9 --budget 1 --out small/rows.jsonl",
+    ],
+)
 def test_a_read_only_file_system(words: str, small: Path, gnc: Any) -> None:
     assert not mount("-o", "remount,ro,size=64m", str(small))
     told = gnc(*words.split())

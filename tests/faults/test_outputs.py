@@ -20,48 +20,113 @@ from tests.faults.world import Case, check, inside, put
 
 CODE = "1 0\n0 1\n-1 0\n0 -1\n"
 CASES = [
-    Case("compare coordinates.txt --export . --force", put("coordinates.txt", CODE), 2,
-         "would overwrite the input FILES 'coordinates.txt'"),
-    Case("compare coordinates/coordinates.txt b.txt --export . --force",
-         lambda: (os.mkdir("coordinates"), put("coordinates/coordinates.txt", CODE)(),
-                  put("b.txt", CODE)()), 2, "would overwrite the input FILES"),
-    Case("compare code.txt --export . --force --table distribution.csv",
-         lambda: (put("code.txt", CODE)(), put("distribution.csv", "2,4,0\n")()), 2,
-         "would overwrite the input --table"),
-    Case("compare code.txt --export out --force",
-         lambda: (put("code.txt", CODE)(), os.mkdir("out"),
-                  os.symlink("../code.txt", "out/coordinates.txt")), 2, "would overwrite"),
+    Case(
+        "compare coordinates.txt --export . --force",
+        put("coordinates.txt", CODE),
+        2,
+        "would overwrite the input FILES 'coordinates.txt'",
+    ),
+    Case(
+        "compare coordinates/coordinates.txt b.txt --export . --force",
+        lambda: (
+            os.mkdir("coordinates"),
+            put("coordinates/coordinates.txt", CODE)(),
+            put("b.txt", CODE)(),
+        ),
+        2,
+        "would overwrite the input FILES",
+    ),
+    Case(
+        "compare code.txt --export . --force --table distribution.csv",
+        lambda: (put("code.txt", CODE)(), put("distribution.csv", "2,4,0\n")()),
+        2,
+        "would overwrite the input --table",
+    ),
+    Case(
+        "compare code.txt --export out --force",
+        lambda: (
+            put("code.txt", CODE)(),
+            os.mkdir("out"),
+            os.symlink("../code.txt", "out/coordinates.txt"),
+        ),
+        2,
+        "would overwrite",
+    ),
     Case("compare code.txt --plot code.txt --force", put("code.txt", CODE), 2, "code.txt"),
-    Case("compare code.txt --report code.md", lambda: (put("code.txt", CODE)(),
-         put("code.md", "mine")()), 3, "exists; add --force"),
-    Case("solve --d 2 --K 4 --init a.npy --out a.npy --force",
-         lambda: np.save("a.npy", np.eye(4)[:, :2]), 2, "would overwrite the input --init"),
+    Case(
+        "compare code.txt --report code.md",
+        lambda: (put("code.txt", CODE)(), put("code.md", "mine")()),
+        3,
+        "exists; add --force",
+    ),
+    Case(
+        "solve --d 2 --K 4 --init a.npy --out a.npy --force",
+        lambda: np.save("a.npy", np.eye(4)[:, :2]),
+        2,
+        "would overwrite the input --init",
+    ),
     Case("solve --d 2 --K 4 --out a.h5 --plot a.h5", lambda: None, 2, "a.h5"),
     Case("solve --d 2 --K 4 --out a.h5", put("a.h5", "mine"), 3, "exists; add --force"),
-    Case("solve --d 2 --K 4 --out link.h5", lambda: os.symlink("none.h5", "link.h5") or
-         put("none.h5", "mine")(), 3, "exists; add --force"),
-    Case("solve --d 2 --K 4 --out pipe.h5 --force", lambda: os.mkfifo("pipe.h5"), 3,
-         "a device or a pipe"),
-    Case("bounds --d 2 --K 4 --out a.csv --report a.md",
-         lambda: (put("a.csv", "mine")(), put("a.md", "mine")()), 3, "exists; add --force"),
-    Case("measure code.txt --out code.csv", lambda: (put("code.txt", CODE)(),
-         put("code.csv", "mine")()), 3, "exists; add --force"),
-    Case("measure a.csv --out a.csv --force", put("a.csv", "1,0\n0,1\n"), 2,
-         "would overwrite the input"),
-    Case("measure *.csv --out a.csv --force", put("a.csv", "1,0\n0,1\n"), 2,
-         "would overwrite the input"),
+    Case(
+        "solve --d 2 --K 4 --out link.h5",
+        lambda: os.symlink("none.h5", "link.h5") or put("none.h5", "mine")(),
+        3,
+        "exists; add --force",
+    ),
+    Case(
+        "solve --d 2 --K 4 --out pipe.h5 --force",
+        lambda: os.mkfifo("pipe.h5"),
+        3,
+        "a device or a pipe",
+    ),
+    Case(
+        "bounds --d 2 --K 4 --out a.csv --report a.md",
+        lambda: (put("a.csv", "mine")(), put("a.md", "mine")()),
+        3,
+        "exists; add --force",
+    ),
+    Case(
+        "measure code.txt --out code.csv",
+        lambda: (put("code.txt", CODE)(), put("code.csv", "mine")()),
+        3,
+        "exists; add --force",
+    ),
+    Case(
+        "measure a.csv --out a.csv --force",
+        put("a.csv", "1,0\n0,1\n"),
+        2,
+        "would overwrite the input",
+    ),
+    Case(
+        "measure *.csv --out a.csv --force",
+        put("a.csv", "1,0\n0,1\n"),
+        2,
+        "would overwrite the input",
+    ),
     Case("solve --d 2 --K 4 --out /proc/x.h5", lambda: None, 3, "cannot write '/proc/x.h5'"),
     Case("train --config a.toml", put("a.toml", "force = true\n"), 2, "sets 'force' to True"),
     Case("train --config a.toml", put("a.toml", "resume = true\n"), 2, "add --resume"),
-    Case("train --config a.toml --force", lambda: (os.mkdir("mine"),
-         put("a.toml", 'out = "mine"\n')()), 3, "'mine', which exists; to go on"),
-    Case("train --config a.toml --force", lambda: (put("mine.png", "mine")(),
-         put("a.toml", 'plot = "mine.png"\n')()), 3, "'mine.png', which exists"),
-    Case("train --config a.toml", lambda: (put("evil.py", "open('run', 'w')\n")(),
-         put("a.toml", 'model = "evil:f"\n')()), 2, "'evil:f', and a file decides neither"),
+    Case(
+        "train --config a.toml --force",
+        lambda: (os.mkdir("mine"), put("a.toml", 'out = "mine"\n')()),
+        3,
+        "'mine', which exists; to go on",
+    ),
+    Case(
+        "train --config a.toml --force",
+        lambda: (put("mine.png", "mine")(), put("a.toml", 'plot = "mine.png"\n')()),
+        3,
+        "'mine.png', which exists",
+    ),
+    Case(
+        "train --config a.toml",
+        lambda: (put("evil.py", "open('run', 'w')\n")(), put("a.toml", 'model = "evil:f"\n')()),
+        2,
+        "'evil:f', and a file decides neither",
+    ),
     Case("train --lr 1e300", lambda: None, 2, "--lr 1e300 is too large; give at most 1e6"),
     Case("train --weight-decay 1e300", lambda: None, 2, "1e300 is too large"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.words)
@@ -88,6 +153,7 @@ def test_of_two_writers_one_wins(
 ) -> None:
     """Both have seen that there is no file before either writes."""
     if not links:
+
         def refused(*_: Any) -> None:
             raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -100,9 +166,7 @@ def test_of_two_writers_one_wins(
     assert target.read_bytes() == b"early" and os.listdir(tmp_path) == ["a.bin"]
 
 
-def test_rows_of_another_process_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_another_process_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It made the file after this one had looked."""
     path = tmp_path / "rows.jsonl"
     path.write_text("theirs\n")

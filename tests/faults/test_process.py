@@ -54,9 +54,15 @@ def run(case: Around, seconds: float = 120.0) -> subprocess.CompletedProcess[str
     surroundings |= {"PYTHONPATH": str(ROOT), **case.surroundings}
     command = f"exec '{sys.executable}' -m gnc_cli {case.words} {case.shell}"
     return subprocess.run(
-        ["bash", "-c", command], env=surroundings, preexec_fn=case.hold, text=True,
-        capture_output=True, timeout=seconds, encoding="utf-8", errors="replace",
-    )  # fmt: skip
+        ["bash", "-c", command],
+        env=surroundings,
+        preexec_fn=case.hold,
+        text=True,
+        capture_output=True,
+        timeout=seconds,
+        encoding="utf-8",
+        errors="replace",
+    )
 
 
 CLOSED = "cannot write the result to stdout: it is closed"
@@ -99,63 +105,113 @@ MORE_STREAMS = [
     Around("measure --weights -:weights", "<&-", 3, "is empty"),
     *(
         Around(words, "", 0, "", {"PYTHONIOENCODING": encoding})
-        for words in ("--help", "solve --help", "measure --help", "bounds --help", "train --help",
-                      "compare --help", "compare code.txt", "measure code.txt")
+        for words in (
+            "--help",
+            "solve --help",
+            "measure --help",
+            "bounds --help",
+            "train --help",
+            "compare --help",
+            "compare code.txt",
+            "measure code.txt",
+        )
         for encoding in ("ascii", "latin-1")
     ),
     Around("solve --d 2 --K é", "", 2, "is not a number", {"PYTHONIOENCODING": "ascii"}),
     Around(SHORT, "", 0, "", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
     Around("measure $'\\xff.h5'", "", 3, "no such file"),
     Around("measure $'\\xff.h5'", "", 3, "no such file", {"PYTHONIOENCODING": "ascii"}),
-]  # fmt: skip
+]
 SURROUNDINGS = [
-    Around("solve --d 2 --K 4 --out a.h5", "", 2, "SOURCE_DATE_EPOCH is 'abc'",
-           {"SOURCE_DATE_EPOCH": "abc"}),
-    Around("measure code.txt", "", 6, "needs 640 MB", {},
-           (resource.RLIMIT_AS, 300_000_000)),
+    Around(
+        "solve --d 2 --K 4 --out a.h5",
+        "",
+        2,
+        "SOURCE_DATE_EPOCH is 'abc'",
+        {"SOURCE_DATE_EPOCH": "abc"},
+    ),
+    Around("measure code.txt", "", 6, "needs 640 MB", {}, (resource.RLIMIT_AS, 300_000_000)),
     Around("measure code.txt", "", 0, "", {}, (resource.RLIMIT_NOFILE, 20)),
-    Around("solve --d 2 --K 4 --out a.h5", "", 6, "raise the limit (ulimit -n)", {},
-           (resource.RLIMIT_NOFILE, 7)),
-    Around("solve --d 3 --K 8 --method descent --restarts 1 --out a.h5", "", 6,
-           "geoopt needs docstrings", {"PYTHONOPTIMIZE": "2"}),
-]  # fmt: skip
+    Around(
+        "solve --d 2 --K 4 --out a.h5",
+        "",
+        6,
+        "raise the limit (ulimit -n)",
+        {},
+        (resource.RLIMIT_NOFILE, 7),
+    ),
+    Around(
+        "solve --d 3 --K 8 --method descent --restarts 1 --out a.h5",
+        "",
+        6,
+        "geoopt needs docstrings",
+        {"PYTHONOPTIMIZE": "2"},
+    ),
+]
 MORE_SURROUNDINGS = [
     *(
         Around(words, "", 2, "SOURCE_DATE_EPOCH is", {"SOURCE_DATE_EPOCH": date})
-        for words in (SHORT, "measure code.txt", "compare code.txt", "train --epochs 1",
-                      "solve --d 2 --K 4 --plot a.pdf")
+        for words in (
+            SHORT,
+            "measure code.txt",
+            "compare code.txt",
+            "train --epochs 1",
+            "solve --d 2 --K 4 --plot a.pdf",
+        )
         for date in ("abc", "9" * 30)
     ),
     *(
         Around(words, "", code, said, {}, (resource.RLIMIT_AS, size))
         for size, code, said in ((300_000_000, 6, "MB of address space"),)
-        for words in (SHORT, "measure code.txt", "compare code.txt", "train --epochs 1",
-                      "solve --d 2 --K 4")
+        for words in (
+            SHORT,
+            "measure code.txt",
+            "compare code.txt",
+            "train --epochs 1",
+            "solve --d 2 --K 4",
+        )
     ),
     Around("--help", "", 0, "", {}, (resource.RLIMIT_AS, 300_000_000)),
     *(
         Around(words, "", 0, "", {}, (resource.RLIMIT_NOFILE, 20))
         for words in (SHORT, "compare code.txt", "solve --d 2 --K 4 --out a.h5")
     ),
-    Around("solve --d 10 --K 100 --restarts 2 --workers 2", "", 0, "", {},
-           (resource.RLIMIT_NOFILE, 8)),
+    Around(
+        "solve --d 10 --K 100 --restarts 2 --workers 2", "", 0, "", {}, (resource.RLIMIT_NOFILE, 8)
+    ),
     *(
         Around(words, "", 0, "", {"PYTHONOPTIMIZE": "2"})
         for words in ("--help", SHORT, "measure code.txt", "compare code.txt", "solve --d 2 --K 4")
     ),
-    Around("measure code.txt", "", 6, "6 open files are not enough", {},
-           (resource.RLIMIT_NOFILE, 6)),
-    Around("measure code.txt", "", 6, "the first does not answer at 127.0.0.1:9",
-           {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}),
-    Around("measure code.txt", "", 6, "they did not meet",
-           {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"}),
-    Around("measure code.txt", "", 6, "RANK=x is one of several processes, but the first",
-           {"RANK": "x", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"}),
+    Around(
+        "measure code.txt", "", 6, "6 open files are not enough", {}, (resource.RLIMIT_NOFILE, 6)
+    ),
+    Around(
+        "measure code.txt",
+        "",
+        6,
+        "the first does not answer at 127.0.0.1:9",
+        {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"},
+    ),
+    Around(
+        "measure code.txt",
+        "",
+        6,
+        "they did not meet",
+        {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"},
+    ),
+    Around(
+        "measure code.txt",
+        "",
+        6,
+        "RANK=x is one of several processes, but the first",
+        {"RANK": "x", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"},
+    ),
     Around("measure code.txt", "", 0, "", {"RANK": "1", "WORLD_SIZE": "2"}),
     Around(f"{SHORT} --plot a.svg", "", 0, "", {"MATPLOTLIBRC": "matplotlibrc"}),
     Around("solve --d 2 --K 4 --time-limit 5", "", 0, "", {"OMP_NUM_THREADS": "100000"}),
     Around("measure code.txt", "", 0, "", {"OMP_NUM_THREADS": "abc"}),
-]  # fmt: skip
+]
 
 
 def held(case: Around, folder: Path) -> None:
@@ -188,16 +244,21 @@ def test_no_output_takes_the_place_of_a_closed_stdout(tmp_path: Path) -> None:
         script = "import os, gnc_cli.console.process as c; c.open_streams(); print(os.open('.', 0))"
         shell = f"'{sys.executable}' -c \"{script}\" <&- 2>&-"
         told = subprocess.run(
-            ["bash", "-c", shell], stdout=subprocess.PIPE, text=True,
+            ["bash", "-c", shell],
+            stdout=subprocess.PIPE,
+            text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
         assert int(told.stdout) > 2
 
 
 SHORT_OF_MEMORY = "memory of the machine is not enough"
 REFUSED = [
-    (RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer"),
-     6, "another process of this run has ended"),
+    (
+        RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer"),
+        6,
+        "another process of this run has ended",
+    ),
     (MemoryError(), 6, SHORT_OF_MEMORY),
     (OSError(12, "Cannot allocate memory"), 6, SHORT_OF_MEMORY),
     (ImportError("a.so: failed to map segment from shared object"), 6, SHORT_OF_MEMORY),
@@ -247,10 +308,15 @@ def test_a_date_that_is_none_is_refused_in_python(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     "words",
-    ["solve --d 2 --K 4 --threads 100000", "measure code.txt --threads 1025",
-     "solve --d 2 --K 4 --workers 1e9", "train --threads 100000",
-     "bounds --d 3 --K 7 --threads 2000", "compare code.txt --threads 99999"],
-)  # fmt: skip
+    [
+        "solve --d 2 --K 4 --threads 100000",
+        "measure code.txt --threads 1025",
+        "solve --d 2 --K 4 --workers 1e9",
+        "train --threads 100000",
+        "bounds --d 3 --K 7 --threads 2000",
+        "compare code.txt --threads 99999",
+    ],
+)
 def test_more_threads_than_a_process_can_have(words: str, gnc: Any, tmp_path: Path) -> None:
     with inside(tmp_path):
         put("code.txt", CODE)()
@@ -259,8 +325,13 @@ def test_more_threads_than_a_process_can_have(words: str, gnc: Any, tmp_path: Pa
         assert "1024" in told.stderr or "no such option" in told.stderr
 
 
-@pytest.mark.parametrize("words", ["compare --solve --d 5 --K 11..12 --workers 2 --budget 2 --json",
-                                   "measure code.h5 --plot a.svg"])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare --solve --d 5 --K 11..12 --workers 2 --budget 2 --json",
+        "measure code.h5 --plot a.svg",
+    ],
+)
 def test_modules_of_the_current_folder_are_never_executed(words: str, tmp_path: Path) -> None:
     with inside(tmp_path):
         solve(2, 4, out="code.h5")
@@ -297,11 +368,21 @@ def features(name: str, **attrs: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["measure a.h5", "measure a.h5 -v", "measure a.h5:none", "compare a.h5",
-     "measure a.h5 --group split", "measure a.h5 --select split=none", "measure a.h5 --report r.md",
-     "measure a.h5 --class-names names.txt --duplicates -0.9 -v", "measure --weights a.h5",
-     "measure a.h5:snapshots/x{} -v", "solve --d 2 --K 4 --init a.h5", "train --data h5:a.h5"],
-)  # fmt: skip
+    [
+        "measure a.h5",
+        "measure a.h5 -v",
+        "measure a.h5:none",
+        "compare a.h5",
+        "measure a.h5 --group split",
+        "measure a.h5 --select split=none",
+        "measure a.h5 --report r.md",
+        "measure a.h5 --class-names names.txt --duplicates -0.9 -v",
+        "measure --weights a.h5",
+        "measure a.h5:snapshots/x{} -v",
+        "solve --d 2 --K 4 --init a.h5",
+        "train --data h5:a.h5",
+    ],
+)
 def test_names_from_files_do_not_speak_to_the_terminal(
     words: str, gnc: Any, tmp_path: Path
 ) -> None:
@@ -330,9 +411,14 @@ def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["solve --d 2 --K 4", "measure a.txt", "compare a.txt --tolerance 9", "bounds --d 3 --K 7",
-     "train --classes 3 --image-size 16 --width 0.125 --epochs 1"],
-)  # fmt: skip
+    [
+        "solve --d 2 --K 4",
+        "measure a.txt",
+        "compare a.txt --tolerance 9",
+        "bounds --d 3 --K 7",
+        "train --classes 3 --image-size 16 --width 0.125 --epochs 1",
+    ],
+)
 def test_settings_of_matplotlib_in_the_current_folder_are_not_read(
     words: str, tmp_path: Path
 ) -> None:

@@ -47,9 +47,7 @@ def place(made: Path, tmp_path: Path) -> Iterator[Path]:
 RESUME = f"train --resume --out run --data h5:toy.h5 --epochs 3 --model {TINY}"
 ROWS = "measure a.h5 --out rows.jsonl --resume"
 PAIRS = "compare --solve --d 2 --K 5,7 --out pairs.jsonl --resume"
-SOLVE = (
-    "solve --d 3 --K 7 --method descent --restarts 2 --out code.h5 --resume --workers 1"
-)
+SOLVE = "solve --d 3 --K 7 --method descent --restarts 2 --out code.h5 --resume --workers 1"
 
 
 def config(change: Callable[[Any], None]) -> Callable[[], None]:
@@ -109,7 +107,10 @@ def tampered(words: str, change: Callable[[str, Any], Any], what: str) -> list[C
 
 
 CASES = [
-    *tampered(ROWS, lambda key, value: edited("rows.jsonl", at(key, value)), """
+    *tampered(
+        ROWS,
+        lambda key, value: edited("rows.jsonl", at(key, value)),
+        """
         gnc2.lower | 'x' | line 1, field 'row.gnc2.lower' must be float, got 'x'
         gnc2.lower | 9.0 | line 1, field 'row.gnc2'
         gnc2 | [] | field 'row.gnc2' must be Bracket
@@ -130,8 +131,12 @@ CASES = [
         cut_short | 'no' | field 'cut_short' must be float
         options | 3 | line 1, is no row
         options | {} | line 1, was made with
-    """),
-    *tampered(PAIRS, lambda key, value: edited("pairs.jsonl", at(key, value)), """
+    """,
+    ),
+    *tampered(
+        PAIRS,
+        lambda key, value: edited("pairs.jsonl", at(key, value)),
+        """
         d | '2' | line 2, field 'd' must be int
         d | True | field 'd' must be int
         K | ... | field 'K' is missing
@@ -143,16 +148,24 @@ CASES = [
         rattlers | 3 | field 'rattlers' must be Rattlers
         restarts | 1e400 | field 'restarts' must be int
         options.seed | 5 | was made with seed = 5
-    """),
-    *tampered(RESUME, lambda key, value: edited("run/metrics.jsonl", at(key, value)), """
+    """,
+    ),
+    *tampered(
+        RESUME,
+        lambda key, value: edited("run/metrics.jsonl", at(key, value)),
+        """
         epoch | 'two' | metrics.jsonl', line 2, field 'epoch' must be int
         epoch | -2 | epochs that do not rise
         epoch | 1 | epochs that do not rise
         loss | 'x' | line 2, field 'loss' must be float
         loss | ... | field 'loss' is missing
         gnc2 | 0.5 | field 'gnc2' must be Bracket
-    """),
-    *tampered(RESUME, lambda key, value: config(at(key, value)), """
+    """,
+    ),
+    *tampered(
+        RESUME,
+        lambda key, value: config(at(key, value)),
+        """
         settings | 3 | config.json
         settings | ... | config.json
         settings.epochs | '2' | field 'epochs' must be int
@@ -170,8 +183,12 @@ CASES = [
         plan.K | 7 | does not say what its classifier was
         class_names | 'abcd' | field 'class_names' must be
         class_names | ['a'] | was trained on 1 classes
-    """),
-    *tampered(RESUME, checkpoint, """
+    """,
+    ),
+    *tampered(
+        RESUME,
+        checkpoint,
+        """
         format | 2 | has format 2, and this version of gnc reads 1
         format | 'x' | field 'format' must be int
         training | 5 | field 'training' must be TrainingState
@@ -206,8 +223,12 @@ CASES = [
         normalisation/mean | ['x'] | field 'normalisation.mean.0' must be float
         labels | 3 | field 'labels' must be str
         labels | 'x' | other labels
-    """),
-    *tampered(SOLVE, stored, """
+    """,
+    ),
+    *tampered(
+        SOLVE,
+        stored,
+        """
         state@round | 'x' | solver state that is damaged
         state@round | -1 | solver state that is damaged
         state@round | 2**63 | solver state that is damaged
@@ -220,12 +241,13 @@ CASES = [
         state/pool/0/whole | np.zeros((7, 2)) | solver state that is damaged
         state/pool/0/whole | np.full((7, 3), np.nan) | solver state that is damaged
         state/pool/0/whole | np.zeros((7, 3)) | solver state that is damaged
-    """),
+    """,
+    ),
     Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is no row"),
     Case(RESUME, lambda: os.remove("run/log.txt") or os.mkfifo("run/log.txt"), 3, "log.txt"),
     Case(RESUME, lambda: os.remove("run/last.pt") or os.mkfifo("run/last.pt"), 3, "last.pt"),
     Case(ROWS, put("rows.jsonl", "my notes"), 3, "line 1, is no row"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -101,22 +101,29 @@ def test_one_that_has_gone_is_no_bug_of_the_others() -> None:
 def started(rank: int, port: int, *words: str, folder: Path) -> subprocess.Popen[str]:
     """One of two processes of a command, as torchrun starts it."""
     meeting = {
-        "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-        "TORCHELASTIC_RUN_ID": "none", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT),
-    }  # fmt: skip
+        "RANK": str(rank),
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "TORCHELASTIC_RUN_ID": "none",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     return subprocess.Popen(
-        [sys.executable, "-m", "gnc_cli", *words], cwd=folder, text=True,
-        env={**os.environ, **meeting}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "-m", "gnc_cli", *words],
+        cwd=folder,
+        text=True,
+        env={**os.environ, **meeting},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 @pytest.mark.slow
 @needs_gloo
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_run_whose_other_process_ends(
-    number: signal.Signals, rank: int, tmp_path: Path
-) -> None:
+def test_a_run_whose_other_process_ends(number: signal.Signals, rank: int, tmp_path: Path) -> None:
     words = "train --classes 4 --image-size 16 --epochs 100000 --out run --measure-every 1"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -138,9 +145,12 @@ def test_a_run_whose_other_process_ends(
     assert "Traceback" not in "".join(said)
     again = f"train --out run --resume --epochs {len(rows(tmp_path)) + 2}"
     done = subprocess.run(
-        [sys.executable, "-m", "gnc_cli", *again.split()], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "gnc_cli", *again.split()],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 

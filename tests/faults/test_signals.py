@@ -29,11 +29,16 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 def started(*words: str, stdin: int | None = None, cwd: Path = ROOT) -> subprocess.Popen[str]:
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "gnc_cli", *words], stdin=stdin, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, env=surroundings, cwd=cwd,
+        [sys.executable, "-m", "gnc_cli", *words],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=surroundings,
+        cwd=cwd,
         # Where the tests themselves run under nohup, the commands would ignore it too.
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
-    )  # fmt: skip
+    )
 
 
 def until(what: Callable[[], bool]) -> None:
@@ -63,16 +68,33 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, said
 
 
-@pytest.mark.parametrize("number", [
-    signal.SIGTERM,
-    *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP)),
-])  # fmt: skip
-@pytest.mark.parametrize("words", [
-    "measure -",
-    *(pytest.param(words, marks=pytest.mark.slow) for words in (
-        "measure /dev/stdin", "measure --weights -", "compare -", "solve --d 2 --K 4 --init -",
-        "train --data h5:- --epochs 1", "solve --d 2 --K 5 --fixed -")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(
+            pytest.param(number, marks=pytest.mark.slow)
+            for number in (signal.SIGINT, signal.SIGHUP)
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "measure -",
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                "measure /dev/stdin",
+                "measure --weights -",
+                "compare -",
+                "solve --d 2 --K 4 --init -",
+                "train --data h5:- --epochs 1",
+                "solve --d 2 --K 5 --fixed -",
+            )
+        ),
+    ],
+)
 def test_a_stalled_input_is_given_up(words: str, number: signal.Signals) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"\x89HDF\r\n\x1a\n")
@@ -91,11 +113,17 @@ def test_a_stalled_input_is_given_up(words: str, number: signal.Signals) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("words", [
-    "solve --d 10 --K 100", "solve --d 10 --K 100 --workers 2", "solve --d 5 --K 3000",
-    "solve --d 4 --K 30 --problem ufm --tau 1..0.001/50", "train --epochs 1000 --out run",
-    "compare --solve --d 5..9 --K 20..30 --budget 20 --out rows.jsonl",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve --d 10 --K 100",
+        "solve --d 10 --K 100 --workers 2",
+        "solve --d 5 --K 3000",
+        "solve --d 4 --K 30 --problem ufm --tau 1..0.001/50",
+        "train --epochs 1000 --out run",
+        "compare --solve --d 5..9 --K 20..30 --budget 20 --out rows.jsonl",
+    ],
+)
 def test_the_first_signal_ends_with_what_there_is(
     words: str, number: signal.Signals, tmp_path: Path
 ) -> None:
@@ -176,8 +204,9 @@ def pair(K: int, d: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])
-@pytest.mark.parametrize(("make", "K", "d"), [(pair, 7, 3), (line, 7, 3), (line, 30, 4),
-                                             (pair, 24, 4)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "K", "d"), [(pair, 7, 3), (line, 7, 3), (line, 30, 4), (pair, 24, 4)]
+)
 def test_a_start_with_equal_rows_comes_apart(problem: str, make: object, K: int, d: int) -> None:
     found = solve(d, K, init=make(K, d), restarts=0, problem=problem)  # type: ignore[operator]
     assert found.max_cosine < 0.9

@@ -32,7 +32,9 @@ def cases(code: int, table: str, done: Callable[[], Any] = nothing) -> list[Case
     return found
 
 
-SOLVE = cases(6, """
+SOLVE = cases(
+    6,
+    """
     solve --d 2 --K 1e9 | the regular polygon of K=1000000000 points in d=2 needs 306 GB of memory
     solve --d 2 --K 1e9 | GB free
     solve --d 2 --K 1e9 | lower --K or --d
@@ -60,8 +62,10 @@ SOLVE = cases(6, """
     solve --d 512 --K 1e9 --out a.npy | 9 GB of disk are free in '.'
     solve --d 512 --K 1e9 --out a.h5 | lower --K or --d, name a file on another disk, or drop --out
     solve --construction bch-512-31 --out a.npy | of disk are free
-""")
+""",
+)
 """At 4 GB of memory and 9 GB of disk."""
+
 
 def features(name: str, N: int, d: int, labels: Any) -> Callable[[], None]:
     """Features that were never written, with labels."""
@@ -76,28 +80,50 @@ def features(name: str, N: int, d: int, labels: Any) -> Callable[[], None]:
 
 LABEL = "among 120 samples; number them anew from 0, or add --K"
 FILES = [
-    *cases(6, """
+    *cases(
+        6,
+        """
         measure a.h5 --K 4e7 | measuring K=40000000 classes in d=2 needs
         measure a.h5 --K 5e7 | GB free: leave classes out with --min-count or --classes FILE
         measure a.h5 --K 5e7 --time-limit 5 | GB free
         measure a.h5 --K 4e7 --variants classic | GB free
-    """, features("a.h5", 120, 2, range(7))),
-    *cases(6, """
+    """,
+        features("a.h5", 120, 2, range(7)),
+    ),
+    *cases(
+        6,
+        """
         measure a.h5 | measuring K=4 classes in d=20000 needs 16
         measure a.h5 --normalize off | GB free
-    """, features("a.h5", 8, 20_000, range(4))),
-    *cases(3, f"""
+    """,
+        features("a.h5", 8, 20_000, range(4)),
+    ),
+    *cases(
+        3,
+        f"""
         measure a.h5 | label 99999999 {LABEL} 100000000
         measure a.h5 --variants classic | label 99999999 {LABEL}
-    """, features("a.h5", 120, 2, [*range(6), 99_999_999])),
-    *cases(3, """
+    """,
+        features("a.h5", 120, 2, [*range(6), 99_999_999]),
+    ),
+    *cases(
+        3,
+        """
         measure a.h5 | label 9007199254740992, and labels run from 0 to K - 1
         measure a.h5 --K 7 | label 9007199254740992, and labels run from 0 to K - 1 for K = 7
-    """, features("a.h5", 120, 2, [*range(6), 2**53])),
-    *cases(3, """
+    """,
+        features("a.h5", 120, 2, [*range(6), 2**53]),
+    ),
+    *cases(
+        3,
+        """
         measure a.h5 | no class, the first is 1e+18
-    """, features("a.h5", 120, 2, [0.0, 1.0, 1e18])),
-    *cases(6, """
+    """,
+        features("a.h5", 120, 2, [0.0, 1.0, 1e18]),
+    ),
+    *cases(
+        6,
+        """
         train --width 50 | --model cnn at batch size 64 with adamw for
         train --width 50 | GB of memory are free on cpu and 9 GB of disk
         train --width 100 --time-limit 5 | GB of memory are free on cpu
@@ -105,13 +131,18 @@ FILES = [
         train --epochs 1e7 | a year is the most
         train --epochs 1e6 --snapshot-every 1 --time-limit 5 | of disk are free in '.'
         train --feature-dim 1e6 --time-limit 5 | GB of memory are free on cpu
-    """),
-    *cases(6, """
+    """,
+    ),
+    *cases(
+        6,
+        """
         compare --solve --d 3 --K 1e8 --budget 1 | solving 1 pairs with --budget 1 each needs
         compare --solve --d 2..5 --K 100,1e7 | GB free: lower --K or --d, or --workers
         compare --solve --d 100..999 --K 2..100 --budget 1h | years; a year is the most
-    """),
-]  # fmt: skip
+    """,
+    ),
+]
+
 
 @pytest.mark.parametrize("label", [2**64 - 1, 2**63, 2**53 + 2])
 def test_labels_beyond_all_classes(label: int) -> None:
@@ -120,7 +151,9 @@ def test_labels_beyond_all_classes(label: int) -> None:
         measure(features=np.ones((8, 3)), labels=labels)
 
 
-NUMBERS = cases(2, f"""
+NUMBERS = cases(
+    2,
+    f"""
     solve --d 9223372036854775807 --K 3 | --d 9223372036854775807 is too large; give at most 1e6
     solve --d 3 --K 9223372036854775807 | is too large; give at most 1e9
     solve --d 3 --K {DIGITS} | is too large; give at most 1e300
@@ -161,7 +194,8 @@ NUMBERS = cases(2, f"""
     train --milestones 1..1e18 | has more than 1,000,000 values
     train --images-per-class 1e18 | is too large; give at most 1e9
     train --snapshot-every 1e18 | is too large; give at most 1e7
-""")
+""",
+)
 
 
 @pytest.fixture

@@ -91,20 +91,27 @@ HOSTILE = {
     "fields": array((4, 2), dtype("f8", 3, "|", None, ("a",), {"a": 3}, 8, 1, 0), bytes(64)),
     "a dtype of dtypes": array((4, 2), dtype("V8", 3, "|", (1, 2), None, None, -1, -1, 0), b""),
     "an array's shape": array((10**10, 2), dtype("f8"), bytes(64)),
-    "many long axes": b"](" + b"\x8a\xff" + b"\x7f" * 255 + b"q\x01" + array(
-        (), dtype("f8"), bytes(64)).replace(plain(()), b"(" + 40000 * b"h\x01" + b"t") + b"e",
+    "many long axes": b"]("
+    + b"\x8a\xff"
+    + b"\x7f" * 255
+    + b"q\x01"
+    + array((), dtype("f8"), bytes(64)).replace(plain(()), b"(" + 40000 * b"h\x01" + b"t")
+    + b"e",
     "a negative shape": array((-4, -2), dtype("f8"), bytes(64)),
     "an array called": call(name("numpy", "ndarray"), plain((10**9,)), plain("u1")),
-    "strides of zero": call(name("numpy", "ndarray"), plain((10**9,)), plain("u1"), latin(b"a"),
-                            plain(0), plain((0,))),
+    "strides of zero": call(
+        name("numpy", "ndarray"), plain((10**9,)), plain("u1"), latin(b"a"), plain(0), plain((0,))
+    ),
     "an array of objects": array((2, 1), dtype("O8", 3, "|", None, None, None, -1, -1, 63), b""),
     "a scalar": call(name("numpy.core.multiarray", "scalar"), dtype("f8"), latin(b"a")),
     "empty bytes": call(name("__builtin__", "bytearray"), plain(10**10)),
-    "bytes again and again": LONG + b"q\x01" + listed(
-        *100 * [call(name("_codecs", "encode"), b"h\x01", plain("latin1"))]),
+    "bytes again and again": LONG
+    + b"q\x01"
+    + listed(*100 * [call(name("_codecs", "encode"), b"h\x01", plain("latin1"))]),
     "another coding": call(name("_codecs", "encode"), LONG, plain("utf-32")),
-    "dictionaries again and again": PAIRS + b"q\x01" + listed(
-        *200 * [call(name("collections", "OrderedDict"), b"h\x01")]),
+    "dictionaries again and again": PAIRS
+    + b"q\x01"
+    + listed(*200 * [call(name("collections", "OrderedDict"), b"h\x01")]),
     "a key that is not hashed": plain((1,)) + 60 * b"q\x01h\x01\x86" + b"q\x01}h\x01K\x01s",
     "a place in the memo": plain(1) + b"r\xff\xff\xff\xff",
     "a storage": tensor(10**9, 0, (10**9, 1), (1, 1)),
@@ -118,11 +125,16 @@ HOSTILE = {
     "numbers again and again": tensor(4, 0, (10**6, 10**6), (0, 0)),
     "many axes": tensor(4, 0, (1,) * 10**4, (1,) * 10**4),
     "a list of itself": b"]q\x01(h\x01" + b"N" * 100_000 + b"e",
-    "long names": b"](" + plain("x" * 1_000_000) + b"q\x01" + tensor(1, 0, (1,), (1,)) + b"q\x02"
-        + 2000 * b"}h\x01h\x02s" + b"e",
+    "long names": b"]("
+    + plain("x" * 1_000_000)
+    + b"q\x01"
+    + tensor(1, 0, (1,), (1,))
+    + b"q\x02"
+    + 2000 * b"}h\x01h\x02s"
+    + b"e",
     "a long class": name("x" * 1_000_000, "y"),
     "a function's state": name("torch._utils", "_rebuild_tensor_v2") + plain({"a": 1}) + b"b",
-}  # fmt: skip
+}
 PREAMBLE = b"".join(b"\x80\x02" + plain(v) + b"." for v in (torch_file._MAGIC, 1001, {}))
 
 

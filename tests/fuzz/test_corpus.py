@@ -34,9 +34,15 @@ def test_kept_inputs_are_read_or_refused(
 def test_the_report_says_what_was_found_and_what_is_left() -> None:
     find = {"count": 3, "said": "oh", "inputs": ["a", "b"]}
     row = {
-        "target": "npy", "engine": "atheris", "corpus": 7, "executions": 1000, "cpu": 90.0,
-        "peak_mb": 320.0, "slowest": 0.5, "finds": {"ValueError in io/npy.py:npy": find},
-    }  # fmt: skip
+        "target": "npy",
+        "engine": "atheris",
+        "corpus": 7,
+        "executions": 1000,
+        "cpu": 90.0,
+        "peak_mb": 320.0,
+        "slowest": 0.5,
+        "finds": {"ValueError in io/npy.py:npy": find},
+    }
     other = {**row, "finds": {}, "peak_mb": 330.0}
     made = {**other, "engine": "hand", "executions": 60, "corpus": 0}
     left = fuzz.section([row, other, made], "a machine", lambda target, names: f"{names}")

@@ -73,9 +73,13 @@ def polished(problem: Problem, code: np.ndarray) -> Polished:
 def judged(problem: Problem, code: np.ndarray) -> tuple[SecondOrder, Polished]:
     done = polished(problem, code)
     verdict = second_order(
-        done.points, done.pairs, done.multipliers, problem.movable(), problem.active_pairs,
+        done.points,
+        done.pairs,
+        done.multipliers,
+        problem.movable(),
+        problem.active_pairs,
         scale=problem.scale(done.value),
-    )  # fmt: skip
+    )
     return verdict, done
 
 
@@ -227,9 +231,12 @@ def test_what_cannot_be_decided_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     def ask(**changes: object) -> SecondOrder:
         arguments = {"points": done.points, "multipliers": done.multipliers} | changes
         return second_order(
-            pairs=done.pairs, free=problem.movable(), active_pairs=problem.active_pairs,
-            scale=0.5, **arguments,  # type: ignore[arg-type]
-        )  # fmt: skip
+            pairs=done.pairs,
+            free=problem.movable(),
+            active_pairs=problem.active_pairs,
+            scale=0.5,
+            **arguments,  # type: ignore[arg-type]
+        )
 
     shaken = normalise(done.points + 1e-3 * np.random.default_rng(0).standard_normal((6, 3)))
     assert "first-order" in ask(points=shaken).reason

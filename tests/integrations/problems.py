@@ -36,6 +36,8 @@ def features(N: int = 60) -> dict[str, Any]:
     with torch.no_grad():
         found = network.encoder(images)
         return {
-            "features": found, "labels": labels, "logits": network.head(found),
+            "features": found,
+            "labels": labels,
+            "logits": network.head(found),
             "weights": network.head.weight.detach(),
-        }  # fmt: skip
+        }

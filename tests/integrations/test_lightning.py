@@ -57,10 +57,15 @@ def loader(N: int = 60) -> DataLoader[Any]:
 
 def trainer(folder: Path, *callbacks: Any, **more: Any) -> lightning.Trainer:
     usual: dict[str, Any] = {
-        "max_epochs": 2, "accelerator": "cpu", "devices": 1, "enable_progress_bar": False,
-        "enable_model_summary": False, "enable_checkpointing": False, "default_root_dir": folder,
+        "max_epochs": 2,
+        "accelerator": "cpu",
+        "devices": 1,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "enable_checkpointing": False,
+        "default_root_dir": folder,
         "logger": CSVLogger(folder, name="", version=""),
-    }  # fmt: skip
+    }
     return lightning.Trainer(**(usual | more), callbacks=list(callbacks))
 
 

@@ -17,8 +17,7 @@ from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UnavailableError
 
-SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-         "intermediate_size": 8}  # fmt: skip
+SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 MODELS: dict[str, dict[str, Any]] = {
     "LlamaForCausalLM": SMALL | {"num_key_value_heads": 2, "tie_word_embeddings": False},
     "GemmaForCausalLM": SMALL | {"num_key_value_heads": 2, "head_dim": 4},
@@ -29,9 +28,14 @@ MODELS: dict[str, dict[str, Any]] = {
     "RobertaForSequenceClassification": SMALL | {"num_labels": 5},
     "GPT2ForSequenceClassification": {"n_embd": 8, "n_layer": 1, "n_head": 2, "num_labels": 5},
     "ViTForImageClassification": SMALL | {"image_size": 8, "patch_size": 4, "num_labels": 5},
-    "T5ForConditionalGeneration": {"d_model": 8, "d_ff": 8, "d_kv": 4, "num_layers": 1,
-                                   "num_heads": 2},
-}  # fmt: skip
+    "T5ForConditionalGeneration": {
+        "d_model": 8,
+        "d_ff": 8,
+        "d_kv": 4,
+        "num_layers": 1,
+        "num_heads": 2,
+    },
+}
 
 
 def model(name: str, folder: Path, **saving: Any) -> torch.Tensor:
@@ -77,8 +81,12 @@ def hub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
             code = code if file.parent.is_dir() and repository else "RepoNotFound"
             data = b"" if code else file.read_bytes()
             self.send_response(404 if code else 200)
-            for key, value in {"X-Repo-Commit": "b" * 40, "ETag": f'"{sha1(data).hexdigest()}"',
-                               "Content-Length": len(data), "X-Error-Code": code}.items():
+            for key, value in {
+                "X-Repo-Commit": "b" * 40,
+                "ETag": f'"{sha1(data).hexdigest()}"',
+                "Content-Length": len(data),
+                "X-Error-Code": code,
+            }.items():
                 self.send_header(key, str(value))
             self.end_headers()
             if self.command == "GET":
@@ -144,9 +152,13 @@ def test_a_checkpoint_of_lightning(tmp_path: Path) -> None:
     torch.manual_seed(0)
     data = torch.utils.data.TensorDataset(torch.randn(32, 4), torch.arange(32) % 3)
     trainer = lightning.Trainer(
-        max_epochs=2, logger=False, enable_progress_bar=False, enable_model_summary=False,
-        default_root_dir=tmp_path, accelerator="cpu",
-    )  # fmt: skip
+        max_epochs=2,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=tmp_path,
+        accelerator="cpu",
+    )
     module = Module()
     trainer.fit(module, torch.utils.data.DataLoader(data, batch_size=8))
     for name in ("last.ckpt", "last"):

@@ -59,10 +59,18 @@ def test_each_run_of_a_series_has_its_own(tmp_path: Path) -> None:
     code = tmp_path / "square.txt"
     code.write_text("1 0\n0 1\n-1 0\n0 -1\n")
     series: Any = train(
-        data=toy(tmp_path / "toy.h5"), out=tmp_path / "run", epochs=1, head=f"fixed:{code}",
-        assignment="all", model=TINY, batch_size=32, augment=(), device="cpu", threads=1,
+        data=toy(tmp_path / "toy.h5"),
+        out=tmp_path / "run",
+        epochs=1,
+        head=f"fixed:{code}",
+        assignment="all",
+        model=TINY,
+        batch_size=32,
+        augment=(),
+        device="cpu",
+        threads=1,
         logger="tensorboard",
-    )  # fmt: skip
+    )
     assert isinstance(series, TrainSeries) and len(series.rows) == 3
     for row in series.rows:
         assert board(Path(row.run)) == lines(Path(row.run))

@@ -119,13 +119,19 @@ def test_what_cannot_be_taken_in_changes_nothing() -> None:
     with pytest.raises(DataError, match="out of range"):
         metric.update(PARTS[1]["features"], PARTS[1]["labels"] + 3)
     agree(metric.compute(), expected(PARTS[:1]))
-    for wrong, words in ((torch.eye(D), r"\(4, 4\); expected \(5, 4\)"), (W.T, "transpose them"),
-                         (W * torch.nan, "NaN")):  # fmt: skip
+    for wrong, words in (
+        (torch.eye(D), r"\(4, 4\); expected \(5, 4\)"),
+        (W.T, "transpose them"),
+        (W * torch.nan, "NaN"),
+    ):
         with pytest.raises(DataError, match=words):
             metric.update(**(PARTS[1] | {"weights": wrong}))
     agree(metric.compute(), expected(PARTS[:1]))
-    for call, words in (({"d": 3, "K": 1}, "K 1 is too small"), ({"d": 0, "K": 3}, "d 0 is too"),
-                        ({"d": 3, "K": 3, "reference": 3.0}, "reference 3.0")):  # fmt: skip
+    for call, words in (
+        ({"d": 3, "K": 1}, "K 1 is too small"),
+        ({"d": 0, "K": 3}, "d 0 is too"),
+        ({"d": 3, "K": 3, "reference": 3.0}, "reference 3.0"),
+    ):
         with pytest.raises(UsageError, match=words):
             GNCMetrics(**call)
 

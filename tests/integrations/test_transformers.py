@@ -32,9 +32,14 @@ KEYS = {f"eval_gnc/{name}" for name in FIGURES}
 def bert(kind: Any = BertForSequenceClassification) -> Any:
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=WORDS, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=8, num_labels=K, max_position_embeddings=T,
-    )  # fmt: skip
+        vocab_size=WORDS,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        num_labels=K,
+        max_position_embeddings=T,
+    )
     return kind(config)
 
 
@@ -47,10 +52,16 @@ def texts(N: int = 24) -> list[dict[str, Any]]:
 
 def trainer(folder: Path, **more: Any) -> Trainer:
     usual: dict[str, Any] = {
-        "eval_strategy": "epoch", "num_train_epochs": 3, "per_device_train_batch_size": 8,
-        "per_device_eval_batch_size": 5, "report_to": [], "use_cpu": True, "disable_tqdm": True,
-        "save_strategy": "no", "learning_rate": 1e-3,
-    }  # fmt: skip
+        "eval_strategy": "epoch",
+        "num_train_epochs": 3,
+        "per_device_train_batch_size": 8,
+        "per_device_eval_batch_size": 5,
+        "report_to": [],
+        "use_cpu": True,
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "learning_rate": 1e-3,
+    }
     arguments = TrainingArguments(str(folder), **(usual | more))
     return Trainer(bert(), arguments, train_dataset=texts(), eval_dataset=texts(22))
 
@@ -80,9 +91,13 @@ def test_the_best_model_by_a_figure_and_a_board(
 ) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "board"))
     run = trainer(
-        tmp_path, report_to=["tensorboard"], metric_for_best_model="eval_gnc/gnc1",
-        greater_is_better=False, load_best_model_at_end=True, save_strategy="epoch",
-    )  # fmt: skip
+        tmp_path,
+        report_to=["tensorboard"],
+        metric_for_best_model="eval_gnc/gnc1",
+        greater_is_better=False,
+        load_best_model_at_end=True,
+        save_strategy="epoch",
+    )
     run.add_callback(CollapseCallback(run))
     run.train()
     values = [line["eval_gnc/gnc1"] for line in logged(run)]
@@ -134,9 +149,12 @@ def test_the_best_model_needs_every_evaluation(tmp_path: Path, name: str) -> Non
 
 def test_the_best_model_by_a_figure_of_one_set(tmp_path: Path) -> None:
     run = trainer(
-        tmp_path, metric_for_best_model="eval_b_gnc/gnc1", greater_is_better=False,
-        load_best_model_at_end=True, save_strategy="epoch",
-    )  # fmt: skip
+        tmp_path,
+        metric_for_best_model="eval_b_gnc/gnc1",
+        greater_is_better=False,
+        load_best_model_at_end=True,
+        save_strategy="epoch",
+    )
     run.eval_dataset = {"a": texts(12), "b": texts(20)}
     run.add_callback(CollapseCallback(run))
     run.train()
@@ -158,9 +176,14 @@ def test_models_of_tokens() -> None:
     """A causal model is measured on the token that comes next, a tagger on its own."""
     torch.manual_seed(0)
     config = GPT2Config(
-        vocab_size=WORDS, n_embd=8, n_layer=1, n_head=2, n_positions=T, bos_token_id=0,
+        vocab_size=WORDS,
+        n_embd=8,
+        n_layer=1,
+        n_head=2,
+        n_positions=T,
+        bos_token_id=0,
         eos_token_id=0,
-    )  # fmt: skip
+    )
     words = torch.stack([text["input_ids"] for text in texts(200)])
     labels = words.clone()
     labels[:, -1] = -100

@@ -214,8 +214,9 @@ def test_the_content_says_what_a_file_is(tmp_path: Path, name: str) -> None:
     os.makedirs(tmp_path / "x")
     path = tmp_path / "x" / name
     for zipped in (True, False):
-        torch.save({"weights": torch.from_numpy(CODE.copy())}, path,
-                   _use_new_zipfile_serialization=zipped)  # fmt: skip
+        torch.save(
+            {"weights": torch.from_numpy(CODE.copy())}, path, _use_new_zipfile_serialization=zipped
+        )
         assert np.array_equal(read_points(path).weights, CODE)
     for suffix in (".h5", ".npz", ".npy", ".safetensors"):
         write_code(tmp_path / f"a{suffix}", CodeFile(CODE))

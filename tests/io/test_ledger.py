@@ -98,8 +98,16 @@ def test_other_options_are_refused(tmp_path: Path, other: dict[str, float]) -> N
 @pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize(
     "line",
-    ["no json", '{"note": "cut sho', "[1, 2]", '{"d": 3}', '{"options": 3}', "3",
-     '{\n "d": 3\n}', "caf\u00e9"],
+    [
+        "no json",
+        '{"note": "cut sho',
+        "[1, 2]",
+        '{"d": 3}',
+        '{"options": 3}',
+        "3",
+        '{\n "d": 3\n}',
+        "caf\u00e9",
+    ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str) -> None:
     path = tmp_path / "rows.jsonl"
@@ -125,9 +133,7 @@ def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:
     Ledger(path, dict, "d", OPTIONS, resume=True).close()
 
 
-def test_a_full_disk_keeps_the_rows_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_the_rows_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rows.jsonl"
     with Ledger(path, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})

@@ -69,12 +69,15 @@ def test_every_entry_is_possible() -> None:
 
 @pytest.mark.parametrize(
     ("pair", "low", "high"),
-    [((3, 9), Fraction(1, 3), Fraction(1, 3)),
-     ((3, 10), Fraction("0.404394325216250"), Fraction("0.404394325216251")),
-     ((3, 492), Fraction("0.9861240680850"), Fraction("0.9861240680860")),
-     ((8, 240), Fraction(1, 2), Fraction(1, 2)), ((3, 5), Fraction(0), Fraction(0)),
-     ((3, 13), Fraction("0.542636486829539"), Fraction("0.542636486829739"))],
-)  # fmt: skip
+    [
+        ((3, 9), Fraction(1, 3), Fraction(1, 3)),
+        ((3, 10), Fraction("0.404394325216250"), Fraction("0.404394325216251")),
+        ((3, 492), Fraction("0.9861240680850"), Fraction("0.9861240680860")),
+        ((8, 240), Fraction(1, 2), Fraction(1, 2)),
+        ((3, 5), Fraction(0), Fraction(0)),
+        ((3, 13), Fraction("0.542636486829539"), Fraction("0.542636486829739")),
+    ],
+)
 def test_between_in_our_copy(pair: tuple[int, int], low: Fraction, high: Fraction) -> None:
     entry = stored_table().find(*pair)
     assert entry is not None
@@ -116,8 +119,10 @@ def test_public_format(tmp_path: Path) -> None:
     os.utime(path, (0, 86400 * 365))
     table = read_public_table(path)
     assert [(e.d, e.K, e.figure) for e in table.select()] == [
-        (3, 24, "0.723078468334"), (4, 2, "-1"), (5, 7, "0")
-    ]  # fmt: skip
+        (3, 24, "0.723078468334"),
+        (4, 2, "-1"),
+        (5, 7, "0"),
+    ]
     entry = table.entries[3, 24]
     assert entry.proven is None and entry.rounding == 1e-12
     assert entry.source == "table.txt"
@@ -299,10 +304,13 @@ def test_the_data_are_as_the_script_leaves_them(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pair", "figure", "words"),
-    [((3, 26), "1/2", "(3, 26) 1/2 is impossible"), ((3, 26), "99/100", "99/100 is no record"),
-     ((3, 26), "0.7543", "(3, 26) 0.7543 has too few decimals"),
-     ((4, 24), "1/2", "(4, 25) is a code with 1/2")],
-)  # fmt: skip
+    [
+        ((3, 26), "1/2", "(3, 26) 1/2 is impossible"),
+        ((3, 26), "99/100", "99/100 is no record"),
+        ((3, 26), "0.7543", "(3, 26) 0.7543 has too few decimals"),
+        ((4, 24), "1/2", "(4, 25) is a code with 1/2"),
+    ],
+)
 def test_the_script_sees_a_wrong_figure(
     copy: Path, pair: tuple[int, int], figure: str, words: str
 ) -> None:

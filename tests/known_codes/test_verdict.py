@@ -14,9 +14,7 @@ from gnc_cli.known_codes.best import Reference
 from gnc_cli.known_codes.verdict import advice, comparison_status, passes, verdict
 from gnc_cli.records import ComparisonStatus, TableStamp
 
-KNOWN = Reference(
-    0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10"
-)
+KNOWN = Reference(0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10")
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)
 THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
 
@@ -127,9 +125,7 @@ def test_below_a_proved_optimum_nothing_passes() -> None:
 
 
 def said(cosine: float | None, known: Reference | None, stamp: TableStamp) -> dict[str, Any]:
-    return verdict(
-        cosine, 3, 3, known, stamp, verified=lambda t: True, rows=lambda: np.eye(3)
-    )
+    return verdict(cosine, 3, 3, known, stamp, verified=lambda t: True, rows=lambda: np.eye(3))
 
 
 def test_what_a_row_says_of_its_verdict() -> None:

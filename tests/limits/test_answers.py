@@ -15,9 +15,8 @@ from gnc_cli.limits.result import ClassesAnswer, ClassesRow, DimensionAnswer, Di
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
 
-asked = (
-    st.integers(1, 2000).map(lambda n: {"margin": n / 1000})
-    | st.integers(-1000, 999).map(lambda n: {"max_cosine": n / 1000})
+asked = st.integers(1, 2000).map(lambda n: {"margin": n / 1000}) | st.integers(-1000, 999).map(
+    lambda n: {"max_cosine": n / 1000}
 )
 _TOLD_APART = 10**11
 sizes = st.integers(2, 300) | st.integers(2, 10**9) | st.integers(2, 10**300)
@@ -77,12 +76,22 @@ def test_the_source_of_an_exclusion_excludes() -> None:
 @pytest.mark.parametrize(
     ("K", "margin", "sufficient", "necessary"),
     [
-        (10, 1.5, None, None), (10, 2.0, None, None), (3, 1.5000001, None, None),
-        (10**300, 1.0000001, None, None), (2, 2.0, 2, 2), (3, 1.5, 2, 2), (10, 1.1, 9, 9),
-        (10, 1.0000001, 9, 9), (10, 1.0, 5, 5), (4, 1.0, 2, 2), (6, 0.5, 2, 2), (7, 0.5, 3, 3),
-        (10**6, 1e-12, 2, 2), (100, 1.0, 50, 50),
+        (10, 1.5, None, None),
+        (10, 2.0, None, None),
+        (3, 1.5000001, None, None),
+        (10**300, 1.0000001, None, None),
+        (2, 2.0, 2, 2),
+        (3, 1.5, 2, 2),
+        (10, 1.1, 9, 9),
+        (10, 1.0000001, 9, 9),
+        (10, 1.0, 5, 5),
+        (4, 1.0, 2, 2),
+        (6, 0.5, 2, 2),
+        (7, 0.5, 3, 3),
+        (10**6, 1e-12, 2, 2),
+        (100, 1.0, 50, 50),
     ],
-)  # fmt: skip
+)
 def test_ends(K: int, margin: float, sufficient: int | None, necessary: int | None) -> None:
     answer = dimension(K, margin=margin)
     assert answer.sufficient == sufficient
@@ -142,13 +151,25 @@ def test_several_sizes_at_once() -> None:
 @pytest.mark.parametrize(
     ("d", "margin", "guaranteed", "excluded"),
     [
-        (2, 0.5, 6, 7), (2, 1.0, 4, 5), (2, 1.5, 3, 4), (2, 2.0, 2, 3), (7, 2.0, 2, 3),
-        (10, 1.0000001, 11, 12), (10, 1.1, 11, 12), (10, 1.1000001, 10, 11), (10, 1.2, 6, 7),
-        (10, 1.5, 3, 4), (10**6, 1.000001, 10**6 + 1, 10**6 + 2), (10, 1.0, 20, 21),
-        (8, 0.5, 240, 241), (3, 0.5, 12, 13), (4, 0.5, 24, 25), (24, 0.5, 196_560, 196_561),
+        (2, 0.5, 6, 7),
+        (2, 1.0, 4, 5),
+        (2, 1.5, 3, 4),
+        (2, 2.0, 2, 3),
+        (7, 2.0, 2, 3),
+        (10, 1.0000001, 11, 12),
+        (10, 1.1, 11, 12),
+        (10, 1.1000001, 10, 11),
+        (10, 1.2, 6, 7),
+        (10, 1.5, 3, 4),
+        (10**6, 1.000001, 10**6 + 1, 10**6 + 2),
+        (10, 1.0, 20, 21),
+        (8, 0.5, 240, 241),
+        (3, 0.5, 12, 13),
+        (4, 0.5, 24, 25),
+        (24, 0.5, 196_560, 196_561),
         (5, 1.0, 10, 11),
     ],
-)  # fmt: skip
+)
 def test_counts(d: int, margin: float, guaranteed: int, excluded: int) -> None:
     answer = classes(d, margin=margin)
     assert answer.guaranteed == guaranteed

@@ -74,11 +74,19 @@ def test_check_values(pair: tuple[int, int], name: str, side: str, value: float)
 @pytest.mark.parametrize(
     ("d", "K", "value"),
     [
-        (2, 2, 2.0), (2, 3, 1.5), (2, 7, 1 - math.cos(2 * math.pi / 7)),
-        (2, 10**6, 2 * math.sin(math.pi / 10**6) ** 2), (5, 4, 4 / 3), (3, 4, 4 / 3), (3, 5, 1.0),
-        (512, 1000, 1.0), (512, 1024, 1.0), (10**6, 2, 2.0), (10**6, 2 * 10**6, 1.0),
+        (2, 2, 2.0),
+        (2, 3, 1.5),
+        (2, 7, 1 - math.cos(2 * math.pi / 7)),
+        (2, 10**6, 2 * math.sin(math.pi / 10**6) ** 2),
+        (5, 4, 4 / 3),
+        (3, 4, 4 / 3),
+        (3, 5, 1.0),
+        (512, 1000, 1.0),
+        (512, 1024, 1.0),
+        (10**6, 2, 2.0),
+        (10**6, 2 * 10**6, 1.0),
     ],
-)  # fmt: skip
+)
 def test_closed_forms_make_the_interval_a_point(d: int, K: int, value: float) -> None:
     best = only(at(d, K))
     assert best.lower == pytest.approx(value, rel=1e-13)
@@ -130,8 +138,9 @@ def test_both_quantities_tell_the_same(d: int, K: int) -> None:
 def test_rows_say_where_the_bisector_theorem_is_used() -> None:
     rest, one = at(10, 100), at(10, 100, quantity="one-vs-one")
     assert {(r.name, r.exists) for r in rest.rows if not r.bisector} == {
-        ("theorem-3.9", False), *((r.name, True) for r in rest.rows if r.exists)
-    }  # fmt: skip
+        ("theorem-3.9", False),
+        *((r.name, True) for r in rest.rows if r.exists),
+    }
     assert [r.name for r in one.rows if r.bisector] == ["solved-code"]
 
 
@@ -163,15 +172,26 @@ def test_several_pairs_go_d_by_d_for_each_K() -> None:
 @pytest.mark.parametrize(
     ("d", "K", "margin", "status"),
     [
-        (10, 20, 1.0, "exists"), (10, 21, 1.0, "excluded"), (10, 20, 1.0000001, "excluded"),
-        (10, 21, 1.0000001, "excluded"), (64, 10**5, 0.75, "exists"),
-        (64, 10**5, 0.7500001, "open"), (64, 10**5, 1.01, "excluded"), (4, 24, 0.5, "exists"),
-        (4, 25, 0.5, "excluded"), (4, 25, 0.48, "open"), (2, 6, 0.5, "exists"),
+        (10, 20, 1.0, "exists"),
+        (10, 21, 1.0, "excluded"),
+        (10, 20, 1.0000001, "excluded"),
+        (10, 21, 1.0000001, "excluded"),
+        (64, 10**5, 0.75, "exists"),
+        (64, 10**5, 0.7500001, "open"),
+        (64, 10**5, 1.01, "excluded"),
+        (4, 24, 0.5, "exists"),
+        (4, 25, 0.5, "excluded"),
+        (4, 25, 0.48, "open"),
+        (2, 6, 0.5, "exists"),
         (2, 7, 0.5, "excluded"),
-        (9, 10, 10 / 9, "exists"), (9, 10, 1.1111112, "excluded"), (3, 2, 2.0, "exists"),
-        (3, 3, 2.0, "excluded"), (10**6, 10**300, 1e-12, "exists"), (2, 10**300, 1e-12, "excluded"),
+        (9, 10, 10 / 9, "exists"),
+        (9, 10, 1.1111112, "excluded"),
+        (3, 2, 2.0, "exists"),
+        (3, 3, 2.0, "excluded"),
+        (10**6, 10**300, 1e-12, "exists"),
+        (2, 10**300, 1e-12, "excluded"),
     ],
-)  # fmt: skip
+)
 def test_status_and_its_ties(d: int, K: int, margin: float, status: str) -> None:
     result = bounds(d, K, margin=margin)
     assert only(result).status == status
@@ -181,14 +201,24 @@ def test_status_and_its_ties(d: int, K: int, margin: float, status: str) -> None
 @pytest.mark.parametrize(
     ("d", "K", "cosine", "status"),
     [
-        (8, 240, 0.5, "exists"), (8, 241, 0.5, "excluded"), (8, 240, 0.4999999, "excluded"),
-        (24, 196560, 0.5, "exists"), (24, 196561, 0.5, "excluded"), (3, 12, 0.4472136, "exists"),
-        (3, 12, 0.4472135, "excluded"), (3, 13, 0.5, "excluded"), (4, 24, 0.5, "exists"),
-        (9, 10, -1 / 9, "exists"), (9, 10, -0.1111112, "excluded"), (5, 10, 0.0, "exists"),
-        (5, 11, 0.0, "excluded"), (7, 2, -1.0, "exists"), (7, 3, -1.0, "excluded"),
+        (8, 240, 0.5, "exists"),
+        (8, 241, 0.5, "excluded"),
+        (8, 240, 0.4999999, "excluded"),
+        (24, 196560, 0.5, "exists"),
+        (24, 196561, 0.5, "excluded"),
+        (3, 12, 0.4472136, "exists"),
+        (3, 12, 0.4472135, "excluded"),
+        (3, 13, 0.5, "excluded"),
+        (4, 24, 0.5, "exists"),
+        (9, 10, -1 / 9, "exists"),
+        (9, 10, -0.1111112, "excluded"),
+        (5, 10, 0.0, "exists"),
+        (5, 11, 0.0, "excluded"),
+        (7, 2, -1.0, "exists"),
+        (7, 3, -1.0, "excluded"),
         (5, 41, 0.5, "open"),
     ],
-)  # fmt: skip
+)
 def test_status_of_cosines(d: int, K: int, cosine: float, status: str) -> None:
     result = bounds(d, K, max_cosine=cosine)
     best = only(result)
@@ -236,8 +266,16 @@ def test_one_better_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["3,24,0.1", "3,24,0.723", "8,241,0.5", "10,100,0", "3,13,0.54", "4,25,0.5", "2,5,0.309",
-     "8,240,0.4999999999"],
+    [
+        "3,24,0.1",
+        "3,24,0.723",
+        "8,241,0.5",
+        "10,100,0",
+        "3,13,0.54",
+        "4,25,0.5",
+        "2,5,0.309",
+        "8,240,0.4999999999",
+    ],
 )
 def test_a_table_that_contradicts_a_proof_is_bad_data(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.txt").write_text(f"4,24,0.5\n{line}\n")

@@ -76,8 +76,11 @@ def test_the_inverse(d: int, wanted: float) -> None:
 
 
 def test_balls_hold_exact_shares() -> None:
-    for d, clearance, share in ((3, Fraction(2, 3), Fraction(1, 3)), (7, Fraction(2), Fraction(1)),
-                                (2, Fraction(1, 2), Fraction(1, 3))):  # fmt: skip
+    for d, clearance, share in (
+        (3, Fraction(2, 3), Fraction(1, 3)),
+        (7, Fraction(2), Fraction(1)),
+        (2, Fraction(1, 2), Fraction(1, 3)),
+    ):
         found = cap_share(d, ball(clearance))
         assert found.overlaps(ball(share)) and found.rel_accuracy_bits() > 40
 

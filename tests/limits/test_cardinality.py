@@ -30,9 +30,7 @@ def most(limit: Limit, d: int, target: Fraction = HALF) -> int:
 @pytest.mark.parametrize("d", KISSING)
 def test_between_codes_and_linear_programmes(d: int) -> None:
     """No wrong digit: above the best known code, below both programmes on pairs of points."""
-    code = max(
-        e.K for e in our_copy().entries.values() if e.d <= d and e.max_cosine <= 0.5
-    )
+    code = max(e.K for e in our_copy().entries.values() if e.d <= d and e.max_cosine <= 0.5)
     assert code <= KISSING[d] <= most(DelsarteLP(), d) <= most(LEVENSHTEIN, d)
 
 
@@ -75,9 +73,19 @@ def test_beyond_the_list_nothing_is_said(d: int) -> None:
 
 @pytest.mark.parametrize(
     ("d", "exists", "excluded"),
-    [(5, 40, 46), (9, 306, 364), (10, 510, 554), (11, 604, 870), (12, 841, 1357), (14, 1932, 3178),
-     (18, 7654, 16470), (20, 19448, 36403), (22, 49896, 81377), (23, 93150, 123329)],
-)  # fmt: skip
+    [
+        (5, 40, 46),
+        (9, 306, 364),
+        (10, 510, 554),
+        (11, 604, 870),
+        (12, 841, 1357),
+        (14, 1932, 3178),
+        (18, 7654, 16470),
+        (20, 19448, 36403),
+        (22, 49896, 81377),
+        (23, 93150, 123329),
+    ],
+)
 def test_the_kissing_problem(d: int, exists: int, excluded: int) -> None:
     """A published code exists, though its coordinates are not here; claims do not count."""
     found = bounds(d=d, margin=0.5).classes
@@ -123,12 +131,17 @@ def test_what_is_not_proved_is_shown_as_such_and_never_counts() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "command"),
-    [({"d": 3, "K": 13}, "gnc solve --d 3 --K 13 --construction known"),
-     ({"d": 4, "K": 9}, "gnc solve --d 4 --K 9 --construction known"),
-     ({"d": 3, "K": 24}, "gnc solve --d 3 --K 24 --construction snub-cube"),
-     ({"d": 9, "margin": 0.5}, "no construction or stored code of gnc is as good; see its source"),
-     ({"d": 6, "K": 98}, "no construction or stored code of gnc is as good; see its source")],
-)  # fmt: skip
+    [
+        ({"d": 3, "K": 13}, "gnc solve --d 3 --K 13 --construction known"),
+        ({"d": 4, "K": 9}, "gnc solve --d 4 --K 9 --construction known"),
+        ({"d": 3, "K": 24}, "gnc solve --d 3 --K 24 --construction snub-cube"),
+        (
+            {"d": 9, "margin": 0.5},
+            "no construction or stored code of gnc is as good; see its source",
+        ),
+        ({"d": 6, "K": 98}, "no construction or stored code of gnc is as good; see its source"),
+    ],
+)
 def test_build_it_builds_the_code_above_it(asked: dict[str, float], command: str) -> None:
     notes = [note for table in view(bounds(**asked), False) for note in table.notes]  # type: ignore[arg-type]
     assert ("build it:", f" {command}") in notes

@@ -44,12 +44,14 @@ def test_known_codes_of_more_points_count() -> None:
 
 @pytest.mark.parametrize(
     ("d", "K", "expected", "command"),
-    [(512, 10_000, 23 / 24, "--d 512 --K 10000 --construction unitary-23-section"),
-     (64, 10**5, 0.75, "--d 64 --K 100000 --construction delsarte-goethals-6"),
-     (512, 10**6, 8 / 9, "--d 512 --K 1000000 --construction bch3-9-shortened-8"),
-     (128, 10**6, 16 / 21, "--d 128 --K 1000000 --construction bch3-7-shortened-2"),
-     (10**6, 10**7, 63 / 64, "--d 1000000 --K 10000000 --construction kerdock-12")],
-)  # fmt: skip
+    [
+        (512, 10_000, 23 / 24, "--d 512 --K 10000 --construction unitary-23-section"),
+        (64, 10**5, 0.75, "--d 64 --K 100000 --construction delsarte-goethals-6"),
+        (512, 10**6, 8 / 9, "--d 512 --K 1000000 --construction bch3-9-shortened-8"),
+        (128, 10**6, 16 / 21, "--d 128 --K 1000000 --construction bch3-7-shortened-2"),
+        (10**6, 10**7, 63 / 64, "--d 1000000 --K 10000000 --construction kerdock-12"),
+    ],
+)
 def test_constructions(d: int, K: int, expected: float, command: str) -> None:
     found = BUILT.at(d, K)
     assert found is not None and found.how == f"gnc solve {command}"
@@ -208,12 +210,20 @@ def test_a_table_alone() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "d", "K", "kind"),
-    [(BUILT, 8, 240, "e8-roots"), (BUILT, 10, 100, "quadratic-5, first 100"),
-     (BUILT, 5, 11, "petersen + pair"), (BUILT, 9, 22, "smith, the 24 rows"),
-     (BUILT, 9, 240, "e8-roots, embedded from"), (KNOWN, 3, 5, "(3, 5)"), (KNOWN, 3, 24, "(3, 24)"),
-     (KNOWN, 10, 38, "(10, 40)"), (KNOWN, 9, 200, "(8, 240)"), (KNOWN, 4, 20, "(4, 24)"),
-     (KNOWN, 3, 11, "(3, 1")],
-)  # fmt: skip
+    [
+        (BUILT, 8, 240, "e8-roots"),
+        (BUILT, 10, 100, "quadratic-5, first 100"),
+        (BUILT, 5, 11, "petersen + pair"),
+        (BUILT, 9, 22, "smith, the 24 rows"),
+        (BUILT, 9, 240, "e8-roots, embedded from"),
+        (KNOWN, 3, 5, "(3, 5)"),
+        (KNOWN, 3, 24, "(3, 24)"),
+        (KNOWN, 10, 38, "(10, 40)"),
+        (KNOWN, 9, 200, "(8, 240)"),
+        (KNOWN, 4, 20, "(4, 24)"),
+        (KNOWN, 3, 11, "(3, 1"),
+    ],
+)
 def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> None:
     found = limit.at(d, K)
     assert found is not None and found.how is not None and kind in str(found.source)

@@ -62,8 +62,10 @@ def test_json_csv_and_jsonl_of_every_question(bounds: Run, name: str) -> None:
     asked = {key: body[key] for key in ("margin", "max_cosine") if body[key] is not None}
     head = {key: body[key] for key in ("schema", "command", "version")} | asked
     for kind, options in (("rows", ()), ("best", ("--best",))):
-        lines = [json.loads(line) for line in
-                 bounds(QUESTIONS[name], "--jsonl", *options).stdout.splitlines()]  # fmt: skip
+        lines = [
+            json.loads(line)
+            for line in bounds(QUESTIONS[name], "--jsonl", *options).stdout.splitlines()
+        ]
         assert lines == [head | row for row in part[kind]]
         read = [*csv.DictReader(io.StringIO(bounds(QUESTIONS[name], "--csv", *options).stdout))]
         assert len(read) == len(lines) and head.keys() <= read[0].keys()
@@ -80,13 +82,18 @@ def test_tables_go_to_stdout_alone(bounds: Run, options: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     ("gates", "status"),
     [
-        ("--d 10 --min lower=0.66 --max upper=0.73", 0), ("--d 10 --min lower=0.7", 5),
-        ("--d 10 --check 'status==\"exists\"' --margin 0.6", 0), ("--d 10 --check exact", 2),
-        ("--d 10 --check 'exact==true'", 5), ("--d 10,20 --rows all --min lower=0.8", 5),
-        ("--d 10,20 --rows any --min lower=0.8", 0), ("--d 10,20 --min lower=0.8", 0),
-        ("--margin 0.3 --max sufficient=11", 0), ("--margin 0.3 --max sufficient=2", 5),
+        ("--d 10 --min lower=0.66 --max upper=0.73", 0),
+        ("--d 10 --min lower=0.7", 5),
+        ("--d 10 --check 'status==\"exists\"' --margin 0.6", 0),
+        ("--d 10 --check exact", 2),
+        ("--d 10 --check 'exact==true'", 5),
+        ("--d 10,20 --rows all --min lower=0.8", 5),
+        ("--d 10,20 --rows any --min lower=0.8", 0),
+        ("--d 10,20 --min lower=0.8", 0),
+        ("--margin 0.3 --max sufficient=11", 0),
+        ("--margin 0.3 --max sufficient=2", 5),
     ],
-)  # fmt: skip
+)
 def test_gates_look_at_what_is_known(gnc: Run, gates: str, status: int) -> None:
     assert gnc("bounds", "--K", "100", *shlex.split(gates)).exit_code == status
 
@@ -127,25 +134,36 @@ BAD: list[tuple[str, str, int]] = [
     ("--d 10 --K 9 --json --csv", "exclude each other", 2),
     ("--d 10 --K 9 --report a.html", ".prom", 2),
     ("--d 10 --K 9 --table t.md --report ./t.md --force", "would overwrite the input --table", 2),
-    ("--d 10 --K 9 more", "more", 2), ("--d 10 --K 9 --cosface-m 0.3", "--cosface-m", 2),
+    ("--d 10 --K 9 more", "more", 2),
+    ("--d 10 --K 9 --cosface-m 0.3", "--cosface-m", 2),
     ("", "give two of --d, --K and a margin", 2),
     ("--d 10 --arcface-m 0.3 --quantity one-vs-rest", "drop --quantity one-vs-rest", 2),
     ("--d 10 --K 9 --table missing.txt", "no such file: 'missing.txt'", 3),
     ("--d 10 --K 9 --table bad.txt", "'bad.txt', line 1", 3),
     ("--K 10 --margin 0.3 --table false.txt", "d = 3, N = 24 with cosine 0.1 is impossible", 3),
     ("--d 10 --K 9 --out missing/a.csv", "missing", 3),
-    ("--d 10 --K 9 --out old.csv", "--force", 3), ("--d 10 --K 9 --plot old.png", "--force", 3),
-]  # fmt: skip
+    ("--d 10 --K 9 --out old.csv", "--force", 3),
+    ("--d 10 --K 9 --plot old.png", "--force", 3),
+]
 
 
 @pytest.mark.parametrize(("words", "expected", "status"), BAD)
 def test_what_is_refused_is_one_line_and_changes_no_file(
-    bounds: Run, words: str, status: int, expected: str, tmp_path: Path,
+    bounds: Run,
+    words: str,
+    status: int,
+    expected: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
-    files = {"bad.txt": "once upon a time\n", "false.txt": "3,24,0.1\n", "t.md": "10,100,0.9\n",
-             "old.csv": "old", "old.png": "old"}  # fmt: skip
+    files = {
+        "bad.txt": "once upon a time\n",
+        "false.txt": "3,24,0.1\n",
+        "t.md": "10,100,0.9\n",
+        "old.csv": "old",
+        "old.png": "old",
+    }
     for name, text in files.items():
         Path(name).write_text(text)
     run = bounds(words)

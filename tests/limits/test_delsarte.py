@@ -30,9 +30,19 @@ LP = DelsarteLP(degree=24)
 HALF = Fraction(1, 2)
 
 KISSING = {
-    3: 13, 4: 25, 5: 46, 6: 82, 7: 140, 8: 240, 9: 380, 10: 595, 11: 915, 12: 1416, 16: 8313,
+    3: 13,
+    4: 25,
+    5: 46,
+    6: 82,
+    7: 140,
+    8: 240,
+    9: 380,
+    10: 595,
+    11: 915,
+    12: 1416,
+    16: 8313,
     24: 196560,
-}  # fmt: skip
+}
 """Odlyzko and Sloane 1979, table 1."""
 
 SHARP = [(3, 6), (3, 12), (4, 8), (5, 16), (6, 27), (7, 56), (8, 240), (22, 275), (23, 4600)]
@@ -73,12 +83,15 @@ def _at_one(d: int, i: int, x: float | mpmath.mpf) -> mpmath.mpf:
     with mpmath.extradps(20):
         value, at_one = (
             sum(
-                (-1) ** k * mpmath.rf(a, i - k) * (2 * mpmath.mpf(y)) ** (i - 2 * k)
-                / mpmath.factorial(k) / mpmath.factorial(i - 2 * k)
+                (-1) ** k
+                * mpmath.rf(a, i - k)
+                * (2 * mpmath.mpf(y)) ** (i - 2 * k)
+                / mpmath.factorial(k)
+                / mpmath.factorial(i - 2 * k)
                 for k in range(i // 2 + 1)
             )
             for y in (x, 1)
-        )  # fmt: skip
+        )
         return value / at_one
 
 

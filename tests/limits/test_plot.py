@@ -43,8 +43,11 @@ def _boxes(texts: Any) -> dict[Any, Any]:
 def _ticks(axis: Any) -> dict[Any, Any]:
     """Labels within the view; matplotlib keeps others, undrawn."""
     low, high = sorted(axis.get_view_interval())
-    return _boxes(t.label1 if t.label1.get_visible() else t.label2
-                  for t in axis.get_major_ticks() if low <= t.get_loc() <= high)  # fmt: skip
+    return _boxes(
+        t.label1 if t.label1.get_visible() else t.label2
+        for t in axis.get_major_ticks()
+        if low <= t.get_loc() <= high
+    )
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -52,10 +55,11 @@ def test_words_stay_within_the_picture_and_apart(name: str) -> None:
     figure, ax = drawn(name), axes(name)
     (legend,) = figure.legends
     groups = [
-        _boxes([*figure.texts, *figure.artists]), _boxes(legend.get_texts()),
+        _boxes([*figure.texts, *figure.artists]),
+        _boxes(legend.get_texts()),
         _boxes([*ax.texts, ax._left_title, ax.xaxis.label, ax.yaxis.label]),
         *(_ticks(axis) for panel in (ax, *ax.child_axes) for axis in (panel.xaxis, panel.yaxis)),
-    ]  # fmt: skip
+    ]
     for group in groups:
         for text, box in group.items():
             assert -2 <= box.x0 and box.x1 <= figure.bbox.x1 + 2, text.get_text()
@@ -141,17 +145,21 @@ def test_the_target_is_shown_in_the_users_words() -> None:
 def _steps(name: str, exists: bool) -> Any:
     """The line of what exists, or of what is excluded."""
     colour = BLUE if exists else ORANGE
-    (line,) = [line for line in axes(name).lines
-               if line.get_color() == colour and line.get_drawstyle() != "default"]  # fmt: skip
+    (line,) = [
+        line
+        for line in axes(name).lines
+        if line.get_color() == colour and line.get_drawstyle() != "default"
+    ]
     return line
 
 
 def test_curves_are_the_rows() -> None:
     lines = {line.get_label(): line for line in axes("over d").lines}
     for label, name, exists in (
-        ("covering", "covering", True), ("theorem 3.9, lower", "theorem-3.9", True),
+        ("covering", "covering", True),
+        ("theorem 3.9, lower", "theorem-3.9", True),
         ("Levenshtein", "levenshtein", False),
-    ):  # fmt: skip
+    ):
         rows = [r for r in result("over d").rows if (r.name, r.exists) == (name, exists)]
         assert [*zip(*lines[label].get_data(), strict=True)] == [
             (r.d, r.value) for r in rows if r.valid
@@ -211,8 +219,9 @@ def test_regions_follow_their_answers(name: str) -> None:
         assert marks == [[b.sufficient for b in answer.best], [b.necessary for b in answer.best]]
     if classes is not None:
         assert marks == [
-            [b.log10_guaranteed for b in classes.best], [b.log10_excluded for b in classes.best]
-        ]  # fmt: skip
+            [b.log10_guaranteed for b in classes.best],
+            [b.log10_excluded for b in classes.best],
+        ]
 
 
 def test_between_neighbours_nothing_is_open() -> None:

@@ -45,11 +45,16 @@ def test_questions(asked: dict[str, Any], question: Question, quantity: Quantity
 @pytest.mark.parametrize(
     ("value", "numbers"),
     [
-        (10, [10]), (1e3, [1000]), (np.int64(10), [10]), ([3, 5, 3], [3, 5]),
-        ("3,5..7", [3, 5, 6, 7]), (range(2, 5), [2, 3, 4]), (np.array([3, 4]), [3, 4]),
+        (10, [10]),
+        (1e3, [1000]),
+        (np.int64(10), [10]),
+        ([3, 5, 3], [3, 5]),
+        ("3,5..7", [3, 5, 6, 7]),
+        (range(2, 5), [2, 3, 4]),
+        (np.array([3, 4]), [3, 4]),
         ((n for n in (2, 9)), [2, 9]),
     ],
-)  # fmt: skip
+)
 def test_dimensions_and_sizes_are_given_in_many_ways(value: Any, numbers: list[int]) -> None:
     assert [b.d for b in bounds(d=value, K=40).best] == numbers
     value = (n for n in (2, 9)) if numbers == [2, 9] else value
@@ -78,16 +83,25 @@ def test_targets_are_the_decimals_of_the_user() -> None:
 
 TWO = "give two of d, K and a margin"
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({}, TWO), ({"d": 10}, TWO), ({"K": 10}, TWO), ({"max_cosine": 0.3}, TWO), ({"lp": True}, TWO),
-    ({"d": 1, "K": 10}, "d 1 is too small"), ({"d": 10, "K": 2.5}, "K 2.5"),
+    ({}, TWO),
+    ({"d": 10}, TWO),
+    ({"K": 10}, TWO),
+    ({"max_cosine": 0.3}, TWO),
+    ({"lp": True}, TWO),
+    ({"d": 1, "K": 10}, "d 1 is too small"),
+    ({"d": 10, "K": 2.5}, "K 2.5"),
     ({"d": 2 * 10**6, "K": 10}, "d 2000000 is too large; give at most 1e6"),
     ({"d": 10, "K": 10**301}, "is too large; give at most 1e300"),
-    ({"d": 10, "K": True}, "K True"), ({"d": 10, "K": math.nan}, "K nan"),
-    ({"d": [], "K": 5}, "d "), ({"d": 10, "K": [3, None]}, "K None"),
+    ({"d": 10, "K": True}, "K True"),
+    ({"d": 10, "K": math.nan}, "K nan"),
+    ({"d": [], "K": 5}, "d "),
+    ({"d": 10, "K": [3, None]}, "K None"),
     ({"d": 10, "margin": "wide"}, "margin must be a number, got 'wide'"),
     ({"d": 10, "margin": 0.0}, "margin 0.0 is too small; give a number above 0"),
-    ({"d": 10, "margin": 2.1}, "margin 2.1"), ({"d": 10, "margin": math.nan}, "margin nan"),
-    ({"d": 10, "arcface_m": 3.2}, "arcface_m 3.2"), ({"d": 10, "max_cosine": 1.0}, "max_cosine 1"),
+    ({"d": 10, "margin": 2.1}, "margin 2.1"),
+    ({"d": 10, "margin": math.nan}, "margin nan"),
+    ({"d": 10, "arcface_m": 3.2}, "arcface_m 3.2"),
+    ({"d": 10, "max_cosine": 1.0}, "max_cosine 1"),
     ({"d": 10, "margin": 0.3, "max_cosine": 0.3}, "margin and max_cosine exclude each other"),
     ({"d": 10, "arcface_m": 1.0, "max_cosine": 0.3}, "arcface_m and max_cosine exclude"),
     ({"d": 10, "margin": 0.3, "quantity": "one-vs-one"}, "give max_cosine or arcface_m"),
@@ -100,11 +114,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
     ({"K": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
     ({"d": 2, "arcface_m": 1e-170}, "arcface_m=1e-170 is too near to no distance at all"),
-    ({"d": 3, "arcface_m": 1e-76}, "too near"), ({"d": 3, "margin": 5e-324}, "too near"),
+    ({"d": 3, "arcface_m": 1e-76}, "too near"),
+    ({"d": 3, "margin": 5e-324}, "too near"),
     ({"d": 10, "K": 5, "out": "x.txt"}, "out 'x.txt' has no known suffix; end it in one of .csv, "),
     ({"d": 10, "K": 5, "out": "-"}, "out writes a file"),
     ({"d": 10, "K": 5, "plot": "a.gif"}, "plot 'a.gif' has no known suffix"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("asked", "words"), BAD)

@@ -93,8 +93,11 @@ def test_where_rounding_could_matter_balls_count() -> None:
     assert value(4, 120) == pytest.approx(1 - math.cos(PI / 5), rel=1e-13)
     with mpmath.workdps(60):
         clearance = Fraction(int((1 - mpmath.cos(mpmath.pi / 5)) * 10**50), 10**50)
-    for shift, most in ((Fraction(-1, 10**17), 120), (Fraction(1, 10**17), 119),
-                        (Fraction(1, 10**9), 119)):  # fmt: skip
+    for shift, most in (
+        (Fraction(-1, 10**17), 120),
+        (Fraction(1, 10**17), 119),
+        (Fraction(1, 10**9), 119),
+    ):
         count = SIMPLICIAL.points(4, clearance + shift)
         assert count is not None and count.exact == most
 
@@ -189,9 +192,11 @@ def _triangle(c: Any) -> Any:
 
 
 SMALL = {
-    2: _arc, 3: _triangle, 4: lambda c: _schlaefli(4, c, _arc),
+    2: _arc,
+    3: _triangle,
+    4: lambda c: _schlaefli(4, c, _arc),
     5: lambda c: _schlaefli(5, c, _triangle),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("n", SMALL)

@@ -133,14 +133,18 @@ def test_one_pair() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("known exactly", "largest cosine 0.4472136: a code exists (known-code)"),
-     ("angles", "smallest angle 1 rad (57.3 degrees): a code exists (solved-code)")],
-)  # fmt: skip
+    [
+        ("known exactly", "largest cosine 0.4472136: a code exists (known-code)"),
+        ("angles", "smallest angle 1 rad (57.3 degrees): a code exists (solved-code)"),
+    ],
+)
 def test_verdicts(name: str, expected: str) -> None:
     assert expected in words(name)
     best = result(name).best[0]
-    for status, verdict in (("excluded", "no code exists (levenshtein)"),
-                            ("open", "open, for gnc has no such code and no bound")):  # fmt: skip
+    for status, verdict in (
+        ("excluded", "no code exists (levenshtein)"),
+        ("open", "open, for gnc has no such code and no bound"),
+    ):
         best = replace(best, status=status, lower_name="levenshtein")
         assert f"{result(name).target}: {verdict}" in words(replace(result(name), best=(best,)))
 
@@ -150,9 +154,11 @@ def test_a_hypothesis_that_fails_is_said() -> None:
     lines = [line for line in text.splitlines() if " theorem-3.9 " in line]
     assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
     (*_, bounds_listed) = view(result("hypothesis fails"), True)
-    for row, cells in zip(sorted(result("hypothesis fails").rows, key=lambda r: r.name),
-                          sorted(bounds_listed.rows, key=lambda r: str(r[1])),
-                          strict=True):  # fmt: skip
+    for row, cells in zip(
+        sorted(result("hypothesis fails").rows, key=lambda r: r.name),
+        sorted(bounds_listed.rows, key=lambda r: str(r[1])),
+        strict=True,
+    ):
         shown_dim = {getattr(cell, "style", None) for cell in cells if cell}
         assert (shown_dim == {"dim"}) is not (row.valid and row.proven)
 
@@ -195,18 +201,30 @@ def test_dimensions_in_words() -> None:
 @pytest.mark.parametrize(
     ("sufficient", "necessary", "expected"),
     [
-        (32, 8, "a code of K = 9 points with M exists from d = 32 on; below d = 8 none exists; "
-                "between them gnc does not decide"),
+        (
+            32,
+            8,
+            "a code of K = 9 points with M exists from d = 32 on; below d = 8 none exists; "
+            "between them gnc does not decide",
+        ),
         (8, 8, "a code of K = 9 points with M exists from d = 8 on, and below none exists"),
-        (8, 2, "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
-               "between them gnc does not decide"),
+        (
+            8,
+            2,
+            "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
+            "between them gnc does not decide",
+        ),
         (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
-        (None, 8, "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none "
-                  "exists, from there on gnc does not decide"),
+        (
+            None,
+            8,
+            "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none "
+            "exists, from there on gnc does not decide",
+        ),
         (None, None, "no code of K = 9 points with M exists in any dimension"),
         (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),
     ],
-)  # fmt: skip
+)
 def test_endings_of_dimensions(
     sufficient: int | None, necessary: int | None, expected: str
 ) -> None:
@@ -232,8 +250,9 @@ def test_numbers_of_points_in_words() -> None:
 
 
 def test_cosines_near_one_keep_their_distance() -> None:
-    best = replace(result("angles").best[0], lower=1.0, upper=1.0, lower_deg=3.6e-10,
-                   upper_deg=7.2e-10)  # fmt: skip
+    best = replace(
+        result("angles").best[0], lower=1.0, upper=1.0, lower_deg=3.6e-10, upper_deg=7.2e-10
+    )
     assert interval(best) == "1 - 7.89569e-23 <= t <= 1 - 1.97392e-23"
     best = replace(best, upper_deg=3.6e-10, exact=True)
     assert interval(best).startswith("t = 1 - 1.9739")

@@ -86,9 +86,18 @@ def test_replicates_about_the_means_of_other_data(unit: bool, drawn: list[np.nda
     fitted = ClassMoments(4, 6)
     fitted.update(normalise(W[labels] + 0.3 * rng.standard_normal((90, 4))), labels)
     found = intervals(
-        X, y, 6, W, replicates=40, seed=3, level=0.5, unit=unit, means_of=fitted,
-        block=37, workers=2,
-    )  # fmt: skip
+        X,
+        y,
+        6,
+        W,
+        replicates=40,
+        seed=3,
+        level=0.5,
+        unit=unit,
+        means_of=fitted,
+        block=37,
+        workers=2,
+    )
     between = fitted.means.T @ fitted.means / 6
 
     def gnc1_of(times: np.ndarray) -> float:

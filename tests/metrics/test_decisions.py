@@ -15,8 +15,15 @@ from gnc_cli.metrics.rows import ArrayRows
 from gnc_cli.runtime.deadline import Deadline
 
 FIELDS = (
-    "counted", "right", "ncc_right", "loo_right", "loo_counted", "agree", "positive", "margin_sum",
-)  # fmt: skip
+    "counted",
+    "right",
+    "ncc_right",
+    "loo_right",
+    "loo_counted",
+    "agree",
+    "positive",
+    "margin_sum",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +43,17 @@ class Case:
         """Of a span."""
         span = (start, len(self.y) if stop is None else stop)
         return stream_decisions(
-            ArrayRows(self.H), self.y, weights=self.W, bias=self.bias, means=self.M,
-            present=self.present, own_counts=self.counts, unit=self.unit, span=span, **more,  # type: ignore[arg-type]
-        )  # fmt: skip
+            ArrayRows(self.H),
+            self.y,
+            weights=self.W,
+            bias=self.bias,
+            means=self.M,
+            present=self.present,
+            own_counts=self.counts,
+            unit=self.unit,
+            span=span,
+            **more,  # type: ignore[arg-type]
+        )
 
     @property
     def seen(self) -> np.ndarray:
@@ -281,11 +296,12 @@ def test_an_empty_span_reads_nothing_and_counts_what_was_asked(asked: str) -> No
 
     M = np.eye(4)[:, :3] + 1.0
     options: dict[str, object] = {
-        "weights": {"weights": M}, "means": {"means": M},
+        "weights": {"weights": M},
+        "means": {"means": M},
         "own means": {"means": M, "own_counts": np.ones(4)},
         "logits": {"logits": Watched(np.zeros((6, 4)))},
         "all": {"weights": M, "means": M, "logits": Watched(np.zeros((6, 4)))},
-    }[asked]  # type: ignore[assignment]  # fmt: skip
+    }[asked]  # type: ignore[assignment]
     rows = None if asked == "logits" else Watched(np.ones((6, 3)))
     empty, looked = (
         stream_decisions(rows, np.full(6, -1), span=s, **options)

@@ -42,9 +42,13 @@ def _equals_two_passes(
 
 
 @given(
-    st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.integers(1, 40),
-    st.integers(1, 5), st.sampled_from([1.0, 1e-3, 1e-7]),
-)  # fmt: skip
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.integers(1, 40),
+    st.integers(1, 5),
+    st.sampled_from([1.0, 1e-3, 1e-7]),
+)
 def test_batches_equal_two_passes(
     seed: int, d: int, K: int, N: int, parts: int, width: float
 ) -> None:

@@ -105,9 +105,9 @@ def test_rattlers_of_either_kind() -> None:
     W = normalise(np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [1, 1.2]]))
     detail = gnc2_detail(W)
     assert detail.rattlers.one_vs_one == 3
-    assert detail.rattlers.one_vs_rest == int(
-        (detail.lower > detail.bracket.upper + 1e-7).sum()
-    ) == 4
+    assert (
+        detail.rattlers.one_vs_rest == int((detail.lower > detail.bracket.upper + 1e-7).sum()) == 4
+    )
 
 
 def test_rows_of_other_lengths(rng: np.random.Generator) -> None:

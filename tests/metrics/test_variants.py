@@ -21,9 +21,15 @@ from tests.metrics import reference
 from tests.problems import orthoplex, simplex
 
 WEIGHTS_ONLY = {
-    "nc2_equinorm_weights", "nc2_etf_error_weights", "nc3", "nc3_dual_etf_error",
-    "log_energy_weights", "riesz_energy_weights", "effective_rank_weights", "pair_rows_weights",
-}  # fmt: skip
+    "nc2_equinorm_weights",
+    "nc2_etf_error_weights",
+    "nc3",
+    "nc3_dual_etf_error",
+    "log_energy_weights",
+    "riesz_energy_weights",
+    "effective_rank_weights",
+    "pair_rows_weights",
+}
 
 
 def moments_of(features: np.ndarray, labels: np.ndarray, K: int) -> ClassMoments:
@@ -47,10 +53,18 @@ def test_a_perfect_simplex_is_collapsed(d: int, K: int, offset: float) -> None:
     labels = np.repeat(np.arange(K), 4)
     found = classic(moments_of(W[labels] + offset, labels, K), W)
     zeros = {
-        "nc1", "nc1_trace_quotient", "cdnv", "nc2_equinorm_means", "nc2_equinorm_weights",
-        "nc2_equiangularity", "nc2_max_angle", "nc2_etf_error", "nc2_etf_error_weights", "nc3",
+        "nc1",
+        "nc1_trace_quotient",
+        "cdnv",
+        "nc2_equinorm_means",
+        "nc2_equinorm_weights",
+        "nc2_equiangularity",
+        "nc2_max_angle",
+        "nc2_etf_error",
+        "nc2_etf_error_weights",
+        "nc3",
         "nc3_dual_etf_error",
-    }  # fmt: skip
+    }
     assert {key: found[key] for key in zeros} == pytest.approx(dict.fromkeys(zeros, 0.0), abs=4e-14)
     chord = math.sqrt(2.0 * K / (K - 1))
     assert found["log_energy_weights"] == pytest.approx(-math.log(chord), abs=1e-13)
@@ -206,9 +220,11 @@ def test_what_is_orthogonal_to_the_classes_deviates_by_nothing() -> None:
     means = np.array([[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [-2.0, 0.0, 0.0]])
     ours = moments_of(means, np.arange(3), 4)  # a fourth class has no sample
     for other, expected in (
-        ([[0.0, 0.0, 3.0]], 0.0), ([[0.0, 2.0, 0.0]], 1 / 3), ([[1.0, 1.0, 0.0]], 0.5**0.5),
+        ([[0.0, 0.0, 3.0]], 0.0),
+        ([[0.0, 2.0, 0.0]], 1 / 3),
+        ([[1.0, 1.0, 0.0]], 0.5**0.5),
         ([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], None),
-    ):  # fmt: skip
+    ):
         found = neco(ours, moments_of(np.array(other), np.zeros(len(other), dtype=int), 1))
         assert found.orthogonality_deviation == (
             None if expected is None else pytest.approx(expected, abs=1e-15)

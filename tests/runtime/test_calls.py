@@ -96,9 +96,12 @@ def test_the_last_of_several_calls_restores_what_all_threads_share() -> None:
 
 def in_a_process(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", script], text=True, capture_output=True, timeout=120,
+        [sys.executable, "-c", script],
+        text=True,
+        capture_output=True,
+        timeout=120,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
 
 
 def test_first_use_in_several_threads_at_once() -> None:

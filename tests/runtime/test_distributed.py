@@ -33,7 +33,7 @@ def test_one_process_needs_no_torch() -> None:
         "with Processes.current() as p:\n"
         "    assert (p.rank, p.size, p.first) == (0, 1, True)\n"
         "    assert p.all_gather(7) == list(p.each(7)) == [7]\n"
-            "assert 'torch' not in sys.modules\n"
+        "assert 'torch' not in sys.modules\n"
     )
     clean = {k: v for k, v in os.environ.items() if k not in ("WORLD_SIZE", "RANK")}
     subprocess.run([sys.executable, "-c", script], env=clean, check=True, timeout=300)
@@ -146,9 +146,22 @@ def test_torchrun_starts_them(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     run = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-         "--master-addr", "127.0.0.1", "--master-port", str(port), str(script)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            "2",
+            "--master-addr",
+            "127.0.0.1",
+            "--master-port",
+            str(port),
+            str(script),
+        ],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout == "met [0, 1]\n"

@@ -139,9 +139,7 @@ def test_an_interruption_takes_what_comes_and_gives_up_the_rest() -> None:
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_backends_of_the_caller_are_used(
-    one_by_one: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_backends_of_the_caller_are_used(one_by_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some, as Ray's, cannot return results one by one."""
     monkeypatch.setattr(ThreadingBackend, "supports_return_generator", one_by_one)
     with joblib.parallel_config("threading"), ready(2) as pool:
@@ -179,9 +177,12 @@ def slow_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     script = tmp_path / "slow.py"
     script.write_text(_SCRIPT)
     process = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True,
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    )
     assert process.stdout is not None
     assert sorted(process.stdout.readline() for _ in range(3)) == ["0\n", "1\n", "2\n"]
     yield process
@@ -252,11 +253,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with open(folder / "log", "w") as log:
         started = [
             subprocess.Popen(
-                [*dask, *command], env=env, cwd=folder, stdout=log, stderr=log,
+                [*dask, *command],
+                env=env,
+                cwd=folder,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
             )
             for command in (scheduler, worker, worker)
-        ]  # fmt: skip
+        ]
     yield address
     for process in started[::-1]:
         process.kill()

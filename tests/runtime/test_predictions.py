@@ -37,9 +37,10 @@ def test_the_words_by_which_the_allocator_is_known_are_those_of_this_torch() -> 
 
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
-        "memory.max": "5000\n", "memory.current": "4000\n",
+        "memory.max": "5000\n",
+        "memory.current": "4000\n",
         "memory.stat": "anon 1000\nactive_file 200\ninactive_file 300\n",
-    }.items():  # fmt: skip
+    }.items():
         (tmp_path / name).write_text(text)
     group = (str(tmp_path), "memory.max", "memory.current")
     monkeypatch.setattr(predictions, "_CGROUPS", (group,))
@@ -110,11 +111,14 @@ _LARGER = [
     ("bounds(3, 9)", "bounds(range(3, 20), range(2, 2000))"),
     (_MEASURE, "measure(features=np.ones((20, 2500)), labels=np.arange(20) % 3, normalize='off')"),
     (_MEASURE, "W = random(size=(100000, 64)); measure(weights=W, time_limit=9)"),
-    (_MEASURE, "W = random(size=(50000, 256)); measure(features=random(size=(40, 256)), "
-               "labels=np.arange(40), weights=W, time_limit=9)"),
+    (
+        _MEASURE,
+        "W = random(size=(50000, 256)); measure(features=random(size=(40, 256)), "
+        "labels=np.arange(40), weights=W, time_limit=9)",
+    ),
     ("compare(np.eye(3))", "W = random(size=(20000, 64)); compare(W, time_limit=9)"),
     ("compare(np.eye(3))", "W = random(size=(200000, 64)); compare(W, time_limit=9)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

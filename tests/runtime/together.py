@@ -54,10 +54,14 @@ def _launcher() -> subprocess.Popen[str]:
     """The process that all others are forked from; it ends with its stdin."""
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     running = subprocess.Popen(
-        [sys.executable, "-c", _LAUNCH], cwd=ROOT, start_new_session=True,
+        [sys.executable, "-c", _LAUNCH],
+        cwd=ROOT,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     atexit.register(running.communicate)
     return running
 

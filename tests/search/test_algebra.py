@@ -41,10 +41,14 @@ def solved(*args: Any, **options: Any) -> SolveResult:
 
 @pytest.mark.parametrize(
     ("d", "K", "name", "cosine", "problem"),
-    [(3, 24, "snub-cube", None, "softmax"), (8, 240, "e8-roots", 1 / 2, "tammes"),
-     (16, 288, "kerdock-4", 1 / 4, "softmax"), (22, 275, "mclaughlin", 1 / 6, "tammes"),
-     (21, 50, "hoffman-singleton", 1 / 21, "softmax")],
-)  # fmt: skip
+    [
+        (3, 24, "snub-cube", None, "softmax"),
+        (8, 240, "e8-roots", 1 / 2, "tammes"),
+        (16, 288, "kerdock-4", 1 / 4, "softmax"),
+        (22, 275, "mclaughlin", 1 / 6, "tammes"),
+        (21, 50, "hoffman-singleton", 1 / 21, "softmax"),
+    ],
+)
 def test_proved_codes_need_no_search(
     d: int, K: int, name: str, cosine: float | None, problem: str
 ) -> None:
@@ -119,8 +123,10 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
         ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; d=7 is too few"),
         ({"construction": "e8-roots", "K": 241}, "240 rows; K=241 is too many"),
         ({"construction": "e8-roots", "method": "descent"}, "drop method"),
-        ({"construction": "e8-roots", "init": np.eye(3), "symmetry": "antipodal"},
-         "drop symmetry, init"),
+        (
+            {"construction": "e8-roots", "init": np.eye(3), "symmetry": "antipodal"},
+            "drop symmetry, init",
+        ),
         ({"construction": "e8-roots", "problem": "ufm", "tau": 1.0}, "drop problem"),
         ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot needs the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
@@ -130,7 +136,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
         ({}, "missing arguments d and K;"),
         ({"list_constructions": True, "d": 3, "seed": 1, "out": "x.h5"}, "drop d, seed, out"),
     ],
-)  # fmt: skip
+)
 def test_refusals(options: dict[str, Any], words: str, tmp_path: Path) -> None:
     for key in ("out", "plot"):
         if key in options:
@@ -145,9 +151,7 @@ def test_a_search_runs_beside_what_is_not_proved(tmp_path: Path) -> None:
     assert result.origin == "construction: smith" and result.max_cosine == 1 / 6
     assert result.steps > 0 and result.restarts > 0
     assert read_code(tmp_path / "code.h5").state  # the search can be gone on with
-    again = solved(
-        10, 40, restarts=2, problem="tammes", out=tmp_path / "code.h5", resume=True
-    )
+    again = solved(10, 40, restarts=2, problem="tammes", out=tmp_path / "code.h5", resume=True)
     assert again.steps == result.steps and again.max_cosine == 1 / 6  # it had finished
 
 

@@ -262,9 +262,11 @@ def test_progress_is_told() -> None:
     quick(3, 9, problem="ufm", tau=0.1, **options)
     quick(4, 2900, **options | {"restarts": None, "steps": 2})
     assert list(dict.fromkeys(stage for stage, *_ in told)) == [
-        "rho (best known 0.789862)", "max_cosine (best known 0.210138)",
-        "tau = 0.1", "large scale: max_cosine",
-    ]  # fmt: skip
+        "rho (best known 0.789862)",
+        "max_cosine (best known 0.210138)",
+        "tau = 0.1",
+        "large scale: max_cosine",
+    ]
     for _, done, total, value in told:
         assert 0 <= done <= total and isinstance(value, float)
 
@@ -299,9 +301,12 @@ def test_files_hold_what_the_result_says(tmp_path: Path) -> None:
     ],
 )
 def test_files_are_refused_before_the_work(
-    out: str | None, plot: str | None, error: type[GncError], tmp_path: Path,
+    out: str | None,
+    plot: str | None,
+    error: type[GncError],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.h5").write_bytes(b"precious")
     with pytest.raises(error, match=Path(out or plot or "").name):
@@ -394,10 +399,15 @@ def test_resume_without_a_file_begins_and_says_so(
 
 @pytest.mark.parametrize(
     "change",
-    [{"K": 8}, {"seed": 1}, {"problem": "tammes"},
-     {"symmetry": "cyclic:7"}, {"fixed": np.eye(3)[:2]}],
+    [
+        {"K": 8},
+        {"seed": 1},
+        {"problem": "tammes"},
+        {"symmetry": "cyclic:7"},
+        {"fixed": np.eye(3)[:2]},
+    ],
     ids=lambda c: next(iter(c)),
-)  # fmt: skip
+)
 def test_resume_with_other_options_is_refused(
     change: dict[str, Any], tmp_path: Path, _resumable: bytes
 ) -> None:

@@ -170,9 +170,7 @@ def test_the_threshold_gives_the_neighbours_asked_for() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("shift", [0.95, -300.0, 300.0])
 @pytest.mark.parametrize("threshold", [0.8, -1.5])
-def test_a_list_gives_the_loss_over_its_pairs(
-    threads: int, shift: float, threshold: float
-) -> None:
+def test_a_list_gives_the_loss_over_its_pairs(threads: int, shift: float, threshold: float) -> None:
     W = unit_rows(200, 4, seed=3)
     mask = pairs_over(W, threshold)
     loss, gradient = plain(W, 200.0, mask)

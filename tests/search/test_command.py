@@ -60,8 +60,10 @@ def test_each_shape_of_the_json(shape: str, words: str) -> None:
     golden.check(gnc(*words.split(), "--json").stdout, GOLDEN / f"{shape}.json")
     rows = list(csv.DictReader(io.StringIO(gnc(*words.split(), "--csv").stdout)))
     assert [row.get("tau") or None for row in rows] == {
-        "code": [None], "ufm": ["0.1"], "sweep": ["1.0", "0.1"]
-    }[shape]  # fmt: skip
+        "code": [None],
+        "ufm": ["0.1"],
+        "sweep": ["1.0", "0.1"],
+    }[shape]
 
 
 @pytest.mark.parametrize("command", schemas.RESULTS)
@@ -81,9 +83,16 @@ def test_every_outcome_is_valid() -> None:
 
 @pytest.mark.parametrize(
     "spoilt",
-    [{"extra": 1}, {"K": 2.5}, {"rho_one_vs_rest": {"lower": 0.5}}, {"outcome": "fine"},
-     {"schema": 2}, {"rows": []}, {"seed": "0"}],
-)  # fmt: skip
+    [
+        {"extra": 1},
+        {"K": 2.5},
+        {"rho_one_vs_rest": {"lower": 0.5}},
+        {"outcome": "fine"},
+        {"schema": 2},
+        {"rows": []},
+        {"seed": "0"},
+    ],
+)
 def test_spoilt_results_are_not(spoilt: dict[str, Any]) -> None:
     assert not VALIDATOR.is_valid(code().to_json() | spoilt)
 
@@ -130,9 +139,22 @@ class OnTerminal:
 def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
     run = gnc(
-        "-d", 3, "-K", 12, *SEARCH, "--out", file, "--plot", picture, "--report", report,
-        "--min", "rho_one_vs_rest=0.55", "--check", "max_cosine<=0.4472136",
-    )  # fmt: skip
+        "-d",
+        3,
+        "-K",
+        12,
+        *SEARCH,
+        "--out",
+        file,
+        "--plot",
+        picture,
+        "--report",
+        report,
+        "--min",
+        "rho_one_vs_rest=0.55",
+        "--check",
+        "max_cosine<=0.4472136",
+    )
     assert run.exit_code == 0, run.stderr
     assert "0.552786404500" in run.stdout and "converged" in run.stdout
     assert run.stderr.count("gate") == 2
@@ -145,8 +167,7 @@ def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
 
 
 def test_gates_hold_real_results_to_their_word() -> None:
-    base = ("-d", 3, "-K", 15, "--problem", "tammes", "--method", "descent",
-            "--restarts", 4)  # fmt: skip
+    base = ("-d", 3, "-K", 15, "--problem", "tammes", "--method", "descent", "--restarts", 4)
     assert gnc(*base, "--target", 0.59).exit_code == 4
     assert gnc(*base, "--target", 0.59, "--max", "max_cosine=0.59").exit_code == 5
     assert gnc(*base, "--target", 0.62).exit_code == 0

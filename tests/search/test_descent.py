@@ -1,6 +1,5 @@
 """Annealed descent and L-BFGS: what they keep, what they return when stopped, that they descend."""
 
-
 import numpy as np
 import pytest
 import torch

@@ -98,8 +98,13 @@ def test_the_octahedral_group_has_the_orbits_of_the_cube() -> None:
     ]
     types = orbit_types(np.array([s @ p for p in permutations for s in signs]))
     assert [(t.length, t.dimension, t.capacity) for t in types] == [
-        (48, 3, 1 << 30), (24, 2, 1 << 30), (24, 2, 1 << 30), (12, 1, 1), (8, 1, 1), (6, 1, 1),
-    ]  # fmt: skip
+        (48, 3, 1 << 30),
+        (24, 2, 1 << 30),
+        (24, 2, 1 << 30),
+        (12, 1, 1),
+        (8, 1, 1),
+        (6, 1, 1),
+    ]
     assert longest_first(types, 26) == [0, 0, 0, 1, 1, 1]
     assert longest_first(types, 16) is None and largest_sum(types, 16) == 14
 

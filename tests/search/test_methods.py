@@ -65,9 +65,15 @@ def test_measures_are_those_of_its_own_weights_and_features() -> None:
 def test_figure_c1_in_small(tmp_path: Path) -> None:
     file, picture = tmp_path / "sweep.h5", tmp_path / "sweep.svg"
     result = solve(
-        3, 7, problem="ufm", tau=[1.0, 0.1, 0.001], restarts=6, steps=150,
-        out=file, plot=picture,
-    )  # fmt: skip
+        3,
+        7,
+        problem="ufm",
+        tau=[1.0, 0.1, 0.001],
+        restarts=6,
+        steps=150,
+        out=file,
+        plot=picture,
+    )
     assert isinstance(result, SolveSweep)
     VALIDATOR.validate(json.loads(result.dumps()))
     assert [r.ufm.tau for r in result.rows if r.ufm] == [1.0, 0.1, 0.001]

@@ -41,9 +41,16 @@ def result_of(W: np.ndarray, problem: str = "softmax", **extras: Any) -> SolveRe
     K, d = W.shape
     cosine = float(min((W @ W.T - 3 * np.eye(K)).max(), 1.0))
     return code(
-        problem=problem, d=d, K=K, max_cosine=cosine, weights=W, extras=extras,
-        rho_one_vs_rest=Bracket(1 - cosine, 1 - cosine + 1e-12), optimum=None, verdict=None,
-    )  # fmt: skip
+        problem=problem,
+        d=d,
+        K=K,
+        max_cosine=cosine,
+        weights=W,
+        extras=extras,
+        rho_one_vs_rest=Bracket(1 - cosine, 1 - cosine + 1e-12),
+        optimum=None,
+        verdict=None,
+    )
 
 
 def full_extras(K: int) -> dict[str, Any]:

@@ -14,9 +14,20 @@ from tests.problems import icosahedron
 
 DECLARED = declared(api.solve)
 DEFAULTS: dict[str, Any] = dict(
-    problem="softmax", method="auto", seed=0, restarts=None, steps=None, init=None, fixed=None,
-    symmetry=None, target=None, tau=None, weight_decay=None, n=1, table=None,
-)  # fmt: skip
+    problem="softmax",
+    method="auto",
+    seed=0,
+    restarts=None,
+    steps=None,
+    init=None,
+    fixed=None,
+    symmetry=None,
+    target=None,
+    tau=None,
+    weight_decay=None,
+    n=1,
+    table=None,
+)
 
 
 def request(d: Any = 3, K: Any = 12, **options: Any) -> Request:
@@ -99,18 +110,28 @@ def test_where_large_begins(K: int, large: bool) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "descent"}, {"problem": "ufm", "tau": 1.0}, {"init": icosahedron()},
-     {"fixed": np.eye(3)}, {"symmetry": "antipodal"}],
-)  # fmt: skip
+    [
+        {"method": "descent"},
+        {"problem": "ufm", "tau": 1.0},
+        {"init": icosahedron()},
+        {"fixed": np.eye(3)},
+        {"symmetry": "antipodal"},
+    ],
+)
 def test_what_asks_for_a_descent(options: dict[str, Any]) -> None:
     assert not request(**options).may_use_closed_form
 
 
 def test_whole_numbers_may_be_floats_or_numpys() -> None:
     made = request(
-        3.0, np.int64(12), restarts=8.0, steps=np.float64(10), seed=np.uint8(3),
-        problem="ufm", tau=1,
-    )  # fmt: skip
+        3.0,
+        np.int64(12),
+        restarts=8.0,
+        steps=np.float64(10),
+        seed=np.uint8(3),
+        problem="ufm",
+        tau=1,
+    )
     for value in (made.d, made.K, made.restarts, made.steps, made.seed):
         assert type(value) is int
 

@@ -16,9 +16,16 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import SearchState, from_plain, to_plain
 
 EFFORT = Effort(
-    tasks=4, batch=4, steps=40, counted=True, polishes=2, shakes=2, patience=100, hits=100,
+    tasks=4,
+    batch=4,
+    steps=40,
+    counted=True,
+    polishes=2,
+    shakes=2,
+    patience=100,
+    hits=100,
     seconds=0.1,
-)  # fmt: skip
+)
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 
 

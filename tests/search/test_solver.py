@@ -1,6 +1,5 @@
 """From a plan to a code: starts, symmetry, given rows and targets."""
 
-
 import numpy as np
 import pytest
 

@@ -20,16 +20,28 @@ def some_state(rng: np.random.Generator) -> SearchState:
     pool = [
         Candidate(0.1, random_points(rng, 6, 3), 1e-16, active=(pairs, np.array([0.5, 0.5]))),
         Candidate(
-            0.2, restricted.whole(restricted.starts(rng, 1)[0]), restricted=restricted,
+            0.2,
+            restricted.whole(restricted.starts(rng, 1)[0]),
+            restricted=restricted,
             origin="orbits of Z2",
         ),
     ]
     return SearchState(
-        round=3, tasks=7, restarts=24, steps=900, idle=1, batches=20, hits=4,
-        credit={"hop": 0.5}, pool=pool, history=[(300, 0.3), (900, 0.1)], finds=[pool[0]],
-        cut_restarts=5, cut_steps=6,
+        round=3,
+        tasks=7,
+        restarts=24,
+        steps=900,
+        idle=1,
+        batches=20,
+        hits=4,
+        credit={"hop": 0.5},
+        pool=pool,
+        history=[(300, 0.3), (900, 0.1)],
+        finds=[pool[0]],
+        cut_restarts=5,
+        cut_steps=6,
         ended={2: Found("hop", pool[:1], 16, 300, True, (0.25, 0.3)), 0: Found("shake", [])},
-    )  # fmt: skip
+    )
 
 
 def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -63,8 +75,17 @@ def test_through_a_file(tmp_path: Path, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", ["round", "idle", "history", "pool/0", "pool/0/value", "pool/0/stationarity",
-                "ended/2/found", "ended/2/found/0/value"]
+    "missing",
+    [
+        "round",
+        "idle",
+        "history",
+        "pool/0",
+        "pool/0/value",
+        "pool/0/stationarity",
+        "ended/2/found",
+        "ended/2/found/0/value",
+    ],
 )
 def test_damaged_states_are_refused(missing: str, rng: np.random.Generator) -> None:
     plain = to_plain(some_state(rng))

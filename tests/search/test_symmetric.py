@@ -68,7 +68,8 @@ def test_a_basin_is_kept_once_and_axes_keep_their_ends() -> None:
         ends = descents.run(9.0, 40)
         assert descents.restarts > len(ends)
         for i, end in enumerate(ends):
-            nearest = min((abs(e.value - end.value) for e in ends[:i] if e.origin == end.origin),
-                          default=1.0)  # fmt: skip
+            nearest = min(
+                (abs(e.value - end.value) for e in ends[:i] if e.origin == end.origin), default=1.0
+            )
             assert nearest > 1e-4 * scale
             assert max_cosine(end.whole) < 0.999  # no two orbits fell on each other

@@ -176,7 +176,9 @@ def test_an_open_bracket_says_at_most() -> None:
     W = random_points(np.random.default_rng(0), 24, 3)
     upper = minimum_one_vs_rest(W).upper
     for problem, width, is_open in (
-        ("softmax", 2e-6, True), ("softmax", 5e-7, False), ("tammes", upper, False),
-    ):  # fmt: skip
+        ("softmax", 2e-6, True),
+        ("softmax", 5e-7, False),
+        ("tammes", upper, False),
+    ):
         found = judge(problem, 3, 24, W, max_cosine(W), Bracket(upper - width, upper))
         assert found.verdict.startswith("at most ") == is_open

@@ -22,9 +22,16 @@ TINY = "tests.training.problems:tiny"
 def run(data: str | None, out: Path | str | None, **asked: Any) -> TrainResult:
     """Three quick epochs of three steps, on one thread; what is asked for goes before."""
     usual = {
-        "model": TINY, "feature_dim": 3, "epochs": 3, "batch_size": 32, "lr": 0.01, "augment": (),
-        "seed": 1, "device": "cpu", "threads": 1,
-    }  # fmt: skip
+        "model": TINY,
+        "feature_dim": 3,
+        "epochs": 3,
+        "batch_size": 32,
+        "lr": 0.01,
+        "augment": (),
+        "seed": 1,
+        "device": "cpu",
+        "threads": 1,
+    }
     result = train(data=data, out=out, **(usual | asked))
     assert isinstance(result, TrainResult)
     return result
@@ -84,9 +91,13 @@ def tiny(*, channels: int, image_size: int, feature_dim: int) -> nn.Module:
     """Mean pictures of 4 x 4, a hidden layer with a group norm, `fc`."""
     side = image_size // 4
     return nn.Sequential(
-        nn.AvgPool2d(4), nn.Flatten(), nn.Linear(channels * side * side, 32), nn.GroupNorm(4, 32),
-        nn.ReLU(), nn.Linear(32, feature_dim),
-    )  # fmt: skip
+        nn.AvgPool2d(4),
+        nn.Flatten(),
+        nn.Linear(channels * side * side, 32),
+        nn.GroupNorm(4, 32),
+        nn.ReLU(),
+        nn.Linear(32, feature_dim),
+    )
 
 
 class Troubled(nn.Module):

@@ -33,13 +33,25 @@ def told() -> list[EpochRow]:
 def learned(home: Path, data: str, told: list[EpochRow]) -> TrainResult:
     """A small convolutional network, augmented; other pictures of the same classes, shuffled."""
     ood = toy(
-        home / "ood.h5", 5, noise=40.0, names=("DOG", "emu", "Cat", "/", "Ant"),
-        order=(3, 4, 2, 1, 0), seed=9,
-    )  # fmt: skip
+        home / "ood.h5",
+        5,
+        noise=40.0,
+        names=("DOG", "emu", "Cat", "/", "Ant"),
+        order=(3, 4, 2, 1, 0),
+        seed=9,
+    )
     return run(
-        data, home / "learned", model="cnn", width=0.25, augment=None, epochs=12,
-        snapshot_every=5, measure_every=4, ood=ood, on_epoch=told.append,
-    )  # fmt: skip
+        data,
+        home / "learned",
+        model="cnn",
+        width=0.25,
+        augment=None,
+        epochs=12,
+        snapshot_every=5,
+        measure_every=4,
+        ood=ood,
+        on_epoch=told.append,
+    )
 
 
 def _lines(folder: Path | str) -> list[dict[str, object]]:
@@ -71,8 +83,11 @@ def test_what_the_result_says(learned: TrainResult) -> None:
     assert recipe["milestones"] is None and recipe["momentum"] is None
     assert (learned.seed, learned.device, learned.processes) == (1, "cpu", 1)
     assert (head.kind, head.code, head.head_parameters, head.saved_share) == (
-        "learned", None, 12, 0.0
-    )  # fmt: skip
+        "learned",
+        None,
+        12,
+        0.0,
+    )
     assert head.trained_parameters == head.encoder_parameters + 12
     body = learned.to_json()
     jsonschema.validate(body, SCHEMA)
@@ -95,8 +110,14 @@ def test_measured_when_it_was_asked(learned: TrainResult) -> None:
     measured = [1, 4, 5, 8, 10, 12]  # the first and the last, each fourth, and those of a snapshot
     for row in learned.history:
         there = row.epoch in measured
-        found = (row.gnc1, row.gnc2, row.gnc3, row.ncc_accuracy, row.test_accuracy,
-                 row.ood_accuracy)  # fmt: skip
+        found = (
+            row.gnc1,
+            row.gnc2,
+            row.gnc3,
+            row.ncc_accuracy,
+            row.test_accuracy,
+            row.ood_accuracy,
+        )
         assert {value is not None for value in found} == {there}
         assert (row.measure_seconds > 0.0) == there
     assert sorted(os.listdir(Path(learned.run) / "snapshots")) == [
@@ -142,8 +163,13 @@ def test_the_folder_holds_what_it_says(home: Path, learned: TrainResult) -> None
     folder = Path(learned.run)
     assert folder == home / "learned"
     assert sorted(os.listdir(folder)) == [
-        "best.pt", "config.json", "last.pt", "log.txt", "metrics.jsonl", "snapshots"
-    ]  # fmt: skip
+        "best.pt",
+        "config.json",
+        "last.pt",
+        "log.txt",
+        "metrics.jsonl",
+        "snapshots",
+    ]
     config = json.loads((folder / "config.json").read_text())
     assert config["settings"]["data"] == "h5:toy.h5" and config["settings"]["ood"] == "h5:ood.h5"
     assert config["settings"]["augment"] == ["crop", "rotate"]

@@ -29,11 +29,16 @@ class Named(str):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (np.float64(1.0), "numpy.float64"), (np.zeros(2), "numpy.ndarray"), ({1, 2}, "set"),
-        (Path("a"), "Path"), (torch.zeros(2).as_subclass(Marked), "Marked"), (Named("x"), "Named"),
-        (torch.nn.Linear(2, 2), "Linear"), (torch.zeros, "builtin"),
+        (np.float64(1.0), "numpy.float64"),
+        (np.zeros(2), "numpy.ndarray"),
+        ({1, 2}, "set"),
+        (Path("a"), "Path"),
+        (torch.zeros(2).as_subclass(Marked), "Marked"),
+        (Named("x"), "Named"),
+        (torch.nn.Linear(2, 2), "Linear"),
+        (torch.zeros, "builtin"),
     ],
-)  # fmt: skip
+)
 def test_other_things_than_plain_data_are_refused(tmp_path: Path, value: Any, said: str) -> None:
     with pytest.raises(TypeError, match=rf"state\['a'\]\[1\]\['b'\] is .*{said}"):
         write_checkpoint(tmp_path / "a.pt", {"a": [0, {"b": value}]})

@@ -27,8 +27,18 @@ from tests.training.pictures import run as made_run
 from tests.training.problems import TINY, toy
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("train"))
-QUICK = ("--model", TINY, "--batch-size", "32", "--augment", "none", "--device", "cpu",
-         "--threads", "1")  # fmt: skip
+QUICK = (
+    "--model",
+    TINY,
+    "--batch-size",
+    "32",
+    "--augment",
+    "none",
+    "--device",
+    "cpu",
+    "--threads",
+    "1",
+)
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]
 
@@ -96,7 +106,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --precision fp16", 6, "choose bf16 or float32"),
     ("@DATA --device cuda:99", 6, "--device cuda:99 is not available"),
     ("@DATA --batch-size 1e9", 6, "take a smaller --batch-size"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("words", "status", "said"), BAD_QUESTIONS)
@@ -124,8 +134,20 @@ def test_without_tensorboard_a_line_says_how_to_get_it(
 
 def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--epochs", "2")
-    run = gnc(*words, "--json", "--out", "run", "--plot", "p.png", "--report", "r.md",
-              "--min", "ncc_accuracy=0", "--check", "gnc2.upper<=2")  # fmt: skip
+    run = gnc(
+        *words,
+        "--json",
+        "--out",
+        "run",
+        "--plot",
+        "p.png",
+        "--report",
+        "r.md",
+        "--min",
+        "ncc_accuracy=0",
+        "--check",
+        "gnc2.upper<=2",
+    )
     assert run.exit_code == 0 and run.stderr.count("gate passed") == 2
     body = json.loads(run.stdout, parse_constant=pytest.fail)
     VALIDATOR.validate(body)
@@ -134,8 +156,17 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
     assert "| GNC2 |" in Path("r.md").read_text()
     Path("earlier.json").write_text(run.stdout)
     # Once more, told an epoch at a time: a dated folder, the same figures.
-    run = gnc(*words, "--jsonl", "--baseline", "earlier.json", "--allow", "gnc1=1%", "--allow",
-              "test_accuracy=0", "-q")  # fmt: skip
+    run = gnc(
+        *words,
+        "--jsonl",
+        "--baseline",
+        "earlier.json",
+        "--allow",
+        "gnc1=1%",
+        "--allow",
+        "test_accuracy=0",
+        "-q",
+    )
     assert (run.exit_code, run.stderr) == (0, "")
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     (folder,) = Path("runs").iterdir()
@@ -152,8 +183,19 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
 
 
 def test_every_placement_and_its_table(gnc: Run, made: Path) -> None:
-    words = ("--data", f"h5:{made}/toy.h5", *QUICK, "--epochs", "1", "--head",
-             f"fixed:{made}/square.txt", "--assignment", "all", "--out", "all")  # fmt: skip
+    words = (
+        "--data",
+        f"h5:{made}/toy.h5",
+        *QUICK,
+        "--epochs",
+        "1",
+        "--head",
+        f"fixed:{made}/square.txt",
+        "--assignment",
+        "all",
+        "--out",
+        "all",
+    )
     run = gnc(*words, "--report", "r.prom", "--rows", "all", "--min", "d=2")
     assert run.exit_code == 0 and "3 of 3 rows pass" in run.stderr
     assert "Placements of the classes   3 runs   all" in run.stdout
@@ -166,12 +208,27 @@ def test_every_placement_and_its_table(gnc: Run, made: Path) -> None:
 
 
 def test_an_interruption_writes_a_checkpoint_to_go_on_from(gnc: Run, made: Path) -> None:
-    words = ["--data", f"h5:{made}/toy.h5", *QUICK, "--d", "3", "--epochs", "100000",
-             "--measure-every", "100000", "--out", "run", "--json"]  # fmt: skip
+    words = [
+        "--data",
+        f"h5:{made}/toy.h5",
+        *QUICK,
+        "--d",
+        "3",
+        "--epochs",
+        "100000",
+        "--measure-every",
+        "100000",
+        "--out",
+        "run",
+        "--json",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gnc_cli", "train", *words], text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        [sys.executable, "-m", "gnc_cli", "train", *words],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     try:
         lines = Path("run/metrics.jsonl")
         for _ in range(1200):
@@ -211,11 +268,13 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     body = json.loads(run.stdout)
     assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
     for text, status, said in (
-        ("epochs = 0", 2, "--epochs 0 is too small"), ("epoch = 3", 2, "did you mean epochs?"),
+        ("epochs = 0", 2, "--epochs 0 is too small"),
+        ("epoch = 3", 2, "did you mean epochs?"),
         ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
         ("momentum = 0.5", 2, "leave it out, or add that ('run.toml' sets options too)"),
-        ("epochs 3", 3, "is not TOML"), ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
-    ):  # fmt: skip
+        ("epochs 3", 3, "is not TOML"),
+        ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
+    ):
         Path("run.toml").write_text(text)
         run = gnc(*words, "--out", "other", "--json")
         assert (run.exit_code, run.stdout) == (status, "") and said in run.stderr
@@ -257,10 +316,11 @@ class _Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("width", "seen"),
     [
-        (60, "@4: test 0.625 "), (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
+        (60, "@4: test 0.625 "),
+        (80, "@4: test 0.625 GNC2 0.25 train 0.75 "),
         (120, "GNC2 0.25 train 0.75 GNC1 0.062 GNC3 0.32 OOD 0.5 "),
     ],
-)  # fmt: skip
+)
 def test_the_bar_is_one_line_with_nothing_cut(
     monkeypatch: pytest.MonkeyPatch, width: int, seen: str
 ) -> None:

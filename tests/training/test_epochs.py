@@ -25,9 +25,13 @@ from gnc_cli.training.session import precision_on
 from tests.training.problems import Troubled, run, timeless, toy
 
 ASKED: dict[str, Any] = {
-    "model": "cnn", "width": 0.125, "epochs": 4, "measure_every": 1, "snapshot_every": 2,
+    "model": "cnn",
+    "width": 0.125,
+    "epochs": 4,
+    "measure_every": 1,
+    "snapshot_every": 2,
     "augment": ("crop", "rotate"),
-}  # fmt: skip
+}
 STEPS = 3
 """Of an epoch."""
 
@@ -57,8 +61,15 @@ def stop(*, epoch: int | None = None, step: int | None = None) -> dict[str, Any]
 
 
 def resume(data: str | None, out: Path | str, **asked: Any) -> TrainResult:
-    return run(data, out, resume=True, **(dict.fromkeys(("model", "feature_dim", "epochs",
-               "batch_size", "lr", "augment", "seed")) | asked))  # fmt: skip
+    return run(
+        data,
+        out,
+        resume=True,
+        **(
+            dict.fromkeys(("model", "feature_dim", "epochs", "batch_size", "lr", "augment", "seed"))
+            | asked
+        ),
+    )
 
 
 def snapshots(folder: str | Path) -> list[str]:
@@ -146,15 +157,23 @@ def test_stopped_again_and_again(home: Path, data: str, whole: TrainResult) -> N
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
     [
-        (measure.Measuring, "measure", True), (run_folder, "add_snapshot", True),
-        (run_folder, "add_snapshot", False), (run_folder, "link_file", True),
-        (Ledger, "append", True), (Ledger, "append", False),
+        (measure.Measuring, "measure", True),
+        (run_folder, "add_snapshot", True),
+        (run_folder, "add_snapshot", False),
+        (run_folder, "link_file", True),
+        (Ledger, "append", True),
+        (Ledger, "append", False),
     ],
-)  # fmt: skip
+)
 def test_a_kill_after_the_checkpoint_loses_no_epoch(
-    owner: Any, name: str, before: bool, home: Path, data: str, whole: TrainResult,
+    owner: Any,
+    name: str,
+    before: bool,
+    home: Path,
+    data: str,
+    whole: TrainResult,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Whatever was being written: the second epoch is saved already, and finished on resume."""
     out, real = home / f"killed-{name}-{before}", getattr(owner, name)
 
@@ -197,9 +216,14 @@ def test_an_interrupted_measurement_is_made_on_resume(
 
 @pytest.mark.parametrize(("strikes", "epochs", "measured"), [(0, 0, 0), (4, 1, 1), (6, 2, 1)])
 def test_time_is_a_normal_end(
-    strikes: int, epochs: int, measured: int, home: Path, data: str, whole: TrainResult,
+    strikes: int,
+    epochs: int,
+    measured: int,
+    home: Path,
+    data: str,
+    whole: TrainResult,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Before any step it is measured once; later the last measurement is reported."""
     out, clock = home / f"late-{strikes}", [0.0]
 
@@ -282,8 +306,11 @@ def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
     with h5py.File(home / "noise" / "toy.h5", "r+") as h5:
         h5["class_names"] = ["ant", "/", "cat", "dog"]
     order = f"h5:{home / 'order' / 'toy.h5'}"
-    for other, said in ((classes, "was trained on 4 classes"), (order, "other labels, or in anot"),
-                        (noise, "other pictures: their mean was 0")):  # fmt: skip
+    for other, said in (
+        (classes, "was trained on 4 classes"),
+        (order, "other labels, or in anot"),
+        (noise, "other pictures: their mean was 0"),
+    ):
         with pytest.raises(DataError, match=f"{said}.*name the same data"):
             resume(other, out)
     with pytest.raises(UsageError, match="lr 0.5: the run to resume has 0.01"):
@@ -323,9 +350,7 @@ def soon(**shape: Any) -> torch.nn.Module:
     return Troubled(2, **shape)
 
 
-@given(
-    st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0)
-)
+@given(st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0))
 def test_measuring_takes_a_tenth_of_the_time(
     epochs: int, training: float, measuring: float, drift: float
 ) -> None:
@@ -380,8 +405,10 @@ def test_a_full_disk_is_everybodys_error() -> None:
     folder = run_folder.RunFolder(Second(), "run")  # type: ignore[arg-type]
     row: Any = None
     for call in (
-        lambda: folder.checkpoint({}), lambda: folder.epoch(row, ""), lambda: folder.back_to(3),
+        lambda: folder.checkpoint({}),
+        lambda: folder.epoch(row, ""),
+        lambda: folder.back_to(3),
         folder.best,
-    ):  # fmt: skip
+    ):
         with pytest.raises(OutputError, match="no space"):
             call()

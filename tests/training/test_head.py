@@ -76,8 +76,9 @@ def test_a_fixed_code_stays(home: Path, data: str, square: str) -> None:
     assert again.head.code == "epoch-0006-train.h5"
     for scale, name in ((1.0 + 1e-6, "w.npy"), (2.0, "w.npy, rows scaled to length 1")):
         np.save(home / "w.npy", SQUARE * np.array([[scale], [1.0], [1.0], [1.0]]))
-        scaled = run(data, home / f"scaled-{scale}", head=f"fixed:{home / 'w.npy'}",
-                     feature_dim=2, epochs=1)  # fmt: skip
+        scaled = run(
+            data, home / f"scaled-{scale}", head=f"fixed:{home / 'w.npy'}", feature_dim=2, epochs=1
+        )
         assert scaled.head.code == name
 
 
@@ -100,13 +101,12 @@ def test_classes_on_rows(home: Path, data: str, square: str) -> None:
     random = tuple(int(p) for p in assign("random", SQUARE, seed=1))
     for how, wanted in (("random", random), (str(home / "rows.txt"), (2, 0, 1, 3))):
         out = home / Path(how).stem
-        result = run(
-            data, out, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=2
-        )
+        result = run(data, out, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=2)
         assert result.head.permutation == wanted
         assert np.array_equal(_rows(result), SQUARE[list(wanted)])
-        again = train(data=data, out=out, resume=True, model=TINY, epochs=3, device="cpu",
-                      threads=1)  # fmt: skip
+        again = train(
+            data=data, out=out, resume=True, model=TINY, epochs=3, device="cpu", threads=1
+        )
         assert isinstance(again, TrainResult) and again.head.permutation == wanted
         assert np.array_equal(_rows(again), SQUARE[list(wanted)])
         assert timeless(again.history[:2]) == timeless(result.history)
@@ -120,9 +120,14 @@ def test_best_and_worst_of_a_given_similarity(home: Path, data: str, square: str
     cosines = {}
     for how in ("best", "worst"):
         result = run(
-            data, home / how, head=f"fixed:{square}", assignment=how, feature_dim=2, epochs=1,
+            data,
+            home / how,
+            head=f"fixed:{square}",
+            assignment=how,
+            feature_dim=2,
+            epochs=1,
             similarity=home / "alike.npy",
-        )  # fmt: skip
+        )
         gram = _rows(result) @ _rows(result).T
         cosines[how] = (round(float(gram[0, 1]), 6), round(float(gram[2, 3]), 6))
         assert result.head.assignment == how
@@ -136,9 +141,12 @@ def test_best_of_a_short_learned_run(home: Path, square: str) -> None:
     """
     data = toy(home / "pairs.h5", order=(0, 0, 1, 1), noise=20.0)
     asked: dict[str, Any] = {
-        "head": f"fixed:{square}", "feature_dim": 2, "epochs": 20, "loss": "cosface",
+        "head": f"fixed:{square}",
+        "feature_dim": 2,
+        "epochs": 20,
+        "loss": "cosface",
         "measure_every": 50,
-    }  # fmt: skip
+    }
     for how, wanted in (("best", 0.0), ("worst", -1.0)):
         rows = _rows(run(data, home / f"short-{how}", assignment=how, **asked))
         assert float(rows[0] @ rows[1]) == pytest.approx(wanted, abs=1e-6)
@@ -161,10 +169,19 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
             halt.set()
 
     asked: dict[str, Any] = {
-        "data": data, "model": TINY, "head": f"fixed:{square}", "assignment": "all",
-        "epochs": 2, "batch_size": 32, "lr": 0.01, "augment": (), "seed": 1, "device": "cpu",
-        "threads": 1, "measure_every": 1,
-    }  # fmt: skip
+        "data": data,
+        "model": TINY,
+        "head": f"fixed:{square}",
+        "assignment": "all",
+        "epochs": 2,
+        "batch_size": 32,
+        "lr": 0.01,
+        "augment": (),
+        "seed": 1,
+        "device": "cpu",
+        "threads": 1,
+        "measure_every": 1,
+    }
     whole = train(**asked, out=home / "whole")
     assert isinstance(whole, TrainSeries) and whole.outcome == "completed"
     placed = [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
@@ -182,16 +199,24 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
     assert [path.name for path in (out / "assignment-3").iterdir()] == ["mine.txt"]
     # A third that was killed in its first epoch has a folder and no checkpoint.
     (out / "assignment-3" / "config.json").write_text("{}")
-    series = train(data=data, head=f"fixed:{square}", out=out, resume=True,
-                   model=TINY, device="cpu", threads=1)  # fmt: skip
+    series = train(
+        data=data, head=f"fixed:{square}", out=out, resume=True, model=TINY, device="cpu", threads=1
+    )
     assert isinstance(series, TrainSeries) and series.outcome == "completed"
     for at, (one, other) in enumerate(zip(series.rows, whole.rows, strict=True), 1):
         assert timeless(one.history) == timeless(other.history)
         assert one.head == other.head and Path(one.run) == out / f"assignment-{at}"
         assert np.array_equal(_rows(one), SQUARE[list(one.head.permutation or ())])
     # One of them can be gone on with alone.
-    alone = train(data=data, out=series.rows[1].run, resume=True, model=TINY, epochs=3,
-                  device="cpu", threads=1)  # fmt: skip
+    alone = train(
+        data=data,
+        out=series.rows[1].run,
+        resume=True,
+        model=TINY,
+        epochs=3,
+        device="cpu",
+        threads=1,
+    )
     assert isinstance(alone, TrainResult) and alone.epochs == 3
     assert alone.head.permutation == placed[1]
 

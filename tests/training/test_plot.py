@@ -43,8 +43,14 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
         plot_train(RESULTS["square"], tmp_path / f"{name}.svg")
     text = (tmp_path / "one.svg").read_text()
     assert text == (tmp_path / "two.svg").read_text()
-    for words in ("glyphs: cnn, learned classifier", "optimum 1.0000", "automobile",
-                  "GNC1: variability", "NCC, test set", "Unit features (dots)"):  # fmt: skip
+    for words in (
+        "glyphs: cnn, learned classifier",
+        "optimum 1.0000",
+        "automobile",
+        "GNC1: variability",
+        "NCC, test set",
+        "Unit features (dots)",
+    ):
         assert f"<!-- {words}" in text, words
     plot_train(RESULTS["uneven lengths"], tmp_path / "raw.svg")
     raw = (tmp_path / "raw.svg").read_text()
@@ -55,9 +61,13 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("kind", "said", "name"),
-    [("theorem", "optimum", "x"), ("solved", "best known", "x"),
-     ("pinned", "given", "proven optimal Tammes code"), ("file", "reached by", "x")],
-)  # fmt: skip
+    [
+        ("theorem", "optimum", "x"),
+        ("solved", "best known", "x"),
+        ("pinned", "given", "proven optimal Tammes code"),
+        ("file", "reached by", "x"),
+    ],
+)
 def test_references_are_named_and_only_proved_ones_called_optimal(
     kind: str, said: str, name: str
 ) -> None:
@@ -80,15 +90,26 @@ def test_panels_hold_what_was_measured() -> None:
     assert len(gnc2.collections) == 1  # the bracket
     show_accuracies(accuracy, history)
     named = [text.get_text() for text in accuracy.get_legend().get_texts()]
-    assert named == ["while training", "training set", "test set", "out of distribution",
-                     "NCC, training set", "NCC, test set"]  # fmt: skip
+    assert named == [
+        "while training",
+        "training set",
+        "test set",
+        "out of distribution",
+        "NCC, training set",
+        "NCC, test set",
+    ]
 
 
 @pytest.mark.parametrize(
     ("first", "last", "decades"),
-    [(1.0, 0.05, (0.01, 1.0)), (0.9, 0.5, (0.1, 1.0)), (0.0, 0.5, (0.1, 1.0)),
-     (0.0, 0.0, (0.1, 1.0)), (30.0, 1e-7, (1e-7, 100.0))],
-)  # fmt: skip
+    [
+        (1.0, 0.05, (0.01, 1.0)),
+        (0.9, 0.5, (0.1, 1.0)),
+        (0.0, 0.5, (0.1, 1.0)),
+        (0.0, 0.0, (0.1, 1.0)),
+        (30.0, 1e-7, (1e-7, 100.0)),
+    ],
+)
 def test_metrics_have_an_axis_of_whole_decades(
     first: float, last: float, decades: tuple[float, float]
 ) -> None:

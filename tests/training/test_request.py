@@ -39,13 +39,30 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
 KEYS = {name for name, parameter in declared(train).items() if not parameter.in_shell}
 CHOICES = ("constraint", "loss", "optimizer", "schedule", "precision", "preset")
 RANGES: tuple[tuple[str, Any], ...] = (
-    ("epochs", 0), ("batch_size", 1), ("warmup", -1.0), ("weight_decay", -1e-4), ("seed", -1),
-    ("feature_dim", 1), ("classes", 1), ("measure_every", 0), ("snapshot_every", 0),
-    ("image_size", 4), ("tau", 0.0), ("tau", float("nan")), ("lr", float("inf")), ("margin", -1.0),
-    ("width", 0.0), ("momentum", 1.0), ("momentum", -0.1),
-    ("beta", 1.0), ("milestones", "0"), ("milestones", "3,x"), ("milestones", ()),
-    ("time_limit", 0), ("threads", 0),
-)  # fmt: skip
+    ("epochs", 0),
+    ("batch_size", 1),
+    ("warmup", -1.0),
+    ("weight_decay", -1e-4),
+    ("seed", -1),
+    ("feature_dim", 1),
+    ("classes", 1),
+    ("measure_every", 0),
+    ("snapshot_every", 0),
+    ("image_size", 4),
+    ("tau", 0.0),
+    ("tau", float("nan")),
+    ("lr", float("inf")),
+    ("margin", -1.0),
+    ("width", 0.0),
+    ("momentum", 1.0),
+    ("momentum", -0.1),
+    ("beta", 1.0),
+    ("milestones", "0"),
+    ("milestones", "3,x"),
+    ("milestones", ()),
+    ("time_limit", 0),
+    ("threads", 0),
+)
 
 
 def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> None:
@@ -53,8 +70,11 @@ def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> No
     assert (plain.data, plain.model, plain.optimizer, plain.lr) == ("glyphs", "cnn", "adamw", 3e-3)
     paper = settings_of({"preset": "fig2"})
     assert (paper.data, paper.model, paper.optimizer, paper.lr) == (
-        "cifar100", "resnet18", "sgd", 0.1
-    )  # fmt: skip
+        "cifar100",
+        "resnet18",
+        "sgd",
+        0.1,
+    )
     assert (paper.tau, paper.feature_dim, paper.epochs, paper.warmup) == (1 / 7, 10, 200, 0.0)
     mine = settings_of({"preset": "fig2", "tau": 0.5, "lr": 0.2})
     assert mine == dataclasses.replace(paper, tau=0.5, lr=0.2)
@@ -149,9 +169,7 @@ def test_ranges(name: str, value: Any) -> None:
 
 
 def test_settings_survive_json() -> None:
-    asked = settings_of(
-        {"preset": "fig4", "augment": (), "seed": 7, "head": "fixed:a.h5"}
-    )
+    asked = settings_of({"preset": "fig4", "augment": (), "seed": 7, "head": "fixed:a.h5"})
     stored = json.loads(json.dumps(vars(asked)))
     again = Settings.from_json(stored)
     assert again == asked and isinstance(again.milestones, tuple) and again.augment == ()
@@ -179,12 +197,16 @@ GLYPHS = {"preset": "fig4", "data": "glyphs", "schedule": "step"}
 
 @pytest.mark.parametrize(
     ("asked", "moved"),
-    [({"schedule": "step"}, (50, 75)), ({"preset": "fig4"}, (25, 50, 75)), ({}, (20, 30)),
-     ({"schedule": "step", "milestones": (30,)}, (30,)),
-     ({"preset": "fig4", "milestones": (10, 30)}, (10, 30)),
-     (GLYPHS, (50, 75)),  # the defaults: fig4's quarters are of its own data
-     (GLYPHS | {"milestones": (5,)}, (5,))],
-)  # fmt: skip
+    [
+        ({"schedule": "step"}, (50, 75)),
+        ({"preset": "fig4"}, (25, 50, 75)),
+        ({}, (20, 30)),
+        ({"schedule": "step", "milestones": (30,)}, (30,)),
+        ({"preset": "fig4", "milestones": (10, 30)}, (10, 30)),
+        (GLYPHS, (50, 75)),  # the defaults: fig4's quarters are of its own data
+        (GLYPHS | {"milestones": (5,)}, (5,)),
+    ],
+)
 def test_the_steps_of_a_longer_run_move_unless_they_were_asked_for(
     asked: dict[str, Any], moved: tuple[int, ...]
 ) -> None:
@@ -196,11 +218,21 @@ def test_the_steps_of_a_longer_run_move_unless_they_were_asked_for(
 def test_a_resumed_run_takes_nothing_else() -> None:
     stored = _stored(preset="fig4", seed=3)
     others: dict[str, Any] = {
-        "tau": 0.7, "classes_subset": ("cat", "dog"), "model": "cnn", "seed": 0, "lr": 1.0,
-        "data": "cifar100", "head": "cmf", "milestones": (1,), "preset": "fig2",
-        "batch_size": 64, "schedule": "cosine", "augment": (),
-        "assignment": "best", "feature_dim": 4,
-    }  # fmt: skip
+        "tau": 0.7,
+        "classes_subset": ("cat", "dog"),
+        "model": "cnn",
+        "seed": 0,
+        "lr": 1.0,
+        "data": "cifar100",
+        "head": "cmf",
+        "milestones": (1,),
+        "preset": "fig2",
+        "batch_size": 64,
+        "schedule": "cosine",
+        "augment": (),
+        "assignment": "best",
+        "feature_dim": 4,
+    }
     for name, value in others.items():
         with pytest.raises(UsageError, match=f"^{name} .*the run to resume has "):
             resumed(stored, {name: value})

@@ -26,8 +26,11 @@ from gnc_cli.training.run_folder import RunFolder, check_free, read_config
 STATE: dict[str, Any] = {
     "model": OrderedDict(w=torch.arange(6.0).reshape(2, 3), b=torch.nn.Parameter(torch.ones(2))),
     "optimizer": {"state": {0: {"step": torch.tensor(3)}}, "param_groups": [{"betas": (0.9, 1)}]},
-    "epoch": 3, "sums": [0.5, None, True], "dtype": torch.float32, "size": torch.Size([1, 2]),
-}  # fmt: skip
+    "epoch": 3,
+    "sums": [0.5, None, True],
+    "dtype": torch.float32,
+    "size": torch.Size([1, 2]),
+}
 ROWS = [EpochRow(e, 10 * e, 0.1, 1.0 / e, 0.5) for e in range(1, 7)]
 SETTINGS = settings_of({"epochs": 3})
 
@@ -180,8 +183,16 @@ def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
         claim(path / "notes.md" / "run")
 
 
-NAMES = ["config.json", "metrics.jsonl", "snapshots", "snapshots/epoch-0002-test.h5", "last.pt",
-         "best.pt", "log.txt", "assignment-2/config.json"]  # fmt: skip
+NAMES = [
+    "config.json",
+    "metrics.jsonl",
+    "snapshots",
+    "snapshots/epoch-0002-test.h5",
+    "last.pt",
+    "best.pt",
+    "log.txt",
+    "assignment-2/config.json",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -258,10 +269,12 @@ def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_private_is_written(run: RunFolder) -> None:
     run.config(
-        settings_of({"data": "folder:/home/ada/tiny"}), out=Path("/home/ada/run"),
-        list=["h5:/home/a.h5"], command="gnc train --out /home/ada/run --data=/home/ada/x",
+        settings_of({"data": "folder:/home/ada/tiny"}),
+        out=Path("/home/ada/run"),
+        list=["h5:/home/a.h5"],
+        command="gnc train --out /home/ada/run --data=/home/ada/x",
         url="https://a.org/b",
-    )  # fmt: skip
+    )
     run.log("left out /home/ada/fonts/a.ttf:\nbroken")
     add_snapshot(run, 1)
     for name, text in contents(run.path).items():
@@ -269,8 +282,10 @@ def test_nothing_private_is_written(run: RunFolder) -> None:
     config = read_config(run.path)
     assert (config["settings"]["data"], config["out"]) == ("folder:tiny", "run")
     assert config["url"] == "https://a.org/b"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ left out a\.ttf: broken\n",
-                        Path(run.path, "log.txt").read_text())  # fmt: skip
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ left out a\.ttf: broken\n",
+        Path(run.path, "log.txt").read_text(),
+    )
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps([1])])

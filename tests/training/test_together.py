@@ -19,8 +19,13 @@ from tests.training.problems import TINY, run, toy
 
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 QUICK: dict[str, Any] = {
-    "model": TINY, "epochs": 1, "batch_size": 48, "augment": [], "device": "cpu", "threads": 1,
-}  # fmt: skip
+    "model": TINY,
+    "epochs": 1,
+    "batch_size": 48,
+    "augment": [],
+    "device": "cpu",
+    "threads": 1,
+}
 
 ORDER = """
     import os, pathlib, time
@@ -102,9 +107,7 @@ def test_two_processes_refuse_solve_and_go_on_together(tmp_path: Path) -> None:
     data = toy(tmp_path / "toy.h5")
     np.save(tmp_path / "square.npy", SQUARE)
     told = together(
-        TWO.format(
-            data=data, square=str(tmp_path / "square.npy"), out=str(tmp_path), asked=QUICK
-        )
+        TWO.format(data=data, square=str(tmp_path / "square.npy"), out=str(tmp_path), asked=QUICK)
     )
     lines, others = (text.splitlines() for text in told)
     assert lines == others
@@ -138,10 +141,18 @@ SCRIPT = """
 def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
     data = toy(tmp_path / "toy.h5", each=25)  # 100 rows in 4 batches, 50 rows a process
     asked = {
-        "model": TINY, "feature_dim": 3, "batch_size": 26, "lr": 0.01, "tau": 0.3, "seed": 1,
-        "schedule": "constant", "augment": ["crop", "rotate"], "measure_every": 1,
-        "device": "cpu", "threads": 1,
-    }  # fmt: skip
+        "model": TINY,
+        "feature_dim": 3,
+        "batch_size": 26,
+        "lr": 0.01,
+        "tau": 0.3,
+        "seed": 1,
+        "schedule": "constant",
+        "augment": ["crop", "rotate"],
+        "measure_every": 1,
+        "device": "cpu",
+        "threads": 1,
+    }
     told = together(SCRIPT.format(out=str(tmp_path), asked=asked, data=data))
     first, second = (text.splitlines() for text in told)
     assert len(first) == len(second) == 2

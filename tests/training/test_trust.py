@@ -105,9 +105,15 @@ def test_a_series_is_written_inside_its_folder(how: str, place: Path, tmp_path: 
     data = f"h5:{place / 'toy.h5'}"
     (tmp_path / "square.txt").write_text("1 0\n0 1\n-1 0\n0 -1\n")
     asked: dict[str, Any] = {
-        "data": data, "model": "cnn", "width": 0.125, "epochs": 1, "out": tmp_path / "all",
-        "head": f"fixed:{tmp_path / 'square.txt'}", "assignment": "all", "threads": 1,
-    }  # fmt: skip
+        "data": data,
+        "model": "cnn",
+        "width": 0.125,
+        "epochs": 1,
+        "out": tmp_path / "all",
+        "head": f"fixed:{tmp_path / 'square.txt'}",
+        "assignment": "all",
+        "threads": 1,
+    }
     series = train(**asked)
     shutil.move(tmp_path / "all" / "assignment-1", tmp_path / "elsewhere")
     (tmp_path / "all" / "assignment-1").symlink_to(tmp_path / "elsewhere")

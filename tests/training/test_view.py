@@ -12,8 +12,16 @@ from gnc_cli.training.view import view
 from tests.training.pictures import DATA, HEAD, RECIPE, gaps, hexagon, run, square
 
 CMF = replace(HEAD, kind="cmf", beta=0.9, saved_share=0.0025)
-COSFACE = replace(HEAD, kind="fixed", code="solve", assignment="best", loss="cosface", margin=0.25,
-                  permutation=(1, 0), margin_source="the fixed code")  # fmt: skip
+COSFACE = replace(
+    HEAD,
+    kind="fixed",
+    code="solve",
+    assignment="best",
+    loss="cosface",
+    margin=0.25,
+    permutation=(1, 0),
+    margin_source="the fixed code",
+)
 STEP = {"optimizer": "sgd", "momentum": 0.9, "schedule": "step", "milestones": [27, 53]}
 DECAY = replace(HEAD, constraint="decay", tau=1.0)
 MEASURED = run().measured
@@ -29,7 +37,9 @@ def drawn(result: Any, width: int = 80, verbose: bool = False) -> str:
 
 
 def test_a_run_as_a_person_sees_it() -> None:
-    assert drawn(run()) == """\
+    assert (
+        drawn(run())
+        == """\
 glyphs: cnn   d = 10, K = 100
 
 test accuracy  0.9531    training 0.9997, NCC 0.9947
@@ -42,6 +52,7 @@ run: 60 epochs in 2 min 42 s, runs/2026-11-21-1530-glyphs-cnn
 
 completed
 """
+    )
 
 
 @pytest.mark.parametrize("result", [run(), gaps(), square(), hexagon()], ids=str(0).format)
@@ -60,38 +71,71 @@ def test_gates_learn_their_keys() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"head": CMF}, ["class means of the features, beta 0.9", "1,000 of the head need no",
-                         "0.25 % of"]),
-        ({}, ["reference        0.669012", "network     cnn, 394,410 parameters",
-              "head        learned; on the sphere, tau 0.1; loss ce", "batches of 128, float32"]),
-        ({"head": COSFACE}, ["fixed: solve", "placed: best",
-                             "cosface with margin 0.25, the largest of the fixed code\n"]),
+        (
+            {"head": CMF},
+            ["class means of the features, beta 0.9", "1,000 of the head need no", "0.25 % of"],
+        ),
+        (
+            {},
+            [
+                "reference        0.669012",
+                "network     cnn, 394,410 parameters",
+                "head        learned; on the sphere, tau 0.1; loss ce",
+                "batches of 128, float32",
+            ],
+        ),
+        (
+            {"head": COSFACE},
+            [
+                "fixed: solve",
+                "placed: best",
+                "cosface with margin 0.25, the largest of the fixed code\n",
+            ],
+        ),
         ({"head": DECAY}, ["free lengths, weight decay"]),
         ({"head": replace(HEAD, loss="hardmax")}, ["learned; on the sphere; loss hardmax"]),
-        ({"head": replace(HEAD, loss="arcface", margin=0.5, margin_source="given")},
-         ["loss arcface with margin 0.5\n"]),
+        (
+            {"head": replace(HEAD, loss="arcface", margin=0.5, margin_source="given")},
+            ["loss arcface with margin 0.5\n"],
+        ),
         ({"recipe": RECIPE | STEP}, ["sgd, momentum 0.9, lr 0.003, step 27, 53 x 0.1, warm-up"]),
-        ({"recipe": RECIPE | STEP | {"milestones": list(range(1, 9))}},
-         ["step 1, 2, 3, 4, 5, 6, 7, 8 x 0.1"]),
-        ({"data": DATA | {"split": "each fifth image of a class in sorted order is test"}},
-         ["900 training, 300 test (each fifth of a class)"]),
+        (
+            {"recipe": RECIPE | STEP | {"milestones": list(range(1, 9))}},
+            ["step 1, 2, 3, 4, 5, 6, 7, 8 x 0.1"],
+        ),
+        (
+            {"data": DATA | {"split": "each fifth image of a class in sorted order is test"}},
+            ["900 training, 300 test (each fifth of a class)"],
+        ),
         ({"data": DATA | {"test_images": None}}, ["900 training, no test set; 32 x 32"]),
-        ({"data": DATA | {"ood": {"name": "folder:stl", "classes_matched": 9}},
-          "ood_accuracy": 0.5}, ["0.5000    folder:stl, 9 of 100 classes matched by name"]),
-        ({"outcome": "time_limit", "epochs_asked": 90, "advice": "go on with --resume"},
-         ["time limit after 60 of 90 epochs: go on with --resume"]),
-        ({"outcome": "interrupted", "advice": "interrupted, a checkpoint is written"},
-         ["interrupted: a checkpoint is written"]),
-        ({"processes": 2, "recipe": RECIPE | {"preset": "fig2", "width": 0.5}},
-         ["2 processes on cpu", "seed 0; preset fig2", "width 0.5"]),
-        ({"test_accuracy": None, "train_accuracy": 0.99999},
-         ["training accuracy  0.999990  best"]),
-        ({"measured": replace(MEASURED, gnc2=Bracket(0.3, 0.4), gnc2_ratio=0.4484)},
-         [">=0.300000", "at most 0.400000", "ratio            >=0.448"]),
+        (
+            {
+                "data": DATA | {"ood": {"name": "folder:stl", "classes_matched": 9}},
+                "ood_accuracy": 0.5,
+            },
+            ["0.5000    folder:stl, 9 of 100 classes matched by name"],
+        ),
+        (
+            {"outcome": "time_limit", "epochs_asked": 90, "advice": "go on with --resume"},
+            ["time limit after 60 of 90 epochs: go on with --resume"],
+        ),
+        (
+            {"outcome": "interrupted", "advice": "interrupted, a checkpoint is written"},
+            ["interrupted: a checkpoint is written"],
+        ),
+        (
+            {"processes": 2, "recipe": RECIPE | {"preset": "fig2", "width": 0.5}},
+            ["2 processes on cpu", "seed 0; preset fig2", "width 0.5"],
+        ),
+        ({"test_accuracy": None, "train_accuracy": 0.99999}, ["training accuracy  0.999990  best"]),
+        (
+            {"measured": replace(MEASURED, gnc2=Bracket(0.3, 0.4), gnc2_ratio=0.4484)},
+            [">=0.300000", "at most 0.400000", "ratio            >=0.448"],
+        ),
         ({"measured": replace(MEASURED, gnc2_reference=None)}, ["certified\nGNC3"]),
         ({"measured": None, "history": (), "best": None}, ["test accuracy  0.95"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> None:
     made = run(**changes)
     text = drawn(made, 200) + drawn(made, 200, verbose=True)
@@ -102,9 +146,13 @@ def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> No
 def test_collapse_is_counted_from_the_first_measurement() -> None:
     made = run(2)
     first, last = made.history
-    for before, after, said in ((0.5, 0.05, "10 times less"), (0.1, 0.199, "99 % more"),
-                                (0.953, 0.9099, "1: unchanged"), (0.9, 0.6, "33 % less"),
-                                (0.1, 0.0, "from 0.100 after epoch 1\n")):  # fmt: skip
+    for before, after, said in (
+        (0.5, 0.05, "10 times less"),
+        (0.1, 0.199, "99 % more"),
+        (0.953, 0.9099, "1: unchanged"),
+        (0.9, 0.6, "33 % less"),
+        (0.1, 0.0, "from 0.100 after epoch 1\n"),
+    ):
         history = (replace(first, gnc1=before), replace(last, gnc1=after))
         assert made.measured is not None
         measured = replace(made.measured, gnc1=after)

@@ -139,11 +139,18 @@ class SignCode:
             cosine = Cosine.root(Fraction(1, self.d))
         K = (1 << self.k) + 2 * self.d * self.standard
         return Construction(
-            self.name, self.title, self.d, K, cosine, self.proven, self.reference,
-            lambda: SignRows(self.forms(), self.standard), self.distribution,
+            self.name,
+            self.title,
+            self.d,
+            K,
+            cosine,
+            self.proven,
+            self.reference,
+            lambda: SignRows(self.forms(), self.standard),
+            self.distribution,
             # Products with a row of the code, over {+-1} or through the Gray map, are symmetries.
             transitive=not self.standard,
-        )  # fmt: skip
+        )
 
 
 def trace_functions(m: int, e: int) -> np.ndarray:
@@ -206,24 +213,42 @@ def _kerdock(m: int) -> SignCode:
     d, root = 2**m, 2 ** (m // 2)
     proven, half = m in _PROVED_OPTIMAL, d * d // 2
     return SignCode(
-        f"kerdock-{m}", f"{d // 2 + 1} mutually unbiased bases, signed", m, 2 * m, root,
-        _PROVED if proven else _KERDOCK, partial(z4_forms, m, 0), standard=True, proven=proven,
+        f"kerdock-{m}",
+        f"{d // 2 + 1} mutually unbiased bases, signed",
+        m,
+        2 * m,
+        root,
+        _PROVED if proven else _KERDOCK,
+        partial(z4_forms, m, 0),
+        standard=True,
+        proven=proven,
         distribution=((f"1/{root}", half), ("0", 2 * d - 2), (f"-1/{root}", half), ("-1", 1)),
-    )  # fmt: skip
+    )
 
 
 def _gold(m: int) -> SignCode:
     return SignCode(
-        f"gold-{m}", "Gold functions with the signed standard basis", m, 2 * m + 1,
-        2 ** ((m + 1) // 2), _GOLD, partial(trace_forms, m, (3,)), standard=True,
-    )  # fmt: skip
+        f"gold-{m}",
+        "Gold functions with the signed standard basis",
+        m,
+        2 * m + 1,
+        2 ** ((m + 1) // 2),
+        _GOLD,
+        partial(trace_forms, m, (3,)),
+        standard=True,
+    )
 
 
 def _three_error(m: int) -> SignCode:
     return SignCode(
-        f"bch3-{m}", "dual three-error-correcting BCH code, extended", m, 3 * m + 1,
-        2 ** ((m + 3) // 2), _THREE_ERROR, partial(trace_forms, m, (3, 5)),
-    )  # fmt: skip
+        f"bch3-{m}",
+        "dual three-error-correcting BCH code, extended",
+        m,
+        3 * m + 1,
+        2 ** ((m + 3) // 2),
+        _THREE_ERROR,
+        partial(trace_forms, m, (3, 5)),
+    )
 
 
 def _delsarte_goethals(m: int, s: int) -> SignCode:
@@ -231,9 +256,14 @@ def _delsarte_goethals(m: int, s: int) -> SignCode:
     # The one next to Kerdock's needs no second parameter.
     name = f"delsarte-goethals-{m}" if r == 1 else f"delsarte-goethals-{m}-{s}"
     return SignCode(
-        name, f"Delsarte-Goethals code DG({m}, {s})", m, (m - 1) * (r + 1) + m + 1, 2 ** (m - s),
-        _Z4, partial(z4_forms, m, r),
-    )  # fmt: skip
+        name,
+        f"Delsarte-Goethals code DG({m}, {s})",
+        m,
+        (m - 1) * (r + 1) + m + 1,
+        2 ** (m - s),
+        _Z4,
+        partial(z4_forms, m, r),
+    )
 
 
 def _cyclic(name: str, n: int, k: int, b: int, exponents: tuple[int, ...], why: str) -> SignCode:
@@ -295,15 +325,25 @@ def _punctured(name: str, p: int) -> Construction | None:
 
 
 def _changed(
-    code: SignCode, change: str, title: str, places: int, k: int, largest: int,
+    code: SignCode,
+    change: str,
+    title: str,
+    places: int,
+    k: int,
+    largest: int,
     rows: Callable[[FormSet, int], Rows],
-) -> Construction:  # fmt: skip
+) -> Construction:
     d = code.d - places
     return Construction(
-        f"{code.name}-{change}", f"{code.title}, {title}", d, 1 << k,
-        Cosine.of(Fraction(largest, d)), False, code.reference,
+        f"{code.name}-{change}",
+        f"{code.title}, {title}",
+        d,
+        1 << k,
+        Cosine.of(Fraction(largest, d)),
+        False,
+        code.reference,
         lambda: rows(code.forms(), places),
-    )  # fmt: skip
+    )
 
 
 def _longer(d: int) -> Iterable[tuple[str, int]]:
@@ -320,44 +360,95 @@ def _listed(*texts: str, codes: _Codes) -> Family:
 
 FAMILIES: tuple[Family, ...] = (
     _listed(
-        "kerdock-m", "2^(m-1) + 1 mutually unbiased bases, signed",
-        "m = 4, 6, .., 12", "2^m", "4^m + 2^(m+1)", "2^(-m/2)", _KERDOCK, codes=_KERDOCK_CODES,
+        "kerdock-m",
+        "2^(m-1) + 1 mutually unbiased bases, signed",
+        "m = 4, 6, .., 12",
+        "2^m",
+        "4^m + 2^(m+1)",
+        "2^(-m/2)",
+        _KERDOCK,
+        codes=_KERDOCK_CODES,
     ),
     _listed(
-        "gold-m", "Gold functions with the signed standard basis",
-        "m = 3, 5, .., 11", "2^m", "2 4^m + 2^(m+1)", "2^((1-m)/2)", _GOLD, codes=_GOLD_CODES,
+        "gold-m",
+        "Gold functions with the signed standard basis",
+        "m = 3, 5, .., 11",
+        "2^m",
+        "2 4^m + 2^(m+1)",
+        "2^((1-m)/2)",
+        _GOLD,
+        codes=_GOLD_CODES,
     ),
     _listed(
-        "bch3-m", "dual three-error-correcting BCH code, extended", "m = 5, 7, 9, 11",
-        "2^m", "2 8^m", "2^((3-m)/2)", _THREE_ERROR, codes=_THREE_ERROR_CODES,
+        "bch3-m",
+        "dual three-error-correcting BCH code, extended",
+        "m = 5, 7, 9, 11",
+        "2^m",
+        "2 8^m",
+        "2^((3-m)/2)",
+        _THREE_ERROR,
+        codes=_THREE_ERROR_CODES,
     ),
     _listed(
-        "delsarte-goethals-m", "Delsarte-Goethals code DG(m, m/2 - 1)",
-        "m = 4, 6, .., 12", "2^m", "2^(3m-1)", "2^(1-m/2)", _Z4, codes=_NEXT_CODES,
+        "delsarte-goethals-m",
+        "Delsarte-Goethals code DG(m, m/2 - 1)",
+        "m = 4, 6, .., 12",
+        "2^m",
+        "2^(3m-1)",
+        "2^(1-m/2)",
+        _Z4,
+        codes=_NEXT_CODES,
     ),
     _listed(
-        "delsarte-goethals-m-s", "Delsarte-Goethals code DG(m, s)",
-        "m-s = 8-2, 10-3", "2^m", "2^((m-1)(m/2-s+1)+m+1)", "2^-s", _Z4,
+        "delsarte-goethals-m-s",
+        "Delsarte-Goethals code DG(m, s)",
+        "m-s = 8-2, 10-3",
+        "2^m",
+        "2^((m-1)(m/2-s+1)+m+1)",
+        "2^-s",
+        _Z4,
         codes=_FURTHER_CODES,
     ),
     _listed(
-        "bch-n-k", "extended BCH code [n,k,b], b its least distance",
+        "bch-n-k",
+        "extended BCH code [n,k,b], b its least distance",
         "n = 8, 16, .., 2048 with its k up to 40, say 64-18 (b = 22) or 512-31 (b = 220)",
-        "n", "2^k", "1 - 2b/n", _BCH, codes=_BCH_CODES,
+        "n",
+        "2^k",
+        "1 - 2b/n",
+        _BCH,
+        codes=_BCH_CODES,
     ),
     _listed(
-        "cyclic-n-k", "extended cyclic code [n,k,b], b its least distance",
-        "n-k = 64-19, 64-21", "n", "2^k", "1 - 2b/n", _FOUND, codes=_CYCLIC_CODES,
+        "cyclic-n-k",
+        "extended cyclic code [n,k,b], b its least distance",
+        "n-k = 64-19, 64-21",
+        "n",
+        "2^k",
+        "1 - 2b/n",
+        _FOUND,
+        codes=_CYCLIC_CODES,
     ),
     Family(
         "code-shortened-s",
         "the rows that are + in s places, without those; code has largest cosine w/2^m",
         "code = kerdock-m, gold-m, bch3-m, bch-n-k, .., s < w",
-        "2^m - s", "2^(k-s) of 2^k", "(w-s)/(2^m-s)", _CUT, _shortened, _longer,
+        "2^m - s",
+        "2^(k-s) of 2^k",
+        "(w-s)/(2^m-s)",
+        _CUT,
+        _shortened,
+        _longer,
     ),
     Family(
-        "code-punctured-p", "the rows without p places; code has largest cosine w/2^m",
+        "code-punctured-p",
+        "the rows without p places; code has largest cosine w/2^m",
         "code = kerdock-m, gold-m, bch3-m, delsarte-goethals-m, p <= w/2",
-        "2^m - p", "2^k", "(w+p)/(2^m-p)", _CUT, _punctured, _longer,
+        "2^m - p",
+        "2^k",
+        "(w+p)/(2^m-p)",
+        _CUT,
+        _punctured,
+        _longer,
     ),
-)  # fmt: skip
+)

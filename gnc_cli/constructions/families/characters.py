@@ -207,10 +207,15 @@ def _member(kind: str, q: int) -> Construction | None:
     if kind == "quadratic":
         title = f"{q + 1} mutually unbiased bases of C^{q}, times 1, i, -1, -i"
     return Construction(
-        f"{kind}-{q}", title, q if odd else 2 * q, 2 * size if odd else 4 * (size + q),
-        largest_cosine(q, exponents)[0], False, reference,
+        f"{kind}-{q}",
+        title,
+        q if odd else 2 * q,
+        2 * size if odd else 4 * (size + q),
+        largest_cosine(q, exponents)[0],
+        False,
+        reference,
         lambda: CharacterRows(finite_field(q), exponents),
-    )  # fmt: skip
+    )
 
 
 def _complex(d: int) -> list[tuple[int]]:
@@ -223,24 +228,47 @@ def _real(d: int) -> list[tuple[int]]:
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "quadratic-q", "q + 1 mutually unbiased bases of C^q, times 1, i, -1, -i",
-        "q < 2048 a power of an odd prime", "2 q", "4 q (q + 1)", "1/sqrt(q)", _MUB,
-        partial(_member, "quadratic"), _complex,
+        "quadratic-q",
+        "q + 1 mutually unbiased bases of C^q, times 1, i, -1, -i",
+        "q < 2048 a power of an odd prime",
+        "2 q",
+        "4 q (q + 1)",
+        "1/sqrt(q)",
+        _MUB,
+        partial(_member, "quadratic"),
+        _complex,
     ),
     Family(
         "cubic-p",
         "characters of cubic polynomials with the standard basis of C^p, times 1, i, -1, -i",
-        "p = 5, 7, .. a prime below 2048", "2 p", "4 p (p^2 + 1)", "at most 2/sqrt(p)", _ALLTOP,
-        partial(_member, "cubic"), _complex,
+        "p = 5, 7, .. a prime below 2048",
+        "2 p",
+        "4 p (p^2 + 1)",
+        "at most 2/sqrt(p)",
+        _ALLTOP,
+        partial(_member, "cubic"),
+        _complex,
     ),
     Family(
-        "odd-cubic-p", "characters of odd cubic polynomials, signed",
-        "p = 5, 7, .. a prime below 2048", "p", "2 p^2", "at most 2/sqrt(p)", _WEIL,
-        partial(_member, "odd-cubic"), _real,
+        "odd-cubic-p",
+        "characters of odd cubic polynomials, signed",
+        "p = 5, 7, .. a prime below 2048",
+        "p",
+        "2 p^2",
+        "at most 2/sqrt(p)",
+        _WEIL,
+        partial(_member, "odd-cubic"),
+        _real,
     ),
     Family(
-        "odd-quintic-p", "characters of odd quintic polynomials, signed",
-        "p = 7, 11, .., 127", "p", "2 p^3", "at most 4/sqrt(p)", _WEIL,
-        partial(_member, "odd-quintic"), _real,
+        "odd-quintic-p",
+        "characters of odd quintic polynomials, signed",
+        "p = 7, 11, .., 127",
+        "p",
+        "2 p^3",
+        "at most 4/sqrt(p)",
+        _WEIL,
+        partial(_member, "odd-quintic"),
+        _real,
     ),
-)  # fmt: skip
+)

@@ -145,11 +145,13 @@ def mclaughlin() -> np.ndarray:
     hexads, heptads = blocks[through, :-1], blocks[~through, :-1]
     mixed = _products(hexads, heptads) == 3
     nothing = np.zeros((22, 22), dtype=bool)
-    return np.block([
-        [nothing, hexads.T == 0, heptads.T == 1],
-        [hexads == 0, _products(hexads) == 0, mixed],
-        [heptads == 1, mixed.T, _products(heptads) == 1],
-    ])  # fmt: skip
+    return np.block(
+        [
+            [nothing, hexads.T == 0, heptads.T == 1],
+            [hexads == 0, _products(hexads) == 0, mixed],
+            [heptads == 1, mixed.T, _products(heptads) == 1],
+        ]
+    )
 
 
 def mclaughlin_far() -> np.ndarray:
@@ -171,15 +173,26 @@ def _code(
     """The code on the smaller eigenvalue's eigenspace, its figures from the parameters alone."""
     (diagonal, near, far), m = graph.projection()
     return transitive_code(
-        name, title, graph.v * diagonal // m, reference, lambda: spectral_code(build(), graph),
-        (Fraction(far, diagonal), graph.v - 1 - graph.k), (Fraction(near, diagonal), graph.k),
-    )  # fmt: skip
+        name,
+        title,
+        graph.v * diagonal // m,
+        reference,
+        lambda: spectral_code(build(), graph),
+        (Fraction(far, diagonal), graph.v - 1 - graph.k),
+        (Fraction(near, diagonal), graph.k),
+    )
 
 
 def _embedded(
-    name: str, title: str, v: int, k: int, lam: int, mu: int, build: Callable[[], np.ndarray],
+    name: str,
+    title: str,
+    v: int,
+    k: int,
+    lam: int,
+    mu: int,
+    build: Callable[[], np.ndarray],
     reference: str,
-) -> Construction:  # fmt: skip
+) -> Construction:
     title = f"{title} ({v},{k},{lam},{mu}), spectral embedding"
     return _code(name, title, StronglyRegular(v, k, lam, mu), build, reference)
 
@@ -191,12 +204,18 @@ CODES = (
     ),
     _embedded("m22-graph", "M22 graph", 77, 16, 0, 4, m22, _EXACT),
     _embedded(
-        "mclaughlin-162", "far part of the McLaughlin graph", 162, 56, 10, 24, mclaughlin_far,
+        "mclaughlin-162",
+        "far part of the McLaughlin graph",
+        162,
+        56,
+        10,
+        24,
+        mclaughlin_far,
         _SHARP,
     ),
     _embedded("higman-sims", "Higman-Sims graph", 100, 22, 0, 6, higman_sims, _SHARP),
     _embedded("mclaughlin", "McLaughlin graph", 275, 112, 30, 56, mclaughlin, _SHARP),
-)  # fmt: skip
+)
 """Dimensions 20, 21, 21, 21, 22 and 22."""
 
 
@@ -260,9 +279,13 @@ _ORDERS = (2, 3, 4, 5, 7, 8, 9)
 """Prime powers q; beyond them the square matrices of the graph outgrow a gigabyte."""
 FAMILIES: tuple[Family, ...] = (
     listed(
-        "isotropic-q", "totally isotropic lines of the Hermitian space H(3,q^2)",
+        "isotropic-q",
+        "totally isotropic lines of the Hermitian space H(3,q^2)",
         f"q = {', '.join(map(str, _ORDERS))}",
-        "q (q^2 - q + 1)", "(q + 1)(q^3 + 1)", "1/q^2", _SHARP,
+        "q (q^2 - q + 1)",
+        "(q + 1)(q^3 + 1)",
+        "1/q^2",
+        _SHARP,
         codes={(q,): _isotropic_code(q) for q in _ORDERS},
     ),
-)  # fmt: skip
+)

@@ -168,17 +168,29 @@ def _lines(q: int) -> Construction | None:
         return None
     cosine = Cosine.root(Fraction(1, q))
     return Construction(
-        f"paley-{q}", f"{q + 1} equiangular lines, both unit vectors of each",
-        (q + 1) // 2, 2 * (q + 1), cosine, q == 5, _TOTH if q == 5 else _LINES,
+        f"paley-{q}",
+        f"{q + 1} equiangular lines, both unit vectors of each",
+        (q + 1) // 2,
+        2 * (q + 1),
+        cosine,
+        q == 5,
+        _TOTH if q == 5 else _LINES,
         lambda: PaleyRows(finite_field(q)),
-        ((cosine.text, q), ((-cosine).text, q), ("-1", 1)), transitive=True,
-    )  # fmt: skip
+        ((cosine.text, q), ((-cosine).text, q), ("-1", 1)),
+        transitive=True,
+    )
 
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "paley-q", "equiangular lines of Paley's conference matrix, both unit vectors of each",
+        "paley-q",
+        "equiangular lines of Paley's conference matrix, both unit vectors of each",
         "q = 5, 9, 13, .. a prime power below 8192, q = 1 mod 4",
-        "(q + 1)/2", "2 (q + 1)", "1/sqrt(q)", _LINES, _lines, lambda d: [(2 * d - 1,)],
+        "(q + 1)/2",
+        "2 (q + 1)",
+        "1/sqrt(q)",
+        _LINES,
+        _lines,
+        lambda d: [(2 * d - 1,)],
     ),
-)  # fmt: skip
+)

@@ -222,9 +222,15 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
     K = s ** (e + 1 - shortened) * forms + s * n * (not shortened and not extended)
 
     return Construction(
-        f"quadric-{s}-{e}{change}", title, d, K, Cosine.of(Fraction(top, d)), False, _REFERENCE,
+        f"quadric-{s}-{e}{change}",
+        title,
+        d,
+        K,
+        Cosine.of(Fraction(top, d)),
+        False,
+        _REFERENCE,
         lambda: QuadricRows(quadric_words(s, e), shortened, extended),
-    )  # fmt: skip
+    )
 
 
 _ORDERS = tuple(
@@ -252,20 +258,30 @@ FAMILIES: tuple[Family, ...] = (
         "quadric-s-e",
         "quadratic forms in e variables over GF(s), symbols as vertices of a simplex",
         "s = 3, 4, 5, 7, .. a power of a prime, e = 1, 2, .., d <= 4096",
-        "(s-1) s^e", "s^(3e/2+1) + s^(e+1), e even; s^(2e+1) + s^(e+1), e odd",
-        "s^ceil(e/2)/d", _REFERENCE, codes=_WHOLE,
+        "(s-1) s^e",
+        "s^(3e/2+1) + s^(e+1), e even; s^(2e+1) + s^(e+1), e odd",
+        "s^ceil(e/2)/d",
+        _REFERENCE,
+        codes=_WHOLE,
     ),
     listed(
-        "quadric-s-e-shortened-i", "those forms that are 0 at i points",
+        "quadric-s-e-shortened-i",
+        "those forms that are 0 at i points",
         "as quadric-s-e; i = 1, 2, .., e",
-        "(s-1)(s^e-i)", "s^(3e/2+1-i), e even; s^(2e+1-i), e odd",
-        "(s^ceil(e/2)-(s-1)i)/d", _REFERENCE,
+        "(s-1)(s^e-i)",
+        "s^(3e/2+1-i), e even; s^(2e+1-i), e odd",
+        "(s^ceil(e/2)-(s-1)i)/d",
+        _REFERENCE,
         codes=_SHORTENED,
     ),
     listed(
-        "quadric-s-e-extended", "those forms, each a vertex of a further simplex as well",
+        "quadric-s-e-extended",
+        "those forms, each a vertex of a further simplex as well",
         "as quadric-s-e, e even",
-        "(s-1) s^e + s^(e/2) - 1", "s^(3e/2+1)", "(s^(e/2)-1)/d", _REFERENCE,
+        "(s-1) s^e + s^(e/2) - 1",
+        "s^(3e/2+1)",
+        "(s^(e/2)-1)/d",
+        _REFERENCE,
         codes=_EXTENDED,
     ),
-)  # fmt: skip
+)

@@ -33,11 +33,13 @@ _OPTIMAL = (
 def _d_roots(d: int) -> np.ndarray:
     """The 2 d (d - 1) vectors with two entries +-1 and zeros."""
     unit = np.eye(d, dtype=np.int64)
-    return np.array([
-        s * unit[i] + u * unit[j]
-        for i, j in itertools.combinations(range(d), 2)
-        for s, u in itertools.product((1, -1), repeat=2)
-    ])
+    return np.array(
+        [
+            s * unit[i] + u * unit[j]
+            for i, j in itertools.combinations(range(d), 2)
+            for s, u in itertools.product((1, -1), repeat=2)
+        ]
+    )
 
 
 def _a_roots(n: int) -> np.ndarray:
@@ -151,61 +153,130 @@ def _orientations(i: int) -> list[np.ndarray]:
 
 CODES = (
     transitive_code(
-        "24-cell", "vertices of the 24-cell: roots of D4", 4,
+        "24-cell",
+        "vertices of the 24-cell: roots of D4",
+        4,
         "Schlaefli 1852; de Laat, Leijenhorst and de Muinck Keizer 2024 (arXiv 2404.18794)",
-        lambda: IntegerRows(_d_roots(4)), ("1/2", 8), ("0", 6), ("-1/2", 8), ("-1", 1),
+        lambda: IntegerRows(_d_roots(4)),
+        ("1/2", 8),
+        ("0", 6),
+        ("-1/2", 8),
+        ("-1", 1),
     ),
     transitive_code(
-        "d5-roots", "roots of D5", 5, _SPLAG, lambda: IntegerRows(_d_roots(5)),
-        ("1/2", 12), ("0", 14), ("-1/2", 12), ("-1", 1), proven=False,
+        "d5-roots",
+        "roots of D5",
+        5,
+        _SPLAG,
+        lambda: IntegerRows(_d_roots(5)),
+        ("1/2", 12),
+        ("0", 14),
+        ("-1/2", 12),
+        ("-1", 1),
+        proven=False,
     ),
     transitive_code(
-        "e6-roots", "roots of E6", 6, _SPLAG, _e6,
-        ("1/2", 20), ("0", 30), ("-1/2", 20), ("-1", 1), proven=False,
+        "e6-roots",
+        "roots of E6",
+        6,
+        _SPLAG,
+        _e6,
+        ("1/2", 20),
+        ("0", 30),
+        ("-1/2", 20),
+        ("-1", 1),
+        proven=False,
     ),
     transitive_code(
-        "e7-roots", "roots of E7", 7, _SPLAG,
+        "e7-roots",
+        "roots of E7",
+        7,
+        _SPLAG,
         # Doubled: the roots of A7 and the 70 balanced sign vectors in eight coordinates.
         lambda: IntegerRows(np.concatenate([2 * _a_roots(8), _balanced(8)]), 7),
-        ("1/2", 32), ("0", 60), ("-1/2", 32), ("-1", 1), proven=False,
+        ("1/2", 32),
+        ("0", 60),
+        ("-1/2", 32),
+        ("-1", 1),
+        proven=False,
     ),
     transitive_code(
-        "e8-roots", "roots of E8: Gosset's 4_21", 8, _OPTIMAL,
+        "e8-roots",
+        "roots of E8: Gosset's 4_21",
+        8,
+        _OPTIMAL,
         # Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs.
         lambda: IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)])),
-        ("1/2", 56), ("0", 126), ("-1/2", 56), ("-1", 1),
+        ("1/2", 56),
+        ("0", 126),
+        ("-1/2", 56),
+        ("-1", 1),
     ),
     transitive_code(
-        "equiangular-28", "28 equiangular lines: Gosset's 3_21", 7, _SHARP,
+        "equiangular-28",
+        "28 equiangular lines: Gosset's 3_21",
+        7,
+        _SHARP,
         # The vectors (3, 3, -1, .., -1), which sum to zero, and their negatives.
         lambda: IntegerRows(np.concatenate([_pairs(8, 3, -1), -_pairs(8, 3, -1)]), 7),
-        ("1/3", 27), ("-1/3", 27), ("-1", 1),
+        ("1/3", 27),
+        ("-1/3", 27),
+        ("-1", 1),
     ),
     transitive_code(
-        "schlaefli", "27 lines of a cubic surface: Gosset's 2_21", 6, _SHARP, _schlaefli,
-        ("1/4", 16), ("-1/2", 10),
+        "schlaefli",
+        "27 lines of a cubic surface: Gosset's 2_21",
+        6,
+        _SHARP,
+        _schlaefli,
+        ("1/4", 16),
+        ("-1/2", 10),
     ),
     transitive_code(
-        "hemicube", "half of a cube's vertices, Clebsch graph: Gosset's 1_21", 5, _SHARP,
-        lambda: IntegerRows(_even_signs(5)), ("1/5", 10), ("-3/5", 5),
+        "hemicube",
+        "half of a cube's vertices, Clebsch graph: Gosset's 1_21",
+        5,
+        _SHARP,
+        lambda: IntegerRows(_even_signs(5)),
+        ("1/5", 10),
+        ("-3/5", 5),
     ),
     transitive_code(
-        "petersen", "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21", 4,
+        "petersen",
+        "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21",
+        4,
         "Bachoc and Vallentin 2009, Optimality and uniqueness of the (4,10,1/6) spherical code",
         # Five times the midpoints of the edges of a simplex, e_i + e_j - 2/5.
-        lambda: IntegerRows(_pairs(5, 3, -2), 4), ("1/6", 6), ("-2/3", 3),
+        lambda: IntegerRows(_pairs(5, 3, -2), 4),
+        ("1/6", 6),
+        ("-2/3", 3),
     ),
     transitive_code(
-        "barnes-wall", "minimal vectors of the Barnes-Wall lattice", 16,
+        "barnes-wall",
+        "minimal vectors of the Barnes-Wall lattice",
+        16,
         "Barnes and Wall 1959, Some extreme forms defined in terms of Abelian groups",
-        _barnes_wall, ("1/2", 280), ("1/4", 1024), ("0", 1710), ("-1/4", 1024), ("-1/2", 280),
-        ("-1", 1), proven=False,
+        _barnes_wall,
+        ("1/2", 280),
+        ("1/4", 1024),
+        ("0", 1710),
+        ("-1/4", 1024),
+        ("-1/2", 280),
+        ("-1", 1),
+        proven=False,
     ),
     transitive_code(
-        "smith", "Smith's 40 points: orientations of five tetrahedra", 10,
+        "smith",
+        "Smith's 40 points: orientations of five tetrahedra",
+        10,
         "Ballinger, Blekherman, Cohn, Giansiracusa, Kelly and Schuermann 2009, "
         "Experimental study of energy-minimizing point configurations on spheres",
-        _smith, ("1/6", 24), ("0", 4), ("-1/3", 3), ("-1/2", 8), proven=False,
+        _smith,
+        ("1/6", 24),
+        ("0", 4),
+        ("-1/3", 3),
+        ("-1/2", 8),
+        proven=False,
     ),
-)  # fmt: skip
+)
 """Not proved optimal, but conjectured: D5, E6, E7, the Barnes-Wall lattice and Smith's code."""

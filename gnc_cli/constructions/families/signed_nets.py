@@ -110,10 +110,15 @@ def _net(q: int, r: int) -> Construction | None:
     if prime_power(q) is None or not 3 <= r <= q + 1 or h == 0 or r * q > _MOST:
         return None
     return Construction(
-        f"net-{q}-{r}", f"points of the affine plane over GF({q}) on {r} classes of lines, with "
-        "signs", r * q, 2 * q * q * h, Cosine.of(Fraction(1, r)), False, _REFERENCE,
+        f"net-{q}-{r}",
+        f"points of the affine plane over GF({q}) on {r} classes of lines, with signs",
+        r * q,
+        2 * q * q * h,
+        Cosine.of(Fraction(1, r)),
+        False,
+        _REFERENCE,
         lambda: NetRows(net_lines(q, r), sign_patterns(r)),
-    )  # fmt: skip
+    )
 
 
 def _nets(d: int) -> Iterator[tuple[int, int]]:
@@ -127,9 +132,14 @@ def _nets(d: int) -> Iterator[tuple[int, int]]:
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "net-q-r", "points of an affine plane on r classes of parallel lines, with signs",
+        "net-q-r",
+        "points of an affine plane on r classes of parallel lines, with signs",
         "q a power of a prime, 3 <= r <= q + 1, r not 2 mod 4, r q <= 4096",
-        "r q", "2 q^2 h; h = r, r + 1, r - 1 for r = 0, 3, 1 mod 4", "1/r", _REFERENCE,
-        _net, _nets,
+        "r q",
+        "2 q^2 h; h = r, r + 1, r - 1 for r = 0, 3, 1 mod 4",
+        "1/r",
+        _REFERENCE,
+        _net,
+        _nets,
     ),
-)  # fmt: skip
+)

@@ -251,10 +251,16 @@ def _lines(q: int) -> Construction | None:
     if not _odd_order(q):
         return None
     return transitive_code(
-        f"unitary-{q}", f"{q**3 + 1} equiangular lines, both unit vectors of each",
-        q * q - q + 1, _SHARP if q == 3 else _TAYLOR, lambda: TaylorRows(finite_field(q)),
-        (Fraction(1, q), q**3), (Fraction(-1, q), q**3), (-1, 1), proven=q == 3,
-    )  # fmt: skip
+        f"unitary-{q}",
+        f"{q**3 + 1} equiangular lines, both unit vectors of each",
+        q * q - q + 1,
+        _SHARP if q == 3 else _TAYLOR,
+        lambda: TaylorRows(finite_field(q)),
+        (Fraction(1, q), q**3),
+        (Fraction(-1, q), q**3),
+        (-1, 1),
+        proven=q == 3,
+    )
 
 
 def _section(q: int) -> Construction | None:
@@ -264,10 +270,13 @@ def _section(q: int) -> Construction | None:
     return transitive_code(
         f"unitary-{q}-section",
         f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
-        q * q - q, _SHARP if q == 3 else _TAYLOR,
+        q * q - q,
+        _SHARP if q == 3 else _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
-        (Fraction(1, q + 1), near), (Fraction(-1, q - 1), q**3 - 1 - near), proven=q == 3,
-    )  # fmt: skip
+        (Fraction(1, q + 1), near),
+        (Fraction(-1, q - 1), q**3 - 1 - near),
+        proven=q == 3,
+    )
 
 
 def _orders(d: int) -> list[tuple[int]]:
@@ -277,12 +286,25 @@ def _orders(d: int) -> list[tuple[int]]:
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "unitary-q", "equiangular lines of Taylor's unitary two-graph, both unit vectors of each",
+        "unitary-q",
+        "equiangular lines of Taylor's unitary two-graph, both unit vectors of each",
         "q = 3, 5, 7, 9, .., 61 a power of an odd prime",
-        "q^2 - q + 1", "2 (q^3 + 1)", "1/q", _TAYLOR, _lines, _orders,
+        "q^2 - q + 1",
+        "2 (q^3 + 1)",
+        "1/q",
+        _TAYLOR,
+        _lines,
+        _orders,
     ),
     Family(
-        "unitary-q-section", "the vectors at cosine 1/q from one of them, as it sees them",
-        "as unitary-q", "q^2 - q", "q^3", "1/(q + 1)", _TAYLOR, _section, _orders,
+        "unitary-q-section",
+        "the vectors at cosine 1/q from one of them, as it sees them",
+        "as unitary-q",
+        "q^2 - q",
+        "q^3",
+        "1/(q + 1)",
+        _TAYLOR,
+        _section,
+        _orders,
     ),
-)  # fmt: skip
+)

@@ -29,8 +29,13 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 _RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 _COUNTED = 4096
 """Up to this many corners all pairs of a polygon are counted."""
-_RATIONAL_TURNS = {1: Fraction(1), 2: Fraction(-1), 3: Fraction(-1, 2), 4: Fraction(0),
-                   6: Fraction(1, 2)}
+_RATIONAL_TURNS = {
+    1: Fraction(1),
+    2: Fraction(-1),
+    3: Fraction(-1, 2),
+    4: Fraction(0),
+    6: Fraction(1, 2),
+}
 """Cosine of 1/n of a turn where it is rational (Niven 1956: for no other n)."""
 
 
@@ -133,19 +138,34 @@ def _member(kind: str, n: int) -> Construction | None:
         return None
     if kind == "simplex":
         return transitive_code(
-            f"simplex-{n}", f"regular simplex in {n} dimensions", n, _RANKIN,
-            partial(_simplex_rows, n), (Fraction(-1, n), n),
-        )  # fmt: skip
+            f"simplex-{n}",
+            f"regular simplex in {n} dimensions",
+            n,
+            _RANKIN,
+            partial(_simplex_rows, n),
+            (Fraction(-1, n), n),
+        )
     if kind == "orthoplex":
         return transitive_code(
-            f"orthoplex-{n}", f"orthoplex in {n} dimensions: +- a basis", n, _RANKIN,
-            partial(_orthoplex_rows, n), (0, 2 * n - 2), (-1, 1),
-        )  # fmt: skip
+            f"orthoplex-{n}",
+            f"orthoplex in {n} dimensions: +- a basis",
+            n,
+            _RANKIN,
+            partial(_orthoplex_rows, n),
+            (0, 2 * n - 2),
+            (-1, 1),
+        )
     return Construction(
-        f"polygon-{n}", f"regular {n}-gon", 2, n, turn_cosine(1, n), True,
-        "two neighbours are at most a K-th of a turn apart; theorem 3.3", partial(PolygonRows, n),
+        f"polygon-{n}",
+        f"regular {n}-gon",
+        2,
+        n,
+        turn_cosine(1, n),
+        True,
+        "two neighbours are at most a K-th of a turn apart; theorem 3.3",
+        partial(PolygonRows, n),
         transitive=True,
-    )  # fmt: skip
+    )
 
 
 def _simplex_rows(d: int) -> IntegerRows:
@@ -165,16 +185,37 @@ def _orthoplex_rows(d: int) -> IntegerRows:
 
 FAMILIES: tuple[Family, ...] = (
     Family(
-        "simplex-d", "regular simplex", "d = 2, 3, ..", "d", "d+1", "-1/d", _RANKIN,
-        partial(_member, "simplex"), lambda d: [(d,)],
+        "simplex-d",
+        "regular simplex",
+        "d = 2, 3, ..",
+        "d",
+        "d+1",
+        "-1/d",
+        _RANKIN,
+        partial(_member, "simplex"),
+        lambda d: [(d,)],
     ),
     Family(
-        "orthoplex-d", "+- a basis", "d = 2, 3, ..", "d", "2*d", "0", _RANKIN,
-        partial(_member, "orthoplex"), lambda d: [(d,)],
+        "orthoplex-d",
+        "+- a basis",
+        "d = 2, 3, ..",
+        "d",
+        "2*d",
+        "0",
+        _RANKIN,
+        partial(_member, "orthoplex"),
+        lambda d: [(d,)],
     ),
     # Polygons are endless in the plane and go by name only.
     Family(
-        "polygon-K", "regular polygon", "K = 3, 4, ..", "2", "K", "cos(2*pi/K)", "theorem 3.3",
-        partial(_member, "polygon"), lambda d: [],
+        "polygon-K",
+        "regular polygon",
+        "K = 3, 4, ..",
+        "2",
+        "K",
+        "cos(2*pi/K)",
+        "theorem 3.3",
+        partial(_member, "polygon"),
+        lambda d: [],
     ),
-)  # fmt: skip
+)

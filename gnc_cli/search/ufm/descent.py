@@ -83,9 +83,12 @@ class UfmObjective:
         """Riemannian Hessian at x along M tangent directions, both (M, K + N, d)."""
         ce = self.cross_entropy(x)
         parts = directions[:, : self.K], directions[:, self.K :]
-        bent = np.concatenate(cross_entropy_curvature(
-            x[: self.K], x[self.K :], self.labels, self.tau, float(ce.log_total), parts
-        ), axis=1)  # fmt: skip
+        bent = np.concatenate(
+            cross_entropy_curvature(
+                x[: self.K], x[self.K :], self.labels, self.tau, float(ce.log_total), parts
+            ),
+            axis=1,
+        )
         gradient = np.concatenate([ce.weights_gradient, ce.features_gradient])
         if self.weight_decay is None:
             return self.project(x, bent) - np.sum(x * gradient, -1, keepdims=True) * directions
@@ -143,9 +146,7 @@ def descend(
     x = riemannian.ManifoldParameter(torch.tensor(x0, device=place), manifold=manifold)
     labels = torch.as_tensor(objective.labels, device=place)
     # Adam's eps only guards 0 / 0: rows with gradients of 1e-50 are real on the sphere.
-    optimizer = riemannian_adam(
-        x, lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10
-    )
+    optimizer = riemannian_adam(x, lr=_FIRST_RATE, eps=1e-100 if objective.on_sphere else 1e-10)
     last_rate = min(1e-3, 0.05 * objective.tau) if objective.on_sphere else 1e-3
     allowed, began = _TIME_SHARE * deadline.remaining, deadline.elapsed
     step, done = 0, 0.0

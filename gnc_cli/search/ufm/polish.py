@@ -54,10 +54,15 @@ def polish(
     for _ in range(_MAX_ESCAPES + 1):
         if max_steps > steps:
             x, used = lbfgs(
-                objective.value_and_gradient, x, on_sphere=objective.on_sphere,
-                max_steps=max_steps - steps, memory=int(np.clip(2**28 // (16 * x.size), 3, 30)),
-                tolerance=tolerance, deadline=deadline, report=report_total,
-            )  # fmt: skip
+                objective.value_and_gradient,
+                x,
+                on_sphere=objective.on_sphere,
+                max_steps=max_steps - steps,
+                memory=int(np.clip(2**28 // (16 * x.size), 3, 30)),
+                tolerance=tolerance,
+                deadline=deadline,
+                report=report_total,
+            )
             steps += used
         if not finish and not _is_dense(objective, x):
             break
@@ -177,9 +182,12 @@ def _expand(flat: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def _iterative_move(
-    objective: UfmObjective, x: np.ndarray, gradient: np.ndarray, scale: np.ndarray,
+    objective: UfmObjective,
+    x: np.ndarray,
+    gradient: np.ndarray,
+    scale: np.ndarray,
     deadline: Deadline,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Newton's step by MINRES on Hessian products; zero where the deadline passed on the way."""
     from scipy.sparse.linalg import LinearOperator, minres
 

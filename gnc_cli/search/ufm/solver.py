@@ -121,9 +121,14 @@ def solve_ufm(
         begun = used
         with limit_threads(threads_for(2.0 * x.size * K, threads)):
             x, taken = polish(
-                objective, x, tolerance=_floor(tau), max_steps=limit, deadline=deadline,
-                report=lambda step, value: report(begun + step, value), finish=finish,
-            )  # fmt: skip
+                objective,
+                x,
+                tolerance=_floor(tau),
+                max_steps=limit,
+                deadline=deadline,
+                report=lambda step, value: report(begun + step, value),
+                finish=finish,
+            )
         used, capped = used + taken, capped or taken >= limit
         return x
 
@@ -146,16 +151,20 @@ def solve_ufm(
     else:
         outcome = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
     return UfmSolution(
-        weights=best[:K].copy(), features=best[K:].copy(), labels=labels,
-        log_total_loss=log_total, hardmax=hardmax,
-        stationarity=stationarity, steps=used, restarts=count, outcome=outcome,
+        weights=best[:K].copy(),
+        features=best[K:].copy(),
+        labels=labels,
+        log_total_loss=log_total,
+        hardmax=hardmax,
+        stationarity=stationarity,
+        steps=used,
+        restarts=count,
+        outcome=outcome,
         history=np.array(history, dtype=np.float64).reshape(-1, 2),
-    )  # fmt: skip
+    )
 
 
-def predict_ufm(
-    d: int, K: int, n: int, restarts: int | None, steps: int | None
-) -> Prediction:
+def predict_ufm(d: int, K: int, n: int, restarts: int | None, steps: int | None) -> Prediction:
     """What `solve_ufm` takes: all restarts while they descend, L-BFGS's memory of one, blocks."""
     one = 8.0 * (n + 1) * K * d
     count = _restarts(d, K, n) if restarts is None else restarts

@@ -121,8 +121,10 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str, /) -> Any:
         if (module, name) in (
-            ("numpy", "ndarray"), ("numpy", "dtype"), ("numpy.core.multiarray", "_reconstruct")
-        ):  # fmt: skip
+            ("numpy", "ndarray"),
+            ("numpy", "dtype"),
+            ("numpy.core.multiarray", "_reconstruct"),
+        ):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it wants to build {module}.{name}, which may run code")
 

@@ -48,8 +48,18 @@ _BLOCK = 2048
 _FIFTH = 5
 _HELD_BACK = "each fifth image of a class in sorted order is test"
 _SUFFIXES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".pbm", ".tif", ".tiff",
-)  # fmt: skip
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".bmp",
+    ".gif",
+    ".webp",
+    ".ppm",
+    ".pgm",
+    ".pbm",
+    ".tif",
+    ".tiff",
+)
 _TEST_PARTS = ("test", "val", "valid", "validation")
 _ANNOTATIONS = "val_annotations.txt"
 
@@ -76,9 +86,14 @@ def read_folder(
     sets, facts, complaints = _read(path, parts, image_size, None, threads)
     test = sets[1] if len(sets) > 1 and len(sets[1].labels) else None
     found = ImageData(
-        sets[0], test, layout.class_names, folder_name(path), {"split": layout.split} | facts,
-        (*layout.warnings, *complaints), flip=facts["channels"] == 3,
-    )  # fmt: skip
+        sets[0],
+        test,
+        layout.class_names,
+        folder_name(path),
+        {"split": layout.split} | facts,
+        (*layout.warnings, *complaints),
+        flip=facts["channels"] == 3,
+    )
     return with_present_classes(found, repr(path))
 
 
@@ -113,9 +128,12 @@ class ImageFiles:
 
 
 def _read(
-    path: str, parts: Sequence[ImageFiles], image_size: int | None, channels: int | None,
+    path: str,
+    parts: Sequence[ImageFiles],
+    image_size: int | None,
+    channels: int | None,
     threads: int | None,
-) -> tuple[list[ImageSet], dict[str, Any], list[str]]:  # fmt: skip
+) -> tuple[list[ImageSet], dict[str, Any], list[str]]:
     """The readable images of each part; facts and warnings of all."""
     pool = decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
@@ -147,9 +165,13 @@ def _read(
 
 
 def _image_set(
-    files: ImageFiles, channels: int, size: int, lazily: bool, broken: dict[str, str],
+    files: ImageFiles,
+    channels: int,
+    size: int,
+    lazily: bool,
+    broken: dict[str, str],
     pool: ThreadPoolExecutor,
-) -> ImageSet:  # fmt: skip
+) -> ImageSet:
     """The readable ones of some files; `broken` gets the others, with the reason."""
     if lazily:
         bad = find_broken(files.paths, channels, size, pool)

@@ -59,9 +59,13 @@ _PAIRS = 512
 
 
 def glyph_images(
-    classes: int | None = 100, image_size: int = 32, fonts: str | None = None,
-    script: str | None = None, *, cache: bool = True,
-) -> ImageData:  # fmt: skip
+    classes: int | None = 100,
+    image_size: int = 32,
+    fonts: str | None = None,
+    script: str | None = None,
+    *,
+    cache: bool = True,
+) -> ImageData:
     """Pictures of characters, a class each, in training and in test styles.
 
     Classes come in a fixed order: digits and letters of ASCII, then the others by code point.
@@ -138,9 +142,15 @@ def glyphs_of(
 
 
 def _draw(
-    root: Path, files: Sequence[str], classes: int | None, image_size: int, script: str | None,
-    versions: dict[str, str], *, embedded: bool,
-) -> ImageData:  # fmt: skip
+    root: Path,
+    files: Sequence[str],
+    classes: int | None,
+    image_size: int,
+    script: str | None,
+    versions: dict[str, str],
+    *,
+    embedded: bool,
+) -> ImageData:
     faces, warnings = read_faces(root, files)
     name = _DEJAVU if embedded else root.name
     if script is not None:
@@ -243,9 +253,13 @@ def _of_script(
 
 
 def _characters(
-    faces: Sequence[Face], train: Sequence[int], test: Sequence[int], enough: tuple[int, int],
-    *, common_first: bool,
-) -> list[str]:  # fmt: skip
+    faces: Sequence[Face],
+    train: Sequence[int],
+    test: Sequence[int],
+    enough: tuple[int, int],
+    *,
+    common_first: bool,
+) -> list[str]:
     """Characters that enough faces have: digits and letters of ASCII first, then by code point.
 
     With `common_first` come those that most faces have, and of these letters without accents.
@@ -304,9 +318,13 @@ def _check_count(
 
 
 def _key(
-    root: Path, files: Sequence[str], classes: int | None, image_size: int, script: str | None,
+    root: Path,
+    files: Sequence[str],
+    classes: int | None,
+    image_size: int,
+    script: str | None,
     versions: dict[str, str],
-) -> str:  # fmt: skip
+) -> str:
     """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
     unicode = unicodedata.unidata_version
     settings = _FORMAT, root.name, classes, image_size, script, versions, unicode

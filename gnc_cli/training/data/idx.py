@@ -84,26 +84,35 @@ def _emnist(*splits: str) -> IdxSet:
 
 
 IDX_SETS = {
-    "mnist": IdxSet(
-        ("mnist", "MNIST/raw"), "https://yann.lecun.com/exdb/mnist", {"": _DIGITS}
-    ),
+    "mnist": IdxSet(("mnist", "MNIST/raw"), "https://yann.lecun.com/exdb/mnist", {"": _DIGITS}),
     "fashion-mnist": IdxSet(
-        ("fashion-mnist", "FashionMNIST/raw"), "https://github.com/zalandoresearch/fashion-mnist",
+        ("fashion-mnist", "FashionMNIST/raw"),
+        "https://github.com/zalandoresearch/fashion-mnist",
         {
             "": (
-                "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt",
-                "Sneaker", "Bag", "Ankle boot",
+                "T-shirt/top",
+                "Trouser",
+                "Pullover",
+                "Dress",
+                "Coat",
+                "Sandal",
+                "Shirt",
+                "Sneaker",
+                "Bag",
+                "Ankle boot",
             )
         },
-        flip=True, package="dataset-fashion-mnist",
+        flip=True,
+        package="dataset-fashion-mnist",
     ),
     "kmnist": IdxSet(
-        ("kmnist", "KMNIST/raw"), "https://github.com/rois-codh/kmnist",
+        ("kmnist", "KMNIST/raw"),
+        "https://github.com/rois-codh/kmnist",
         {"": ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")},
     ),
     "emnist": _emnist(*_EMNIST),
     **{f"emnist-{split}": _emnist(split) for split in _EMNIST},
-}  # fmt: skip
+}
 
 
 def read_idx(name: str, path: str | None = None) -> ImageData:
@@ -138,11 +147,14 @@ def read_idx(name: str, path: str | None = None) -> ImageData:
             f"{len(names) - 1}: {step}"
         )
     data = ImageData(
-        sets["train"], sets.get("test"), names,
+        sets["train"],
+        sets.get("test"),
+        names,
         f"idx:{folder.resolve().name}" if name == "idx" else prefix.removesuffix("-") or name,
-        {"image_size": sizes[0], "files": sorted(files.values())}, (),
+        {"image_size": sizes[0], "files": sorted(files.values())},
+        (),
         flip=known is not None and known.flip,
-    )  # fmt: skip
+    )
     return with_present_classes(data, repr(str(folder)))
 
 
@@ -175,8 +187,9 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
     test = "test" if prefix else "t10k"
     files = ", ".join(
         f"{prefix}{part}-{content}-ubyte"
-        for part in ("train", test) for content in ("images-idx3", "labels-idx1")
-    )  # fmt: skip
+        for part in ("train", test)
+        for content in ("images-idx3", "labels-idx1")
+    )
     files += ", each also as .gz"
     if len(prefixes) > 1:
         splits = ", ".join(p.removeprefix("emnist-").removesuffix("-") for p in prefixes)

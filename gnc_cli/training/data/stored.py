@@ -29,19 +29,26 @@ from gnc_cli.training.data.image_set import (
 _MANY_ROWS = 64
 """Rows of a chunk beyond which a warning is due."""
 _TRAIN = (
-    ("images", "labels"), ("train_images", "train_labels"), ("x_train", "y_train"),
-    ("train/images", "train/labels"), ("X_train", "y_train"),
-)  # fmt: skip
+    ("images", "labels"),
+    ("train_images", "train_labels"),
+    ("x_train", "y_train"),
+    ("train/images", "train/labels"),
+    ("X_train", "y_train"),
+)
 _GUESSES = (("X", "y"), ("x", "y"), ("data", "target"), ("arr_0", "arr_1"))
 """Taken where there is no other, and told; numpy.savez calls arrays without names arr_0, arr_1."""
 _TEST = (
-    ("test_images", "test_labels"), ("x_test", "y_test"), ("test/images", "test/labels"),
+    ("test_images", "test_labels"),
+    ("x_test", "y_test"),
+    ("test/images", "test/labels"),
     ("X_test", "y_test"),
-)  # fmt: skip
+)
 _VALIDATION = (
-    ("val_images", "val_labels"), ("x_val", "y_val"), ("val/images", "val/labels"),
+    ("val_images", "val_labels"),
+    ("x_val", "y_val"),
+    ("val/images", "val/labels"),
     ("X_val", "y_val"),
-)  # fmt: skip
+)
 """For testing where there is nothing else for it; told."""
 _NAMES = "class_names"
 _FROM_ONE = "store labels - 1"
@@ -136,11 +143,14 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
             "store them in chunks of one image, or without chunks"
         )
     data = ImageData(
-        train, test, _class_names(catalogue, K, suspect is not None),
+        train,
+        test,
+        _class_names(catalogue, K, suspect is not None),
         f"{kind}:{PurePath(path).name}",
-        {"datasets": [*pair, *(test_pair or ())], "image_size": size}, tuple(warnings),
+        {"datasets": [*pair, *(test_pair or ())], "image_size": size},
+        tuple(warnings),
         flip=channels == 3,
-    )  # fmt: skip
+    )
     return with_present_classes(data, repr(path))
 
 

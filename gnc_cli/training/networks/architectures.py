@@ -141,9 +141,15 @@ class _Bottleneck(nn.Module):
     """
 
     def __init__(
-        self, shape: EncoderShape, inputs: int, planes: int, stride: int,
-        *, widening: int = 1, groups: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        shape: EncoderShape,
+        inputs: int,
+        planes: int,
+        stride: int,
+        *,
+        widening: int = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__()
         inner, outputs = widening * planes, 4 * planes
         self.conv1 = shape.convolution(inputs, inner, 1)
@@ -172,9 +178,12 @@ class ResNet(nn.Module):
     """
 
     def __init__(
-        self, shape: EncoderShape, block: Callable[..., nn.Module], expansion: int,
+        self,
+        shape: EncoderShape,
+        block: Callable[..., nn.Module],
+        expansion: int,
         depths: tuple[int, ...],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         channels = first = shape.scaled(64)
         self.conv1 = shape.first_convolution(channels)

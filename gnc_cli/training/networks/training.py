@@ -296,7 +296,8 @@ class Training:
             "epoch": state.epoch >= 0,
             "step": 0 <= state.step < state.steps,
             "seconds": state.seconds >= 0.0,
-            "sums": tuple(sums.shape) == (3,) and sums.dtype.is_floating_point
+            "sums": tuple(sums.shape) == (3,)
+            and sums.dtype.is_floating_point
             and bool(sums.isfinite().all() and (sums >= 0.0).all()),
         }
         for name, good in sound.items():
@@ -314,10 +315,15 @@ class Training:
             known = kept.keys() <= expected and (kept.keys() >= expected or not kept)
             for name, value in kept.items():
                 shape = () if name == "step" else parameter.shape
-                known = known and (value is None or (
-                    isinstance(value, Tensor) and value.dtype.is_floating_point
-                    and value.shape == shape and bool(value.isfinite().all())
-                ))  # fmt: skip
+                known = known and (
+                    value is None
+                    or (
+                        isinstance(value, Tensor)
+                        and value.dtype.is_floating_point
+                        and value.shape == shape
+                        and bool(value.isfinite().all())
+                    )
+                )
             if not known:
                 raise DataError(
                     "the checkpoint has a state of the optimizer that does not fit its network; "

@@ -17,9 +17,13 @@ from gnc_cli.constructions.families.graphs import (
 from tests.constructions.checks import named, strongly_regular
 
 EXACT = {
-    (20, 56): "1/15", (21, 50): "1/21", (21, 77): "1/12", (21, 162): "1/7", (22, 100): "1/11",
+    (20, 56): "1/15",
+    (21, 50): "1/21",
+    (21, 77): "1/12",
+    (21, 162): "1/7",
+    (22, 100): "1/11",
     (22, 275): "1/6",
-}  # fmt: skip
+}
 """Cohn and Kumar 2007, Table 1; Cohn, de Laat and Leijenhorst 2024."""
 
 
@@ -36,8 +40,9 @@ def petersen() -> np.ndarray:
 def clebsch() -> np.ndarray:
     """Words of four bits, joined when they differ in one place or in all."""
     words = list(product((0, 1), repeat=4))
-    return np.array([[sum(x != y for x, y in zip(a, b, strict=True)) in (1, 4) for b in words]
-                     for a in words])  # fmt: skip
+    return np.array(
+        [[sum(x != y for x, y in zip(a, b, strict=True)) in (1, 4) for b in words] for a in words]
+    )
 
 
 def triangular(n: int) -> np.ndarray:
@@ -102,10 +107,14 @@ def test_another_graph_of_the_same_degree_is_caught() -> None:
     # Two edges exchanged keep every row's length, and leave the eigenspace.
     A = petersen()
     a, b, c, e = next(
-        p for p in product(range(10), repeat=4)
-        if len({*p}) == 4 and A[p[0], p[1]] and A[p[2], p[3]] and not A[p[0], p[2]]
+        p
+        for p in product(range(10), repeat=4)
+        if len({*p}) == 4
+        and A[p[0], p[1]]
+        and A[p[2], p[3]]
+        and not A[p[0], p[2]]
         and not A[p[1], p[3]]
-    )  # fmt: skip
+    )
     for i, j in ((a, b), (c, e), (a, c), (b, e)):
         A[i, j] = A[j, i] = not A[i, j]
     with pytest.raises(ValueError, match="frame misses"):

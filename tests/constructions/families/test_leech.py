@@ -24,8 +24,12 @@ def test_the_golay_code_is_linear_self_dual_and_has_minimum_distance_8() -> None
     assert words.shape == (4096, 24) and words.dtype == np.uint8
     weights, number = np.unique(words.sum(1), return_counts=True)
     assert dict(zip(weights.tolist(), number.tolist(), strict=True)) == {
-        0: 1, 8: 759, 12: 2576, 16: 759, 24: 1
-    }  # fmt: skip
+        0: 1,
+        8: 759,
+        12: 2576,
+        16: 759,
+        24: 1,
+    }
     keys = words @ (1 << np.arange(24))
     assert len(np.unique(keys)) == 4096
     assert np.isin(np.bitwise_xor.outer(keys[::64], keys), keys).all()

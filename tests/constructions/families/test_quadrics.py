@@ -7,10 +7,12 @@ from gnc_cli.constructions.families.quadrics import QuadricRows, QuadricWords, q
 from tests.constructions.checks import check, named
 
 LARGE = {
-    "quadric-4-4-extended": (783, 16384, "5/261"), "quadric-3-6": (1458, 61236, "1/54"),
+    "quadric-4-4-extended": (783, 16384, "5/261"),
+    "quadric-3-6": (1458, 61236, "1/54"),
     "quadric-3-5-shortened-1": (484, 59049, "25/484"),
-    "quadric-5-4-extended": (2524, 78125, "6/631"), "quadric-8-3": (3584, 2101248, "1/56"),
-}  # fmt: skip
+    "quadric-5-4-extended": (2524, 78125, "6/631"),
+    "quadric-8-3": (3584, 2101248, "1/56"),
+}
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -42,10 +42,17 @@ def test_the_theorem_ends_at_twice_the_dimension(d: int) -> None:
     assert closed_form(d, 2 * d + 1) is None
 
 
-@pytest.mark.parametrize(("d", "K", "name"), [
-    (2, 2, "simplex ETF"), (2, 3, "simplex ETF"), (2, 4, "regular polygon"),
-    (3, 5, "orthoplex"), (9, 10, "simplex ETF"), (9, 11, "orthoplex"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "K", "name"),
+    [
+        (2, 2, "simplex ETF"),
+        (2, 3, "simplex ETF"),
+        (2, 4, "regular polygon"),
+        (3, 5, "orthoplex"),
+        (9, 10, "simplex ETF"),
+        (9, 11, "orthoplex"),
+    ],
+)
 def test_names(d: int, K: int, name: str) -> None:
     form = closed_form(d, K)
     assert form is not None and form.name == name

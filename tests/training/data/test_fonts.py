@@ -137,9 +137,11 @@ def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
 
 
 SYLLABLES: dict[str, Box | None] = {
-    "각": (0, 0, 900, 200), "간": (0, 0, 200, 700), "갇": (0, 500, 900, 700),
+    "각": (0, 0, 900, 200),
+    "간": (0, 0, 200, 700),
+    "갇": (0, 500, 900, 700),
     "ㄱ": (0, 0, 900, 700),
-}  # fmt: skip
+}
 
 
 def test_letters_of_a_script_that_most_fonts_have_come_first(tmp_path: Path) -> None:

@@ -27,9 +27,15 @@ def encoded(array: np.ndarray) -> bytes:
 
 
 def write(
-    folder: Path, prefix: str = "", *, images: np.ndarray = IMAGES, labels: np.ndarray = LABELS,
-    packed: bool = True, test: str | None = "t10k", dot: str = "-",
-) -> Path:  # fmt: skip
+    folder: Path,
+    prefix: str = "",
+    *,
+    images: np.ndarray = IMAGES,
+    labels: np.ndarray = LABELS,
+    packed: bool = True,
+    test: str | None = "t10k",
+    dot: str = "-",
+) -> Path:
     """A set with 12 training images and its first 6 again for testing."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, count in (("train", 12), (test, 6)):
@@ -107,16 +113,22 @@ def test_places_that_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(DataError) as raised:
         load_images("fashion-mnist")
     for part in (
-        "data/fashion-mnist, data/FashionMNIST/raw, ", f"{tmp_path / 'mine'}/fashion-mnist",
-        f"{tmp_path / 'cache' / 'gnc'}", "apt-get install dataset-fashion-mnist", ":DIR",
-    ):  # fmt: skip
+        "data/fashion-mnist, data/FashionMNIST/raw, ",
+        f"{tmp_path / 'mine'}/fashion-mnist",
+        f"{tmp_path / 'cache' / 'gnc'}",
+        "apt-get install dataset-fashion-mnist",
+        ":DIR",
+    ):
         assert part in str(raised.value)
     with pytest.raises(DataError, match="^kmnist is not in (?!.*share)(?!.*apt-get)"):
         load_images("kmnist")
     with pytest.raises(DataError) as raised:
         load_images("mnist")
-    names = [f"{part}-{content}-ubyte" for part in ("train", "t10k")
-             for content in ("images-idx3", "labels-idx1")]  # fmt: skip
+    names = [
+        f"{part}-{content}-ubyte"
+        for part in ("train", "t10k")
+        for content in ("images-idx3", "labels-idx1")
+    ]
     said = str(raised.value)
     assert f"put {', '.join(names)}, each also as .gz into data/mnist, or" in said
     assert "http" not in said
@@ -157,7 +169,7 @@ TEST = "t10k-images-idx3-ubyte"
         (TEST, None, "has no test images"),
         (LABEL, None, "has no train labels"),
     ],
-)  # fmt: skip
+)
 def test_damaged_files_are_named(
     name: str, content: bytes | None, message: str, tmp_path: Path
 ) -> None:
@@ -199,11 +211,17 @@ def test_a_bomb_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 DAMAGE = st.one_of(
     st.binary(max_size=40),
-    st.builds(lambda head, tail: head + encoded(IMAGES)[len(head):] + tail,
-              st.binary(max_size=20), st.binary(max_size=3)),
-    st.builds(lambda shape, axes: bytes([0, 0, 8, axes]) + struct.pack(f">{len(shape)}I", *shape),
-              st.lists(st.integers(0, 2**32 - 1), max_size=4), st.integers(0, 255)),
-)  # fmt: skip
+    st.builds(
+        lambda head, tail: head + encoded(IMAGES)[len(head) :] + tail,
+        st.binary(max_size=20),
+        st.binary(max_size=3),
+    ),
+    st.builds(
+        lambda shape, axes: bytes([0, 0, 8, axes]) + struct.pack(f">{len(shape)}I", *shape),
+        st.lists(st.integers(0, 2**32 - 1), max_size=4),
+        st.integers(0, 255),
+    ),
+)
 
 
 @given(content=DAMAGE, packed=st.booleans(), cut=st.integers(0, 30))

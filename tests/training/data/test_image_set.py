@@ -63,8 +63,10 @@ def some_data(test: bool = True) -> ImageData:
 
 def same(a: ImageData | None, b: ImageData) -> bool:
     def content(data: ImageData) -> Any:
-        sets = [(s and np.asarray(s.images).tolist(), s and s.labels.tolist())
-                for s in (data.train, data.test)]  # fmt: skip
+        sets = [
+            (s and np.asarray(s.images).tolist(), s and s.labels.tolist())
+            for s in (data.train, data.test)
+        ]
         return sets, data.class_names, data.name, data.facts, data.warnings, data.flip
 
     return a is not None and content(a) == content(b)

@@ -31,15 +31,22 @@ def write(path: Path, options: dict[str, Any] | None = None, /, **datasets: Any)
 @pytest.mark.parametrize(
     ("images", "expected"),
     [
-        (COLOUR, COLOUR), (COLOUR.transpose(0, 2, 3, 1), COLOUR),
-        (GREY, GREY), (GREY.transpose(0, 2, 3, 1), GREY), (GREY[:, 0], GREY),
+        (COLOUR, COLOUR),
+        (COLOUR.transpose(0, 2, 3, 1), COLOUR),
+        (GREY, GREY),
+        (GREY.transpose(0, 2, 3, 1), GREY),
+        (GREY[:, 0], GREY),
     ],
     ids=["NCSS", "NSSC", "N1SS", "NSS1", "NSS"],
-)  # fmt: skip
+)
 def test_layouts(
-    images: np.ndarray, expected: np.ndarray, options: dict[str, Any], memory: int,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    images: np.ndarray,
+    expected: np.ndarray,
+    options: dict[str, Any],
+    memory: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(stored, "MEMORY_BYTES", memory)
     path = write(tmp_path / "a.h5", options, images=images, labels=LABELS)
     data = read_stored(path)
@@ -110,14 +117,16 @@ def test_usual_names_and_told_guesses(
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"arr_0": COLOUR, "arr_1": LABELS, "arr_2": COLOUR, "arr_3": LABELS},
-         r"no 'images' and.*it holds 'arr_0' \(12, 3, 5, 5\) uint8, 'arr_1'.*'arr_3'"),
+        (
+            {"arr_0": COLOUR, "arr_1": LABELS, "arr_2": COLOUR, "arr_3": LABELS},
+            r"no 'images' and.*it holds 'arr_0' \(12, 3, 5, 5\) uint8, 'arr_1'.*'arr_3'",
+        ),
         ({"pictures": COLOUR, "y": LABELS}, "it holds 'pictures'"),
         ({"X": COLOUR, "x": COLOUR, "y": LABELS}, "both may be meant"),
         ({"X": COLOUR.astype(float), "y": LABELS}, r"round\(255 \* images\)"),
         ({"X": np.array([{}]), "y": LABELS}, "object"),
     ],
-)  # fmt: skip
+)
 def test_unclear_npz_is_refused_with_its_keys(
     arrays: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
@@ -157,9 +166,13 @@ def test_labels_that_seem_to_count_from_one_are_told(tmp_path: Path) -> None:
 
 def test_classes_without_images(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "a.h5", images=COLOUR[:4], labels=[0, 3, 3, 0], test_images=COLOUR[4:7],
-        test_labels=[3, 1, 0], class_names=[b"a", b"b", b"c", b"d", b"e"],
-    )  # fmt: skip
+        tmp_path / "a.h5",
+        images=COLOUR[:4],
+        labels=[0, 3, 3, 0],
+        test_images=COLOUR[4:7],
+        test_labels=[3, 1, 0],
+        class_names=[b"a", b"b", b"c", b"d", b"e"],
+    )
     data = read_stored(path)
     assert data.class_names == ("a", "d") and data.train.labels.tolist() == [0, 1, 1, 0]
     assert data.test is not None and data.test.labels.tolist() == [1, 0]

@@ -27,9 +27,14 @@ class FakeEncoder(nn.Module):
             torch.manual_seed(seed)
             norms = {"group": nn.GroupNorm(2, 8), "batch": nn.BatchNorm2d(8), "none": nn.Identity()}
             self.layers = nn.Sequential(
-                nn.Conv2d(1, 8, 3, padding=1), norms[norm], nn.ReLU(), nn.AdaptiveAvgPool2d(2),
-                nn.Flatten(), nn.Dropout(dropout), nn.Linear(32, d),
-            )  # fmt: skip
+                nn.Conv2d(1, 8, 3, padding=1),
+                norms[norm],
+                nn.ReLU(),
+                nn.AdaptiveAvgPool2d(2),
+                nn.Flatten(),
+                nn.Dropout(dropout),
+                nn.Linear(32, d),
+            )
 
     def forward(self, images: Tensor) -> Tensor:
         return self.layers(images)
@@ -63,17 +68,29 @@ class Elsewhere:
 
 
 def fake_training(
-    recipe: Recipe, *, model: Classifier | None = None, N: int = 70, seed: int = 7,
-    place: torch.device, processes: Processes | None = None, **encoder: Any,
-) -> Training:  # fmt: skip
+    recipe: Recipe,
+    *,
+    model: Classifier | None = None,
+    N: int = 70,
+    seed: int = 7,
+    place: torch.device,
+    processes: Processes | None = None,
+    **encoder: Any,
+) -> Training:
     """The training of a fake model, or of another, on N fake images."""
     processes = processes or Processes()
     images, labels = fake_images(N)
     batches = Batches(
-        images, labels, batch_size=recipe.batch_size, seed=seed, normalisation=GREY,
-        augmentation=MOVES, device=place,
-        rank=processes.rank, size=processes.size,
-    )  # fmt: skip
+        images,
+        labels,
+        batch_size=recipe.batch_size,
+        seed=seed,
+        normalisation=GREY,
+        augmentation=MOVES,
+        device=place,
+        rank=processes.rank,
+        size=processes.size,
+    )
     model = model or fake_model(**encoder)
     return Training(model, batches, recipe, processes=processes, device=place)
 

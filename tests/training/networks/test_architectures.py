@@ -15,10 +15,12 @@ from gnc_cli.training.networks.encoders import ENCODERS, build_encoder
 @pytest.mark.parametrize(
     ("model", "count"),
     [
-        ("resnet18", 11_227_812), ("resnet50", 23_712_932), ("resnext50", 23_184_804),
+        ("resnet18", 11_227_812),
+        ("resnet50", 23_712_932),
+        ("resnext50", 23_184_804),
         ("densenet121", 7_056_356),
     ],
-)  # fmt: skip
+)
 def test_parameter_counts_are_the_published_ones(model: str, count: int) -> None:
     assert count_parameters(build_encoder(model, image_size=224, feature_dim=100)) == count
 
@@ -47,9 +49,12 @@ def _plain_resnet(state: dict[str, Tensor], x: Tensor, *, small: bool, groups: i
             weight = state[f"{name}.conv{number}.weight"]
             at = convs - 1 if convs == 3 else 1  # where torchvision has the stride
             x = F.conv2d(
-                x, weight, stride=stride if number == at else 1, padding=weight.shape[-1] // 2,
+                x,
+                weight,
+                stride=stride if number == at else 1,
+                padding=weight.shape[-1] // 2,
                 groups=groups if weight.shape[-1] == 3 else 1,
-            )  # fmt: skip
+            )
             x = _norm(state, f"{name}.bn{number}", x)
             x = F.relu(x if number < convs else x + shortcut)
     return x.mean((2, 3)) @ state["fc.weight"].T + state["fc.bias"]
@@ -83,9 +88,12 @@ def _plain_densenet(state: dict[str, Tensor], x: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("model", "size", "groups"),
     [
-        ("resnet18", 19, 1), ("resnet50", 96, 1), ("resnext50", 19, 8), ("densenet121", 19, 1),
+        ("resnet18", 19, 1),
+        ("resnet50", 96, 1),
+        ("resnext50", 19, 8),
+        ("densenet121", 19, 1),
     ],
-)  # fmt: skip
+)
 def test_features_are_those_of_the_plain_network(model: str, size: int, groups: int) -> None:
     encoder = build_encoder(model, image_size=size, width=0.25, feature_dim=5).double().eval()
     generator = torch.Generator().manual_seed(1)

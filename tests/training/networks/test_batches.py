@@ -28,10 +28,16 @@ CPU = torch.device("cpu")
 def _batches(N: int, batch_size: int, rank: int = 0, size: int = 1, seed: int = 3) -> Batches:
     """One pixel per image, which is its label too."""
     return Batches(
-        np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1), np.arange(N),
-        batch_size=batch_size, seed=seed, normalisation=GREY, augmentation=STILL, device=CPU,
-        rank=rank, size=size,
-    )  # fmt: skip
+        np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1),
+        np.arange(N),
+        batch_size=batch_size,
+        seed=seed,
+        normalisation=GREY,
+        augmentation=STILL,
+        device=CPU,
+        rank=rank,
+        size=size,
+    )
 
 
 def _rows(batch: Batch) -> list[int]:
@@ -83,9 +89,15 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
     def batches(pictures: object, resident_bytes: int = 1 << 20, **more: int) -> Batches:
         monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", resident_bytes)
         return Batches(
-            DeviceImages(pictures, place), labels, batch_size=16, seed=1, normalisation=GREY,
-            augmentation=MOVES, device=place, **more,
-        )  # fmt: skip
+            DeviceImages(pictures, place),
+            labels,
+            batch_size=16,
+            seed=1,
+            normalisation=GREY,
+            augmentation=MOVES,
+            device=place,
+            **more,
+        )
 
     want = list(batches(images).epoch(4))
     assert len({len(batch.labels) for batch in want}) == 2
@@ -164,10 +176,13 @@ def test_crops_and_mirrors_are_exact(S: int, C: int, pad: int, flip: bool, devic
 @pytest.mark.parametrize(
     ("S", "crop", "degrees"),
     [
-        (16, (0, 0, 0), 90.0), (9, (0, 0, 0), 13.0), (32, (0, 0, 0), -15.0),
-        (15, (2, -3, 1), 11.0), (15, (-2, 1, 1), 0.0),
+        (16, (0, 0, 0), 90.0),
+        (9, (0, 0, 0), 13.0),
+        (32, (0, 0, 0), -15.0),
+        (15, (2, -3, 1), 11.0),
+        (15, (-2, 1, 1), 0.0),
     ],
-)  # fmt: skip
+)
 def test_rotations_after_crop_and_mirror_are_those_of_scipy(
     S: int, crop: tuple[int, int, int], degrees: float, device: str
 ) -> None:

@@ -82,9 +82,13 @@ def test_refusal(head: str, message: str, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_the_host_is_shared_and_measures(
-    device: str, host: int, gpu: int, processes: int, says: str | None,
+    device: str,
+    host: int,
+    gpu: int,
+    processes: int,
+    says: str | None,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Beside the step on the CPU, and alone where a GPU trains; a share for each process."""
     free = {"cpu": host, "cuda": gpu}
     monkeypatch.setattr(memory, "free_bytes", lambda device: free[torch.device(device).type])
