@@ -485,12 +485,12 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
         [
             "## Hostile bytes",
             f"Machine: {where}. Inputs made by {engines} for every reader, in processes of their "
-            "own: "
-            "`benchmarks.fuzz`. By hand: valid files, each attribute, field, dataset or option of "
-            "which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A find "
-            "is anything but a result or a refusal: another exception, a warning, a signal, more than "
-            "5 s of a core or 1 GB of memory (the libraries take some 330 MB of it); finds of one kind "
-            "and place count once. After: those that the readers of this version still show.",
+            "own: `benchmarks.fuzz`. By hand: valid files, each attribute, field or option "
+            "of which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A "
+            "find is anything but a result or a refusal: another exception, a warning, a signal, "
+            "over 5 s of a core or 1 GB of memory (the libraries take 330 MB of it); finds "
+            "of one kind and place count once. After: those that the readers of this version still "
+            "show.",
             table(
                 [
                     "target",

@@ -8,7 +8,7 @@ from io import TextIOBase, TextIOWrapper
 from typing import Any
 
 from gnc_cli.errors import GncError, OutputError, UnavailableError
-from gnc_cli.runtime.predictions import lacking_memory
+from gnc_cli.runtime.memory import lacking_memory
 
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""

@@ -63,7 +63,7 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*bound.args, **bound.kwargs)
         except (RuntimeError, MemoryError) as error:
-            from gnc_cli.runtime.predictions import lacking_memory
+            from gnc_cli.runtime.memory import lacking_memory
 
             refusal = lacking_memory(error, parameters)
             if refusal is None:

@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import WAITS
-from gnc_cli.runtime.predictions import total_memory
+from gnc_cli.runtime.memory import total_memory
 
 MOST_ENTRIES = 20_000_000
 """Files and folders of a walk; ImageNet-21k has 14 million."""

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gnc_cli.errors import UnavailableError
-from gnc_cli.runtime import predictions
-from gnc_cli.runtime.predictions import free_memory, lacking_memory
+from gnc_cli.runtime import memory
+from gnc_cli.runtime.memory import free_memory, lacking_memory
 
 TRAIN = ("batch_size", "width", "image_size", "precision")
 
@@ -43,8 +43,8 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     }.items():
         (tmp_path / name).write_text(text)
     group = (str(tmp_path), "memory.max", "memory.current")
-    monkeypatch.setattr(predictions, "_CGROUPS", (group,))
-    assert free_memory() == 1500 and predictions.total_memory() == 5000
+    monkeypatch.setattr(memory, "_CGROUPS", (group,))
+    assert free_memory() == 1500 and memory.total_memory() == 5000
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory() > 1500
 

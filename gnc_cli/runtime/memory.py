@@ -1,0 +1,169 @@
+"""Memory and disk: how much is free, the refusal of work that cannot fit, failed allocations."""
+
+import contextlib
+import math
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from gnc_cli.errors import GncError, UnavailableError
+from gnc_cli.parameters import spelled
+
+_CGROUPS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+"""Where a container's limit and use stand, in version 2 and 1, beside `memory.stat`."""
+_SIZES = ("batch_size", "width", "image_size", "K", "d", "n", "restarts", "workers", "min_count")
+"""Parameters that decide how much memory a command takes, those that cost least first."""
+_NO_MEMORY = (
+    "DefaultCPUAllocator",
+    "not enough memory",  # of torch, on Linux and elsewhere
+    "failed to map segment",
+    "cannot allocate memory",
+    "Cannot allocate memory",
+    "can't start new thread",
+    "cannot apply additional memory protection",
+    "cannot create shared object descriptor",
+)
+"""In an error of torch, of Python, of the loader or of the system."""
+
+
+def check_memory(
+    needed: float,
+    what: str,
+    hint: str,
+    *,
+    free: float | None = None,
+    where: str = "this machine",
+) -> None:
+    """Refuse work that cannot fit, before it begins.
+
+    Args:
+        needed: bytes, an upper estimate of two or three terms.
+        what: names the work in the message, as `a search for K=50 points in d=5`.
+        hint: what to do about it.
+        free: bytes that there are on `where`; None for those of this machine.
+
+    Raises:
+        UnavailableError: more is needed than there is.
+    """
+    free = free_memory() if free is None else free
+    if needed > free:
+        raise UnavailableError(
+            f"{what} needs {size(needed)} of memory; {size(free)} are free on {where}: {hint}"
+        )
+
+
+def check_disk(needed: float, out: str | os.PathLike[str], what: str, hint: str) -> None:
+    """Refuse a file that its disk cannot hold, before it is written.
+
+    Raises:
+        UnavailableError: more bytes are needed than are free.
+    """
+    folder = _folder(out)
+    disk = shutil.disk_usage(folder)
+    if disk.total and needed > disk.free:  # /proc and the like have no size
+        raise UnavailableError(
+            f"{what} needs {size(needed)} of disk; {size(disk.free)} are free in {folder!r}: {hint}"
+        )
+
+
+def size(count: float) -> str:
+    """Bytes as people read them: `11.6 GB`, `2.05 PB`.
+
+    >>> size(11.6e9), size(3e5), size(2.048e15)
+    ('11.6 GB', '1 MB', '2.05 PB')
+    """
+    for unit, scale in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9)):
+        if count >= scale:
+            return f"{count / scale:,.3g} {unit}" if count < 1e18 else f"{count / scale:.1e} {unit}"
+    return f"{max(1.0, count / 1e6):.0f} MB"
+
+
+def free_memory() -> float:
+    """Memory that can still be had, in bytes; infinite where this system does not say.
+
+    What the system calls available, or less where the limit of a container or of this process's
+    address space is nearer.
+    """
+    found = [_host_available(), _address_space()]
+    found += [_container_available(*group) for group in _CGROUPS]
+    return min((value for value in found if value is not None), default=math.inf)
+
+
+def total_memory() -> int:
+    """All memory of this machine, or of the container."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for folder, limit, _ in _CGROUPS:
+        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+            total = min(total, int(Path(folder, limit).read_text()))
+    return total
+
+
+def _host_available() -> int | None:
+    """The system's own estimate (Linux), else all of its memory, where it says."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _address_space() -> int | None:
+    """What `ulimit -v` leaves."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+    return None
+
+
+def _container_available(folder: str, limit: str, used: str) -> int | None:
+    """What a container may still take; its file cache can be dropped, so that it counts as free."""
+    root = Path(folder)
+    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+        left = int((root / limit).read_text()) - int((root / used).read_text())
+        lines = map(str.split, (root / "memory.stat").read_text().splitlines())
+        return left + sum(int(n) for key, n in lines if key in ("active_file", "inactive_file"))
+    return None
+
+
+def _folder(out: str | os.PathLike[str]) -> str:
+    """The folder that exists already where `out` is written; that of temporary files for `-`."""
+    path = os.fspath(out)
+    if path == "-":
+        import tempfile
+
+        return tempfile.gettempdir()
+    while not os.path.isdir(path):
+        path = os.path.dirname(path) or "."
+    return path
+
+
+def lacking_memory(error: BaseException, names: Collection[str]) -> UnavailableError | None:
+    """The error of an allocation that failed; None for any other error.
+
+    Args:
+        error: what was raised. Older versions of torch have no class for it but that of CUDA, and
+            none have one for the CPU.
+        names: the parameters of the function that was called.
+    """
+    text = str(error)
+    if isinstance(error, GncError):
+        return None
+    smaller = [spelled(name) for name in _SIZES if name in names][:3]
+    named = " or ".join(filter(None, [", ".join(smaller[:-1]), *smaller[-1:]]))
+    advice = f"is not enough; try a smaller {named or 'input'}"
+    if any(word in text for word in ("CUDA out of memory", "CUDA error: out of memory")):
+        precision = f", or {spelled('precision', 'bf16')}" if "precision" in names else ""
+        return UnavailableError(f"the memory of the GPU {advice}{precision}")
+    if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
+        return UnavailableError(f"the memory of the machine {advice}")
+    return None
